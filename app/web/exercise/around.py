@@ -10,7 +10,7 @@ from app.content.errata import of_exercise
 from app.kinds import Exercise
 from app.people.past import PastAt
 from app.site import Site
-from app.translation import language
+from app.translation import language, translate
 from app.web.exercise.assigned import Assigned
 from app.web.exercise.facts import FactView, facts_beside
 from app.web.exercise.posted import Fields
@@ -74,7 +74,11 @@ def around(site: Site, asked: Asked, topic: Topic, rules: Assigned) -> Around:
     found = Around(
         topic=chapter,
         stretch=stretch,
-        place=f"{topic.exercises.index(exercise) + 1} of {len(topic.exercises)}",
+        place=translate(
+            "{place} of {count}",
+            place=topic.exercises.index(exercise) + 1,
+            count=len(topic.exercises),
+        ),
         primer=topic.reading if is_new else 0,
         facts=tuple(facts_beside(exercise, topic, seed)),
         sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),

@@ -18,6 +18,7 @@ from app.translation import noted, translate
 from app.units import BYTE_PER_SECOND, SECOND, show, show_size
 from app.web.explore.figures import BOTH, drawn_on
 from app.web.measured.comb_view import DOES, CombView, comb_view
+from app.web.measured.levers import lever_told
 
 _KERNELS = 12
 _TONES: Mapping[str, Tone] = {
@@ -107,7 +108,7 @@ def trace_view(report: TraceReport, title: str, beside: PredictedTolls | None) -
         caption=bars.title,
         svg=drawn_on(BOTH, bars),
         tolls=tuple(_toll_rows(measured, foreseen)),
-        levers=tuple((one, _saved(report, one)) for one in levers(report)),
+        levers=tuple((lever_told(one), _saved(report, one)) for one in levers(report)),
         collectives=tuple(_collectives(report)),
         kernels=tuple(_kernels(report)),
         doubts=tuple(map(sentence, report.doubts)),
@@ -178,7 +179,7 @@ def _says(report: TraceReport, measured: Mapping[str, float]) -> str:
     return translate(
         "{says} Try first: {says_2} It saves at most {saved} {of}.",
         says=says,
-        says_2=first.says,
+        says_2=lever_told(first).says,
         saved=_saved(report, first),
         of=of,
     )
