@@ -127,17 +127,14 @@ def summary(played: Played) -> str:
 def _bars(played: Played, own: Sequence[Slot]) -> tuple[TimeBar, ...]:
     """The passes of a device; a letter tells the chunks apart, if it holds several."""
     devices, chunked = played.schedule.devices, played.schedule.depth > played.schedule.devices
+    form = translate("{kind} of micro-batch {microbatch}{where}, {start} to {end}")
+    said = {kind: translate(name) for kind, name in SAID.items()}
     bars = []
     for _, kind, microbatch, stage, start, end in own:
         letter = ascii_lowercase[stage // devices % 26] if chunked else ""
         where = translate(", part {stage} of the model", stage=stage + 1) if chunked else ""
-        says = translate(
-            "{kind} of micro-batch {microbatch}{where}, {start} to {end}",
-            kind=translate(SAID[kind]),
-            microbatch=microbatch,
-            where=where,
-            start=_time(start),
-            end=_time(end),
+        says = form.format(
+            kind=said[kind], microbatch=microbatch, where=where, start=_time(start), end=_time(end)
         )
         bars.append(TimeBar(start, end, kind, f"{microbatch}{letter}", says))
     return tuple(bars)

@@ -58,7 +58,7 @@ _EIGHT = ExplorableRun(
 )
 _PRESETS = (
     Preset(noted("Llama 3 405B as trained"), LLAMA.state),
-    Preset("8B on 8 × H100", _EIGHT.state),
+    Preset(noted("8B on 8 × H100"), _EIGHT.state),
     Preset("DeepSeek-V3", DEEPSEEK.state),
 )
 

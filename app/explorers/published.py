@@ -168,7 +168,7 @@ def _run(
 
 LLAMA = _run(
     "llama-3 table row 2",
-    "Llama 3 405B on 16,384 H100s",
+    noted("Llama 3 405B on 16,384 H100s"),
     *(MFU, RATE, HOURS),
     gpu="H100",
     apart=noted(
@@ -178,7 +178,7 @@ LLAMA = _run(
 )
 DEEPSEEK = _run(
     "deepseek-v3 table row 1",
-    "DeepSeek-V3 on 2,048 H800s",
+    noted("DeepSeek-V3 on 2,048 H800s"),
     *(HOURS_PER_TRILLION, HOURS),
     gpu="H800",
     apart=noted(
@@ -191,7 +191,7 @@ DEEPSEEK = _run(
 RUNS = (
     _run(
         "llama-3 table row 1",
-        "Llama 3 405B on 8,192 H100s",
+        noted("Llama 3 405B on 8,192 H100s"),
         MFU,
         gpu="H100",
         apart=noted("The batch is that of 16,384 GPUs, so that each holds more micro-batches."),
@@ -200,7 +200,7 @@ RUNS = (
     _run("llama-3 table row 3", noted("Llama 3 405B, 128K tokens"), MFU, gpu="H100"),
     _run(
         "torchtitan 2024 table 1 row 2",
-        "Llama 3.1 8B on 8 H100s of 500 W (torchtitan)",
+        noted("Llama 3.1 8B on 8 H100s of 500 W (torchtitan)"),
         TOKEN_RATE,
         gpu="H100 96GB HBM2e 500 W",
         model="Llama-3-8B",

@@ -11,6 +11,7 @@ from app.charts.svg import Figure
 from app.labs.results.report import Held, Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab
 from app.site import Site
+from app.translation import noted, plural, translate
 from app.units import RATIO, scale_of
 from app.web.frame.rendering import Hyperlink
 from app.web.labs.results import RunResult, finished
@@ -23,7 +24,7 @@ _COLORS = tuple(color for color in Color if color is not Color.PALE)
 _PLACES = ("size", "side", "length")
 PROCESSORS = "processors"
 _POINTS = 24  # of a curve: no parameter has more values
-_ORIGINS = ("recorded", "this server")  # ahead of runs that were sent in
+_ORIGINS = (noted("recorded"), noted("this server"))  # ahead of runs that were sent in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,10 +142,14 @@ def entries_of(lab: Lab, group: RunGroup, hardware: str = "") -> Iterator[Machin
             choice=run.choice if group.varies else "",
             machine=Hyperlink(run_url(lab.name, report.id), run.machine),
             what=", ".join(f"{place} {form.shown_at(place, value)}" for place, value in at.items()),
-            origin=f"{run.result.origin}, {report.at[:10]}",
+            origin=f"{translate(run.result.origin)}, {report.at[:10]}",
             predicted="" if one.predicted is None else shown(form, one.name, one.predicted),
             measured=shown(form, one.name, one.held),
-            spread=f"{shown(form, one.name, one.least)} to {shown(form, one.name, one.p90)}",
+            spread=translate(
+                "{shown} to {shown_2}",
+                shown=shown(form, one.name, one.least),
+                shown_2=shown(form, one.name, one.p90),
+            ),
             ratio=ratio_shown(one.ratio),
         )
 
@@ -159,8 +164,12 @@ def figure_of(lab: Lab, group: RunGroup) -> Figure:
         one.held for run in group.runs for one in run.report.measures if one.name == run.asked
     ]
     place = next((p for p in _PLACES if f"{p}s" in lab.parameters), "")
-    noun = "run" if group.varies else "machine"
-    title = f"{group.parameters}: {count} {noun}{'' if count == 1 else 's'}"
+    counted = (
+        plural("{number} run", "{number} runs", count)
+        if group.varies
+        else plural("{number} machine", "{number} machines", count)
+    )
+    title = f"{group.parameters}: {counted}"
     if not place:
         return Bars(
             title=title,
@@ -175,7 +184,13 @@ def figure_of(lab: Lab, group: RunGroup) -> Figure:
     ]
     return Plot(
         title=title,
-        summary=f"{says.says} over {parameter.says}, by {noun}",
+        summary=(
+            translate("{says} over {parameter}, by run", says=says.says, parameter=parameter.says)
+            if group.varies
+            else translate(
+                "{says} over {parameter}, by machine", says=says.says, parameter=parameter.says
+            )
+        ),
         x=axis_of(
             parameter.says,
             parameter.measured_in,
@@ -228,9 +243,11 @@ def _bars(lab: Lab, group: RunGroup) -> Iterator[Bar]:
         note = ""
         if one.predicted is not None and group.varies:
             formula = shown(lab, one.name, one.predicted)
-            note = f"{shown(lab, one.name, one.held)}, formula {formula}"
+            note = translate(
+                "{shown}, formula {formula}", shown=shown(lab, one.name, one.held), formula=formula
+            )
         elif one.predicted is not None and not number:
-            yield Bar("formula", (Part(Color.ORANGE, "", one.predicted),))
+            yield Bar(translate("formula"), (Part(Color.ORANGE, "", one.predicted),))
         yield Bar(name, (Part(Color.BLUE, "", one.held),), note)
 
 

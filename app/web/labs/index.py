@@ -142,7 +142,7 @@ def _rows(runs: Sequence[RunResult]) -> Iterator[RunItem]:
                 machine=place_of(report),
                 what=short,
                 at=report.at[:10],
-                origin=result.origin,
+                origin=translate(result.origin),
             )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from app.labs.machines.machine import Fact
 from app.labs.results.report import Report
+from app.translation import translate
 from app.units import BYTE, show
 from app.web.labs.wording import place_of
 
@@ -13,17 +14,17 @@ Row = tuple[str, str]
 def what_matters(report: Report) -> Iterator[Row]:
     """The machine, the versions, and what limits or disturbs it."""
     machine = report.machine
-    yield "machine", place_of(report)
-    yield "backend", f"{report.backend}, {report.size}"
-    yield from _known(("system", machine.system), ("driver", machine.driver))
+    yield translate("machine"), place_of(report)
+    yield translate("backend"), f"{report.backend}, {report.size}"
+    yield from _known((translate("system"), machine.system), (translate("driver"), machine.driver))
     yield from report.versions.items()
     yield from _known(
-        ("power limit", machine.power_limit),
-        ("highest clock", machine.clocks),
-        ("nodes", machine.nodes if machine.nodes != 1 else None),
-        ("sharing", machine.sharing),
-        ("others on the GPUs", machine.others),
-        ("load before the run", machine.load),
+        (translate("power limit"), machine.power_limit),
+        (translate("highest clock"), machine.clocks),
+        (translate("nodes"), machine.nodes if machine.nodes != 1 else None),
+        (translate("sharing"), machine.sharing),
+        (translate("others on the GPUs"), machine.others),
+        (translate("load before the run"), machine.load),
     )
 
 
@@ -32,17 +33,17 @@ def the_rest(report: Report) -> Iterator[Row]:
     machine = report.machine
     memory = machine.memory_bytes
     yield from _known(
-        ("processor", machine.processor),
-        ("cores", machine.cores),
-        ("memory", show(memory, BYTE) if isinstance(memory, int | float) else memory),
+        (translate("processor"), machine.processor),
+        (translate("cores"), machine.cores),
+        (translate("memory"), show(memory, BYTE) if isinstance(memory, int | float) else memory),
         ("Python", machine.python),
-        ("memory of a GPU", machine.gpu_memory),
+        (translate("memory of a GPU"), machine.gpu_memory),
         ("ECC", machine.ecc),
         ("MIG", machine.mig),
-        ("persistence mode", machine.persistence),
-        ("compute mode", machine.compute_mode),
+        (translate("persistence mode"), machine.persistence),
+        (translate("compute mode"), machine.compute_mode),
         ("PCIe", machine.pcie),
-        ("GPUs that reach each other's memory", machine.peers),
+        (translate("GPUs that reach each other's memory"), machine.peers),
     )
 
 
@@ -50,9 +51,15 @@ def listings(report: Report) -> Iterator[Row]:
     """What is known of the machine in lines: variables, UUIDs and the links between GPUs."""
     machine = report.machine
     lines = (
-        ("Variables that change what is measured", "\n".join(map(str, machine.variables))),
-        ("UUIDs of the GPUs", "\n".join(map(str, machine.uuids))),
-        ("Links between the GPUs, as the vendor's tool prints them", machine.topology or ""),
+        (
+            translate("Variables that change what is measured"),
+            "\n".join(map(str, machine.variables)),
+        ),
+        (translate("UUIDs of the GPUs"), "\n".join(map(str, machine.uuids))),
+        (
+            translate("Links between the GPUs, as the vendor's tool prints them"),
+            machine.topology or "",
+        ),
     )
     yield from ((name, str(text)) for name, text in lines if text)
 

@@ -195,8 +195,12 @@ def _measured_in_words(lab: Lab, row: LabRunRow | None, report: Report | None) -
         says = lab.measures[lab.asked_of({**lab.starts, **given})]
     except (KeyError, ValueError):  # of a version that had other measures
         return ""
-    unit = f"in {says.unit}" if says.unit else "a number without a unit"
-    return f"Measured: {says.says}, {unit}."
+    unit = (
+        translate("in {unit}", unit=says.unit)
+        if says.unit
+        else translate("a number without a unit")
+    )
+    return translate("Measured: {says}, {unit}.", says=says.says, unit=unit)
 
 
 def _again(lab: Lab, row: LabRunRow) -> str:

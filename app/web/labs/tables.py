@@ -10,6 +10,7 @@ from app.charts.svg import Figure
 from app.errors import capitalized
 from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab
+from app.translation import noted, translate
 from app.units import RATIO, scale_of
 from app.web.labs.wording import axis_of, gap, held_over
 
@@ -18,11 +19,22 @@ def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
     """Measurements and predictions: a header, then one row per place."""
     which = sorted({held_in(lab, one.name) for one in report.measures if one.ratio is not None})
     mixed = len(which) > 1
-    over = [held_over(one, "formula") for one in which] if not mixed else ["Over formula"]
+    over = (
+        [held_over(one, noted("formula")) for one in which]
+        if not mixed
+        else [translate("Over formula")]
+    )
     yield (
         *(capitalized(key) for key in report.places),
-        "Measure", "Median", "Min", "p90", "n", "Formula", *over, *report.derivations,
-    )  # fmt: skip
+        translate("Measure"),
+        translate("Median"),
+        translate("Min"),
+        "p90",
+        "n",
+        translate("Formula"),
+        *over,
+        *report.derivations,
+    )
     for one in report.measures:
         yield (
             *(lab.shown_at(key, one.where.get(key, "")) for key in report.places),
@@ -71,21 +83,25 @@ def _curves(
     series = []
     for color, name in zip(Color, names, strict=False):
         own = [one for one in report.measures if one.name == name]
-        label = name if len(names) > 1 else "median"
+        label = name if len(names) > 1 else translate("median")
         series.append(Series(color, label, _points(place, own, lambda one: one.median)))
         if len(names) == 1:
-            series.append(Series(Color.GRAY, "min", _points(place, own, lambda one: one.least)))
+            series.append(
+                Series(Color.GRAY, translate("min"), _points(place, own, lambda one: one.least))
+            )
             series.append(Series(Color.GREEN, "p90", _points(place, own, lambda one: one.p90)))
         if all(one.predicted for one in own):
             predicted = _points(place, own, lambda one: one.predicted or 0.0)
-            series.append(Series(Color.ORANGE, "formula", predicted))
+            series.append(Series(Color.ORANGE, translate("formula"), predicted))
         if name == lab.fits and (fitted := _fitted(report, place, own)):
-            series.append(Series(Color.PURPLE, "fit", fitted))
+            series.append(Series(Color.PURPLE, translate("fit"), fitted))
     parameter = lab.parameters[f"{place}s"]
     unit = lab.measures[names[0]].unit
     return Plot(
         title=f"{lab.title}: {report.size}, {report.backend}",
-        summary=f"{lab.measures[names[0]].says} over {parameter.says}",
+        summary=translate(
+            "{says} over {says_2}", says=lab.measures[names[0]].says, says_2=parameter.says
+        ),
         x=axis_of(
             parameter.says,
             parameter.measured_in,
@@ -128,7 +144,7 @@ def _marks(
     if (words := gap(lab, last)) and last.held > 0:
         yield LabeledPoint(at, last.held, words)
     if guess and guess.value > 0:
-        yield LabeledPoint(at, guess.value, "your prediction")
+        yield LabeledPoint(at, guess.value, translate("your prediction"))
 
 
 def _points(
@@ -142,16 +158,22 @@ def _bars(lab: Lab, one: Measure, guess: Guess | None) -> Bars:
     spread = one.p90 - one.held
     parts = [Part(Color.BLUE, held if spread > 0 else "", one.held)]
     if spread > 0:
-        parts.append(Part(Color.PALE, "from there to p90", spread))
+        parts.append(Part(Color.PALE, translate("from there to p90"), spread))
     formula = one.predicted or 0.0
     bars = [
-        Bar("formula", (Part(Color.ORANGE, "", formula),), shown(lab, one.name, formula)),
+        Bar(
+            translate("formula"), (Part(Color.ORANGE, "", formula),), shown(lab, one.name, formula)
+        ),
     ]
     note = ", ".join(filter(None, (shown(lab, one.name, one.held), gap(lab, one))))
-    bars.append(Bar("measured", tuple(parts), note))
+    bars.append(Bar(translate("measured"), tuple(parts), note))
     if guess and guess.measure == one.name:
         bars.append(
-            Bar("yours", (Part(Color.PURPLE, "", guess.value),), shown(lab, one.name, guess.value))
+            Bar(
+                translate("yours"),
+                (Part(Color.PURPLE, "", guess.value),),
+                shown(lab, one.name, guess.value),
+            )
         )
     axis = axis_of(says.says, scale_of(says.unit).unit, (formula, one.held))
     return Bars(title=capitalized(says.says), summary=one.name, axis=axis, bars=tuple(bars))

@@ -54,7 +54,7 @@ class CombView:
 
 def comb_view(comb: Comb) -> CombView:
     """The view of *comb*."""
-    step = f"Step {comb.step}" if comb.step else "Everything"
+    step = translate("Step {step}", step=comb.step) if comb.step else translate("Everything")
     left_out = ""
     if comb.left_out:
         left_out = translate(
@@ -63,7 +63,12 @@ def comb_view(comb: Comb) -> CombView:
             left_out_time=show(comb.left_out_time, SECOND, 3),
         )
     return CombView(
-        title=f"{step}: {show(comb.span, SECOND)} on {_count(len(comb.streams), 'stream')}",
+        title=translate(
+            "{step}: {span} on {count}",
+            step=step,
+            span=show(comb.span, SECOND),
+            count=_count(len(comb.streams), "stream"),
+        ),
         height=len(comb.streams) * (LANE + GAP),
         span=comb.span / _MICRO,
         lanes=tuple(_lane(comb, number) for number in range(len(comb.streams))),
@@ -84,7 +89,9 @@ def _lane(comb: Comb, number: int) -> LaneView:
     y = number * (LANE + GAP)
     paths = ((name, "".join(_boxes(comb, number, sort, y))) for sort, name in _CLASSES.items())
     return LaneView(
-        f"stream {comb.streams[number]}", y, tuple((name, path) for name, path in paths if path)
+        translate("stream {streams}", streams=comb.streams[number]),
+        y,
+        tuple((name, path) for name, path in paths if path),
     )
 
 

@@ -47,7 +47,9 @@ def _bandwidths(
         series.append(Series(Color.ORANGE, "wire", line))
     return Plot(
         title=translate("Bus bandwidth by size"),
-        summary=f"Bus bandwidth of {test.collective} over the size of the array",
+        summary=translate(
+            "Bus bandwidth of {collective} over the size of the array", collective=test.collective
+        ),
         x=SIZE,
         y=Axis(translate("bus bandwidth"), BYTE_PER_SECOND, log=True),
         series=tuple(series),
@@ -56,16 +58,22 @@ def _bandwidths(
 
 def _times(test: CollectiveTest) -> Plot:
     rows = thinned(test.rows)
-    series = [Series(Color.BLUE, "measured", tuple((row.size, row.time) for row in rows))]
+    series = [
+        Series(Color.BLUE, translate("measured"), tuple((row.size, row.time) for row in rows))
+    ]
     for color, piece in zip((Color.ORANGE, Color.GREEN, Color.PURPLE), test.pieces, strict=False):
         sizes = _between(piece.first, piece.last)
-        name = f"line {len(series)}" if len(test.pieces) > 1 else "line"
+        name = (
+            translate("line {series}", series=len(series))
+            if len(test.pieces) > 1
+            else translate("line")
+        )
         series.append(Series(color, name, tuple((size, piece.time(size)) for size in sizes)))
     return Plot(
         title=translate("Time by size, and the lines that fit"),
         summary=translate("Measured times and the fitted lines over the size of the array"),
         x=SIZE,
-        y=Axis("time", SECOND, log=True),
+        y=Axis(translate("time"), SECOND, log=True),
         series=tuple(series),
     )
 

@@ -12,6 +12,7 @@ from app.charts.plot import Plot, Series
 from app.measurements.comparing import compared
 from app.measurements.published import PublishedMeasurement, published_tests
 from app.measurements.reports import CollectiveTest
+from app.translation import language, translate
 from app.units import BYTE_PER_SECOND, show
 from app.web.explore.figures import BOTH, drawn_on
 from app.web.frame.rendering import Hyperlink
@@ -56,11 +57,11 @@ def published_hardware() -> tuple[str, ...]:
 
 def published_groups(hardware: str = "") -> tuple[PublishedGroup, ...]:
     """The published tests by collective, or those on *hardware*; the fastest come first."""
-    return _listed(hardware if hardware in published_hardware() else "")
+    return _listed(language(), hardware if hardware in published_hardware() else "")
 
 
 @cache
-def _listed(hardware: str) -> tuple[PublishedGroup, ...]:
+def _listed(spoken: str, hardware: str) -> tuple[PublishedGroup, ...]:
     return tuple(_groups(hardware))
 
 
@@ -94,10 +95,12 @@ def _figure(title: str, found: Found, hardware: str) -> Plot:
         color = _COLORS[len(fastest)]
         fastest[gpu] = Series(color, one.name, bandwidth_points(test))
     return Plot(
-        title=f"{title}: the fastest on {hardware or 'each GPU'}",
-        summary="Bus bandwidth over the size of the array",
+        title=translate("{title}: the fastest on {hardware}", title=title, hardware=hardware)
+        if hardware
+        else translate("{title}: the fastest on each GPU", title=title),
+        summary=translate("Bus bandwidth over the size of the array"),
         x=SIZE,
-        y=Axis("bus bandwidth", BYTE_PER_SECOND, log=True),
+        y=Axis(translate("bus bandwidth"), BYTE_PER_SECOND, log=True),
         series=tuple(fastest.values()),
     )
 

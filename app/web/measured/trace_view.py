@@ -14,17 +14,19 @@ from app.formulas.presets import Cluster, Layout, ModelShape
 from app.measurements.comparing import wire_of
 from app.measurements.trace.advice import Lever, levers
 from app.measurements.trace.report import KindOfCollective, TraceReport
+from app.translation import noted, translate
 from app.units import BYTE_PER_SECOND, SECOND, show, show_size
 from app.web.explore.figures import BOTH, drawn_on
 from app.web.measured.comb_view import DOES, CombView, comb_view
+from app.web.measured.levers import lever_told
 
 _KERNELS = 12
 _TONES: Mapping[str, Tone] = {
-    "compute": Tone.COMPUTE,
-    "exposed communication": Tone.EXPOSED,
-    "exposed copies": Tone.BUFFERS,
-    "bubble and skew": Tone.IDLE,
-    "host stalls": Tone.WEIGHT_GRADIENT,
+    noted("compute"): Tone.COMPUTE,
+    noted("exposed communication"): Tone.EXPOSED,
+    noted("exposed copies"): Tone.BUFFERS,
+    noted("bubble and skew"): Tone.IDLE,
+    noted("host stalls"): Tone.WEIGHT_GRADIENT,
 }
 ASKED = ("model", "cluster", "layout")
 
@@ -106,7 +108,7 @@ def trace_view(report: TraceReport, title: str, beside: PredictedTolls | None) -
         caption=bars.title,
         svg=drawn_on(BOTH, bars),
         tolls=tuple(_toll_rows(measured, foreseen)),
-        levers=tuple((one, _saved(report, one)) for one in levers(report)),
+        levers=tuple((lever_told(one), _saved(report, one)) for one in levers(report)),
         collectives=tuple(_collectives(report)),
         kernels=tuple(_kernels(report)),
         doubts=tuple(map(sentence, report.doubts)),
@@ -115,17 +117,19 @@ def trace_view(report: TraceReport, title: str, beside: PredictedTolls | None) -
 
 
 def _bars(measured: Mapping[str, float], foreseen: Mapping[str, float]) -> Bars:
-    rows = {"measured": measured} | ({"predicted": foreseen} if foreseen else {})
+    rows = {translate("measured"): measured}
+    if foreseen:
+        rows[translate("predicted")] = foreseen
     return Bars(
-        title="Where a step's time goes",
+        title=translate("Where a step's time goes"),
         summary="; ".join(
             f"{name} {show(sum(parts.values()), SECOND)}" for name, parts in rows.items()
         ),
-        axis=Axis("Time", SECOND),
+        axis=Axis(translate("Time"), SECOND),
         bars=tuple(
             Bar(
                 name,
-                tuple(Part(_TONES[toll], toll, time) for toll, time in parts.items()),
+                tuple(Part(_TONES[toll], translate(toll), time) for toll, time in parts.items()),
                 show(sum(parts.values()), SECOND, 3),
             )
             for name, parts in rows.items()
@@ -137,12 +141,22 @@ def _toll_rows(
     measured: Mapping[str, float], foreseen: Mapping[str, float]
 ) -> Iterator[tuple[str, ...]]:
     wall = sum(measured.values())
-    yield ("Toll", "Measured", "Share", *(("Predicted",) if foreseen else ()))
+    yield (
+        translate("Toll"),
+        translate("Measured"),
+        translate("Share"),
+        *((translate("Predicted"),) if foreseen else ()),
+    )
     for toll, time in measured.items():
         beside = (show(foreseen[toll], SECOND, 3),) if foreseen else ()
-        yield (toll, show(time, SECOND, 3), percent_text(time / wall if wall else 0), *beside)
+        yield (
+            translate(toll),
+            show(time, SECOND, 3),
+            percent_text(time / wall if wall else 0),
+            *beside,
+        )
     beside = (show(sum(foreseen.values()), SECOND, 3),) if foreseen else ()
-    yield ("all", show(wall, SECOND, 3), "100 %", *beside)
+    yield (translate("all"), show(wall, SECOND, 3), "100 %", *beside)
 
 
 def _says(report: TraceReport, measured: Mapping[str, float]) -> str:
@@ -150,34 +164,56 @@ def _says(report: TraceReport, measured: Mapping[str, float]) -> str:
     wall = sum(measured.values())
     toll = max((name for name in measured if name != "compute"), key=lambda name: measured[name])
     share = percent_text(measured[toll] / wall if wall else 0)
-    of = "of a step" if report.steps else "of the time"
+    of = translate("of a step") if report.steps else translate("of the time")
     kernels = percent_text(measured["compute"] / wall if wall else 0)
-    says = f"The GPU computes in {kernels} {of}."
+    says = translate("The GPU computes in {kernels} {of}.", kernels=kernels, of=of)
     if measured[toll] > 0:
-        says += f" The largest toll is {toll}: {share}."
+        says += translate(
+            " The largest toll is {toll}: {share}.", toll=translate(toll), share=share
+        )
     first = next(iter(levers(report)), None)
     if first is None:
-        return f"{says} Nothing else takes more than 1 %: faster kernels are what is left."
-    return f"{says} Try first: {first.says} It saves at most {_saved(report, first)} {of}."
+        return translate(
+            "{says} Nothing else takes more than 1 %: faster kernels are what is left.", says=says
+        )
+    return translate(
+        "{says} Try first: {says_2} It saves at most {saved} {of}.",
+        says=says,
+        says_2=lever_told(first).says,
+        saved=_saved(report, first),
+        of=of,
+    )
 
 
 def _facts(report: TraceReport) -> Iterator[tuple[str, str]]:
     steps = max(report.steps, 1)
-    yield ("Step" if report.steps else "Time"), show(report.tolls.wall / steps, SECOND)
-    yield "Whole steps", f"{report.steps:,}"
+    yield (
+        (translate("Step") if report.steps else translate("Time")),
+        show(report.tolls.wall / steps, SECOND),
+    )
+    yield translate("Whole steps"), f"{report.steps:,}"
     if report.hardware:
         yield "GPU", report.hardware
     if report.rank is not None:
-        yield "Rank", f"{report.rank:,}" + (f" of {report.world:,}" if report.world else "")
+        yield (
+            translate("Rank"),
+            f"{report.rank:,}"
+            + (translate(" of {world:,}", world=report.world) if report.world else ""),
+        )
     if report.ranks > 1:
-        yield "Ranks compared", f"{report.ranks:,}"
+        yield translate("Ranks compared"), f"{report.ranks:,}"
     if communication := report.tolls.communication:
         yield (
-            "Hidden communication",
+            translate("Hidden communication"),
             percent_text(report.tolls.overlapped_communication / communication),
         )
     if report.last:
-        yield "Arrives last", f"rank {report.last[0]}, {report.last[1]} % of the time"
+        yield (
+            translate("Arrives last"),
+            translate(
+                "rank {last}, {last_2} % of the time", last=report.last[0], last_2=report.last[1]
+            ),
+        )
 
 
 def _saved(report: TraceReport, lever: Lever) -> str:
@@ -187,7 +223,7 @@ def _saved(report: TraceReport, lever: Lever) -> str:
 
 def _collectives(report: TraceReport) -> Iterator[tuple[str, ...]]:
     for one in report.collectives:
-        size = show_size(one.size) if one.size else "unknown"
+        size = show_size(one.size) if one.size else translate("unknown")
         time = show(one.time, SECOND, 3)
         bandwidth = _bandwidth(one, report.ranks)
         yield (one.kind, f"{one.count:,}", size, time, bandwidth, _of_the_wire(one, report))
@@ -195,18 +231,19 @@ def _collectives(report: TraceReport) -> Iterator[tuple[str, ...]]:
 
 def _bandwidth(one: KindOfCollective, ranks: int) -> str:
     if one.bandwidth is None:
-        return "unknown"
-    return f"{'at least ' if ranks == 1 else ''}{show(one.bandwidth, BYTE_PER_SECOND, 3)}"
+        return translate("unknown")
+    reached = show(one.bandwidth, BYTE_PER_SECOND, 3)
+    return translate("at least {reached}", reached=reached) if ranks == 1 else reached
 
 
 def _of_the_wire(one: KindOfCollective, report: TraceReport) -> str:
     """How much of the wire the largest collectives reach, as far as the GPU's name tells."""
     found = wire_of(one.kind, one.ranks, report.hardware)
     if found is None or one.bandwidth is None:
-        return "unknown"
+        return translate("unknown")
     wire, which = found
-    at_least = "at least " if report.ranks == 1 else ""
-    return f"{at_least}{percent_text(one.bandwidth / wire)} of {which}"
+    says = translate("{share} of {link}", share=percent_text(one.bandwidth / wire), link=which)
+    return translate("at least {reached}", reached=says) if report.ranks == 1 else says
 
 
 def _kernels(report: TraceReport) -> Iterator[tuple[str, ...]]:

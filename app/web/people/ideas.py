@@ -9,14 +9,14 @@ from app.kinds import Exercise
 from app.kinds.remembered import Remembered
 from app.markdown import inline_html
 from app.site import Site
-from app.translation import noted, translate
+from app.translation import language, noted, translate
 from app.web.frame.rendering import Hyperlink
 from app.web.urls import exercise_url
 
 _GONE = noted("A mistake that the exercise no longer lists")
 
 
-class _Shown(Remembered[tuple[str, str, int], Markup]):
+class _Shown(Remembered[tuple[str, str, str, int], Markup]):
     most = 4_096
 
 
@@ -36,7 +36,7 @@ def idea_html(exercise: Exercise | None, key: str, seed: int = 0) -> Markup:
     """The diagnosis with that *key*, with the values that *seed* draws."""
     if exercise is None:
         return Markup(translate(_GONE))
-    return _shown.of((exercise.digest, key, seed), lambda: _html(exercise, key, seed))
+    return _shown.of((language(), exercise.digest, key, seed), lambda: _html(exercise, key, seed))
 
 
 def _html(exercise: Exercise, key: str, seed: int) -> Markup:

@@ -12,7 +12,7 @@ from app.charts.scatter import Dot, DotGroup, Mark, Scatter
 from app.errors import NotFoundError, nearest
 from app.network.routes import LazyRoute
 from app.published import NEAR, Outcome, Source, outcomes, sources
-from app.translation import noted, translate
+from app.translation import language, noted, translate
 from app.units import SECOND, show
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -90,7 +90,7 @@ class TrustPage:
 async def trust(request: Request, source: str = "") -> Response:
     """Every published run, or those of one source."""
     around = frame(request, translate(TITLE), translate(SAYS), "formulas")
-    return render("reference/trust.html", around, _page(_known(source)))
+    return render("reference/trust.html", around, _page(language(), _known(source)))
 
 
 @router.get(_ADDRESS + "/{number}.{form}")
@@ -120,7 +120,7 @@ def _of(chosen: str) -> tuple[Outcome, ...]:
 
 
 @cache
-def _page(chosen: str) -> TrustPage:
+def _page(spoken: str, chosen: str) -> TrustPage:
     """The page of the source with the id *chosen*, or of all of them."""
     found = _of(chosen)
     drawn = _scatter(chosen)
@@ -142,7 +142,9 @@ def _page(chosen: str) -> TrustPage:
 
 def _filters(chosen: str) -> Iterator[SourceFilter]:
     every = sources()
-    yield SourceFilter(Hyperlink(_ADDRESS, "All"), sum(map(len, every.values())), not chosen)
+    yield SourceFilter(
+        Hyperlink(_ADDRESS, translate("All")), sum(map(len, every.values())), not chosen
+    )
     for source, runs in every.items():
         link = Hyperlink(source_href(source), source.title)
         yield SourceFilter(link, len(runs), chosen == source.id)
@@ -151,16 +153,21 @@ def _filters(chosen: str) -> Iterator[SourceFilter]:
 def _scatter(chosen: str) -> Scatter:
     """The predicted steps over the measured ones."""
     groups = tuple(
-        group for group in _groups() if group.dots and chosen in ("", _ids()[group.name])
+        group for group in _groups(language()) if group.dots and chosen in ("", _ids()[group.name])
     )
     near = sum(one.is_near for one in _of(chosen))
     total = sum(len(group.dots) for group in groups)
     return Scatter(
-        title="Predicted and measured time of a step",
-        summary=f"Of {total} predicted steps, {near} are within {percent_text(NEAR)} of the "
-        "measured time or hold it. On the line, both are equal.",
-        x=Axis(label="measured", unit=SECOND, log=True),
-        y=Axis(label="predicted", unit=SECOND, log=True),
+        title=translate("Predicted and measured time of a step"),
+        summary=translate(
+            "Of {total} predicted steps, {near} are within {near_2} of the measured time "
+            "or hold it. On the line, both are equal.",
+            total=total,
+            near=near,
+            near_2=percent_text(NEAR),
+        ),
+        x=Axis(label=translate("measured"), unit=SECOND, log=True),
+        y=Axis(label=translate("predicted"), unit=SECOND, log=True),
         groups=groups,
         band=NEAR,
     )
@@ -171,7 +178,7 @@ def _ids() -> Mapping[str, str]:
 
 
 @cache
-def _groups() -> tuple[DotGroup, ...]:
+def _groups(spoken: str) -> tuple[DotGroup, ...]:
     """The dots of each source, which have the same color and mark on every page."""
     return tuple(
         DotGroup(color, mark, source.title, tuple(_dots(source)))
@@ -183,8 +190,12 @@ def _dots(source: Source) -> Iterator[Dot]:
     for one in _of(source.id):
         found, run = one.prediction, one.run
         if found:
-            says = (
-                f"{source.title}, {run.said}: measured {show(run.step_time, SECOND, 3)}, "
-                f"predicted {predicted_text(one)} ({error_text(one)})"
+            says = translate(
+                "{title}, {said}: measured {step_time}, predicted {predicted_text} ({error_text})",
+                title=source.title,
+                said=run.said,
+                step_time=show(run.step_time, SECOND, 3),
+                predicted_text=predicted_text(one),
+                error_text=error_text(one),
             )
             yield Dot(run.step_time, found.middle, found.low, found.high, run.said, says)

@@ -8,6 +8,7 @@ from app.explorers.base import change
 from app.formulas.presets import GPUS, LINKS, Gpu, Link
 from app.formulas.records import hints_of
 from app.published import Accuracy, Outcome, PublishedRun, Source, accuracy, degrees
+from app.translation import translate
 from app.units import BYTE, FLOP_PER_SECOND, SECOND, Unit, figures, show
 from app.web.frame.rendering import Hyperlink
 from app.web.reference.hardware import anchor_of
@@ -64,19 +65,30 @@ def accuracy_rows(found: Sequence[Outcome], shown: Sequence[Source]) -> Iterator
     if len(shown) > 1:
         dense = [one for one in found if one.run.is_dense_16_bit]
         tests = [one for one in dense if not one.run.calibrates]
-        yield _accuracy_row("Dense, in 16 bits", "", accuracy(tests), tests)
+        yield _accuracy_row(translate("Dense, in 16 bits"), "", accuracy(tests), tests)
         yield _accuracy_row("All", "", accuracy(found), found)
 
 
 def _accuracy_row(name: str, href: str, near: Accuracy, found: Sequence[Outcome]) -> AccuracyRow:
-    held = f"{near.held} of {near.intervals}, {_factor(near.width)} wide" if near.intervals else "–"
+    held = (
+        translate(
+            "{held} of {intervals}, {factor} wide",
+            held=near.held,
+            intervals=near.intervals,
+            factor=_factor(near.width),
+        )
+        if near.intervals
+        else "–"
+    )
     memory = [abs(one.memory_error) for one in found if one.memory_error is not None]
     worst = near.worst
     why = f": {worst.reason}" if worst and worst.reason else ""
     farthest = f"{worst.run.said}, {error_text(worst)}{why}" if worst else "–"
     return AccuracyRow(
         link=Hyperlink(href, name),
-        rows=str(near.rows) if near.rows == near.predicted else f"{near.predicted} of {near.rows}",
+        rows=str(near.rows)
+        if near.rows == near.predicted
+        else translate("{predicted} of {rows}", predicted=near.predicted, rows=near.rows),
         error="–" if near.error is None else percent_text(float(f"{near.error:.3g}")),
         bias="–" if near.bias is None else change(1 + near.bias, 1),
         held=held,
@@ -88,7 +100,13 @@ def _accuracy_row(name: str, href: str, near: Accuracy, found: Sequence[Outcome]
 def _calibration(found: Sequence[Outcome]) -> str:
     """That the presets of some GPUs have numbers from these very runs, if they do."""
     known = found[0].run.calibrates if found and all(one.run.calibrates for one in found) else ()
-    return f"Calibrates the preset of {', '.join(known)}, so it does not test it. " if known else ""
+    return (
+        translate(
+            "Calibrates the preset of {known}, so it does not test it. ", known=", ".join(known)
+        )
+        if known
+        else ""
+    )
 
 
 def _factor(width: float | None) -> str:
@@ -107,7 +125,8 @@ def run_rows(found: Sequence[Outcome]) -> Iterator[RunRow]:
             predicted=predicted_text(one),
             error=error_text(one),
             memory=_memory(one),
-            reason=one.reason or (f"not predicted: {one.why}" if one.why else ""),
+            reason=one.reason
+            or (translate("not predicted: {why}", why=one.why) if one.why else ""),
             place=Hyperlink(run.table.address, run.place),
         )
 
@@ -116,9 +135,13 @@ def _layout(run: PublishedRun) -> str:
     """Degrees, batch and precision."""
     named = degrees(run.layout) if run.layout else {}
     parts = [f"{name} {degree}" for name, degree in named.items()]
-    parts.append(f"{run.batch:,} × {run.sequence:,} tokens")
+    parts.append(
+        translate("{batch:,} × {sequence:,} tokens", batch=run.batch, sequence=run.sequence)
+    )
     parts.append(run.precision)
-    return ", ".join((*parts, f"release {run.release}") if run.release else parts)
+    return ", ".join(
+        (*parts, translate("release {release}", release=run.release)) if run.release else parts
+    )
 
 
 def _printed(run: PublishedRun) -> str:
@@ -126,10 +149,22 @@ def _printed(run: PublishedRun) -> str:
     printed = run.printed
     texts = (
         (printed.seconds, f"{figures(printed.seconds, 4)} s"),
-        (printed.token_rate, f"{figures(printed.token_rate, 5)} tokens/s"),
-        (printed.hours_per_trillion, f"{figures(printed.hours_per_trillion)} h per 10¹² tokens"),
+        (
+            printed.token_rate,
+            translate("{token_rate} tokens/s", token_rate=figures(printed.token_rate, 5)),
+        ),
+        (
+            printed.hours_per_trillion,
+            translate(
+                "{hours_per_trillion} h per 10¹² tokens",
+                hours_per_trillion=figures(printed.hours_per_trillion),
+            ),
+        ),
         (printed.rate, show(printed.rate, FLOP_PER_SECOND, 4)),
-        (printed.utilization, f"{percent_text(printed.utilization)} MFU"),
+        (
+            printed.utilization,
+            translate("{utilization} MFU", utilization=percent_text(printed.utilization)),
+        ),
     )
     return ", ".join(text for value, text in texts if value)
 
@@ -141,7 +176,9 @@ def predicted_text(one: Outcome) -> str:
         return "–"
     if not found.is_interval:
         return show(found.low, SECOND, 3)
-    return f"{show(found.low, SECOND, 3)} to {show(found.high, SECOND, 3)}"
+    return translate(
+        "{low} to {high}", low=show(found.low, SECOND, 3), high=show(found.high, SECOND, 3)
+    )
 
 
 def error_text(one: Outcome) -> str:
@@ -150,7 +187,7 @@ def error_text(one: Outcome) -> str:
     if found is None:
         return "–"
     if found.is_interval and one.holds:
-        return "held"
+        return translate("held")
     return change(found.middle, one.run.step_time)
 
 
