@@ -65,7 +65,7 @@ def goodput(
         ValueError: an argument is outside its domain.
 
     Source:
-        Daly, Future Generation Computer Systems 22(3), 2006, equation 13 (the expected time).
+        Daly, Future Generation Computer Systems 22(3), 2006 (the expected time).
     """
     every, between = positive("interval", interval), positive("mtbf", mtbf)
     tried = (every + positive("checkpoint_time", checkpoint_time)) / between

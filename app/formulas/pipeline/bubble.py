@@ -56,7 +56,7 @@ def bubble_fraction(stages: Count, microbatches: Count, virtual: Count = 1) -> R
 
     Source:
         Huang et al., GPipe, arXiv:1811.06965, section 2.3; Qi et al., Zero Bubble Pipeline
-        Parallelism, arXiv:2401.10241, section 4 (bubble rate).
+        Parallelism, arXiv:2401.10241, section 5.3 (bubble rate).
     """
     waits = whole("stages", stages) - 1
     work = whole("virtual", virtual) * whole("microbatches", microbatches)

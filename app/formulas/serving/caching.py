@@ -117,7 +117,7 @@ def cache_transfer_time(
         ValueError: an argument is outside its domain.
 
     Source:
-        From the definition; Patel et al., Splitwise, arXiv:2311.18677, section 4.2.
+        From the definition; Patel et al., Splitwise, arXiv:2311.18677, section IV-C.
     """
     size = positive("context", context) * positive("cache_bytes_per_token", cache_bytes_per_token)
     return size / positive("bandwidth", bandwidth)
