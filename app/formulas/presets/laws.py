@@ -46,7 +46,7 @@ _LAWS = (
     ScalingLaw(
         name="Hoffmann, as printed", floor=1.69, size_scale=406.4, data_scale=410.7,
         size_exponent=0.34, data_exponent=0.28,
-        source="Hoffmann et al., arXiv:2203.15556, appendix D.3: the exponents are"
+        source="Hoffmann et al., arXiv:2203.15556, appendix D.2: the exponents are"
         " rounded to two digits",
     ),
     ScalingLaw(
