@@ -7,7 +7,7 @@ from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio
 def largest_tensor_degree(
     feed_forward: Count, peak: FlopsPerSecond, bandwidth: BytesPerSecond, element_bytes: Bytes = 2
 ) -> Ratio:
-    """Ranks of tensor parallelism at which a feed-forward sends as long as it computes.
+    """Tensor-parallel degree at which a feed-forward communicates for as long as it computes.
 
     With sequence parallelism, T tokens of d numbers are gathered before the two products and
     reduce-scattered after them, while each rank computes 4 T d F / n FLOP. T and d cancel out.

@@ -98,8 +98,8 @@ def context_ring_hides(
         L = key_value_heads * element_bytes * rate / (2 heads * bandwidth * 1 FLOP)
 
     Convention:
-        The communication is hidden if C is at least L. Without a causal mask, and at the rate that
-        attention really reaches.
+        The communication is hidden if C is at least L, or if there is a single rank, which sends
+        nothing. Without a causal mask, and at the rate that attention really reaches.
 
     Args:
         sequence: tokens of one whole sequence.
@@ -122,7 +122,8 @@ def context_ring_hides(
     queries, shared = whole("heads", heads), whole("key_value_heads", key_value_heads)
     divides("key_value_heads", shared, "heads", queries)
     least = shared * positive("element_bytes", element_bytes) * positive("rate", rate)
-    return long / parts >= least / (2 * queries * positive("bandwidth", bandwidth))
+    enough = least / (2 * queries * positive("bandwidth", bandwidth))
+    return parts == 1 or long / parts >= enough
 
 
 def _block(
