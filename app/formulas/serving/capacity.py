@@ -56,7 +56,7 @@ def static_batch_idle(lengths: Sequence[Count]) -> Ratio:
         I = 1 - mean / largest
 
     Convention:
-        Every slot makes one token per step until its answer is done.
+        Every slot generates one token per step until its answer is done.
 
     Args:
         lengths: tokens of each answer in the batch.

@@ -99,5 +99,5 @@ def time_to_first_token(service_time: Seconds, load: Ratio) -> Seconds:
         Pollaczek and Khinchine's formula; Zhong et al., DistServe, arXiv:2401.09670, section 3.1.
     """
     if at_least("load", load, 0) >= 1:
-        raise ValueError(f"load must be below 1, or the queue never ends, not {load!r}")
+        raise ValueError(f"load must be below 1, or the queue grows without end, not {load!r}")
     return positive("service_time", service_time) * (1 + load / (2 * (1 - load)))
