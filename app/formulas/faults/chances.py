@@ -112,7 +112,7 @@ def replica_loss(repair_time: Seconds, replicas: Count) -> Seconds:
 
     Args:
         repair_time: seconds until the replica is back.
-        replicas: data-parallel replicas of the whole run, with the missing one.
+        replicas: data-parallel replicas of the whole run, including the missing one.
 
     Raises:
         ValueError: an argument is outside its domain.

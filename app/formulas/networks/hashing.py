@@ -13,9 +13,9 @@ def expected_busiest(flows: Count, links: Count) -> Ratio:
     """Expected number of flows on the link that has the most of them.
 
     Each flow is hashed to one of the links, all equally likely. The mean of a count is the sum,
-    over all m from 0, of the probability that it exceeds m. Numbers of flows that are Poisson
-    distributed with the same mean on every link, given their total, are distributed like these.
-    The sum of 1 - Q, with Q the probability that none of them exceeds m:
+    over all m from 0, of the probability that it exceeds m. Given their total, independent Poisson
+    counts of equal mean are distributed like the flows on the links, which gives Q, the probability
+    that no link has more than m. The sum of 1 - Q over all m:
 
         E = sum
 

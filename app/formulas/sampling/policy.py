@@ -17,7 +17,8 @@ def policy_step_flops(
 
     Convention:
         Every model is as large as the policy, and learns once from each token. GRPO with a
-        reference takes 10 N per token, PPO with a reference, a reward model and a critic 20 N.
+        reference takes 10 N per token, PPO with a reference, a reward model and a critic 20 N. If
+        the trainer computes the probabilities of the written tokens again, that is one more scorer.
         Without attention's own products, prompts and padding.
 
     Args:
