@@ -42,7 +42,8 @@ def model_utilization(
 
     Convention:
         Recomputation does not count: it is not part of the model. Some papers count attention
-        (PaLM reports both); few halve it for the causal mask. The peak is dense.
+        (PaLM reports both); few halve it for the causal mask. The peak is dense. A result above 1
+        means that an argument is wrong.
 
     Args:
         model_flops: computation that the model needs, forward and backward.
@@ -71,7 +72,8 @@ def hardware_utilization(
 
     Convention:
         At least MFU, and equal to it without recomputation; a third more with full recomputation.
-        The percentage of peak in Megatron's table of 2021 is HFU.
+        The percentage of peak in Megatron's table of 2021 is HFU. A result above 1 means that an
+        argument is wrong.
 
     Args:
         hardware_flops: computation that was done, recomputation included.
