@@ -49,7 +49,7 @@ def decode_attention_intensity(
 
     Args:
         query_heads: query heads.
-        key_value_heads: heads of keys and values, a divisor of the query heads.
+        key_value_heads: key-value heads, a divisor of the query heads.
         element_bytes: bytes of one number in the cache.
 
     Raises:

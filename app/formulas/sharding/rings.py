@@ -42,7 +42,7 @@ def ulysses_bytes(
 
     Convention:
         Forward, for one sequence and layer. Whole heads only: at most as many ranks as there are
-        heads of keys and values, or these have to be copied.
+        key-value heads, or these have to be copied.
 
     Args:
         sequence: tokens of one whole sequence.

@@ -155,7 +155,7 @@ def test_heads_per_rank_refuses_what_does_not_divide() -> None:
     with pytest.raises(ValueError, match=r"^ranks must divide the query heads, 64, not 3"):
         heads_per_rank(64, 8, 3)
     with pytest.raises(
-        ValueError, match=r"^ranks must divide or be a multiple of the key and value heads, 6"
+        ValueError, match=r"^ranks must divide or be a multiple of the key-value heads, 6"
     ):
         heads_per_rank(24, 6, 4)
 
