@@ -51,8 +51,8 @@ def mixed_tokens_to_hide(
         gate, at the peak. Below this, no split of the GPUs hides the traffic.
 
     Args:
-        peak: FLOP per second of a GPU.
-        bandwidth: bytes per second that a GPU sends.
+        peak: dense peak FLOP per second of one GPU.
+        bandwidth: bytes per second that a GPU sends while it receives as much.
         feed_forward: inner size of the feed-forward.
         element_bytes: bytes of one number.
 

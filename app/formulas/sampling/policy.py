@@ -121,17 +121,17 @@ def weight_sync_time(size: Bytes, writer_ranks: Count, bandwidth: BytesPerSecond
 
 
 def silent_groups(probability: Ratio, group: Count) -> Ratio:
-    """Share of groups whose answers are all right or all wrong.
+    """Share of groups whose answers are all correct or all wrong.
 
     In such a group every reward equals the mean, all advantages are zero, and nothing is learned.
 
         S = probability^group + (1 - probability)^group
 
     Convention:
-        Rewards of 0 and 1, and answers that are right independently of each other.
+        Rewards of 0 and 1, and answers that are correct independently of each other.
 
     Args:
-        probability: chance that an answer to the prompt is right.
+        probability: chance that an answer to the prompt is correct.
         group: answers per prompt.
 
     Raises:

@@ -73,11 +73,11 @@ def cache_pages(lengths: Sequence[Count], page: Count) -> Count:
 
 
 def cache_used(lengths: Sequence[Count], longest: Count) -> Ratio:
-    """Share of a cache in use that reserves room for the longest allowed sequence each time.
+    """Share that is used of a cache in which each sequence reserves room for *longest* tokens.
 
         U = mean / longest
 
-    where the mean is that of the lengths.
+    where mean is that of the lengths.
 
     Convention:
         Reserved when a sequence starts, and not shared before it ends.

@@ -79,8 +79,8 @@ def free_prefill_tokens(
 def time_to_first_token(service_time: Seconds, load: Ratio) -> Seconds:
     """Mean time from the arrival of a prompt until it has been read, with the wait in the queue.
 
-    Prompts arrive at random at one server that takes the same time for each (an M/D/1 queue). The
-    wait alone takes load / (2 (1 - load)) services on average.
+    Prompts arrive at random times at one server that takes equally long for each (an M/D/1 queue).
+    The wait alone takes load / (2 (1 - load)) services on average.
 
         T = service_time * (1 + load / (2 * (1 - load)))
 

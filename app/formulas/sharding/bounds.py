@@ -21,8 +21,8 @@ def largest_tensor_degree(
 
     Args:
         feed_forward: inner size of the feed-forward.
-        peak: FLOP per second of a GPU.
-        bandwidth: bytes per second that a GPU sends.
+        peak: dense peak FLOP per second of one GPU.
+        bandwidth: bytes per second that a GPU sends while it receives as much.
         element_bytes: bytes of one number of an activation.
 
     Raises:

@@ -107,7 +107,7 @@ def context_ring_hides(
         key_value_heads: key-value heads; must divide the heads.
         ranks: ranks of context parallelism; must divide the sequence.
         rate: FLOP per second that the GPU reaches.
-        bandwidth: bytes per second that one rank sends.
+        bandwidth: bytes per second that one rank sends while it receives as much.
         element_bytes: bytes of one number.
 
     Raises:

@@ -47,7 +47,7 @@ def ulysses_bytes(
     Args:
         sequence: tokens of one whole sequence.
         hidden: size of all query heads together.
-        key_value_hidden: size of all key heads together; values have as many.
+        key_value_hidden: size of all key heads together, which is also that of the values.
         element_bytes: bytes of one number.
         ranks: ranks of context parallelism; must divide the sequence.
 

@@ -29,7 +29,7 @@ def expert_critical_batch(
         weight, and the peak is that of the precision in which it is multiplied.
 
     Args:
-        peak: FLOP per second of a GPU.
+        peak: dense peak FLOP per second of one GPU.
         memory_bandwidth: bytes per second that a GPU reads from its memory.
         weight_bytes: bytes of one weight.
         experts: experts that tokens are spread over.
@@ -124,7 +124,7 @@ def dispatch_bytes(
         V = tokens * top_k * C
 
     Convention:
-        One way, a copy to each expert, those on the own GPU included. The defaults are those of
+        One way, a copy to each expert, including those on the GPU itself. The defaults are those of
         DeepSeek-V3: FP8 with an FP32 scale for each 128 values. Results come back in 16 bits.
 
     Args:

@@ -112,7 +112,6 @@ def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> 
     divides("ranks", parts, "query heads", queries)
     if shared % parts and parts % shared:
         raise ValueError(
-            f"ranks must divide or be a multiple of the key-value heads, {shared},"
-            f" not {ranks!r}"
+            f"ranks must divide or be a multiple of the key-value heads, {shared}, not {ranks!r}"
         )
     return Heads(queries // parts, max(1, shared // parts), max(1, parts // shared))

@@ -18,7 +18,7 @@ def training_time(flops: Flops, gpus: Count, peak: FlopsPerSecond, utilization: 
     Args:
         flops: computation of the run.
         gpus: GPUs of the run.
-        peak: peak FLOP per second of one GPU.
+        peak: dense peak FLOP per second of one GPU.
         utilization: share of the peak that is reached, at most 1.
 
     Raises:
@@ -49,7 +49,7 @@ def model_utilization(
         model_flops: computation that the model needs, forward and backward.
         time: seconds that it took.
         gpus: GPUs that it ran on.
-        peak: peak FLOP per second of one GPU.
+        peak: dense peak FLOP per second of one GPU.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -79,7 +79,7 @@ def hardware_utilization(
         hardware_flops: computation that was done, recomputation included.
         time: seconds that it took.
         gpus: GPUs that it took.
-        peak: peak FLOP per second of one GPU.
+        peak: dense peak FLOP per second of one GPU.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -108,7 +108,7 @@ def tokens_per_second(
     Args:
         parameters: parameters that process a token.
         gpus: GPUs of the run.
-        peak: peak FLOP per second of one GPU.
+        peak: dense peak FLOP per second of one GPU.
         utilization: share of the peak that is reached, at most 1.
 
     Raises:
