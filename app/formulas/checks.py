@@ -85,6 +85,13 @@ def divides(name: str, value: int, what: str, total: int) -> None:
         raise ValueError(f"{name} must divide the {what}, {total}, not {short(value)}")
 
 
+def chosen_experts(top_k: Count, experts: Count) -> Count:
+    """*top_k* as an int; a token cannot be sent to more experts than there are."""
+    if whole("top_k", top_k) > experts:
+        raise ValueError(f"top_k must be at most the experts, {experts}, not {top_k!r}")
+    return int(top_k)
+
+
 def fraction(name: str, value: float) -> float:
     """*value*, which must be a number above zero and at most one."""
     if positive(name, value) > 1:

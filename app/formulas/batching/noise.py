@@ -21,16 +21,16 @@ def gradient_noise_scale(
 
     Convention:
         The simple noise scale, in the unit of the batches. Average G and S over many steps before
-        dividing: the ratio of a single step is biased. It grows as the loss falls.
+        dividing: the ratio of a single step is biased. The noise scale grows as the loss falls.
 
     Args:
         small_batch: a batch, such as that of one rank.
         large_batch: a larger one, such as that of all ranks.
         small_norm_squared: mean squared norm of the gradient of small batches.
-        large_norm_squared: that of large batches, smaller.
+        large_norm_squared: that of large batches, which is not larger.
 
     Raises:
-        ValueError: an argument is outside its domain, or no noise or no signal is left.
+        ValueError: an argument is outside its domain, or no signal is left.
 
     Source:
         McCandlish et al., An Empirical Model of Large-Batch Training, arXiv:1812.06162, appendix

@@ -70,13 +70,15 @@ def double_binary_tree_all_reduce_time(
     Every rank is an inner node of one tree and a leaf of the other, so each sends two arrays in
     total: half an array up each tree, and two halves down the tree where it has children. With
     many small chunks, only the first one waits for the levels of the tree. A single rank needs no
-    time; two and three ranks, where no node has two children, are a little faster.
+    time.
 
         T = 2 ceil(log2(ranks)) latency + 2 size / bandwidth
 
     Convention:
         The limit of many chunks, with a latency that delays a chunk but does not keep the link
-        busy. The bandwidth is one direction. NCCL calls this algorithm Tree.
+        busy. The bandwidth is one direction. NCCL calls this algorithm Tree. With two or three
+        ranks, no node has two children: a rank sends only one array, or one and a half, and this is
+        an upper bound.
 
     Args:
         size: bytes of the array that each rank starts and ends with.

@@ -7,6 +7,7 @@ from app.units import Count, Ratio, Seconds
 
 _MOST_NODES = 1e6
 _SUREST = 0.999999
+_HOPELESS = 700  # times the mean time between failures
 _SPREAD = 40  # standard deviations: nothing that a chance could see lies further out
 
 
@@ -44,7 +45,8 @@ def time_without_checkpoints(work: Seconds, mtbf: Seconds) -> Seconds:
         T = mtbf * (exp(work / mtbf) - 1)
 
     Convention:
-        A restart takes no time, and nothing is ever saved.
+        A restart takes no time, and nothing is ever saved. From 700 mean times between failures on,
+        the work is never done.
 
     Args:
         work: seconds of computing without a failure.
@@ -57,7 +59,11 @@ def time_without_checkpoints(work: Seconds, mtbf: Seconds) -> Seconds:
         Daly, Future Generation Computer Systems 22(3), 2006 (one segment, without a checkpoint).
     """
     between = positive("mtbf", mtbf)
-    return between * math.expm1(positive("work", work) / between)
+    if positive("work", work) / between > _HOPELESS:
+        raise ValueError(
+            f"work must be at most {_HOPELESS} times mtbf, or it never ends, not {work!r}"
+        )
+    return between * math.expm1(work / between)
 
 
 def spare_nodes(mean_in_repair: Ratio, chance: Ratio) -> Count:
@@ -112,7 +118,7 @@ def replica_loss(repair_time: Seconds, replicas: Count) -> Seconds:
 
     Args:
         repair_time: seconds until the replica is back.
-        replicas: data-parallel replicas of the whole run, with the missing one.
+        replicas: data-parallel replicas of the whole run, including the missing one.
 
     Raises:
         ValueError: an argument is outside its domain.

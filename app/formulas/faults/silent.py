@@ -41,8 +41,8 @@ def verified_waste(interval: Seconds, test_time: Seconds, mtbf: Seconds) -> Rati
         W = test_time / interval + interval / mtbf
 
     Convention:
-        First order: accurate while the interval is much shorter than the time between faults. The
-        restart itself is not counted.
+        First order: accurate while the interval is much shorter than the time between faults, and
+        even above 1 if it is not. The restart itself is not counted.
 
     Args:
         interval: seconds of computing between two tests.

@@ -7,7 +7,7 @@ from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio
 
 
 def best_data_degree(batch_tokens: Count, gpus: Count, feed_forward: Count) -> Ratio:
-    """Groups with tokens of their own at which a feed-forward sends the fewest bytes.
+    """Number of groups with different tokens at which a feed-forward sends the fewest bytes.
 
     Of N GPUs, X groups hold different tokens, and the N/X GPUs of a group cut each layer. A GPU
     gathers its share of the weights, in proportion to F X / N, and the tokens of its group, in
@@ -16,8 +16,8 @@ def best_data_degree(batch_tokens: Count, gpus: Count, feed_forward: Count) -> R
         X = sqrt(batch_tokens * gpus / feed_forward)
 
     Convention:
-        Not rounded, and above the number of GPUs if weights never outweigh tokens: then use fully
-        sharded data parallelism alone. All GPUs share one network, and (n - 1) / n is taken as 1.
+        Not rounded. Above the number of GPUs, use fully sharded data parallelism alone; below 1,
+        tensor parallelism alone. All GPUs share one network, and (n - 1) / n is taken as 1.
 
     Args:
         batch_tokens: tokens of the whole batch.
@@ -51,8 +51,8 @@ def mixed_tokens_to_hide(
         gate, at the peak. Below this, no split of the GPUs hides the traffic.
 
     Args:
-        peak: FLOP per second of a GPU.
-        bandwidth: bytes per second that a GPU sends.
+        peak: dense peak FLOP per second of one GPU.
+        bandwidth: bytes per second that a GPU sends while it receives as much.
         feed_forward: inner size of the feed-forward.
         element_bytes: bytes of one number.
 

@@ -108,7 +108,7 @@ def width_to_hide_offload(
 ) -> Ratio:
     """Hidden size from which on a layer's forward pass hides the transfer of its activations.
 
-    For s tokens, the pass takes flops_per_square * s * d^2 FLOPs and keeps bytes_per_element * s *
+    For s tokens, the pass takes flops_per_square * s * d^2 FLOP and keeps bytes_per_element * s *
     d bytes; s and one d cancel.
 
         d = bytes_per_element * utilization * peak / (flops_per_square * bandwidth)
@@ -120,10 +120,10 @@ def width_to_hide_offload(
 
     Args:
         bytes_per_element: bytes kept for each token and each element of the hidden size.
-        peak: FLOPs per second of the GPU.
+        peak: dense peak FLOP per second of the GPU.
         utilization: share of the peak that the pass reaches.
         bandwidth: bytes per second to the host.
-        flops_per_square: FLOPs for each token and each square of the hidden size.
+        flops_per_square: FLOP for each token and each square of the hidden size.
 
     Raises:
         ValueError: an argument is outside its domain.

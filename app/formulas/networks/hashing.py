@@ -1,21 +1,22 @@
 """Flows that are hashed to parallel links."""
 
 import math
+from operator import mul
 
 from app.formulas.checks import whole
 from app.units import Count, Ratio
 
 _MOST = 128  # flows, and links
-_ENOUGH = 1e-15  # of a probability
+_ENOUGH = 1e-12  # of a probability: the next ones are far smaller, and rounding leaves about 1e-14
 
 
 def expected_busiest(flows: Count, links: Count) -> Ratio:
     """Expected number of flows on the link that has the most of them.
 
     Each flow is hashed to one of the links, all equally likely. The mean of a count is the sum,
-    over all m from 0, of the probability that it exceeds m. Numbers of flows that are Poisson
-    distributed with the same mean on every link, given their total, are distributed like these.
-    The sum of 1 - Q, with Q the probability that none of them exceeds m:
+    over all m from 0, of the probability that it exceeds m. Given their total, independent Poisson
+    counts of equal mean are distributed like the flows on the links, which gives Q, the probability
+    that no link has more than m. The sum of 1 - Q over all m:
 
         E = sum
 
@@ -80,14 +81,19 @@ def _few(name: str, value: Count) -> int:
 def _none_exceeds(most: int, flows: int, links: int) -> float:
     """Probability that no link has more than *most* flows."""
     mean = flows / links
-    each = [_poisson(mean, count) for count in range(most + 1)]
+    each = [_poisson(mean, count) for count in range(most + 1)] + [0.0] * (flows - most)
     totals = [1.0] + [0.0] * flows
-    for _ in range(links):
-        totals = [
-            sum(each[here] * totals[total - here] for here in range(min(most, total) + 1))
-            for total in range(flows + 1)
-        ]
+    while links:  # the sum over all links, by halving their number
+        totals = _added(totals, each) if links % 2 else totals
+        links //= 2
+        each = _added(each, each) if links else each
     return totals[flows] / _poisson(flows, flows)
+
+
+def _added(one: list[float], other: list[float]) -> list[float]:
+    """Probabilities of a sum of two numbers, given those of each, as far as both go."""
+    back = other[::-1]
+    return [sum(map(mul, one, back[-total:])) for total in range(1, len(one) + 1)]
 
 
 def _poisson(mean: float, count: int) -> float:

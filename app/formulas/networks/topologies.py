@@ -20,8 +20,8 @@ def fat_tree(ports: Count, levels: Count = 3) -> TreeSize:
     """Hosts that a fat tree of equal switches connects, and the switches that it takes.
 
     Every switch below the top has half of its ports down and half of them up; a switch at the top
-    has all of its ports down. Each level more multiplies the hosts by ports / 2. Each level below
-    the top has twice as many switches as the top.
+    has all of its ports down. Each further level multiplies the hosts by ports / 2. Each level
+    below the top has twice as many switches as the top.
 
         H = 2 * (ports / 2)^levels
         S = (2 * levels - 1) * (ports / 2)^(levels - 1)

@@ -155,7 +155,7 @@ def fsdp_tokens_to_hide(
         the peak, fewer tokens suffice.
 
     Args:
-        peak: FLOP per second of the GPU.
+        peak: dense peak FLOP per second of one GPU.
         bandwidth: bytes per second at which a GPU receives what it gathers.
         element_bytes: bytes of a weight on its way.
 

@@ -77,7 +77,7 @@ def block_scale(largest: Ratio, element: ElementFormat, scale: ScaleFormat) -> R
 
 
 def quantized_block(values: Sequence[Ratio], format: BlockFormat) -> tuple[Ratio, ...]:
-    """Values that are left of a block after it is stored in a format with a shared scale.
+    """Values of a block after they are rounded to a format with a shared scale.
 
     Each is divided by the scale S of the block, rounded to the nearest number of E2M1, ties to
     even, and multiplied by S again.

@@ -17,7 +17,8 @@ def policy_step_flops(
 
     Convention:
         Every model is as large as the policy, and learns once from each token. GRPO with a
-        reference takes 10 N per token, PPO with a reference, a reward model and a critic 20 N.
+        reference takes 10 N per token, PPO with a reference, a reward model and a critic 20 N. If
+        the trainer computes the probabilities of the written tokens again, that is one more scorer.
         Without attention's own products, prompts and padding.
 
     Args:
@@ -120,17 +121,17 @@ def weight_sync_time(size: Bytes, writer_ranks: Count, bandwidth: BytesPerSecond
 
 
 def silent_groups(probability: Ratio, group: Count) -> Ratio:
-    """Share of groups whose answers are all right or all wrong.
+    """Share of groups whose answers are all correct or all wrong.
 
     In such a group every reward equals the mean, all advantages are zero, and nothing is learned.
 
         S = probability^group + (1 - probability)^group
 
     Convention:
-        Rewards of 0 and 1, and answers that are right independently of each other.
+        Rewards of 0 and 1, and answers that are correct independently of each other.
 
     Args:
-        probability: chance that an answer to the prompt is right.
+        probability: chance that an answer to the prompt is correct.
         group: answers per prompt.
 
     Raises:

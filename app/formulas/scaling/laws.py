@@ -46,7 +46,7 @@ def loss(parameters: Ratio, tokens: Ratio, law: ScalingLaw) -> Ratio:
 def optimum(flops: Flops, law: ScalingLaw) -> Optimum:
     """Parameters and tokens that reach the lowest loss with a budget of computation.
 
-    Along 6 N D = C the loss is lowest where a part more of parameters lowers one term as much as
+    Along 6 N D = C, the loss is lowest where a slightly larger model lowers one term by as much as
     it raises the other: a A / N^a = b B / D^b.
 
         ratio = size_exponent * size_scale / (data_exponent * data_scale)

@@ -7,7 +7,7 @@ from app.units import Ratio
 
 
 def effective_tokens(unique: Ratio, epochs: Ratio, constant: Ratio = 15.4) -> Ratio:
-    """Tokens of new data that teach as much as several epochs over the same.
+    """Tokens of new data that teach as much as several epochs over the same data.
 
     The first pass counts in full. Each further one is worth less, by a rate that decays with the
     repetitions.

@@ -9,21 +9,24 @@ from app.units import Bytes, BytesPerSecond, Count, Ratio, Seconds
 
 def largest_batch(
     memory: Bytes,
-    weight_bytes: Bytes,
+    weight_bytes_total: Bytes,
     context: Ratio,
     cache_bytes_per_token: Bytes,
     reserved: Bytes = 0,
 ) -> Count:
-    """Sequences whose caches fit beside the weights.
+    """Number of sequences whose caches fit beside the weights.
 
-        B = max(0, floor((memory - reserved - weight_bytes) / (context * cache_bytes_per_token)))
+    F are the bytes that are left for caches.
+
+        F = memory - reserved - weight_bytes_total
+        B = max(0, floor(F / (context * cache_bytes_per_token)))
 
     Convention:
         Memory of all GPUs that share the model. Zero if the weights alone do not fit.
 
     Args:
         memory: bytes of memory of all GPUs together.
-        weight_bytes: bytes of all weights.
+        weight_bytes_total: bytes of all weights.
         context: tokens that each sequence may have in its cache.
         cache_bytes_per_token: bytes of the keys and values of a token, in every layer.
         reserved: bytes kept free for activations and buffers, on all GPUs together.
@@ -37,7 +40,7 @@ def largest_batch(
     """
     free = positive("memory", memory) - at_least("reserved", reserved, 0)
     each = positive("context", context) * positive("cache_bytes_per_token", cache_bytes_per_token)
-    return max(0, math.floor((free - positive("weight_bytes", weight_bytes)) / each))
+    return max(0, math.floor((free - positive("weight_bytes_total", weight_bytes_total)) / each))
 
 
 def cache_pages(lengths: Sequence[Count], page: Count) -> Count:
@@ -70,11 +73,11 @@ def cache_pages(lengths: Sequence[Count], page: Count) -> Count:
 
 
 def cache_used(lengths: Sequence[Count], longest: Count) -> Ratio:
-    """Share of a cache in use that reserves room for the longest allowed sequence each time.
+    """Share that is used of a cache in which each sequence reserves room for *longest* tokens.
 
         U = mean / longest
 
-    where the mean is that of the lengths.
+    where mean is that of the lengths.
 
     Convention:
         Reserved when a sequence starts, and not shared before it ends.

@@ -49,14 +49,14 @@ def pool_sizes(
 
 
 def static_batch_idle(lengths: Sequence[Count]) -> Ratio:
-    """Share of the slots of a static batch that have nothing to do.
+    """Share of the time for which the slots of a static batch have nothing to do.
 
     All slots are held until the longest answer is done.
 
         I = 1 - mean / largest
 
     Convention:
-        Every slot makes one token per step until its answer is done.
+        Every slot generates one token per step until its answer is done.
 
     Args:
         lengths: tokens of each answer in the batch.
@@ -73,7 +73,7 @@ def static_batch_idle(lengths: Sequence[Count]) -> Ratio:
 
 
 def expected_longest(mean: Ratio, batch: Count) -> Ratio:
-    """Expected length of the longest of some answers, whose lengths are exponentially distributed.
+    """Expected length of the longest of several answers of exponentially distributed lengths.
 
     With k answers left, the next one ends after mean / k steps on average. H is the sum of 1 / k
     for k from 1 to batch, about ln(batch) + 0.577.

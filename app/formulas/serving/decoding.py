@@ -10,7 +10,7 @@ _MILLION = 10**6
 
 
 def decode_step_time(
-    weight_bytes: Bytes,
+    weight_bytes_total: Bytes,
     batch: Count,
     context: Ratio,
     cache_bytes_per_token: Bytes,
@@ -19,16 +19,18 @@ def decode_step_time(
 ) -> Seconds:
     """Least time of a decoding step: the time to read what it needs from memory.
 
-    Every step reads all weights once, whatever the batch, and the keys and values of each sequence.
+    Every step reads all weights once, whatever the batch, and the keys and values of each sequence:
+    R bytes in total.
 
-        T = (weight_bytes + batch * context * cache_bytes_per_token) / (gpus * memory_bandwidth)
+        R = weight_bytes_total + batch * context * cache_bytes_per_token
+        T = R / (gpus * memory_bandwidth)
 
     Convention:
         A floor. All GPUs read their own shares at the same time; messages between them, and
         activations, are left out. Computing hides behind the reads below the critical batch.
 
     Args:
-        weight_bytes: bytes of all weights that a step reads.
+        weight_bytes_total: bytes of all weights that a step reads.
         batch: sequences that are decoded together.
         context: mean tokens in the cache of a sequence.
         cache_bytes_per_token: bytes of the keys and values of a token, in every layer.
@@ -42,7 +44,7 @@ def decode_step_time(
         Pope et al., Efficiently Scaling Transformer Inference, arXiv:2211.05102, section 2.
     """
     cached = positive("context", context) * positive("cache_bytes_per_token", cache_bytes_per_token)
-    read = positive("weight_bytes", weight_bytes) + whole("batch", batch) * cached
+    read = positive("weight_bytes_total", weight_bytes_total) + whole("batch", batch) * cached
     return read / (whole("gpus", gpus) * positive("memory_bandwidth", memory_bandwidth))
 
 
@@ -51,7 +53,7 @@ def dollars_per_million_tokens(
 ) -> Dollars:
     """Price of a million generated tokens.
 
-    A step makes a token of every sequence in the batch, and all GPUs are paid while it runs.
+    A step generates one token for every sequence in the batch, and all GPUs are paid while it runs.
 
         D = 10^6 * gpus * dollars_per_gpu_hour * step_time / batch
 
@@ -76,22 +78,22 @@ def dollars_per_million_tokens(
 
 
 def best_tensor_degree(
-    weight_bytes: Bytes, memory_bandwidth: BytesPerSecond, layers: Count, latency: Seconds
+    weight_bytes_total: Bytes, memory_bandwidth: BytesPerSecond, layers: Count, latency: Seconds
 ) -> Ratio:
     """Number of GPUs on which a decoding step of a single sequence is fastest.
 
     Reading the weights takes W / (n b). Each layer has two ring all-reduces of 2 (n - 1) hops, so
-    every further GPU adds four hops per layer. The derivative of the sum is zero where both grow
-    and shrink alike.
+    every further GPU adds four hops per layer. The sum is smallest where one more GPU shortens the
+    reading by as much as it adds in hops.
 
-        n = sqrt(weight_bytes / (4 * memory_bandwidth * layers * latency))
+        n = sqrt(weight_bytes_total / (4 * memory_bandwidth * layers * latency))
 
     Convention:
-        Not rounded, and not limited to a node. Messages of one token are small: only their latency
-        counts. The cache is left out.
+        Not rounded, and not limited to a node; below 1, a single GPU is fastest. Messages of one
+        token are small: only their latency counts. The cache is left out.
 
     Args:
-        weight_bytes: bytes of all weights.
+        weight_bytes_total: bytes of all weights.
         memory_bandwidth: bytes per second from the memory of one GPU.
         layers: layers of the model.
         latency: seconds of one hop.
@@ -104,5 +106,5 @@ def best_tensor_degree(
         arXiv:2211.05102, section 3.2 (layouts for low latency).
     """
     hops = 4 * whole("layers", layers) * positive("latency", latency)
-    read = positive("weight_bytes", weight_bytes) / positive("memory_bandwidth", memory_bandwidth)
-    return math.sqrt(read / hops)
+    size = positive("weight_bytes_total", weight_bytes_total)
+    return math.sqrt(size / positive("memory_bandwidth", memory_bandwidth) / hops)

@@ -7,7 +7,7 @@ from app.units import Bytes, BytesPerSecond, Count, FlopsPerByte, FlopsPerSecond
 def critical_batch(
     peak: FlopsPerSecond, memory_bandwidth: BytesPerSecond, weight_bytes: Bytes
 ) -> Ratio:
-    """Sequences from which on the matrix products of a decoding step are limited by FLOP/s.
+    """Number of sequences from which the products of a decoding step are limited by FLOP/s.
 
     A weight is read once per step and takes two FLOP for each sequence; both times are equal at
 
@@ -15,8 +15,8 @@ def critical_batch(
 
     Convention:
         The products with weights alone, not attention over the cache. Neither the size of the model
-        nor the number of GPUs matters. The peak is that of the format in which is multiplied, the
-        bytes those in which a weight is stored.
+        nor the number of GPUs matters. The peak is that of the format in which the products are
+        computed; the bytes are those of a weight as it is stored.
 
     Args:
         peak: dense peak FLOP per second of the GPU.
@@ -39,8 +39,8 @@ def decode_attention_intensity(
 ) -> FlopsPerByte:
     """Computation of attention for each byte of cache that a decoding step reads.
 
-    A head of queries takes two FLOP for each number of a key, and two for each of a value. Keys and
-    values are read once for all heads of queries that share them.
+    A query head takes two FLOP for each number of a key, and two for each of a value. Keys and
+    values are read once for all query heads that share them.
 
         I = 2 FLOP * query_heads / (key_value_heads * element_bytes)
 
@@ -48,8 +48,8 @@ def decode_attention_intensity(
         The same for every size of a head, length and batch: each sequence brings its own cache.
 
     Args:
-        query_heads: heads of queries.
-        key_value_heads: heads of keys and values, a divisor of the query heads.
+        query_heads: query heads.
+        key_value_heads: key-value heads, a divisor of the query heads.
         element_bytes: bytes of one number in the cache.
 
     Raises:
@@ -79,7 +79,7 @@ def latent_attention_intensity(
         full size is computed. Those projections are not counted.
 
     Args:
-        heads: heads of queries.
+        heads: query heads.
         latent: size of the compressed vector.
         rope: size of the key's part for the position.
         element_bytes: bytes of one number in the cache.

@@ -79,8 +79,8 @@ def free_prefill_tokens(
 def time_to_first_token(service_time: Seconds, load: Ratio) -> Seconds:
     """Mean time from the arrival of a prompt until it has been read, with the wait in the queue.
 
-    Prompts arrive at random at one server that takes the same time for each (an M/D/1 queue). The
-    wait alone takes load / (2 (1 - load)) services on average.
+    Prompts arrive at random times at one server that takes equally long for each (an M/D/1 queue).
+    The wait alone takes load / (2 (1 - load)) services on average.
 
         T = service_time * (1 + load / (2 * (1 - load)))
 
@@ -99,5 +99,5 @@ def time_to_first_token(service_time: Seconds, load: Ratio) -> Seconds:
         Pollaczek and Khinchine's formula; Zhong et al., DistServe, arXiv:2401.09670, section 3.1.
     """
     if at_least("load", load, 0) >= 1:
-        raise ValueError(f"load must be below 1, or the queue never ends, not {load!r}")
+        raise ValueError(f"load must be below 1, or the queue grows without end, not {load!r}")
     return positive("service_time", service_time) * (1 + load / (2 * (1 - load)))

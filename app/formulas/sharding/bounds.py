@@ -7,7 +7,7 @@ from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio
 def largest_tensor_degree(
     feed_forward: Count, peak: FlopsPerSecond, bandwidth: BytesPerSecond, element_bytes: Bytes = 2
 ) -> Ratio:
-    """Ranks of tensor parallelism at which a feed-forward sends as long as it computes.
+    """Tensor-parallel degree at which a feed-forward communicates for as long as it computes.
 
     With sequence parallelism, T tokens of d numbers are gathered before the two products and
     reduce-scattered after them, while each rank computes 4 T d F / n FLOP. T and d cancel out.
@@ -21,8 +21,8 @@ def largest_tensor_degree(
 
     Args:
         feed_forward: inner size of the feed-forward.
-        peak: FLOP per second of a GPU.
-        bandwidth: bytes per second that a GPU sends.
+        peak: dense peak FLOP per second of one GPU.
+        bandwidth: bytes per second that a GPU sends while it receives as much.
         element_bytes: bytes of one number of an activation.
 
     Raises:

@@ -21,12 +21,12 @@ def context_ring_bytes(
         V = (ranks - 1) * B
 
     Convention:
-        Forward, for one layer and micro-batch. With the key and value heads, not the query heads.
+        Forward, for one layer and micro-batch. With the key-value heads, not the query heads.
 
     Args:
         batch: sequences in one micro-batch.
         sequence: tokens of one whole sequence.
-        key_value_heads: heads of keys and values.
+        key_value_heads: key-value heads.
         head_size: size of a head.
         element_bytes: bytes of one number.
         ranks: ranks of context parallelism; must divide the sequence.
@@ -58,13 +58,13 @@ def context_gather_bytes(
         V = S * (ranks - 1) / ranks
 
     Convention:
-        As in Llama 3, which has few key and value heads. The bytes are those of ring attention;
+        As in Llama 3, which has few key-value heads. The bytes are those of ring attention;
         but attention hides none of the communication, and any mask is easy to support.
 
     Args:
         batch: sequences in one micro-batch.
         sequence: tokens of one whole sequence.
-        key_value_heads: heads of keys and values.
+        key_value_heads: key-value heads.
         head_size: size of a head.
         element_bytes: bytes of one number.
         ranks: ranks of context parallelism; must divide the sequence.
@@ -91,23 +91,23 @@ def context_ring_hides(
     """Whether ring attention can hide its communication: a block is sent while one is computed.
 
     With C tokens of the sequence on a rank, attention to a block costs 4 C² FLOP per query head and
-    element of a head; the next block has 2 C numbers per key and value head and element. The size
+    element of a head; the next block has 2 C numbers per key-value head and element. The size
     of a head cancels out, which leaves
 
         C = sequence / ranks
         L = key_value_heads * element_bytes * rate / (2 heads * bandwidth * 1 FLOP)
 
     Convention:
-        The communication is hidden if C is at least L. Without a causal mask, and at the rate that
-        attention really reaches.
+        The communication is hidden if C is at least L, or if there is a single rank, which sends
+        nothing. Without a causal mask, and at the rate that attention really reaches.
 
     Args:
         sequence: tokens of one whole sequence.
         heads: query heads.
-        key_value_heads: heads of keys and values; must divide the heads.
+        key_value_heads: key-value heads; must divide the heads.
         ranks: ranks of context parallelism; must divide the sequence.
         rate: FLOP per second that the GPU reaches.
-        bandwidth: bytes per second that one rank sends.
+        bandwidth: bytes per second that one rank sends while it receives as much.
         element_bytes: bytes of one number.
 
     Raises:
@@ -115,14 +115,15 @@ def context_ring_hides(
 
     Source:
         Liu et al., arXiv:2310.01889, section 3 (arithmetic intensity between hosts), with shared
-        key and value heads.
+        key-value heads.
     """
     long, parts = whole("sequence", sequence), whole("ranks", ranks)
     divides("ranks", parts, "tokens of a sequence", long)
     queries, shared = whole("heads", heads), whole("key_value_heads", key_value_heads)
     divides("key_value_heads", shared, "heads", queries)
     least = shared * positive("element_bytes", element_bytes) * positive("rate", rate)
-    return long / parts >= least / (2 * queries * positive("bandwidth", bandwidth))
+    enough = least / (2 * queries * positive("bandwidth", bandwidth))
+    return parts == 1 or long / parts >= enough
 
 
 def _block(

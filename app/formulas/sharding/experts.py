@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from app.formulas.checks import at_least, positive, several, whole
+from app.formulas.checks import at_least, chosen_experts, positive, several, whole
 from app.units import Bytes, Count, Ratio
 
 
@@ -55,7 +55,7 @@ def expert_capacity(tokens: Count, experts: Count, top_k: Count, factor: Ratio =
     Args:
         tokens: tokens that are routed together.
         experts: experts that they are spread over.
-        top_k: experts that each token is sent to.
+        top_k: experts that each token is sent to; at most all of them.
         factor: capacity relative to an even share.
 
     Raises:
@@ -64,8 +64,9 @@ def expert_capacity(tokens: Count, experts: Count, top_k: Count, factor: Ratio =
     Source:
         Fedus et al., Switch Transformers, arXiv:2101.03961, section 2.2, equation 3.
     """
-    copies = whole("tokens", tokens) * whole("top_k", top_k)
-    share = copies * positive("factor", factor) / whole("experts", experts)
+    among = whole("experts", experts)
+    copies = whole("tokens", tokens) * chosen_experts(top_k, among)
+    share = copies * positive("factor", factor) / among
     return max(1, math.ceil(share * (1 - 1e-12)))
 
 

@@ -33,11 +33,12 @@ def data_parallel_degree(
     """
     total, one_copy = whole("gpus", gpus), 1
     for name, degree in (("tensor", tensor), ("pipeline", pipeline), ("context", context)):
+        left = total // one_copy
         one_copy *= whole(name, degree)
         if total % one_copy:
             raise ValueError(
-                f"{name} must leave a product that divides the GPUs, {total:,}, not {one_copy:,}"
-                f" with {degree!r}"
+                f"{name} must divide the GPUs that other degrees leave, {left:,} of {total:,},"
+                f" not {degree!r}"
             )
     copies = total // one_copy
     if copies * int(context) % whole("expert", expert):
@@ -58,11 +59,11 @@ def parallelism_order() -> tuple[str, ...]:
         N = 4
 
     Convention:
-        The order of Llama 3: tensor, context, pipeline, data. Others put context outside the
-        pipeline, although it communicates in every layer and the pipeline only between stages.
+        The order of Llama 3: tensor, context, pipeline, data. Megatron-LM's default swaps the last
+        two: its pipeline, whose messages are the smallest, gets the slowest links.
 
     Source:
         Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.2 and
-        figure 5.
+        figure 5; Megatron-LM, megatron/core/parallel_state.py (tp-cp-ep-dp-pp).
     """
     return ("tensor", "context", "pipeline", "data")

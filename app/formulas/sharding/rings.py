@@ -42,12 +42,12 @@ def ulysses_bytes(
 
     Convention:
         Forward, for one sequence and layer. Whole heads only: at most as many ranks as there are
-        heads of keys and values, or these have to be copied.
+        key-value heads, or these have to be copied.
 
     Args:
         sequence: tokens of one whole sequence.
         hidden: size of all query heads together.
-        key_value_hidden: size of all key heads together; values have as many.
+        key_value_hidden: size of all key heads together, which is also that of the values.
         element_bytes: bytes of one number.
         ranks: ranks of context parallelism; must divide the sequence.
 

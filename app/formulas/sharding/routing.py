@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from app.formulas.checks import divides, positive, whole
+from app.formulas.checks import chosen_experts, divides, positive, whole
 from app.formulas.sharding.experts import expert_imbalance
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio
 
@@ -17,7 +17,7 @@ def expert_critical_batch(
     experts: Count,
     top_k: Count,
 ) -> Ratio:
-    """Tokens of a batch from which the products of experts are limited by FLOP, not by memory.
+    """Tokens of a batch from which the products of experts are limited by FLOP/s, not by memory.
 
     A weight is read once and computes two FLOP for each of its tokens. An expert gets top_k in
     experts of the batch.
@@ -25,11 +25,11 @@ def expert_critical_batch(
         B = weight_bytes * peak / (2 FLOP * memory_bandwidth) * experts / top_k
 
     Convention:
-        With even routing, for weights that are read once per step. *weight_bytes* is those of one
+        With even routing, for weights that are read once per step. *weight_bytes* are those of one
         weight, and the peak is that of the precision in which it is multiplied.
 
     Args:
-        peak: FLOP per second of a GPU.
+        peak: dense peak FLOP per second of one GPU.
         memory_bandwidth: bytes per second that a GPU reads from its memory.
         weight_bytes: bytes of one weight.
         experts: experts that tokens are spread over.
@@ -44,7 +44,7 @@ def expert_critical_batch(
     """
     read = positive("weight_bytes", weight_bytes) * positive("peak", peak)
     dense = read / (2 * positive("memory_bandwidth", memory_bandwidth))
-    return dense * whole("experts", experts) / _chosen(top_k, experts)
+    return dense * whole("experts", experts) / chosen_experts(top_k, experts)
 
 
 def tokens_per_expert(tokens: Count, gpus: Count, top_k: Count, experts: Count) -> Ratio:
@@ -70,7 +70,7 @@ def tokens_per_expert(tokens: Count, gpus: Count, top_k: Count, experts: Count) 
         From the definition; DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.4.
     """
     whole("experts", experts)
-    copies = whole("tokens", tokens) * whole("gpus", gpus) * _chosen(top_k, experts)
+    copies = whole("tokens", tokens) * whole("gpus", gpus) * chosen_experts(top_k, experts)
     return copies / int(experts)
 
 
@@ -84,7 +84,7 @@ def expected_nodes(experts: Count, nodes: Count, top_k: Count) -> Ratio:
 
     Convention:
         Experts differ and all choices are equally likely. The token's own node counts; it is one of
-        them in N of n cases.
+        them with a probability of N / n.
 
     Args:
         experts: experts, as many on each node; at most a million.
@@ -103,7 +103,7 @@ def expected_nodes(experts: Count, nodes: Count, top_k: Count) -> Ratio:
         raise ValueError(f"experts must be at most {_MOST:,}, not {experts!r}")
     divides("nodes", parts, "experts", total)
     elsewhere, missed = total - total // parts, 1.0
-    for drawn in range(_chosen(top_k, experts)):
+    for drawn in range(chosen_experts(top_k, experts)):
         missed *= max(0, elsewhere - drawn) / (total - drawn)
         if not missed:
             break
@@ -124,7 +124,7 @@ def dispatch_bytes(
         V = tokens * top_k * C
 
     Convention:
-        One way, a copy to each expert, those on the own GPU included. The defaults are those of
+        One way, a copy to each expert, including those on the GPU itself. The defaults are those of
         DeepSeek-V3: FP8 with an FP32 scale for each 128 values. Results come back in 16 bits.
 
     Args:
@@ -168,9 +168,3 @@ def expert_idle(loads: Sequence[Ratio]) -> Ratio:
         Follows from expert_imbalance; Fedus et al., Switch Transformers, arXiv:2101.03961.
     """
     return max(0.0, 1 - 1 / expert_imbalance(loads))
-
-
-def _chosen(top_k: Count, experts: Count) -> int:
-    if whole("top_k", top_k) > experts:
-        raise ValueError(f"top_k must be at most the experts, {experts}, not {top_k!r}")
-    return int(top_k)

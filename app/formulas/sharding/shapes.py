@@ -14,7 +14,7 @@ class Shard(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """A rank's heads, and how many ranks hold the same key and value head."""
+    """A rank's heads, and how many ranks hold the same key-value head."""
 
     query: Count
     key_value: Count
@@ -82,7 +82,7 @@ def row_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
 def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> Heads:
     """Attention heads of a tensor-parallel rank.
 
-    Query heads are divided evenly. If there are fewer key and value heads than ranks, several ranks
+    Query heads are divided evenly. If there are fewer key-value heads than ranks, several ranks
     hold a copy of the same head.
 
         Q = query_heads / ranks
@@ -90,14 +90,14 @@ def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> 
         C = max(1, ranks / key_value_heads)
 
     Convention:
-        Copies are the ranks that hold the same key and value head. Sequence parallelism does not
+        Copies are the ranks that hold the same key-value head. Sequence parallelism does not
         split heads, so it does not avoid copies.
 
     Args:
         query_heads: query heads of the layer.
-        key_value_heads: heads of keys and values; must divide the query heads.
+        key_value_heads: key-value heads; must divide the query heads.
         ranks: ranks of tensor parallelism; must divide the query heads, and divide or be a multiple
-            of the key and value heads.
+            of the key-value heads.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -112,7 +112,6 @@ def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> 
     divides("ranks", parts, "query heads", queries)
     if shared % parts and parts % shared:
         raise ValueError(
-            f"ranks must divide or be a multiple of the key and value heads, {shared},"
-            f" not {ranks!r}"
+            f"ranks must divide or be a multiple of the key-value heads, {shared}, not {ranks!r}"
         )
     return Heads(queries // parts, max(1, shared // parts), max(1, parts // shared))

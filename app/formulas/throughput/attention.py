@@ -2,7 +2,7 @@
 
 import math
 
-from app.formulas.checks import positive, whole
+from app.formulas.checks import at_least, positive, whole
 from app.units import Bytes, Count, Ratio
 
 
@@ -63,7 +63,8 @@ def flash_attention_bytes(
     """
     long, wide = whole("sequence", sequence), whole("head_size", head_size)
     each = positive("element_bytes", element_bytes)
-    block = math.ceil(positive("on_chip_bytes", on_chip_bytes) / (4 * wide * each))
+    row = 4 * wide * each
+    block = math.ceil(at_least("on_chip_bytes", on_chip_bytes, row) / row)
     blocks = -(-long // block)
     return (2.0 * long * wide + float(blocks) * long * (3 * wide + 4)) * each
 

@@ -9,7 +9,7 @@ from app.units import Count, Ratio, Seconds
 def wave_utilization(
     rows: Count, columns: Count, tile_rows: Count, tile_columns: Count, processors: Count
 ) -> Ratio:
-    """Share of the multiprocessors' time that a product of matrices uses.
+    """Share of the multiprocessors' time that a matrix product uses.
 
     Its output is cut into tiles, and each streaming multiprocessor computes one tile at a time. The
     tiles are computed in waves of one per multiprocessor; the last wave may be nearly empty.

@@ -110,7 +110,7 @@ def smallest_square_matmul(
         Factors read once, result written once, at the dense peak.
 
     Args:
-        peak: peak FLOP per second of the GPU.
+        peak: dense peak FLOP per second of the GPU.
         bandwidth: bytes per second of its memory.
         element_bytes: bytes of one number.
 

@@ -13,7 +13,7 @@ def ridge_intensity(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> FlopsPer
         Dense peak of the format over the bandwidth of device memory: 295 for an H100 in 16 bits.
 
     Args:
-        peak: peak FLOP per second of the GPU.
+        peak: dense peak FLOP per second of the GPU.
         bandwidth: bytes per second of its memory.
 
     Raises:
@@ -37,7 +37,7 @@ def attainable_flops(
 
     Args:
         intensity: FLOP per byte moved.
-        peak: peak FLOP per second of the GPU.
+        peak: dense peak FLOP per second of the GPU.
         bandwidth: bytes per second of its memory.
 
     Raises:
@@ -63,7 +63,7 @@ def roofline_time(
     Args:
         flops: computation.
         bytes: bytes read and written.
-        peak: peak FLOP per second of the GPU.
+        peak: dense peak FLOP per second of the GPU.
         bandwidth: bytes per second of its memory.
 
     Raises:

@@ -18,7 +18,7 @@ def training_time(flops: Flops, gpus: Count, peak: FlopsPerSecond, utilization: 
     Args:
         flops: computation of the run.
         gpus: GPUs of the run.
-        peak: peak FLOP per second of one GPU.
+        peak: dense peak FLOP per second of one GPU.
         utilization: share of the peak that is reached, at most 1.
 
     Raises:
@@ -42,13 +42,14 @@ def model_utilization(
 
     Convention:
         Recomputation does not count: it is not part of the model. Some papers count attention
-        (PaLM reports both); few halve it for the causal mask. The peak is dense.
+        (PaLM reports both); few halve it for the causal mask. The peak is dense. A result above 1
+        means that an argument is wrong.
 
     Args:
         model_flops: computation that the model needs, forward and backward.
         time: seconds that it took.
         gpus: GPUs that it ran on.
-        peak: peak FLOP per second of one GPU.
+        peak: dense peak FLOP per second of one GPU.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -71,13 +72,14 @@ def hardware_utilization(
 
     Convention:
         At least MFU, and equal to it without recomputation; a third more with full recomputation.
-        The percentage of peak in Megatron's table of 2021 is HFU.
+        The percentage of peak in Megatron's table of 2021 is HFU. A result above 1 means that an
+        argument is wrong.
 
     Args:
         hardware_flops: computation that was done, recomputation included.
         time: seconds that it took.
         gpus: GPUs that it took.
-        peak: peak FLOP per second of one GPU.
+        peak: dense peak FLOP per second of one GPU.
 
     Raises:
         ValueError: an argument is outside its domain.
@@ -106,7 +108,7 @@ def tokens_per_second(
     Args:
         parameters: parameters that process a token.
         gpus: GPUs of the run.
-        peak: peak FLOP per second of one GPU.
+        peak: dense peak FLOP per second of one GPU.
         utilization: share of the peak that is reached, at most 1.
 
     Raises:

@@ -43,7 +43,7 @@ def training_flops(parameters: Count, tokens: Ratio) -> Flops:
 def petaflop_days(flops: Flops) -> Ratio:
     """Days that the computation would take at one petaFLOP per second.
 
-    A day has 86,400 seconds, so a petaFLOP-day is 8.64e19 FLOP.
+    A day has 86,400 seconds, so a petaFLOP/s-day is 8.64e19 FLOP.
 
         D = flops / 1 PF-days
 

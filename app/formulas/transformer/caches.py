@@ -18,13 +18,13 @@ def key_value_cache_bytes(
         M = 2 tokens * layers * key_value_heads * head_size * element_bytes
 
     Convention:
-        With the key and value heads, not the query heads: grouped-query attention has 8 for 128
+        With the key-value heads, not the query heads: grouped-query attention has 8 for 128
         query heads in Llama 3.1 405B, 16 times fewer.
 
     Args:
         tokens: tokens of all sequences.
         layers: layers of the model.
-        key_value_heads: heads of keys and values.
+        key_value_heads: key-value heads.
         head_size: size of a head.
         element_bytes: bytes of one number.
 

@@ -175,7 +175,7 @@ def attention_share(
 
     Convention:
         Relative to 6 N D, not a share of the total. For Llama 3.1 405B, causal: 4.2 % at 8,192
-        tokens and 66.8 % at 131,072.
+        tokens and 66.7 % at 131,072.
 
     Args:
         parameters: parameters that process a token.

@@ -18,13 +18,13 @@ def attention_parameters(
         P = 2 hidden * heads * d + 2 hidden * key_value_heads * d
 
     Convention:
-        Without biases and norms. The common 4 h² assumes as many key and value heads as query
+        Without biases and norms. The common 4 h² assumes as many key-value heads as query
         heads: for Llama 3.1 405B, with 8 and 128, it would be 1.9 times too large.
 
     Args:
         hidden: hidden size of the model.
         heads: query heads.
-        key_value_heads: heads of keys and values; must divide the heads.
+        key_value_heads: key-value heads; must divide the heads.
         head_size: size of a head, d; by default hidden / heads.
 
     Raises:
@@ -85,13 +85,13 @@ def layer_parameters(
         L = A + F + 2 hidden
 
     Convention:
-        Without biases; norms are RMSNorm. A layer of Llama 3.1 405B, with 8 key and value heads,
+        Without biases; norms are RMSNorm. A layer of Llama 3.1 405B, with 8 key-value heads,
         has 3.188 billion parameters.
 
     Args:
         hidden: hidden size of the model.
         heads: query heads.
-        key_value_heads: heads of keys and values; must divide the heads.
+        key_value_heads: key-value heads; must divide the heads.
         feed_forward: inner size of the feed-forward network.
         gated: whether the feed-forward network has a gate.
         head_size: size of a head; by default hidden / heads.

@@ -53,6 +53,12 @@ def test_time_without_checkpoints_solves_the_equation_of_its_first_failure() -> 
     assert time_without_checkpoints(work, mtbf) / 24 == pytest.approx(302, abs=0.5)
 
 
+def test_time_without_checkpoints_refuses_work_that_never_ends() -> None:
+    assert time_without_checkpoints(700, 1) == pytest.approx(math.exp(700), rel=1e-12)
+    with pytest.raises(ValueError, match=r"^work must be at most 700 times mtbf, .* not 701"):
+        time_without_checkpoints(701, 1)
+
+
 def test_spare_nodes_are_enough_and_one_fewer_is_not() -> None:
     getcontext().prec = 60
     for mean in ("0.01", "0.5", "2", "15.5", "900", "2000"):

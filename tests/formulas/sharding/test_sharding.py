@@ -155,7 +155,7 @@ def test_heads_per_rank_refuses_what_does_not_divide() -> None:
     with pytest.raises(ValueError, match=r"^ranks must divide the query heads, 64, not 3"):
         heads_per_rank(64, 8, 3)
     with pytest.raises(
-        ValueError, match=r"^ranks must divide or be a multiple of the key and value heads, 6"
+        ValueError, match=r"^ranks must divide or be a multiple of the key-value heads, 6"
     ):
         heads_per_rank(24, 6, 4)
 
@@ -199,6 +199,12 @@ def test_context_ring_hides_when_no_rank_waits(groups: int, ranks: int, tokens: 
     assert context_ring_hides(c * parts, heads, shared, parts, rate, bandwidth) == (waited == 0)
 
 
+def test_context_ring_hides_nothing_of_a_single_rank() -> None:
+    # 64 tokens are far too few for two ranks, but one rank has nobody to send to
+    assert not context_ring_hides(128, 8, 8, 2, 400e12, 50e9)
+    assert context_ring_hides(64, 8, 8, 1, 400e12, 50e9)
+
+
 @given(st.integers(1, 3), st.integers(1, 5), st.integers(1, 3), st.integers(0, 99))
 def test_expert_all_to_all_bytes_are_the_mean_of_what_leaves_a_rank(
     per: int, tokens: int, k: int, seed: int
@@ -238,6 +244,8 @@ def test_expert_capacity_of_a_known_batch() -> None:
     assert expert_capacity(4096, 64, 2) == 128
     assert expert_capacity(4096, 64, 2, 1.25) == 160
     assert expert_capacity(1000, 64, 1) == 16
+    with pytest.raises(ValueError, match=r"^top_k must be at most the experts, 8, not 9"):
+        expert_capacity(1000, 8, 9)
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=8).filter(any))
@@ -269,7 +277,8 @@ def test_data_parallel_degree_with_experts_and_with_leftovers() -> None:
     assert data_parallel_degree(2048, 1, 16, expert=64) == 128
     assert data_parallel_degree(cluster("Meta 24K H100").gpus, 8, 16) == 192
     with pytest.raises(
-        ValueError, match=r"^pipeline must leave a product that divides the GPUs, 100, not 24"
+        ValueError,
+        match=r"^pipeline must divide the GPUs that other degrees leave, 50 of 100, not 12",
     ):
         data_parallel_degree(100, 2, 12)
     with pytest.raises(

@@ -205,7 +205,7 @@ def test_roofline_time_and_attainable_flops_are_the_limit_of_a_machine_with_ever
     assert attainable_flops(flops / size, peak, bandwidth) == pytest.approx(flops / best, rel=1e-9)
 
 
-@given(st.integers(1, 60), st.integers(1, 9), st.integers(8, 400))
+@given(st.integers(1, 60), st.integers(1, 9), st.integers(36, 400))
 def test_standard_attention_bytes_and_flash_attention_bytes_are_counted_on_the_way(
     sequence: int, width: int, room: int
 ) -> None:
@@ -219,6 +219,15 @@ def test_standard_attention_bytes_and_flash_attention_share_of_known_shapes() ->
     chip = 2 * 51_200
     assert flash_attention_share(64, chip) == 0.08
     assert flash_attention_share(128, chip) == 0.32
+
+
+def test_flash_attention_bytes_need_room_for_a_row_of_each_block() -> None:
+    least = 4 * 64 * 2  # a query, a key, a value and a result of 64 numbers in 16 bits
+    assert flash_attention_bytes(100, 64, least) == 2 * (2 * 100 * 64 + 100 * 100 * (3 * 64 + 4))
+    with pytest.raises(
+        ValueError, match=r"^on_chip_bytes must be a number of at least 512, not 511"
+    ):
+        flash_attention_bytes(100, 64, least - 1)
 
 
 def test_flash_attention_share_is_how_the_traffic_grows() -> None:
