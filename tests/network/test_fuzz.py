@@ -223,25 +223,28 @@ def test_hostile_headers(visitor: TestClient, bearer: str, method: str, path: st
     body = b"{}" if method == "POST" else None
     address = filled(path, names_of(path))
     usual = {"Authorization": bearer, "Content-Type": "application/json"}
-    survives(visitor, (Sent(method, address, {**usual, n: value}, body) for n, value in HEADERS))
+    # Pages read headers in one place: each meets every second one, and every one meets pages.
+    part = HEADERS if body else HEADERS[ROUTES.index((method, path)) % 2 :: 2]
+    survives(visitor, (Sent(method, address, {**usual, n: value}, body) for n, value in part))
 
 
-@each("path", [path for method, path in ROUTES if method == "POST"])
-def test_hostile_bodies(visitor: TestClient, bearer: str, path: str) -> None:
-    survives(visitor, _filled_in(filled(path, names_of(path)), bearer))
+@each(("turn", "path"), enumerate(path for method, path in ROUTES if method == "POST"))
+def test_hostile_bodies(visitor: TestClient, bearer: str, turn: int, path: str) -> None:
+    survives(visitor, _filled_in(filled(path, names_of(path)), bearer, turn))
 
 
-def _filled_in(address: str, bearer: str) -> Iterator[Sent]:
+def _filled_in(address: str, bearer: str, turn: int) -> Iterator[Sent]:
+    """Bodies for an address; by its *turn*, a text is sent in two of the charsets."""
     for raw in JSON:
         headers = {"Authorization": bearer, "Content-Type": "application/json"}
         yield Sent("POST", address, headers, raw)
-    for text in TEXTS:
+    for number, text in enumerate(TEXTS, turn):
         fields = dict.fromkeys(
             ("answer", "action", "seed", "run.ranks", "guess", "back", "run"), text
         )
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         yield Sent("POST", address, headers, urlencode(fields).encode())
-        for charset in CHARSETS:
+        for charset in CHARSETS[number % 4 :: 4]:
             headers = {"Content-Type": f"multipart/form-data; charset={charset}; boundary=X"}
             yield Sent("POST", address, headers, multipart({"answer": text}))
 
