@@ -16,6 +16,7 @@ from app.config import Settings
 from app.content.course import read_course
 from app.db.gathering import Gathered
 from app.db.migrations import migrate
+from app.db.outage import Outage, outage_of
 from app.db.session import connect
 from app.db.signing import signing_secret
 from app.db.tokens import Tokens
@@ -68,7 +69,7 @@ def create_site(settings: Settings) -> Site:
         federation=federation,
         proxy=ProxyHeader(settings),
         identities=Identities(engine),
-        pasts=Gathered(partial(pasts, engine, secret)),
+        pasts=Gathered(partial(pasts, engine, secret), outage_of(engine)),
         draining=Draining(settings.drain),
     )
 
@@ -106,6 +107,7 @@ def create_app(
         files=web.FILES,
         framed=framed,
         draining=site.draining,
+        ready=partial(_ready, site.outage),
     )
     seen = site.settings.metrics or site.settings.access_log
     watch = Watch(logs=site.settings.access_log, secret=site.secret) if seen else None
@@ -145,6 +147,12 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     await site.runner.close()
     await site.writer.close()
     site.engine.dispose()
+
+
+async def _ready(outage: Outage, path: str) -> None:
+    """Return when a request to *path* may be handled: a short outage of the database is over."""
+    if outage.is_on and path not in api.HEALTH:
+        await outage.over()
 
 
 async def _respond(request: Request, error: Exception) -> Response:

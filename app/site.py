@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.db.gathering import Gathered
+from app.db.outage import Outage, outage_of
 from app.db.tables import now
 from app.db.tokens import Tokens
 from app.db.writer import Writer
@@ -46,6 +47,11 @@ class Site:
     pasts: Gathered[LearnerAt, PastAt]
     draining: Draining
     clock: Callable[[], datetime] = now
+
+    @property
+    def outage(self) -> Outage:
+        """Whether the database can be reached."""
+        return outage_of(self.engine)
 
     @property
     def catalog(self) -> Catalog:

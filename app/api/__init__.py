@@ -44,5 +44,6 @@ def install(app: FastAPI) -> None:
 
 
 STREAMED = frozenset({checks.BATCH, predictions.PREDICT})  # paths whose bodies are unlimited
+HEALTH = health.PATHS
 
-__all__ = ["PARTS", "STREAMED", "install", "owns", "problem_for", "sampling"]
+__all__ = ["HEALTH", "PARTS", "STREAMED", "install", "owns", "problem_for", "sampling"]

@@ -5,19 +5,22 @@ field of `/readyz`). A site of which only the sandbox is off still serves pages 
 so a load balancer should not drop it.
 """
 
+import asyncio
 from typing import Literal
 
 from fastapi import APIRouter
-from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel
 
 from app.api.documents import responses
 from app.db.migrations import probe
+from app.db.outage import impatient
 from app.errors import UnavailableError
 from app.network.routes import LazyRoute
 from app.site import Here
 
 router = APIRouter(tags=["health"], route_class=LazyRoute)
+
+PATHS = frozenset({"/livez", "/readyz", "/healthz"})
 
 
 class Liveness(BaseModel):
@@ -47,5 +50,6 @@ async def readyz(site: Here) -> Readiness:
     """
     if site.draining.has_begun:
         raise UnavailableError("this server is stopping; send requests to another one")
-    await run_in_threadpool(probe, site.engine)
+    with impatient():
+        await asyncio.to_thread(probe, site.engine)  # not in a thread that others may wait in
     return Readiness(sandbox=site.runner.health.state)

@@ -1,5 +1,6 @@
 """Database errors as one sentence each, with the cure."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -48,6 +49,23 @@ _OF_POSTGRESQL = {
     "XX001": _DAMAGED,
 }
 
+# What is said of a server that starts, stops or recovers; one that is just then terminated only
+# closes the connection.
+STARTS = re.compile(
+    r"is (starting up|shutting down|in recovery mode|not yet accepting connections)"
+    r"|server closed the connection"
+)
+AWAY = re.compile(rf"{STARTS.pattern}|Connection refused|No such file or directory|timeout expired")
+_LOST = {"57P01", "57P02"}  # the server stops, or another process of it has crashed
+
+
+class AwayError(UnavailableError):
+    """The database server refuses connections: it may be back soon."""
+
+
+class LostError(AwayError):
+    """The connection was lost; a commit that was under way may have been done."""
+
 
 def unavailable_error(error: DBAPIError) -> UnavailableError:
     """The driver's *error* as one for the caller, with the cure.
@@ -62,7 +80,10 @@ def unavailable_error(error: DBAPIError) -> UnavailableError:
     code = name or getattr(error.orig, "sqlstate", None) or ""
     known = _OF_SQLITE if name else _OF_POSTGRESQL
     says = next((says for start, says in known.items() if code.startswith(start)), _UNREACHABLE)
-    return UnavailableError(says, " ".join(str(error.orig).split()))
+    cause = " ".join(str(error.orig).split())
+    if not name and (error.connection_invalidated or code in _LOST):
+        return LostError(says, cause)
+    return (AwayError if AWAY.search(cause) else UnavailableError)(says, cause)
 
 
 @contextmanager

@@ -6,7 +6,10 @@ reading gets cheaper per request the more of them wait, as writing does (see `wr
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Generic, TypeVar
+
+from app.db.outage import Outage
 
 _QUIET = 2  # turns of the event loop in which no key came: what was received is on its way
 _MOST = 100  # keys of one look-up: databases limit the parameters of a query
@@ -17,9 +20,15 @@ V = TypeVar("V")
 class Gathered(Generic[K, V]):
     """Looks up keys together with those that others ask for in the same few turns of the loop."""
 
-    def __init__(self, look_up: Callable[[Sequence[K]], Sequence[V]], most: int = _MOST) -> None:
-        """*look_up* returns the values of at most *most* keys, in their order."""
+    def __init__(
+        self, look_up: Callable[[Sequence[K]], Sequence[V]], outage: Outage, most: int = _MOST
+    ) -> None:
+        """*look_up* returns the values of at most *most* keys, in their order.
+
+        It is repeated after a short *outage* of the database that it reads.
+        """
         self._look_up = look_up
+        self._outage = outage
         self._most = most
         self._keys: list[K] = []
         self._values: asyncio.Task[Sequence[V]] | None = None
@@ -41,4 +50,4 @@ class Gathered(Generic[K, V]):
             count = len(keys)
         if self._keys is keys:
             self._values = None
-        return self._look_up(keys)
+        return await self._outage.again(partial(self._look_up, keys))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, Engine, delete, insert, select
+from sqlalchemy import Connection, Engine, delete, exists, insert, select
 from sqlmodel import col
 
 from app.db.errors import connected
@@ -59,6 +59,13 @@ def insert_once(connection: Connection, once: list[Once]) -> None:
     attempts = [vars(row.attempt) for row in once if row.attempt is not None]
     if attempts:
         connection.execute(insert(AttemptRow), attempts)
+
+
+def is_replayed(connection: Connection, once: Once) -> bool:
+    """Whether exactly this one was stored."""
+    names = ("learner", "key", "digest", "at")
+    same = [col(getattr(ReplayRow, name)) == getattr(once.replay, name) for name in names]
+    return connection.execute(select(exists().where(*same))).scalar_one()
 
 
 def _oldest() -> datetime:

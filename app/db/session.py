@@ -1,30 +1,23 @@
 """Connect to the database, and configure every connection."""
 
-import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import O_CREAT, O_EXCL, close
 from os import open as open_file
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
-from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session
 
 from app.db.errors import translated_errors
+from app.db.outage import Outage
 from app.errors import InputError, UnavailableError
 
 PATIENCE = 5.0  # seconds that a connection waits for another's lock
-_AGAIN = 0.1  # seconds
-# As it starts or recovers; one that is just then terminated only closes the connection.
-_STARTS = re.compile(
-    r"is (starting up|in recovery mode|not yet accepting connections)|server closed the connection"
-)
 BEGIN = "wallclock_begin"  # execution option: the statement that opens a transaction on SQLite
 _POOL = {"pool_size": 5, "max_overflow": 60}  # more than a server has threads: no starvation
 
@@ -111,22 +104,8 @@ def _postgresql(url: URL, patience: float) -> Engine:
         raise InputError(
             f"PostgreSQL needs the package {error.name}; install wallclock[postgres]"
         ) from error
-    event.listen(engine, "do_connect", _wait_for_postgresql)
+    Outage(engine)
     return engine
-
-
-def _wait_for_postgresql(
-    dialect: Dialect, _: ConnectionPoolEntry, given: list[Any], named: dict[str, Any]
-) -> DBAPIConnection:
-    """A connection; PostgreSQL refuses them for a second or so while it starts or recovers."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return dialect.connect(*given, **named)
-        except dialect.loaded_dbapi.OperationalError as error:
-            if not _STARTS.search(str(error)) or time.monotonic() > end:
-                raise
-        time.sleep(_AGAIN)
 
 
 def _make(file: Path) -> None:

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from sqlalchemy import Connection, Engine, Insert, insert
+from sqlalchemy import Connection, Engine, Insert, exists, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DataError, IntegrityError
+from sqlmodel import col
 
 from app.db.assessments import Assessed, AssessedRow
-from app.db.errors import connected
-from app.db.replays import KeyTakenError, Once, insert_once
+from app.db.errors import LostError, connected
+from app.db.replays import KeyTakenError, Once, insert_once, is_replayed
 from app.db.tables import (
     Attempt,
     AttemptRow,
@@ -36,6 +37,8 @@ _First = type[RevealRow | PredictionRow | DailyGuessRow | AssessedRow]
 _Waiting = tuple[NewRow, asyncio.Future[None]]
 
 _CAPACITY = 5_000  # rows; some seconds of work for a slow disk
+_PAUSES = (0.1, 0.2, 0.4)  # seconds until rows are sent again whose connection was lost
+_OF_ONE_ATTEMPT = ("learner", "exercise", "seed", "answer", "at")  # at: in microseconds
 _OF_THE_ROW = (IntegrityError, DataError)
 # Rows of which the first one stays, and their tables.
 _FIRST_STAYS: tuple[tuple[type[Reveal | Prediction | DailyGuess | Assessed], _First], ...] = (
@@ -129,9 +132,41 @@ class Writer:
 def store(engine: Engine, rows: Sequence[NewRow]) -> list[ValueError | None]:
     """Commit *rows* together; for each, why the database refuses it, or None.
 
+    If the connection is lost, rows that are not stored by then are sent again over another one.
+
     Raises:
-        UnavailableError: none of them is stored.
+        UnavailableError: none of them is stored, unless the connection was lost again and again.
     """
+    send = _store
+    for pause in _PAUSES:
+        try:
+            return send(engine, rows)
+        except LostError:
+            send = _store_missing
+            time.sleep(pause)
+    return send(engine, rows)
+
+
+def _store_missing(engine: Engine, rows: Sequence[NewRow]) -> list[ValueError | None]:
+    """The same after a commit that may have arrived."""
+    with connected(engine) as connection:
+        stored = [_is_stored(connection, row) for row in rows]
+    missing = [row for row, is_there in zip(rows, stored, strict=True) if not is_there]
+    refusals = iter(_store(engine, missing))
+    return [None if is_there else next(refusals) for is_there in stored]
+
+
+def _is_stored(connection: Connection, row: NewRow) -> bool:
+    """Whether *row* was stored by an earlier try; False if storing it twice is storing it once."""
+    if isinstance(row, Once):
+        return is_replayed(connection, row)
+    if not isinstance(row, Attempt):
+        return False
+    same = [col(getattr(AttemptRow, name)) == getattr(row, name) for name in _OF_ONE_ATTEMPT]
+    return connection.execute(select(exists().where(*same))).scalar_one()
+
+
+def _store(engine: Engine, rows: Sequence[NewRow]) -> list[ValueError | None]:
     with connected(engine) as connection:
         try:
             with connection.begin():

@@ -56,6 +56,7 @@ class Rules:
     files: Mapping[str, int] = field(default_factory=dict)
     framed: bool = False
     draining: Draining = field(default_factory=partial(Draining, 0.0))
+    ready: Callable[[str], Awaitable[None]] | None = None  # returns when a path may be handled
 
 
 class _ResponseSender:
@@ -139,6 +140,8 @@ class Door:
         except HTTPException:
             scope["headers"] = without_cookies(scope["headers"])
             raise
+        if self._rules.ready:
+            await self._rules.ready(scope["path"])
         if scope["path"] not in self._rules.streamed:
             receive = self._limited(scope, receive)
         await self._app(scope, receive, send)

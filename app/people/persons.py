@@ -12,6 +12,7 @@ from sqlmodel import Session, col, select
 
 from app.db.errors import connected
 from app.db.gathering import Gathered
+from app.db.outage import outage_of
 from app.db.people import IdentityRow, PersonRow, SessionRow
 from app.db.signing import new_learner
 from app.db.tables import NAME_LIMIT, now
@@ -125,7 +126,7 @@ class Sessions:
         self._clock = clock
         self._known: dict[str, tuple[SignedIn, float]] = {}
         self._persons: dict[str, SignedIn] = {}
-        self._gathered = Gathered(self._look_up)
+        self._gathered = Gathered(self._look_up, outage_of(engine))
 
     async def sought(self, cookie: str) -> SignedIn | None:
         """Who is signed in with *cookie*, looked up together with those of other requests.

@@ -8,7 +8,7 @@ from app.db.migrations import migrate
 from app.db.session import connect
 from tests.db.postgresql import programs
 
-collect_ignore = [] if programs() else ["test_postgresql.py"]
+collect_ignore = [] if programs() else ["test_outage.py", "test_postgresql.py"]
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Sequence
 
 from app.db.gathering import Gathered
+from app.db.outage import Outage
 
 
 def looked_up(arrivals: Sequence[int], most: int = 100) -> list[list[int]]:
@@ -20,7 +21,7 @@ def looked_up(arrivals: Sequence[int], most: int = 100) -> list[list[int]]:
         return await gathered.of(key)
 
     async def run() -> list[int]:
-        gathered = Gathered(squares, most)
+        gathered = Gathered(squares, Outage(), most)
         asked: list[Awaitable[int]] = [ask(gathered, key, at) for key, at in enumerate(arrivals)]
         return list(await asyncio.gather(*asked))
 

@@ -10,6 +10,7 @@ from sqlalchemy import Engine, event
 from sqlmodel import col, select
 
 from app.db.gathering import Gathered
+from app.db.outage import Outage
 from app.db.people import PersonRow
 from app.db.queries import Revealed
 from app.db.session import open_writing_session
@@ -112,7 +113,7 @@ def test_a_class_that_asks_at_once_is_read_by_as_many_queries_as_one_student(
     event.listen(engine, "before_cursor_execute", lambda *call: asked.append(call[2]))
     pasts(engine, _SECRET, those[:1])
     alone = len(asked)
-    gathered = Gathered[LearnerAt, PastAt](lambda keys: pasts(engine, _SECRET, keys))
+    gathered = Gathered[LearnerAt, PastAt](lambda keys: pasts(engine, _SECRET, keys), Outage())
 
     async def together() -> Sequence[PastAt]:
         return await asyncio.gather(*map(gathered.of, those))
@@ -132,7 +133,7 @@ def test_look_ups_are_bounded_and_an_error_reaches_everyone_who_waits() -> None:
         return [2 * key for key in keys]
 
     async def ask(*keys: int) -> list[int | BaseException]:
-        gathered = Gathered[int, int](look_up, most=2)
+        gathered = Gathered[int, int](look_up, Outage(), most=2)
         together = await asyncio.gather(*map(gathered.of, keys), return_exceptions=True)
         return [*together, await gathered.of(7)]
 

@@ -121,7 +121,8 @@ async def answer(request: Request) -> Response:
 async def _page(site: Site, asked: Asked, result: ActionResult, rules: Assigned) -> ExercisePage:
     if view_of(asked.exercise).is_slow:
         return await aside(exercise_page, site, asked, result, rules)
-    return exercise_page(site, asked, result, rules)
+    # Not refused if the database goes away now: an answer has been stored.
+    return await site.outage.again(lambda: exercise_page(site, asked, result, rules))
 
 
 async def _past(site: Site, visiting: Visitor, exercise: Exercise, seed: int) -> PastAt:

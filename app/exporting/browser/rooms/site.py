@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import SimpleNamespace
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
@@ -13,6 +13,8 @@ from app.content.catalog import Catalog
 from app.db.tables import now
 from app.people.past import LearnerAt, PastAt, pasts
 from app.sandbox.runner import Runner
+
+T = TypeVar("T")
 
 
 class Writer:
@@ -37,6 +39,14 @@ class Pasts:
         return pasts(self._shelf, "", [at])[0]
 
 
+class Outage:
+    """Never begins: the rows are here."""
+
+    async def again(self, read: Callable[[], T]) -> T:
+        """What *read* returns."""
+        return read()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
     """The course, and what is stored in this browser, called engine as on a server."""
@@ -48,6 +58,7 @@ class Site:
     pasts: Pasts
     runner: Runner
     labs: Any = None
+    outage: Outage = field(default_factory=Outage)
     secret: str = ""
     allowances: Any = field(default_factory=lambda: SimpleNamespace(answers=None, sent_runs=None))
     clock: Callable[[], datetime] = now

@@ -1,0 +1,228 @@
+"""PostgreSQL goes away, for a moment or for long; collected only if it is installed."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import Connection, Engine, delete, event, select
+from sqlmodel import col
+
+from app.config import Settings
+from app.db import outage
+from app.db.migrations import migrate, probe
+from app.db.replays import Once
+from app.db.session import connect, open_session
+from app.db.signing import sign
+from app.db.tables import AttemptRow, Replay, ReplayRow, Reveal, RevealRow
+from app.db.writer import NewRow, store
+from app.errors import UnavailableError
+from app.main import create_app
+from app.site import Site
+from tests.client import Client
+from tests.db.postgresql import Cluster, running
+from tests.db.test_rows import attempt
+
+pytestmark = pytest.mark.slow(15)
+EXERCISE = "/exercises/collectives/ring-all-reduce-time"
+SAYS = "the database cannot be reached"
+AT_ONCE = 1.0  # seconds; on a busy machine, where the wait is 2
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Cluster]:
+    with running() as made:
+        migrate(made.url)
+        yield made
+
+
+@pytest.fixture
+def engine(server: Cluster) -> Iterator[Engine]:
+    made = connect(server.url)
+    with made.begin() as connection:
+        for table in (AttemptRow, RevealRow, ReplayRow):
+            connection.execute(delete(table))
+    yield made
+    made.dispose()
+
+
+@pytest.fixture(scope="module")
+def visitor(server: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    runs: Path = tmp_path_factory.mktemp("runs")
+    settings = Settings(database=server.url, runs=runs, sandbox_workers=1, answers_allowed=0)
+    with Client(create_app(settings), follow_redirects=False) as client:
+        yield client
+
+
+def answers(engine: Engine) -> list[str]:
+    with engine.connect() as connection:
+        return sorted(connection.execute(select(col(AttemptRow.answer))).scalars())
+
+
+def taken(ask: Callable[[], object]) -> float:
+    begin = time.monotonic()
+    ask()
+    return time.monotonic() - begin
+
+
+def cookie(visitor: TestClient, learner: str) -> dict[str, str]:
+    """That of a learner who has been here."""
+    site = visitor.app.state.site  # type: ignore[attr-defined]
+    assert isinstance(site, Site)
+    return {"Cookie": f"learner={sign(learner, site.secret)}"}
+
+
+def answered(visitor: TestClient, name: str) -> tuple[int, str]:
+    """The status and the page of the answer *name*, of a learner of its own."""
+    headers = {**cookie(visitor, name), "X-Fragment": "1"}
+    page = visitor.post(EXERCISE, data={"answer": f"{name} days"}, headers=headers)
+    return page.status_code, page.text
+
+
+def visited(visitor: TestClient, learner: str) -> int:
+    """The status of the home page."""
+    return visitor.get("/", headers=cookie(visitor, learner)).status_code
+
+
+def test_every_answer_is_stored_once_while_the_database_crashes_twice(
+    visitor: TestClient, server: Cluster, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outage, "WAIT", 20.0)  # on a busy machine, it recovers slowly
+    crashes = threading.Event()
+    answered(visitor, "10001")  # reads what is read once
+
+    def student(first: int) -> Counter[str]:
+        sent: Counter[str] = Counter()
+        for number in range(first, 10_000, 6):
+            if crashes.is_set():
+                break
+            status, page = answered(visitor, str(number))
+            assert (status, "incorrect" in page) == (200, True), page
+            sent[f"{number} days"] += 1
+        return sent
+
+    with ThreadPoolExecutor(6) as pool:
+        students = [pool.submit(student, first) for first in range(6)]
+        for _ in range(2):
+            time.sleep(0.3)
+            server.crash()
+            time.sleep(0.7)
+        crashes.set()
+        sent = sum((one.result() for one in students), Counter(["10001 days"]))
+    probe(engine)
+    assert Counter(answers(engine)) == sent
+    assert len(sent) > 6
+
+
+def test_a_long_outage_refuses_after_a_while_and_then_at_once(
+    visitor: TestClient, server: Cluster, engine: Engine
+) -> None:
+    assert answered(visitor, "1")[0] == 200
+    server.stop()
+    try:
+        with ThreadPoolExecutor(60) as pool:
+            first = [pool.submit(taken, lambda: answered(visitor, "2")) for _ in range(30)]
+            time.sleep(0.2)
+            first += [pool.submit(taken, lambda: visited(visitor, "2")) for _ in range(30)]
+            time.sleep(0.2)
+            assert taken(lambda: visitor.get("/livez")) < AT_ONCE
+            begin = time.monotonic()
+            ready = visitor.get("/readyz")
+            assert (ready.status_code, time.monotonic() - begin < AT_ONCE) == (503, True)
+            assert SAYS in ready.json()["detail"]
+            seconds = [one.result() for one in first]
+        assert outage.WAIT - 0.5 < max(seconds) < outage.WAIT + 2
+        assert max(taken(lambda: answered(visitor, "2")) for _ in range(5)) < AT_ONCE
+        status, page = answered(visitor, "2")
+        assert (status, SAYS.capitalize() in page) == (503, True)
+    finally:
+        server.start()
+    time.sleep(2 * AT_ONCE / 3)
+    assert answered(visitor, "3")[0] == 200
+    assert answers(engine) == ["1 days", "3 days"]
+
+
+def test_of_a_server_that_does_not_answer_one_waits_and_the_next_does_not(server: Cluster) -> None:
+    engine = connect(server.url, patience=0.1)
+    probe(engine)
+    engine.dispose()
+
+    def refused() -> None:
+        with pytest.raises(UnavailableError, match=SAYS):
+            probe(engine)
+
+    with server.stuck():
+        assert taken(refused) < outage.WAIT + 2
+        assert taken(refused) < 0.5
+    engine.dispose()
+
+
+def test_a_wrong_address_is_refused_at_once() -> None:
+    engine = connect("postgresql+psycopg://wallclock@/postgres?host=/nowhere")
+
+    def refused() -> None:
+        with pytest.raises(UnavailableError, match=SAYS):
+            probe(engine)
+
+    assert taken(refused) < AT_ONCE
+    engine.dispose()
+
+
+def losing(engine: Engine, *, after: bool) -> list[Connection]:
+    """Let *engine* lose its connection at its next commit, *after* or before it."""
+    lost: list[Connection] = []
+
+    def lose(connection: Connection) -> None:
+        if not lost:
+            lost.append(connection)
+            if after:
+                connection.connection.commit()
+            connection.connection.dbapi_connection.close()  # type: ignore[union-attr]
+
+    event.listen(engine, "commit", lose)
+    return lost
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_rows_whose_commit_was_not_acknowledged_are_stored_once(
+    engine: Engine, *, after: bool
+) -> None:
+    replay = Replay(learner="k", key="key", digest="d", verdict="{}")
+    rows: list[NewRow] = [
+        attempt(answer="a"), attempt(answer="b"),
+        Reveal(learner="l", exercise="a/b", seed=0, number=1),
+        Once(attempt(answer="once"), replay),
+        Once(None, Replay(learner="k", key="two", digest="d", verdict="{}")),
+    ]  # fmt: skip
+    lost = losing(engine, after=after)
+    assert store(engine, rows) == [None] * len(rows)
+    assert lost
+    assert answers(engine) == ["a", "b", "once"]
+    with engine.connect() as connection:
+        assert len(connection.execute(select(col(ReplayRow.id))).all()) == 2
+        assert len(connection.execute(select(col(RevealRow.id))).all()) == 1
+
+
+def test_of_a_commit_that_arrived_only_what_was_refused_is_refused(engine: Engine) -> None:
+    known = Replay(learner="k", key="key", digest="d", verdict="{}")
+    store(engine, [Once(None, known)])
+    lost = losing(engine, after=True)
+    again = Replay(learner="k", key="key", digest="e", verdict="{}")
+    other = Once(attempt(answer="other"), again)
+    first, second = store(engine, [attempt(answer="a"), other])
+    assert lost
+    assert (first, type(second).__name__) == (None, "KeyTakenError")
+    assert answers(engine) == ["a"]
+
+
+def test_what_was_read_is_not_refused_because_the_connection_is_lost_later(engine: Engine) -> None:
+    with open_session(engine) as session:
+        connection = session.connection()
+        assert connection.exec_driver_sql("SELECT 1").scalar_one() == 1
+        connection.connection.dbapi_connection.close()  # type: ignore[union-attr]
+    assert answers(engine) == []
+    assert engine.pool.status().endswith("Current Checked out connections: 0")
