@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from collections.abc import Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +21,7 @@ _PER_CORE = 4  # a worker in an endless loop is cheap: the kernel shares the pro
 # Exponential backoff, in seconds, until a failed start is tried again.
 FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _LONGEST_RUN = 60.0  # seconds; no run uses more
+_PREPARED = 5.0  # seconds that a run waits for a sandbox that starts; to build it takes longer
 _AGAIN = 1.0  # seconds until a cancellation is repeated
 _GONE = "the sandbox's files are missing from WALLCLOCK_CACHE; they are being built again"
 _log = logging.getLogger(__name__)
@@ -105,6 +107,12 @@ class Pool:
         if self._supervisor is not None:
             await self._settled.wait()
 
+    async def prepared(self) -> None:
+        """Wait a moment for a sandbox that starts, as one does after its server was killed."""
+        if self._health.state == "starting":
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._settled.wait(), _PREPARED)
+
     async def close(self) -> None:
         """Stop every worker; runs that wait are told that the server is stopping."""
         self._become(_STOPPING)
@@ -124,6 +132,7 @@ class Pool:
             LostError: the worker was lost; a DiedError if the request may be tried again.
             UnavailableError: too many runs are waiting, or no worker can be started.
         """
+        await self.prepared()
         if self._health.state != "ready":
             raise UnavailableError(self._health.says)
         async with self._queue.slot(client, long=long) as lease:

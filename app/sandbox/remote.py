@@ -148,6 +148,7 @@ class RemotePool(Pool):
         self, client: Client, request: Mapping[str, object], wall: float, *, long: bool
     ) -> dict[str, object]:
         """As of any pool."""
+        await self.prepared()
         order = wire.order(client, request, wall, long=long)
         for _ in range(_TRIES):
             server = await self._present(client)

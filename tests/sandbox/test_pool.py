@@ -13,6 +13,7 @@ import pytest
 
 from app.config import Settings
 from app.errors import UnavailableError
+from app.sandbox import pool
 from app.sandbox.component import component_file
 from app.sandbox.execution import Execution, Returned, Stopped
 from app.sandbox.process import WorkerProcess
@@ -253,6 +254,39 @@ def test_a_sandbox_that_is_closed_in_its_self_test_ends(loop: Loop, runner: Runn
         return starting.pool.workers
 
     assert in_time(loop, close_early()) == set()
+
+
+def test_a_run_waits_for_a_sandbox_that_starts(loop: Loop, runner: Runner) -> None:
+    async def run_early() -> bool:
+        starting = await started(WorkerProcess)
+        assert starting.health.state == "starting"
+        try:
+            return await five(starting)
+        finally:
+            await starting.close()
+
+    assert in_time(loop, run_early())
+
+
+class Asleep(WorkerProcess):
+    """A worker that does not start."""
+
+    @classmethod
+    async def start(cls, *_: object, **__: object) -> "Asleep":
+        await asyncio.sleep(LONGEST)
+        raise AssertionError
+
+
+def test_a_run_does_not_wait_for_long(loop: Loop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "_PREPARED", 0.05)
+
+    async def run_early() -> None:
+        starting = await started(Asleep)
+        with pytest.raises(UnavailableError, match="being prepared"):
+            await five(starting)
+        await starting.close()
+
+    in_time(loop, run_early())
 
 
 @pytest.fixture
