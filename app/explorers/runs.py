@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.charts.axes import Axis, money_text, percent_text
+from app.charts.axes import Axis, money_text, percent_text, time_text
 from app.charts.color import Color
 from app.charts.drawing import Arrow, Drawing, Sheet, Words
 from app.charts.paper import Paper
@@ -83,7 +83,7 @@ def _run(values: Values) -> Explored:
             LabeledPoint(
                 used,
                 time,
-                f"{percent_text(used)}: {show(time, SECOND)}",
+                f"{percent_text(used)}: {time_text(time)}",
                 None if took else Grip("mfu", 100),
             ),
         ),
@@ -112,7 +112,7 @@ def _bill(values: Values, facts: Sequence[KeyFigure]) -> Drawing:
             ),
             shown["time"],
         ),
-        ("GPU-hours", shown["GPU-hours"]),
+        (translate("GPU-hours"), shown["GPU-hours"]),
         (
             translate("Rent at {price} an hour", price=money_text(values.number("price"))),
             shown["rent"],
