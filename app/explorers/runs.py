@@ -23,6 +23,7 @@ from app.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost
 from app.formulas.throughput import training_time
 from app.formulas.transformer import training_flops
 from app.translation import noted, translate
+from app.translation import quantity as spelled
 from app.units import DOLLAR, FLOP, JOULE, RATIO, SECOND, figures, show
 
 _SHARES = tuple(place / 100 for place in range(15, 71, 5))
@@ -100,7 +101,7 @@ def _beyond(used: float) -> Iterator[float]:
 
 def _bill(values: Values, facts: Sequence[KeyFigure]) -> Drawing:
     """The run as a bill, line by line."""
-    shown = {fact.label: fact.value for fact in facts}
+    shown = {fact.label: spelled(fact.value) for fact in facts}
     flops = training_flops(round(values.number("parameters")), values.number("tokens"))
     lines = (
         (translate("6 FLOP per parameter and token"), show(flops, FLOP)),

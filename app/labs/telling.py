@@ -19,10 +19,11 @@ def told(lab: Lab) -> Lab:
 
 
 def words_of(lab: Lab) -> set[str]:
-    """What `told` translates: the sentences of *lab* and of its form for GPUs."""
+    """What is translated: the sentences of *lab* and of its form for GPUs."""
     found = {lab.processors_only, *(str(getattr(lab, name)) for name in _WORDS)}
     found |= {one.says for one in lab.parameters.values()}
     found |= {one.says for one in lab.measures.values()}
+    found |= {name for one in lab.measures.values() for name in one.derived}
     if lab.gpu:
         found |= words_of(lab.gpu)
     return {word.strip() for word in found if word.strip()}

@@ -33,7 +33,7 @@ def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
         "n",
         translate("Formula"),
         *over,
-        *report.derivations,
+        *map(translate, report.derivations),
     )
     for one in report.measures:
         yield (
