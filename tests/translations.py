@@ -1,6 +1,6 @@
 """`make translations`: the catalogs of sentences, brought up to date with the sources.
 
-It finds the sentences of templates, Python and scripts, keeps their translations, and drops what is
+It finds the sentences of templates, Python, scripts, labs and the glossary, keeps their translations, and drops what is
 not said any more. A sentence without a translation is in the catalog, empty: `tests/translation`
 names it. The compiled catalogs are written as well.
 """
@@ -21,6 +21,10 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 from app.config import ROOT
+from app.content.glossary import FILE as GLOSSARY
+from app.content.glossary import terms
+from app.labs.spec import LIBRARY, known_labs
+from app.labs.telling import words_of
 from app.translation import CATALOGS, LANGUAGES, SOURCE
 
 # What marks a sentence, and which of its arguments are sentences.
@@ -59,6 +63,10 @@ def _sources() -> Iterator[tuple[Path, Iterable[Key]]]:
             yield path, _extracted("python", path, PYTHON)
     for path in _scripts():
         yield path, _extracted("javascript", path, SCRIPTS)
+    for name, lab in known_labs().items():
+        folder = LIBRARY / name.replace("-", "_")
+        yield folder / "lab.yaml", sorted(words_of(lab))
+    yield GLOSSARY, sorted(term.says.strip() for term in terms().values())
 
 
 def _scripts() -> list[Path]:

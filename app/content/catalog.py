@@ -203,6 +203,7 @@ def _spoken(topic: Topic, ours: Spoken) -> Topic:
         opening=file.opening,
         closing=file.closing,
         facts=tuple(file.facts),
+        parameters=file.parameters if topic.parameters else {},
         exercises=exercises,
     )
 

@@ -9,9 +9,10 @@ from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from app.errors import ContentError
+from app.translation import language, translate
 from app.yaml_file import read_document
 
-_FILE = Path(__file__).parent / "data" / "terms.yaml"
+FILE = Path(__file__).parent / "data" / "terms.yaml"
 _TAG = re.compile(r"(<[^>]+>)")
 _NAME = re.compile(r"</?([a-zA-Z0-9]+)")
 _LINK = re.compile(r'<a class="term" href="/glossary#([^"]+)"')
@@ -41,7 +42,7 @@ def terms() -> Mapping[str, Term]:
     Raises:
         ContentError: the file is not valid.
     """
-    document = read_document(_FILE)
+    document = read_document(FILE)
     found = {}
     for key, values in document.values.items():
         try:
@@ -53,12 +54,17 @@ def terms() -> Mapping[str, Term]:
     return dict(ordered)
 
 
-@lru_cache(maxsize=2048)
 def mark(html: Markup, unmarked: tuple[str, ...] = ()) -> Markup:
     """*html* with a link to the glossary, and the meaning, on the first occurrence of each term.
 
-    Terms in *unmarked*, in any of their spellings, are left alone.
+    Terms in *unmarked*, in any of their spellings, are left alone. Meanings are in the current
+    language.
     """
+    return _mark(html, unmarked, language())
+
+
+@lru_cache(maxsize=2048)
+def _mark(html: Markup, unmarked: tuple[str, ...], _language: str) -> Markup:
     known = _spellings()
     seen = {known[name.casefold()][0] for name in unmarked if name.casefold() in known}
     closed: list[str] = []
@@ -70,6 +76,11 @@ def mark(html: Markup, unmarked: tuple[str, ...] = ()) -> Markup:
         else:
             parts.append(part if closed else _marked(part, seen))
     return Markup("".join(parts))  # consists of the same markup, and of escaped terms
+
+
+def meaning(term: Term) -> str:
+    """What *term* means, in the current language."""
+    return translate(term.says.strip()) + term.says[len(term.says.rstrip()) :]
 
 
 def marked(html: Markup) -> list[str]:
@@ -95,9 +106,10 @@ def _marked(text: str, seen: set[str]) -> str:
         if key in seen:
             return match[0]
         seen.add(key)
+        says = meaning(term)
         return Markup(
             '<a class="term" href="/glossary#{}" data-says="{}" aria-description="{}">{}</a>'
-        ).format(key, term.says, term.says, Markup(match[0]))
+        ).format(key, says, says, Markup(match[0]))
 
     return _pattern().sub(one, text)
 

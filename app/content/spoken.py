@@ -57,6 +57,8 @@ def topic_texts(topic: TopicFile) -> dict[Where, str]:
     }
     for index, fact in enumerate(topic.facts):
         texts |= {("facts", index, "name"): fact.name, ("facts", index, "says"): fact.says}
+    for name, parameter in topic.parameters.items():
+        texts["parameters", name, "says"] = parameter.says
     return {where: text for where, text in texts.items() if text.strip()}
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.charts.axes import Axis, money_text, percent_text
+from app.charts.axes import Axis, money_text, percent_text, time_text
 from app.charts.color import Color
 from app.charts.drawing import Arrow, Drawing, Sheet, Words
 from app.charts.paper import Paper
@@ -23,6 +23,7 @@ from app.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost
 from app.formulas.throughput import training_time
 from app.formulas.transformer import training_flops
 from app.translation import noted, translate
+from app.translation import quantity as spelled
 from app.units import DOLLAR, FLOP, JOULE, RATIO, SECOND, figures, show
 
 _SHARES = tuple(place / 100 for place in range(15, 71, 5))
@@ -83,7 +84,7 @@ def _run(values: Values) -> Explored:
             LabeledPoint(
                 used,
                 time,
-                f"{percent_text(used)}: {show(time, SECOND)}",
+                f"{percent_text(used)}: {time_text(time)}",
                 None if took else Grip("mfu", 100),
             ),
         ),
@@ -100,7 +101,7 @@ def _beyond(used: float) -> Iterator[float]:
 
 def _bill(values: Values, facts: Sequence[KeyFigure]) -> Drawing:
     """The run as a bill, line by line."""
-    shown = {fact.label: fact.value for fact in facts}
+    shown = {fact.label: spelled(fact.value) for fact in facts}
     flops = training_flops(round(values.number("parameters")), values.number("tokens"))
     lines = (
         (translate("6 FLOP per parameter and token"), show(flops, FLOP)),
@@ -112,7 +113,7 @@ def _bill(values: Values, facts: Sequence[KeyFigure]) -> Drawing:
             ),
             shown["time"],
         ),
-        ("GPU-hours", shown["GPU-hours"]),
+        (translate("GPU-hours"), shown["GPU-hours"]),
         (
             translate("Rent at {price} an hour", price=money_text(values.number("price"))),
             shown["rent"],

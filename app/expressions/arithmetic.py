@@ -14,7 +14,7 @@ from app.translation import translate
 from app.translation.retelling import retold
 from app.units import Reading, Scale, read, spelled
 from app.units.reading import joined, plain_signs, without_commas
-from app.units.scales import SCALES, takes_prefix
+from app.units.scales import SCALES, TYPED, takes_prefix
 
 _LONGEST = 500  # characters of an answer
 _READINGS = 1_000  # that are cached: an answer is read to be judged, and to be drawn
@@ -112,7 +112,7 @@ def _added_up(typed: str, shown: Scale) -> Reading | None:
     amounts: list[tuple[Scale, float]] = []
     at = 0
     while shown.unit.dimension != PLAIN and (match := _AMOUNT.match(typed, at)):
-        scale = SCALES.get(match[2])
+        scale = SCALES.get(match[2]) or TYPED.get(match[2])
         if scale is None or scale.unit.dimension != shown.unit.dimension:
             return None
         amounts.append((scale, float(match[1])))
@@ -151,7 +151,7 @@ class InOneUnit:
 def in_the_last_unit(typed: str) -> InOneUnit | None:
     """*typed* as arithmetic followed by one unit, as in 2*7/8/50 s; None if it is not that."""
     match = _LAST_UNIT.fullmatch(typed)
-    scale = SCALES.get(match[2]) if match else None
+    scale = (SCALES.get(match[2]) or TYPED.get(match[2])) if match else None
     if match is None or scale is None:
         return None
     try:

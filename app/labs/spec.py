@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from app.errors import ContentError, InputError, NotFoundError, Problem, nearest
 from app.labs.parameters import Parameter, Strict, Value
-from app.translation import translate
+from app.translation import noted, translate
 from app.yaml_file import read_document
 
 LIBRARY = Path(__file__).parent / "library"
@@ -20,9 +20,9 @@ MOST_RANKS = 1024
 _COMMAND = ("wallclock", "lab", "run")
 # Why a lab without a form for GPUs needs none.
 PROCESSORS_ONLY: Mapping[Links, str] = {
-    "real": "it measures the processor itself",
-    "emulated": "its link is emulated, which is the same on every machine",
-    "counted": "what it counts is the same on every machine",
+    "real": noted("it measures the processor itself"),
+    "emulated": noted("its link is emulated, which is the same on every machine"),
+    "counted": noted("what it counts is the same on every machine"),
 }
 _LONGEST = 500  # characters of a parameter
 _LONGEST_COMMAND = 2000  # characters
@@ -91,7 +91,7 @@ class Lab(Strict):
                 translate(
                     "{name} runs on processors only, over gloo: {why_processors}",
                     name=self.name,
-                    why_processors=self.why_processors,
+                    why_processors=translate(self.why_processors),
                 )
             )
         return self.run_over(backend)

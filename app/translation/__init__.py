@@ -12,6 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.translation.marks import noted as noted
+from app.translation.unit_words import FORMS, parted
+
 if TYPE_CHECKING:
     from gettext import NullTranslations
 
@@ -53,7 +56,7 @@ def translate(sentence: str, /, **values: object) -> str:
     """*sentence* in the current language, its `{names}` filled in with *values*."""
     code = _spoken.get()
     found = sentence if code == SOURCE else catalog(code).gettext(sentence)
-    return found.format(**values) if values else found
+    return found.format(**_spelled(values)) if values else found
 
 
 def plural(one: str, many: str, number: int, /, **values: object) -> str:
@@ -63,12 +66,29 @@ def plural(one: str, many: str, number: int, /, **values: object) -> str:
         found = one if number == 1 else many
     else:
         found = catalog(code).ngettext(one, many, number)
-    return found.format(number=number, **values)
+    return found.format(number=number, **_spelled(values))
 
 
-def noted(sentence: str, /) -> str:
-    """*sentence* itself: marks one that a constant holds, to be translated where it is used."""
-    return sentence
+def quantity(text: str) -> str:
+    """*text*, its unit in the current language if it is a number with a word; else as it is."""
+    if _spoken.get() == SOURCE or not (parts := parted(text)):
+        return text
+    number, unit = parts
+    return translate(FORMS[unit], number=number)
+
+
+def unit_word(symbol: str) -> str:
+    """The unit *symbol* in the current language, as it stands after a number."""
+    if _spoken.get() == SOURCE or symbol not in FORMS:
+        return symbol
+    return translate(FORMS[symbol], number="").strip()
+
+
+def _spelled(values: Mapping[str, object]) -> Mapping[str, object]:
+    """*values*, the units of those that are quantities in the current language."""
+    if _spoken.get() == SOURCE:
+        return values
+    return {n: quantity(value) if type(value) is str else value for n, value in values.items()}
 
 
 @cache

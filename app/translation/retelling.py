@@ -130,6 +130,11 @@ def retold_mistake(said: str) -> str:
 Patterns = tuple[tuple[str, re.Pattern[str]], ...]
 
 
+def told_as(forms: tuple[str, ...], said: str) -> str | None:
+    """*said* in the current language, if it has one of the *forms*."""
+    return None if len(said) > _LONGEST else _told(said, _patterns(forms))
+
+
 def _told(said: str, patterns: Patterns) -> str | None:
     for form, pattern in patterns:
         if found := pattern.fullmatch(said):

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from app.units.scales import PLAIN, SCALES, Scale, close_symbols
+from app.units.scales import PLAIN, SCALES, TYPED, Scale, close_symbols
 from app.units.unit import FLOP, FLOP_PER_SECOND, RATIO, Unit
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
@@ -161,7 +161,7 @@ def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> S
             raise ValueError(f"cannot read {text.strip()!r}: a plain number given, {unit} expected")
         return PLAIN
     tidied = _PER_SECOND.sub("/s", symbol.rstrip("."))
-    scale = SCALES.get(tidied) or SCALES.get(tidied.replace(" ", ""))
+    scale = SCALES.get(tidied) or SCALES.get(tidied.replace(" ", "")) or TYPED.get(tidied)
     if scale is None and symbol[0] in "0123456789.,":
         raise ValueError(f"cannot read {text.strip()!r}: it is not clear where the number ends")
     if scale is None:

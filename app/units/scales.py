@@ -111,6 +111,24 @@ def _spelled_out() -> dict[str, Scale]:
 
 
 SCALES = _scales() | _spelled_out()
+# What people type in other languages; programs and files write the symbols above.
+_TYPED = {
+    "days": "Tag Tage Tagen 天",
+    "h": "Stunde Stunden GPU-Stunde GPU-Stunden 小时 GPU小时",
+    "min": "Minute Minuten 分钟",
+    "s": "Sekunde Sekunden 秒",
+    "years": "Jahr Jahre Jahren 年",
+    "PF-days": "PF-Tage PF-天",
+    "steps": "Schritt Schritte 步",
+    "nodes": "Knoten 节点 个节点",
+    "tokens": "token Token Tokens 个token",
+    "sequences": "Sequenz Sequenzen 序列 条序列",
+    "tokens/s": "Token/s Tokens/s token/s",
+    "sequences/s": "Sequenzen/s 序列/s",
+    "steps/s": "Schritte/s 步/s",
+    "million": "Million Millionen 百万",
+}
+TYPED = {word: SCALES[symbol] for symbol, words in _TYPED.items() for word in words.split()}
 PLAIN = Scale("", RATIO, 1.0)
 
 

@@ -16,12 +16,12 @@ ENGLISH = re.compile(
 VOID = {"br", "circle", "hr", "img", "input", "line", "link", "meta", "path", "rect", "use", "wbr"}
 QUIET = {"script", "style", "code", "pre", "math", "kbd"}
 READ = ("aria-label", "title", "placeholder", "data-says")
-# Titles of chapters and runs stand in sentences, where an attribute cannot be.
-NAMES = {
-    "Hardware and the roofline", "Checkpoints and failures", "Learning rate and batch size",
-    "Attention and memory traffic", "Mixture of experts", "Kernels and data", "FSDP and HSDP",
-}  # fmt: skip
+NAMES = {"Mixture of Experts"}  # what Germans call it, too
 PAGES = (
+    "/map",
+    "/labs",
+    "/labs/algorithms",
+    "/labs/all-reduce/board",
     "/explore",
     *(f"/explore/{name}?show=1" for name in EXPLORERS if name != "fit"),  # it quotes sources
     "/explore/pipeline?against=zb_h1",

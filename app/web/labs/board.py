@@ -16,6 +16,7 @@ from app.labs.results.report import Report
 from app.labs.results.upload import FILE_LIMIT, read_sent_file
 from app.labs.run import new_name
 from app.labs.spec import Lab, lab_called
+from app.labs.telling import told
 from app.network.door import note_trouble
 from app.network.routes import LazyRoute
 from app.site import Here, Site
@@ -78,13 +79,13 @@ class BoardPage:
 @router.get("/{name}/board")
 async def board(request: Request, site: Here, name: str, hardware: str = "") -> Response:
     """Show one lab on every machine that has run it, or on the *hardware* that is asked for."""
-    return await aside(_page, request, site, lab_called(name), None, hardware)
+    return await aside(_page, request, site, told(lab_called(name)), None, hardware)
 
 
 @router.post("/{name}/board", dependencies=[FromHere])
 async def send(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
     """Add a run of another machine; further runs in the file go to the boards of their labs."""
-    lab, learner = lab_called(name), learner_of(visiting)
+    lab, learner = told(lab_called(name)), learner_of(visiting)
     spend(request, site.allowances.sent_runs, "sent runs")
     try:
         text = await _sent_text(request)
@@ -105,7 +106,7 @@ async def send(request: Request, site: Here, visiting: Visiting, name: str) -> R
 @router.get("/{name}/board/{number}.{form}")
 async def download(site: Here, name: str, number: int, form: str) -> Response:
     """A figure of the board as an SVG file, or its values as CSV."""
-    lab = lab_called(name)
+    lab = told(lab_called(name))
     return await aside(_file, site, lab, number, form)
 
 

@@ -8,6 +8,7 @@ from app.labs.machines.devices import Devices
 from app.labs.spec import NODES, RANKS, Lab
 from app.site import Site
 from app.translation import noted, translate
+from app.translation.reports import retold_note
 from app.web.labs.wording import gpus_in_words
 from app.web.urls import lab_url
 
@@ -55,7 +56,9 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
     if lab.gpu is None or devices.usable < lab.gpu.ranks[0]:
         notes = () if site.labs.trouble else planned(lab, {}, "auto", lambda: devices).notes
         fields = tuple(_fields(site, lab, values, lab.ranks))
-        return RunForm(lab=lab, backend="", choices=(), notes=notes, fields=fields)
+        return RunForm(
+            lab=lab, backend="", choices=(), notes=tuple(map(retold_note, notes)), fields=fields
+        )
     on_gpus = values.get(BACKEND) != "gloo"
     form = lab.gpu if on_gpus else lab
     ranks = (form.ranks[0], min(form.ranks[1], devices.usable), ranks_on(form, devices))
@@ -63,7 +66,9 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
         lab=form,
         backend="nccl" if on_gpus else "gloo",
         choices=_choices(lab, lab.gpu, devices, on_gpus=on_gpus),
-        notes=planned(lab, {}, "nccl", lambda: devices).notes if on_gpus else (),
+        notes=tuple(map(retold_note, planned(lab, {}, "nccl", lambda: devices).notes))
+        if on_gpus
+        else (),
         fields=tuple(
             _fields(site, form, values, ranks if on_gpus else form.ranks, on_gpus=on_gpus)
         ),

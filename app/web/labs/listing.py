@@ -10,6 +10,7 @@ from app.db.lab_runs import counted_runs
 from app.db.session import open_session
 from app.labs.results.archive import recorded
 from app.labs.spec import Lab, known_labs
+from app.labs.telling import told
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import noted, translate
@@ -144,7 +145,7 @@ def _cards(site: Site, learner: str) -> Sequence[LabCard]:
         own = counted_runs(session, learner) if learner else {}
     topics = _topics(site)
     return [
-        _card(lab, topics.get(lab.name, ()), counts.get(lab.name, 0), done=lab.name in own)
+        _card(told(lab), topics.get(lab.name, ()), counts.get(lab.name, 0), done=lab.name in own)
         for lab in known_labs().values()
     ]
 

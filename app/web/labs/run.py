@@ -15,10 +15,12 @@ from app.db.tables import LabRunRow
 from app.errors import NotFoundError
 from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab, known_labs, lab_called, read_job
+from app.labs.telling import told
 from app.markdown import html
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import noted, translate
+from app.translation.reports import retold_note
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -111,7 +113,7 @@ async def run_page(
     request: Request, site: Here, visiting: Visiting, name: str, run: str
 ) -> Response:
     """Show one run of a lab."""
-    lab = lab_called(name)
+    lab = told(lab_called(name))
     page = await aside(_page_of, site, lab, run, visiting.learner)
     fragment = request.headers.get("x-fragment") == "1"
     card = run_card(lab, page.report) if page.report and page.report.measures else None
@@ -137,7 +139,7 @@ async def download(site: Here, name: str, run: str, number: int, form: str) -> R
 
 def _file(site: Site, name: str, run: str, number: int, form: str) -> Response:
     report = report_called(site, lab_called(name).name, run)
-    figures = figures_of(lab_called(name).run_over(report.backend), report)
+    figures = figures_of(told(lab_called(name)).run_over(report.backend), report)
     return figure_file(list(figures), number, form, run)
 
 
@@ -171,7 +173,7 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
         again=_again(lab, row) if row else "",
         back=_back(site, row),
         report=report,
-        notes=report.notes if report else row.sentences if row else (),
+        notes=tuple(map(retold_note, report.notes if report else row.sentences if row else ())),
         compared=_compared(lab, result),
         machine=tuple(what_matters(report)) if report else (),
         rest=tuple(the_rest(report)) if report else (),

@@ -12,7 +12,7 @@ from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab
 from app.translation import noted, translate
 from app.units import RATIO, scale_of
-from app.web.labs.wording import axis_of, gap, held_over
+from app.web.labs.wording import axis_of, gap, held_over, size_of
 
 
 def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
@@ -33,7 +33,7 @@ def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
         "n",
         translate("Formula"),
         *over,
-        *report.derivations,
+        *map(translate, report.derivations),
     )
     for one in report.measures:
         yield (
@@ -98,7 +98,7 @@ def _curves(
     parameter = lab.parameters[f"{place}s"]
     unit = lab.measures[names[0]].unit
     return Plot(
-        title=f"{lab.title}: {report.size}, {report.backend}",
+        title=f"{lab.title}: {size_of(report)}, {report.backend}",
         summary=translate(
             "{says} over {says_2}", says=lab.measures[names[0]].says, says_2=parameter.says
         ),

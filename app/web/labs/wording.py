@@ -100,6 +100,14 @@ def place_of(report: Report) -> str:
     return translate("{processor}, {cores} cores", processor=machine.processor, cores=machine.cores)
 
 
+def size_of(report: Report) -> str:
+    """The number of ranks, and of nodes if there are several, in words."""
+    ranks = plural("{number} rank", "{number} ranks", report.ranks)
+    if report.nodes == 1:
+        return ranks
+    return translate("{ranks} on {nodes} nodes", ranks=ranks, nodes=report.nodes)
+
+
 def gpus_in_words(count: int) -> str:
     """*count* GPUs, in words."""
     return plural("{number} GPU", "{number} GPUs", count)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.measurements.trace.activity import COMMUNICATION, COMPUTE, COPY
 from app.measurements.trace.comb import Comb, Work
-from app.translation import translate
+from app.translation import noted, plural, translate
 from app.units import SECOND, show, show_size
 
 WIDTH = 10_000  # units of the picture for the whole step
@@ -13,7 +13,7 @@ LANE, GAP = 26, 6  # pixels
 _NARROWEST = 6.0  # units: a kernel that is shorter is drawn so wide
 _TICKS = 4
 _MICRO = 1e-6  # what the table counts in
-DOES = {COMPUTE: "computes", COMMUNICATION: "communicates", COPY: "copies"}
+DOES = {COMPUTE: noted("computes"), COMMUNICATION: noted("communicates"), COPY: noted("copies")}
 _CLASSES = {COMPUTE: "compute", COMMUNICATION: "communication", COPY: "copies"}
 _INSET = {COMPUTE: 0, COMMUNICATION: 4, COPY: 8}  # pixels: sorts differ in height, too
 
@@ -67,7 +67,7 @@ def comb_view(comb: Comb) -> CombView:
             "{step}: {span} on {count}",
             step=step,
             span=show(comb.span, SECOND),
-            count=_count(len(comb.streams), "stream"),
+            count=plural("{number} stream", "{number} streams", len(comb.streams)),
         ),
         height=len(comb.streams) * (LANE + GAP),
         span=comb.span / _MICRO,
@@ -79,10 +79,6 @@ def comb_view(comb: Comb) -> CombView:
         rows=tuple(_row(comb, work) for work in comb.works),
         left_out=left_out,
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _lane(comb: Comb, number: int) -> LaneView:
@@ -109,7 +105,7 @@ def _row(comb: Comb, work: Work) -> WorkRow:
         begin=f"{work.begin / _MICRO:.1f}",
         time=f"{work.time / _MICRO:.1f}",
         stream=comb.streams[work.stream],
-        does=DOES[work.sort],
+        does=translate(DOES[work.sort]),
         name=comb.names[work.name],
         size=show_size(work.size) if work.size else "",
     )

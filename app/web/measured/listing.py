@@ -115,7 +115,7 @@ def _row(one: PublishedMeasurement, test: CollectiveTest) -> Row:
         name=Hyperlink(f"{ADDRESS}/{one.name}", one.name),
         source=Hyperlink(one.address, "/".join(one.address.split("/")[2:5])),
         hardware=one.hardware,
-        ranks=f"{test.ranks:,}" if test.ranks else "unknown",
+        ranks=f"{test.ranks:,}" if test.ranks else translate("unknown"),
         reached=show(_best(test), BYTE_PER_SECOND, 3),
         share=f"{100 * comparison.share:.0f} %" if comparison else "",
         doubtful=bool(test.doubts),

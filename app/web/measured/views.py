@@ -12,6 +12,8 @@ from app.measurements.published import PublishedMeasurement
 from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
 from app.measurements.trace.report import TraceReport
+from app.translation import noted, plural, translate
+from app.translation.reports import retold_limit
 from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
 from app.web.explore.figures import FigureView, figure_view
 from app.web.frame.rendering import Hyperlink
@@ -22,12 +24,14 @@ from app.web.measured.trace_view import TraceView, predicted_tolls, trace_view
 ADDRESS = "/measured"
 NAMES = {
     "all_reduce": "All-reduce", "all_gather": "All-gather", "reduce_scatter": "Reduce-scatter",
-    "alltoall": "All-to-all", "alltoallv": "All-to-all, uneven", "sendrecv": "Send and receive",
+    "alltoall": "All-to-all", "alltoallv": noted("All-to-all, uneven"),
+    "sendrecv": noted("Send and receive"),
     "broadcast": "Broadcast", "reduce": "Reduce", "gather": "Gather", "scatter": "Scatter",
     "hypercube": "Hypercube",
 }  # fmt: skip
-_TABLE = ("Size", "Time", "Algorithm bandwidth", "Bus bandwidth")
-_PIECES = ("Sizes", "Alpha", "Bandwidth")
+_TABLE = (noted("Size"), noted("Time"), noted("Algorithm bandwidth"), noted("Bus bandwidth"))
+_PIECES = (noted("Sizes"), noted("Alpha"), noted("Bandwidth"))
+_A_COLLECTIVE = noted("A collective")
 _MOST_ROWS = 200  # of a table on the page
 
 
@@ -63,7 +67,9 @@ def view_of(
         case TraceReport():
             return trace_view(report, report.name, predicted_tolls(fields))
         case Unread(error):
-            return ReportView(title="Not read", problem=f"{error}.")  # a file's name stays
+            return ReportView(
+                title=translate("Not read"), problem=f"{error}."
+            )  # a file's name stays
 
 
 def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") -> ReportView:
@@ -82,8 +88,11 @@ def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") 
         doubts=tuple(map(sentence, test.doubts)),
         figures=tuple(figure_view(figure, base, n) for n, figure in enumerate(figures)),
         downloads=bool(name),
-        pieces=(_PIECES, *map(_piece_cells, range(len(test.pieces)), [test] * len(test.pieces))),
-        rows=(_TABLE, *map(_cells, _some(test.rows))),
+        pieces=(
+            _told(_PIECES),
+            *map(_piece_cells, range(len(test.pieces)), [test] * len(test.pieces)),
+        ),
+        rows=(_told(_TABLE), *map(_cells, _some(test.rows))),
         beside=tuple(
             (Hyperlink(f"{ADDRESS}/{one.name}", one.name), _summary(one)) for one in beside
         ),
@@ -91,8 +100,20 @@ def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") 
 
 
 def _title(test: CollectiveTest) -> str:
-    ranks = f" on {test.ranks:,} {'rank' if test.ranks == 1 else 'ranks'}" if test.ranks else ""
-    return f"{NAMES.get(test.collective or '', 'A collective')}{ranks}"
+    name = translate(NAMES.get(test.collective or "", _A_COLLECTIVE))
+    if not test.ranks:
+        return name
+    return plural(
+        "{name} on {ranks:,} rank",
+        "{name} on {ranks:,} ranks",
+        test.ranks,
+        name=name,
+        ranks=test.ranks,
+    )
+
+
+def _told(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(translate, names))
 
 
 def _outcome(
@@ -105,17 +126,25 @@ def _outcome(
     if not test.rows:
         return "", "", False
     last = max(test.rows, key=lambda row: row.size)
-    reached = f"{_speed(last.busbw)} of bus bandwidth at {show_size(last.size)}."
+    reached = translate(
+        "{speed} of bus bandwidth at {size}.", speed=_speed(last.busbw), size=show_size(last.size)
+    )
     if comparison is None:
-        return reached, _among(test, beside) or ("" if name else _NAME_IT), False
+        return reached, _among(test, beside) or ("" if name else translate(_NAME_IT)), False
     part = percent_text(comparison.share)
-    share = f" {part} of {comparison.which}, {_speed(comparison.wire)}."
+    share = translate(
+        " {part} of {which}, {speed}.",
+        part=part,
+        which=retold_limit(comparison.which),
+        speed=_speed(comparison.wire),
+    )
     if comparison.cause:
-        return reached, f"{share} Likely cause: {comparison.cause}", False
+        cause = translate(" Likely cause: {cause}", cause=retold_limit(comparison.cause))
+        return reached, share + cause, False
     if comparison.share <= 1:
         return reached, share, True
     expected = test.collective in _REDUCING
-    return reached, share + (_ABOVE if expected else _TOO_MUCH), expected
+    return reached, share + translate(_ABOVE if expected else _TOO_MUCH), expected
 
 
 def _among(test: CollectiveTest, beside: Sequence[PublishedMeasurement]) -> str:
@@ -126,37 +155,47 @@ def _among(test: CollectiveTest, beside: Sequence[PublishedMeasurement]) -> str:
             continue
         best, own = (max(row.busbw for row in one.rows) for one in (other, test))
         if family(one.hardware) == family(test.hardware) != "" and best > _MUCH * own:
-            return f" Others reached {_speed(best)} on as many ranks of the same GPU: {one.name}."
+            return translate(
+                " Others reached {speed} on as many ranks of the same GPU: {name}.",
+                speed=_speed(best),
+                name=one.name,
+            )
     return ""
 
 
 _MUCH = 1.5
-_NAME_IT = (
+_NAME_IT = noted(
     " Name a cluster under “What it ran on” to compare with its links, such as"
     " “DGX-H100 inter_bandwidth=25GB/s”, and compare again."
 )
 _REDUCING = ("all_reduce", "reduce", "reduce_scatter", "broadcast", "all_gather")
-_ABOVE = " A tree, or a switch that computes, sends less than the ring that bus bandwidth assumes."
-_TOO_MUCH = " That is more than the wire carries: is the hardware that of another cluster?"
+_ABOVE = noted(
+    " A tree, or a switch that computes, sends less than the ring that bus bandwidth assumes."
+)
+_TOO_MUCH = noted(" That is more than the wire carries: is the hardware that of another cluster?")
 
 
 def _facts(test: CollectiveTest, comparison: Comparison | None) -> tuple[tuple[str, str], ...]:
-    facts = [("Sizes", f"{len(test.rows)}")]
+    facts = [(translate("Sizes"), f"{len(test.rows)}")]
     if test.pieces:
-        facts.append(("Latency", show(test.pieces[0].alpha, SECOND, 3)))
-        facts.append(("Bandwidth", _speed(test.pieces[-1].bandwidth)))
+        facts.append((translate("Latency"), show(test.pieces[0].alpha, SECOND, 3)))
+        facts.append((translate("Bandwidth"), _speed(test.pieces[-1].bandwidth)))
         misses = median_error([(row.size, row.time) for row in test.rows], test.pieces)
-        facts.append(("Median error of the fit", f"{100 * misses:.1f} %"))
+        facts.append((translate("Median error of the fit"), f"{100 * misses:.1f} %"))
     if comparison and comparison.predicted is not None:
         size = show_size(comparison.row.size)
-        facts.append((f"Formula, {size}", show(comparison.predicted, SECOND, 3)))
-        facts.append((f"Measured, {size}", show(comparison.row.time, SECOND, 3)))
+        facts.append(
+            (translate("Formula, {size}", size=size), show(comparison.predicted, SECOND, 3))
+        )
+        facts.append(
+            (translate("Measured, {size}", size=size), show(comparison.row.time, SECOND, 3))
+        )
     return tuple(facts)
 
 
 def _piece_cells(number: int, test: CollectiveTest) -> tuple[str, ...]:
     piece = test.pieces[number]
-    sizes = f"{show_size(piece.first)} to {show_size(piece.last)}"
+    sizes = translate("{low} to {high}", low=show_size(piece.first), high=show_size(piece.last))
     return (sizes, show(piece.alpha, SECOND, 3), _speed(piece.bandwidth))
 
 
@@ -177,25 +216,25 @@ def _summary(one: PublishedMeasurement) -> str:
     if not isinstance(one.report, CollectiveTest) or not one.report.rows:
         return one.hardware
     best = max(row.busbw for row in one.report.rows)
-    return f"{one.hardware}: up to {_speed(best)}"
+    return translate("{hardware}: up to {speed}", hardware=one.hardware, speed=_speed(best))
 
 
 def view_of_log(log: TrainingLog, fields: dict[str, str]) -> ReportView:
     """The view of a training log, beside the prediction for the layout that *fields* name."""
-    facts = [("Steps", f"{log.steps:,}")]
+    facts = [(translate("Steps"), f"{log.steps:,}")]
     if log.step_time is not None:
-        facts.append(("Step, median", show(log.step_time, SECOND)))
+        facts.append((translate("Step, median"), show(log.step_time, SECOND)))
     if log.tokens_per_second_per_gpu is not None:
-        facts.append(("Tokens/s per GPU", show(log.tokens_per_second_per_gpu, RATIO)))
+        facts.append((translate("Tokens/s per GPU"), show(log.tokens_per_second_per_gpu, RATIO)))
     if log.flops_per_gpu is not None:
-        facts.append(("Per GPU", show(log.flops_per_gpu, FLOP_PER_SECOND)))
+        facts.append((translate("Per GPU"), show(log.flops_per_gpu, FLOP_PER_SECOND)))
     if log.mfu is not None:
-        facts.append(("MFU, dense peak", f"{100 * log.mfu:.1f} %"))
+        facts.append((translate("MFU, dense peak"), f"{100 * log.mfu:.1f} %"))
     prediction = predicted(log, fields)
     return ReportView(
         headline=_reached(log),
-        says="" if prediction else _NAME_IT_ALL,
-        title=f"Training log of {_FAMILIES.get(log.family, log.family)}",
+        says="" if prediction else translate(_NAME_IT_ALL),
+        title=translate("Training log of {family}", family=_FAMILIES.get(log.family, log.family)),
         facts=tuple(facts),
         doubts=tuple(map(sentence, log.doubts)),
         prediction=prediction,
@@ -206,15 +245,15 @@ def _reached(log: TrainingLog) -> str:
     """What the log says of a step, in a few words."""
     found = []
     if log.step_time is not None:
-        found.append(f"{show(log.step_time, SECOND)} a step")
+        found.append(translate("{time} a step", time=show(log.step_time, SECOND)))
     if log.mfu is not None:
-        found.append(f"{100 * log.mfu:.1f} % of the dense peak")
+        found.append(translate("{share:.1f} % of the dense peak", share=100 * log.mfu))
     elif log.flops_per_gpu is not None:
-        found.append(f"{show(log.flops_per_gpu, FLOP_PER_SECOND)} per GPU")
+        found.append(translate("{rate} per GPU", rate=show(log.flops_per_gpu, FLOP_PER_SECOND)))
     return f"{', '.join(found)}." if found else ""
 
 
-_NAME_IT_ALL = (
+_NAME_IT_ALL = noted(
     " Name the model, the cluster and the layout under “What it ran on”, and compare again, to see"
     " which part of a step takes the time and what to try first."
 )

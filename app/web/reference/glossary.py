@@ -7,7 +7,7 @@ from itertools import groupby
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from app.content.glossary import terms
+from app.content.glossary import meaning, terms
 from app.markdown import inline_html
 from app.network.routes import LazyRoute
 from app.site import Here
@@ -48,7 +48,7 @@ async def glossary(request: Request, site: Here) -> Response:
             key=key,
             term=term.term,
             also=term.also,
-            says=inline_html(term.says),
+            says=inline_html(meaning(term)),
             chapter=chapters.get(term.chapter),
         )
         for key, term in terms().items()

@@ -21,9 +21,9 @@ from app.network.routes import LazyRoute
 from app.translation import noted, translate
 from app.units import COUNT, Unit, show
 from app.web.frame.rendering import frame, render
+from app.web.reference.field_names import field_name
 
 router = APIRouter(route_class=LazyRoute)
-_NAMES = {"nvlink": "NVLink", "sms": "SMs"}
 TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
     ("GPUs", noted("Peaks are dense; NVLink is one direction to all peers together."), GPUS),
     (
@@ -104,7 +104,7 @@ def _table(title: str, says: str, known: Mapping[str, Record]) -> RecordTable:
     return RecordTable(
         title,
         says,
-        tuple(_heading(field) for field in filled),
+        tuple(field_name(field) for field in filled),
         tuple(
             RecordRow(
                 anchor_of(record),
@@ -117,21 +117,15 @@ def _table(title: str, says: str, known: Mapping[str, Record]) -> RecordTable:
     )
 
 
-def _heading(field: str) -> str:
-    """What a column is called: the words of the field."""
-    words = field.replace("gpu", "GPU").replace("_8bit", ", 8 bits").replace("_4bit", ", 4 bits")
-    return _NAMES.get(field) or words.replace("_", " ")
-
-
 def _cell(record: Record, field: str, hint: Any) -> str:
     value = getattr(record, field)
     if isinstance(value, bool):
-        return "yes" if value else ""
+        return translate("yes") if value else ""
     if isinstance(value, Record):
         return value.text
     unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
     if unit is None:
         return str(value)
     if not value:
-        return "unknown" if field in record.unpublished else ""
+        return translate("unknown") if field in record.unpublished else ""
     return str(value) if unit is COUNT and field == "year" else show(value, unit)

@@ -25,6 +25,7 @@ from app.web.reference.trust_tables import (
     error_text,
     predicted_text,
     run_rows,
+    said,
     source_href,
 )
 
@@ -193,9 +194,9 @@ def _dots(source: Source) -> Iterator[Dot]:
             says = translate(
                 "{title}, {said}: measured {step_time}, predicted {predicted_text} ({error_text})",
                 title=source.title,
-                said=run.said,
+                said=said(run),
                 step_time=show(run.step_time, SECOND, 3),
                 predicted_text=predicted_text(one),
                 error_text=error_text(one),
             )
-            yield Dot(run.step_time, found.middle, found.low, found.high, run.said, says)
+            yield Dot(run.step_time, found.middle, found.low, found.high, said(run), says)

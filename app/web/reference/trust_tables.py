@@ -8,9 +8,10 @@ from app.explorers.base import change
 from app.formulas.presets import GPUS, LINKS, Gpu, Link
 from app.formulas.records import hints_of
 from app.published import Accuracy, Outcome, PublishedRun, Source, accuracy, degrees
-from app.translation import translate
+from app.translation import SOURCE, language, translate
 from app.units import BYTE, FLOP_PER_SECOND, SECOND, Unit, figures, show
 from app.web.frame.rendering import Hyperlink
+from app.web.reference.field_names import field_name
 from app.web.reference.hardware import anchor_of
 
 # What a prediction does not depend on.
@@ -66,7 +67,7 @@ def accuracy_rows(found: Sequence[Outcome], shown: Sequence[Source]) -> Iterator
         dense = [one for one in found if one.run.is_dense_16_bit]
         tests = [one for one in dense if not one.run.calibrates]
         yield _accuracy_row(translate("Dense, in 16 bits"), "", accuracy(tests), tests)
-        yield _accuracy_row("All", "", accuracy(found), found)
+        yield _accuracy_row(translate("All"), "", accuracy(found), found)
 
 
 def _accuracy_row(name: str, href: str, near: Accuracy, found: Sequence[Outcome]) -> AccuracyRow:
@@ -118,7 +119,7 @@ def run_rows(found: Sequence[Outcome]) -> Iterator[RunRow]:
     for one in found:
         run = one.run
         yield RunRow(
-            name=run.said,
+            name=said(run),
             layout=_layout(run),
             printed=_printed(run),
             measured=show(run.step_time, SECOND, 3),
@@ -129,6 +130,17 @@ def run_rows(found: Sequence[Outcome]) -> Iterator[RunRow]:
             or (translate("not predicted: {why}", why=one.why) if one.why else ""),
             place=Hyperlink(run.table.address, run.place),
         )
+
+
+def said(run: PublishedRun) -> str:
+    """*run* in a few words."""
+    return translate(
+        "{model} on {gpus:,} {gpu}{note}",
+        model=run.model,
+        gpus=run.gpus,
+        gpu=run.machine.cluster.gpu.name,
+        note=f", {run.note}" if run.note else "",
+    )
 
 
 def _layout(run: PublishedRun) -> str:
@@ -216,8 +228,13 @@ def _values(record: Gpu | Link) -> str:
         unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
         value = getattr(record, field)
         if unit and value and field not in _UNUSED:
-            named.append(f"{field.replace('_', ' ')} {show(value, unit)}")
+            named.append(f"{_named(field)} {show(value, unit)}")
     return ", ".join(named)
+
+
+def _named(field: str) -> str:
+    """The words of *field* before its number."""
+    return field.replace("_", " ") if language() == SOURCE else field_name(field)
 
 
 def source_href(source: Source) -> str:

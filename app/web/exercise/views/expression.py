@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from app.kinds.expression import Expression
 from app.site import Site
+from app.translation import unit_word
 from app.web.exercise.posted import first
 from app.web.exercise.views.base import Filled, Form, KindView, inline
 
@@ -36,7 +37,7 @@ class ExpressionView(KindView[Expression]):
         question = exercise.question(filled.seed)
         return ExpressionForm(
             symbols=tuple(SymbolView(s.name, inline(s.says), s.unit) for s in question.symbols),
-            unit=question.unit,
+            unit=unit_word(question.unit),
             source=first(filled.given, "answer"),
         )
 

@@ -20,6 +20,7 @@ from app.kinds.answers import Answer, PartVerdict, refuse_longer
 from app.kinds.lab import CAUSE, LabExercise
 from app.kinds.quantity import AskedQuantity
 from app.labs.spec import Job, lab_called, read_job
+from app.labs.telling import told
 from app.markdown import inline_html
 from app.site import Site
 from app.translation import noted, translate
@@ -77,7 +78,7 @@ class LabView(KindView[LabExercise]):
     def form(self, site: Site, exercise: LabExercise, filled: Filled) -> LabForm:
         """The prediction; with what the formula says once it is locked in, or graded."""
         seed, question = filled.seed, exercise.question(filled.seed)
-        lab = lab_called(exercise.lab).on(exercise.backend)
+        lab = told(lab_called(exercise.lab)).on(exercise.backend)
         job = read_job(lab, exercise.parameters(seed))
         locked = _locked_in(site, exercise, seed, filled.learner)
         shown = bool(locked) or filled.graded

@@ -9,7 +9,7 @@ from app.kinds.answers import PartVerdict
 from app.kinds.asking import Box
 from app.kinds.numeric import ONLY, Numeric
 from app.site import Site
-from app.translation import translate
+from app.translation import translate, unit_word
 from app.web.exercise.posted import first
 from app.web.exercise.views.base import Filled, Form, KindView, inline, named, typed
 
@@ -58,7 +58,7 @@ def box_views(boxes: Sequence[Box], filled: Filled) -> Iterator[BoxView]:
         yield BoxView(
             field=field,
             label=inline(box.prompt) if box.prompt else Markup(translate("Your answer")),
-            unit=box.unit,
+            unit=unit_word(box.unit),
             value=first(filled.given, field),
             correct=filled.parts.get(box.name, PartVerdict(None, "")).correct,
         )

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from app.kinds.planning import THEN
 from app.kinds.sharding import MOVES, PLAN, Sharding
 from app.site import Site
+from app.translation.reports import retold_move
 from app.web.exercise.posted import first
 from app.web.exercise.views.base import Filled, Form, KindView, inline, named, typed
 from app.web.exercise.views.numeric import BoxView, box_views
@@ -27,7 +29,7 @@ class ShardingForm(Form):
     mesh: str
     layouts: tuple[tuple[Markup, str, str], ...]
     places: tuple[MoveView, ...]
-    moves: tuple[tuple[str, tuple[str, ...]], ...]
+    moves: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     plan: bool | None
     boxes: tuple[BoxView, ...]
 
@@ -44,7 +46,10 @@ class ShardingView(KindView[Sharding]):
             mesh=question.mesh,
             layouts=tuple((inline(row.title), row.dtensor, row.size) for row in question.rows),
             places=tuple(MoveView(field, first(filled.given, field)) for field in fields),
-            moves=question.moves,
+            moves=tuple(
+                (name, tuple((move, retold_move(move)) for move in moves))
+                for name, moves in question.moves
+            ),
             plan=judged.correct if judged else None,
             boxes=tuple(box_views(question.fields, filled)),
         )
@@ -55,9 +60,14 @@ class ShardingView(KindView[Sharding]):
         for name, text in texts.items():
             known = name == PLAN or name in exercise.answers
             title = inline(exercise.title_of(name, seed)) if known else typed(name)
-            yield title + ": " + typed(text)
+            yield title + ": " + typed(_plan(text) if name == PLAN else text)
         if not texts:
             yield typed(stored)
+
+
+def _plan(text: str) -> str:
+    """The moves of a plan in the current language, as many as it has."""
+    return THEN.join(retold_move(move.strip()) for move in text.split(THEN.strip()))
 
 
 VIEW = ShardingView()

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from app.resolved import resolved
 
+from app.translation.marks import noted as noted
+from app.translation.unit_words import FORMS, parted
+
 SOURCE = "en"
 
 
@@ -48,19 +51,34 @@ def speaking(code: str) -> Iterator[None]:
 def translate(sentence: str, /, **values: object) -> str:
     """*sentence* in the language of the export, its `{names}` filled in with *values*."""
     found = str(_spoken.said.get(sentence, sentence))
-    return found.format(**values) if values else found
+    return found.format(**_spelled(values)) if values else found
 
 
 def plural(one: str, many: str, number: int, /, **values: object) -> str:
     """*one* or *many* for *number*; `{number}` is filled in as well."""
     form = 0 if number == 1 else 1
     found = _spoken.said.get((one, form)) or _spoken.said.get((one, 0)) or (one, many)[form]
-    return str(found).format(number=number, **values)
+    return str(found).format(number=number, **_spelled(values))
 
 
-def noted(sentence: str, /) -> str:
-    """*sentence* itself: it is translated where it is used."""
-    return sentence
+def quantity(text: str) -> str:
+    """*text*, its unit in the language of the export if it is a number with a word."""
+    if _spoken.code == SOURCE or not (parts := parted(text)):
+        return text
+    number, unit = parts
+    return translate(FORMS[unit], number=number)
+
+
+def unit_word(symbol: str) -> str:
+    """The unit *symbol* in the language of the export, as it stands after a number."""
+    if _spoken.code == SOURCE or symbol not in FORMS:
+        return symbol
+    return translate(FORMS[symbol], number="").strip()
+
+
+def _spelled(values: Mapping[str, object]) -> Mapping[str, object]:
+    """*values*, the units of those that are quantities in the language of the export."""
+    return {n: quantity(value) if type(value) is str else value for n, value in values.items()}
 
 
 def of_scripts(code: str) -> str:
