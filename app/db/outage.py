@@ -2,7 +2,7 @@
 
 A server that has crashed or is restarted refuses connections for a second or so. A thread that
 needs one waits for it. The event loop must not: what arrives meanwhile waits for `over`, and a read
-on the loop is repeated by `again`. Once the outage has lasted WAIT seconds, whoever asks is refused
+on the loop is repeated by `again`. Once the outage has lasted WAIT seconds, each request is refused
 at once, and one at a time tries whether the database is back.
 """
 
