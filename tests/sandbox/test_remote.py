@@ -32,6 +32,7 @@ from tests.each import each
 SECRET = "not-for-anyone-else"
 ADD = "def add(a, b):\n    return a + b\n"
 LONG = "def long():\n    for _ in range(10**7): pass\n    return 1\n"
+PATIENT = 9.0  # seconds in which that ends on a slow machine, too
 ENDLESS = "def endless():\n    while True: pass\n"
 
 
@@ -139,18 +140,20 @@ async def refused(address: str) -> None:
 def test_a_sandbox_server_that_is_killed_costs_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     async def check(address: str, process: "subprocess.Popen[str]") -> None:
         with closing(listen("127.0.0.1", 0)) as listening:
-            async with asking(settings(address, url_of(listening))) as runner:
+            async with asking(settings(address, url_of(listening), wall=PATIENT)) as runner:
                 pool = runner.pool
                 assert isinstance(pool, RemotePool)
                 await until_ready(pool, address)
                 here = [asyncio.create_task(runner.run(LONG, "long", [[]])) for _ in range(3)]
                 await asyncio.sleep(0.3)
                 process.send_signal(signal.SIGKILL)
-                async with serving(listening):  # as late as its successor would be
+                # As late as its successor would be.
+                async with serving(listening, settings(wall=PATIENT)):
                     for ran in await asyncio.gather(*here):
                         assert ran.outcomes == (Returned(1),)
                 assert "cannot be reached" in pool.servers[address].cause
 
+    monkeypatch.setenv("WALLCLOCK_SANDBOX_WALL", str(PATIENT))
     with apart(monkeypatch) as (address, process):
         asyncio.run(check(address, process))
 
