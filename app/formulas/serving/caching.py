@@ -9,7 +9,7 @@ from app.units import Bytes, BytesPerSecond, Count, Ratio, Seconds
 
 def largest_batch(
     memory: Bytes,
-    weight_bytes_total: Bytes,
+    weight_bytes: Bytes,
     context: Ratio,
     cache_bytes_per_token: Bytes,
     reserved: Bytes = 0,
@@ -18,7 +18,7 @@ def largest_batch(
 
     F are the bytes that are left for caches.
 
-        F = memory - reserved - weight_bytes_total
+        F = memory - reserved - weight_bytes
         B = max(0, floor(F / (context * cache_bytes_per_token)))
 
     Convention:
@@ -26,7 +26,7 @@ def largest_batch(
 
     Args:
         memory: bytes of memory of all GPUs together.
-        weight_bytes_total: bytes of all weights.
+        weight_bytes: bytes of all weights.
         context: tokens that each sequence may have in its cache.
         cache_bytes_per_token: bytes of the keys and values of a token, in every layer.
         reserved: bytes kept free for activations and buffers, on all GPUs together.
@@ -40,7 +40,7 @@ def largest_batch(
     """
     free = positive("memory", memory) - at_least("reserved", reserved, 0)
     each = positive("context", context) * positive("cache_bytes_per_token", cache_bytes_per_token)
-    return max(0, math.floor((free - positive("weight_bytes_total", weight_bytes_total)) / each))
+    return max(0, math.floor((free - positive("weight_bytes", weight_bytes)) / each))
 
 
 def cache_pages(lengths: Sequence[Count], page: Count) -> Count:

@@ -10,7 +10,7 @@ _MILLION = 10**6
 
 
 def decode_step_time(
-    weight_bytes_total: Bytes,
+    weight_bytes: Bytes,
     batch: Count,
     context: Ratio,
     cache_bytes_per_token: Bytes,
@@ -22,7 +22,7 @@ def decode_step_time(
     Every step reads all weights once, whatever the batch, and the keys and values of each sequence:
     R bytes in total.
 
-        R = weight_bytes_total + batch * context * cache_bytes_per_token
+        R = weight_bytes + batch * context * cache_bytes_per_token
         T = R / (gpus * memory_bandwidth)
 
     Convention:
@@ -30,7 +30,7 @@ def decode_step_time(
         activations, are left out. Computing hides behind the reads below the critical batch.
 
     Args:
-        weight_bytes_total: bytes of all weights that a step reads.
+        weight_bytes: bytes of all weights that a step reads.
         batch: sequences that are decoded together.
         context: mean tokens in the cache of a sequence.
         cache_bytes_per_token: bytes of the keys and values of a token, in every layer.
@@ -44,7 +44,7 @@ def decode_step_time(
         Pope et al., Efficiently Scaling Transformer Inference, arXiv:2211.05102, section 2.
     """
     cached = positive("context", context) * positive("cache_bytes_per_token", cache_bytes_per_token)
-    read = positive("weight_bytes_total", weight_bytes_total) + whole("batch", batch) * cached
+    read = positive("weight_bytes", weight_bytes) + whole("batch", batch) * cached
     return read / (whole("gpus", gpus) * positive("memory_bandwidth", memory_bandwidth))
 
 
@@ -78,7 +78,7 @@ def dollars_per_million_tokens(
 
 
 def best_tensor_degree(
-    weight_bytes_total: Bytes, memory_bandwidth: BytesPerSecond, layers: Count, latency: Seconds
+    weight_bytes: Bytes, memory_bandwidth: BytesPerSecond, layers: Count, latency: Seconds
 ) -> Ratio:
     """Number of GPUs on which a decoding step of a single sequence is fastest.
 
@@ -86,14 +86,14 @@ def best_tensor_degree(
     every further GPU adds four hops per layer. The sum is smallest where one more GPU shortens the
     reading by as much as it adds in hops.
 
-        n = sqrt(weight_bytes_total / (4 * memory_bandwidth * layers * latency))
+        n = sqrt(weight_bytes / (4 * memory_bandwidth * layers * latency))
 
     Convention:
         Not rounded, and not limited to a node; below 1, a single GPU is fastest. Messages of one
         token are small: only their latency counts. The cache is left out.
 
     Args:
-        weight_bytes_total: bytes of all weights.
+        weight_bytes: bytes of all weights.
         memory_bandwidth: bytes per second from the memory of one GPU.
         layers: layers of the model.
         latency: seconds of one hop.
@@ -106,5 +106,5 @@ def best_tensor_degree(
         arXiv:2211.05102, section 3.2 (layouts for low latency).
     """
     hops = 4 * whole("layers", layers) * positive("latency", latency)
-    size = positive("weight_bytes_total", weight_bytes_total)
+    size = positive("weight_bytes", weight_bytes)
     return math.sqrt(size / positive("memory_bandwidth", memory_bandwidth) / hops)
