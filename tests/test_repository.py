@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
@@ -21,6 +22,7 @@ README, CONTRIBUTING = (
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "app" / "docs").glob("*.md")))
 VENDOR = ROOT / "static" / "vendor"
+TOP_LEVEL = {"alembic", "app", "deploy", "exercises", "static", "templates", "tests"}
 
 
 def shown() -> Iterator[tuple[str, str]]:
@@ -55,6 +57,21 @@ def test_the_drawing_of_the_rooms_is_the_table_that_tests_hold() -> None:
 def test_every_room_is_described() -> None:
     described = set(re.findall(r"^\| `(\w+)` \|", CONTRIBUTING, re.MULTILINE))
     assert {room for room in MAY if not (ROOT / "app" / f"{room}.py").is_file()} <= described
+
+
+def test_the_top_level_is_what_it_is() -> None:
+    """A folder more is a decision, not what a tool has left behind."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("an archive without a history")
+    listed = subprocess.run(
+        ["git", "ls-tree", "-d", "--name-only", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    folders = set(listed.stdout.split())
+    assert folders == {*TOP_LEVEL, ".ci"}
 
 
 def test_the_files_that_it_names_are_there() -> None:
