@@ -70,7 +70,8 @@ def _sources() -> Iterator[tuple[Path, Iterable[Key]]]:
 
 
 def _scripts() -> list[Path]:
-    return sorted((ROOT / "static").glob("*.js"))
+    exported = ROOT / "app" / "exporting" / "browser" / "scripts"
+    return sorted([*(ROOT / "static").glob("*.js"), *exported.glob("*.js")])
 
 
 def _extracted(

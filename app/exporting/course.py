@@ -1,31 +1,27 @@
 """`wallclock export`: the course as a folder of files that any web server can serve."""
 
 import gzip
-import hashlib
 import json
-import re
+import lzma
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from posixpath import relpath
 
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.exporting.archive import archive, program
-from app.exporting.modules import BROWSER, licenses
+from app.exporting.modules import licenses
 from app.exporting.pages import Page, as_file, crawled
 from app.exporting.python import BrowserPython
+from app.exporting.scripts import digest, license_texts, manifest, scripts, service, static_files
 from app.exporting.site import exported_site
 from app.translation import speaking
-from app.web.frame.assets import by_hashed_name
 
-_SCRIPTS = ("theme.js", "unpack.js", "desk.js", "program.js", "page.js")
-_STATIC = re.compile(r"/static/([\w./-]+)")
-_SEARCH = re.compile(r'location\.assign\("/search"\)')
-EFFORT = 9  # of compressing, at most 9
-_COLOR = "#fbfaf6"
-Told = Callable[[str], None]
+EFFORT = 9 | lzma.PRESET_EXTREME  # of compressing
+_DICTIONARY = 1 << 24  # bytes that a decompressor needs room for, on a phone as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +47,7 @@ def written(settings: Settings, python: BrowserPython, folder: Path) -> Written:
     with speaking(settings.language), exported_site(settings) as site:
         pages = list(crawled(site))
         files = course_files(site.catalog, python, pages)
-    for name in (
-        "course",
-        "images",
-        "static",
-    ):  # files of an earlier export, under names of their own
-        shutil.rmtree(folder / name, ignore_errors=True)
+    without_earlier(folder)
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,6 +59,14 @@ def written(settings: Settings, python: BrowserPython, folder: Path) -> Written:
         bytes=sum(map(len, files.values())),
         compressed=sum(sent),
     )
+
+
+def without_earlier(folder: Path) -> None:
+    """Remove what an earlier export has written: files under names of their own, and its pages."""
+    for name in ("course", "images", "static"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for page in folder.rglob("index.html"):
+        page.unlink()
 
 
 def _sent(name: str, content: bytes) -> bytes:
@@ -83,17 +82,20 @@ def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> 
     """Every file, by its path in the folder."""
     paths = frozenset(page.path for page in pages)
     core, packed = _core(catalog, python, paths)
+    folder, besides = scripts()
     files = {f"course/{name}": content for name, content in packed.items()}
-    files |= {f"static/{name}": content for name, content in _static()}
+    files |= {f"static/{name}": content for name, content in static_files()}
     files |= {f"images/{name}": path.read_bytes() for name, path in catalog.images.items()}
-    files |= {f"course/{name}": (BROWSER / "scripts" / name).read_bytes() for name in _SCRIPTS}
-    files["course/LICENSES.txt"] = licenses().encode()
-    files["course/manifest.webmanifest"] = _manifest()
-    html = {f"{page.path}/index.html".lstrip("/"): as_file(page, paths, core) for page in pages}
+    files |= {f"course/{folder}/{name}": content for name, content in besides.items()}
+    files["course/LICENSES.txt"] = f"{licenses()}\n\n{license_texts()}".encode()
+    files["course/manifest.webmanifest"] = manifest()
+    near = partial(as_file, pages=paths, core=core, scripts=folder)
+    html = {f"{page.path}/index.html".lstrip("/"): near(page) for page in pages}
     together = _together(html)
-    bundle = f"course/pages.{_digest(together)}.bin"
+    bundle = f"course/pages.{digest(together)}.bin"
+    names = list(files)
     files |= {name: text.encode() for name, text in html.items()}
-    files["service.js"] = _service(files, [name for name in files if name not in html], bundle)
+    files["service.js"] = service(files.values(), names, bundle=bundle, folder=folder)
     files[bundle] = together
     files[".nojekyll"] = b""
     return files
@@ -110,70 +112,24 @@ def _core(
         "course": python.compiler.compiled(archive(catalog, pages)),
         "program": python.compiler.compiled(program()),
     }
-    packed = {what: gzip.compress(content, EFFORT, mtime=0) for what, content in contents.items()}
-    names = {what: f"{what}.{_digest(content)}.bin" for what, content in packed.items()}
-    names["loader"] = f"loader.{_digest(python.loader)}.js"
+    with ThreadPoolExecutor() as threads:
+        packed = dict(zip(contents, threads.map(_packed, contents.values()), strict=True))
+    names = {what: f"{what}.{digest(content)}.bin" for what, content in packed.items()}
+    names["loader"] = f"loader.{digest(python.loader)}.js"
     files = {names[what]: content for what, content in packed.items()}
     return {**names, "lock": python.lock}, {**files, names["loader"]: python.loader}
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:10]
-
-
-def _static() -> Iterator[tuple[str, bytes]]:
-    """The static files of the site, whose addresses of each other are relative."""
-    for name, asset in by_hashed_name().items():
-        if name.endswith(".png"):
-            continue  # pictures for other sites
-        if name.endswith((".js", ".css")) and not name.startswith("vendor/"):
-            yield name, _relative(name, asset.body.decode()).encode()
-        else:
-            yield name, asset.body
-
-
-def _relative(name: str, text: str) -> str:
-    """*text* of the static file *name* with relative addresses of others."""
-    folder = f"static/{name}".rpartition("/")[0]
-
-    def near(match: re.Match[str]) -> str:
-        found = relpath(f"static/{match[1]}", folder)
-        return found if found.startswith(".") else f"./{found}"
-
-    text = _SEARCH.sub('location.assign(new URL("../search/", import.meta.url))', text)
-    return _STATIC.sub(near, text)
-
-
-def _manifest() -> bytes:
-    """What makes the course installable."""
-    icon = next(name for name in by_hashed_name() if name.startswith("favicon."))
-    return json.dumps(
-        {
-            "name": "Wallclock",
-            "short_name": "Wallclock",
-            "description": "Predict the training step, then time it.",
-            "start_url": "../",
-            "scope": "../",
-            "display": "standalone",
-            "background_color": _COLOR,
-            "theme_color": _COLOR,
-            "icons": [{"src": f"../static/{icon}", "sizes": "any", "type": "image/svg+xml"}],
-        }
-    ).encode()
 
 
 def _together(html: Mapping[str, str]) -> bytes:
     """Every page in one file: what pages have in common is sent once."""
     found = {_address(name): text for name, text in sorted(html.items())}
-    return gzip.compress(json.dumps(found, ensure_ascii=False).encode(), EFFORT, mtime=0)
+    return _packed(json.dumps(found, ensure_ascii=False).encode())
 
 
-def _service(files: Mapping[str, bytes], names: list[str], bundle: str) -> bytes:
-    """The service worker, which knows the *names* of files, and changes with any of them."""
-    text = (BROWSER / "scripts" / "service.js").read_text("utf-8")
-    version = _digest(b"".join(hashlib.sha256(content).digest() for content in files.values()))
-    known = {"version": version, "files": names, "pages": bundle}
-    return text.replace("= COURSE", f"= {json.dumps(known)}").encode()
+def _packed(content: bytes) -> bytes:
+    """*content* as xz, a third smaller than gzip: browsers decompress it with a script of ours."""
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": EFFORT, "dict_size": _DICTIONARY}]
+    return lzma.compress(content, check=lzma.CHECK_CRC32, filters=filters)
 
 
 def _address(name: str) -> str:

@@ -71,10 +71,10 @@ def _html(path: str, answer: Answer) -> str:
     return answer.body.decode()
 
 
-def as_file(page: Page, pages: Collection[str], core: Mapping[str, str]) -> str:
+def as_file(page: Page, *, pages: Collection[str], core: Mapping[str, str], scripts: str) -> str:
     """*page* as a file: its addresses are relative, and a worker answers in a server's place.
 
-    *core* names the files that the worker starts from.
+    *core* names the files that the worker starts from, *scripts* the folder of the scripts.
     """
     here = file_path(page.path)
     known = Known(pages, SERVER)
@@ -86,11 +86,11 @@ def as_file(page: Page, pages: Collection[str], core: Mapping[str, str]) -> str:
         near = f"{near}/" if path.endswith("/") and not near.endswith("/") else near
         return f"{near}{mark}{rest}"
 
-    html = _with_worker(page, core)
+    html = _with_worker(page, core, scripts)
     return rewritten(html, relative)
 
 
-def _with_worker(page: Page, core: Mapping[str, str]) -> str:
+def _with_worker(page: Page, core: Mapping[str, str], folder: str) -> str:
     """*page* with the scripts that ask the worker, and with a policy of its own."""
     nonce = _NONCE.search(page.html)
     policy = _POLICY.format(nonce[1] if nonce else "")
@@ -100,8 +100,8 @@ def _with_worker(page: Page, core: Mapping[str, str]) -> str:
     files = json.dumps(dict(core)).replace('"', "&quot;")
     scripts = (
         f'<link rel="manifest" href="/course/manifest.webmanifest">\n'
-        f'<script src="/course/theme.js"></script>\n'
-        f'<script type="module" src="/course/page.js" data-app="{address("app.js")}"'
+        f'<script src="/course/{folder}/theme.js"></script>\n'
+        f'<script type="module" src="/course/{folder}/page.js" data-app="{address("app.js")}"'
         f' data-files="{files}"{marks}></script>'
     )
     html = _SCRIPT.sub(lambda _: scripts, _LANGUAGES.sub("", page.html))

@@ -52,8 +52,10 @@ def served(folder: Path) -> Iterator[str]:
 
 def answered(page: Page, base: str, wishes: Sequence[Wish]) -> list[tuple[int, str]]:
     """The status and the text of what the worker answers to each of *wishes*."""
-    files = json.loads(str(page.locator("script[data-app]").get_attribute("data-files")))
+    script = page.locator("script[data-app]")
+    files = json.loads(str(script.get_attribute("data-files")))
+    desk = str(script.evaluate("(one) => one.src")).replace("page.js", "desk.js")
     path = "/" + base.partition("://")[2].partition("/")[2]
-    given = [f"{base}course/desk.js", files, path, [list(wish) for wish in wishes]]
+    given = [desk, files, path, [list(wish) for wish in wishes]]
     found: list[tuple[int, str]] = page.evaluate(ASK, given)
     return found

@@ -1,8 +1,8 @@
 """One exported course for every test of exports: a few pages, and an exercise of each kind."""
 
 import dataclasses
-import gzip
 import io
+import lzma
 import re
 import zipfile
 from collections.abc import Mapping
@@ -75,7 +75,7 @@ def files(
     python = browser_python(Settings().cache)
     plain = dataclasses.replace(python, compiler=Nothing())  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(course, "EFFORT", 1)
+        patch.setattr(course, "EFFORT", 0)
         patch.setattr(reading, "_SEEDS", 8)
         patch.setattr(FORMULAS, "_functions", dict(FORMULAS._functions))
         FORMULAS.add(loaded(pack, sources_of(pack)))
@@ -88,5 +88,5 @@ def desk(files: Mapping[str, bytes], tmp_path_factory: pytest.TempPathFactory) -
     made = tmp_path_factory.mktemp("desk")
     for name in ("course", "program"):
         (packed,) = (c for n, c in files.items() if re.fullmatch(rf"course/{name}\.\w+\.bin", n))
-        zipfile.ZipFile(io.BytesIO(gzip.decompress(packed))).extractall(made / name)
+        zipfile.ZipFile(io.BytesIO(lzma.decompress(packed))).extractall(made / name)
     return made

@@ -37,7 +37,7 @@ def folder(files: Mapping[str, bytes], tmp_path: Path) -> Path:
         path = tmp_path / "deep" / "course" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    desk = tmp_path / "deep" / "course" / "course" / "desk.js"
+    (desk,) = (tmp_path / "deep" / "course" / "course").glob("*/desk.js")
     assert WALL[0] in desk.read_text()
     desk.write_text(desk.read_text().replace(*WALL))
     return tmp_path

@@ -1,5 +1,6 @@
 """Exported pages lead to each other from wherever they lie; what needs a server says so."""
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -9,8 +10,10 @@ import pytest
 
 from app.__main__ import main
 from app.errors import InputError, UnavailableError
+from app.exporting import course, scripts
 from app.exporting import python as browser
 from app.exporting.addresses import Known
+from app.exporting.modules import BROWSER
 from app.exporting.python import VERSION, browser_python
 
 LINK = re.compile(r'\s(?:href|src|action|data-app|data-editor)="([^"#?]*)[^"]*"')
@@ -63,6 +66,29 @@ def test_a_device_that_keeps_the_course_knows_every_file(files: dict[str, bytes]
     assert alone - {known["pages"]} == set(known["files"])
 
 
+def test_scripts_of_another_version_have_other_addresses(
+    files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cache that still has the scripts of an earlier export is of no harm."""
+    folder, _ = scripts.scripts()
+    assert {f"course/{folder}/{name}" for name in ("page.js", "desk.js", "xz.js")} <= set(files)
+    monkeypatch.setattr(scripts, "_decompressor", lambda: b"// another")
+    assert scripts.scripts()[0] != folder
+
+
+def test_the_decompressor_is_the_published_one() -> None:
+    vendor = BROWSER / "vendor"
+    published = "d83649874b6198df07340a88377613ccd2267aebb9f18b3be26c6904a81bac52"
+    assert hashlib.sha256((vendor / "xz-decompress.min.js").read_bytes()).hexdigest() == published
+    assert b"globalThis" in scripts.scripts()[1]["xz.js"]
+
+
+def test_a_script_says_its_sentences_in_the_language_of_the_page(files: dict[str, bytes]) -> None:
+    (page,) = (name for name in files if name.endswith("/page.js"))
+    (imported,) = re.findall(r'from "([^"]+say[^"]+)"', files[page].decode())
+    assert normpath(join(page, "..", imported)) in files
+
+
 def test_images_are_where_pages_look_for_them(files: dict[str, bytes]) -> None:
     assert files["images/mine/link.svg"].startswith(b"<svg")
     known = Known({"/errata"}, "/server")
@@ -105,3 +131,11 @@ def test_nothing_but_an_export_is_overwritten(
     assert main(["export", str(own)]) == 1
     assert "is a file" in capsys.readouterr().err
     assert own.read_text() == "mine"
+
+
+def test_pages_of_an_earlier_export_are_gone(tmp_path: Path) -> None:
+    for name in ("exercises/removed/index.html", "course/old.bin", "CNAME"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    course.without_earlier(tmp_path)
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["CNAME"]

@@ -1,5 +1,5 @@
 // The worker that the pages ask: the site's own code, in Python, and what the learner has done.
-import { archive, python } from "./unpack.js";
+import { python } from "./unpack.js";
 
 const wall = 3000; // milliseconds that a program may take
 let ready = null;
@@ -59,10 +59,9 @@ async function run(wish) {
 
 async function start(message) {
   files = message.files;
-  const [found, database] = await Promise.all([python(files), store(message.base)]);
+  const [found, database] = await Promise.all([python(files, "course"), store(message.base)]);
   module = found.module;
   const { started } = found;
-  await archive(started, files.course);
   const keep = (kind, text) => database && rows(database, "readwrite").add([kind, text]);
   const clear = () => database && rows(database, "readwrite").clear();
   const make = started.runPython("from app.desk import Desk; Desk");

@@ -1,6 +1,8 @@
 // Every page of an exported course: what a server would answer, a worker answers.
+import { say } from "../../static/say.js";
+
 const script = document.querySelector("script[data-app]");
-const base = new URL("../", import.meta.url);
+const base = new URL("../../", import.meta.url);
 const files = JSON.parse(script.dataset.files);
 const outside = window.fetch.bind(window);
 const saved = /^\/(explore\/[^/]+\/\d+\.(svg|csv)|progress\/export)$/;
@@ -36,7 +38,7 @@ function desk() {
     if (data.answer) resolve(data.answer);
     else reject(new Error(data.failed));
   };
-  worker.onerror = (event) => note((failed = event.message || "the worker did not start"));
+  worker.onerror = (event) => note((failed = event.message || say("the worker did not start")));
   worker.postMessage({ files, base: base.pathname });
   return worker;
 }
@@ -52,7 +54,7 @@ async function keep() {
 }
 
 // Said beside the content while something waits, and where it cannot work.
-const once = "Python is on its way to this device: 6 MB, once. Your answer is checked when it is here.";
+const once = () => say("Python is on its way to this device: 5 MB, once. Your answer is checked when it is here.");
 function note(text, place = document.querySelector("#main")) {
   document.querySelector("[data-desk]")?.remove();
   if (!text && !failed) return;
@@ -61,7 +63,7 @@ function note(text, place = document.querySelector("#main")) {
   says.className = "feedback notice";
   says.setAttribute("role", "status");
   says.textContent = failed
-    ? `This browser cannot compute here: ${failed}. Reload the page, or update the browser.`
+    ? say("This browser cannot compute here: {reason}. Reload the page, or update the browser.", { reason: failed })
     : text;
   place.prepend(says);
 }
@@ -77,7 +79,7 @@ async function ask(method, address, headers, fields) {
   const mine = ++number;
   const waits = setTimeout(() => {
     const form = document.querySelector("[data-answer] .verdict");
-    if (!ready && method === "POST" && form) note(once, form);
+    if (!ready && method === "POST" && form) note(once(), form);
   }, patience);
   try {
     return await new Promise((resolve, reject) => {
@@ -112,7 +114,7 @@ window.fetch = async (wish, init = {}) => {
 function show(html) {
   const page = new DOMParser().parseFromString(html, "text/html");
   const [fresh, main] = [page.querySelector("#main"), document.querySelector("#main")];
-  if (!fresh) return note("This needs a server.");
+  if (!fresh) return note(say("This needs a server."));
   document.title = page.title;
   main.replaceChildren(...fresh.childNodes);
   for (const link of page.querySelectorAll("head link[rel=stylesheet]"))
@@ -126,12 +128,12 @@ document.addEventListener("submit", async (event) => {
   const address = inside(form.getAttribute("action") ?? location.href);
   if (event.defaultPrevented || form.method !== "post" || !address) return;
   event.preventDefault();
-  note("One moment …");
+  note(say("One moment …"));
   const data = new FormData(form, event.submitter);
   const answer = await ask("POST", address, {}, await fieldsOf(data));
   note("");
   if (answer.headers.location) return go(answer.headers.location);
-  if (answer.status === 404) return note("This needs a server.");
+  if (answer.status === 404) return note(say("This needs a server."));
   sessionStorage.setItem("shown", JSON.stringify([location.pathname + location.search, answer.text]));
   location.reload();
 });
@@ -169,7 +171,7 @@ async function prepare() {
   // What was exported is for another address: it is not shown while this one is worked out.
   const exported = [...document.querySelector("#main").children];
   for (const part of exported) part.hidden = true;
-  note("One moment: this page is computed on your device …");
+  note(say("One moment: this page is computed on your device …"));
   try {
     const answer = await ask("GET", inside(location.href), {}, []);
     if (answer.headers.location) return go(answer.headers.location);
@@ -195,6 +197,7 @@ for (const begun of document.querySelectorAll("[name=begun]"))
   begun.value = Math.floor(Date.now() / 1000); // on this device, not at export
 await prepare().catch((error) => note((failed = String(error.message ?? error))));
 await import(new URL(script.dataset.app, location.href));
+performance.mark("ready"); // from now on, everything on the page answers
 // The desk starts where something is computed, or where there is something to mark.
 const computes = document.querySelector("[data-answer], [data-explore], [data-calculator]");
 const rest = window.requestIdleCallback ?? ((work) => setTimeout(work, 200));

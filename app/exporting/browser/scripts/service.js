@@ -1,5 +1,7 @@
 // Keeps the course on this device: what was shown once, and on request all of it, works offline.
-const { version, files, pages } = COURSE;
+const { version, files, pages, unpacks } = COURSE;
+importScripts(unpacks);
+const { XzReadableStream } = self["xz-decompress"];
 const name = `wallclock ${version}`;
 const scope = new URL(self.registration.scope);
 
@@ -49,7 +51,7 @@ async function keepAll() {
   const kept = new URL(pages, scope).href;
   if (await cache.match(kept)) return;
   const { body } = await fetch(kept);
-  const texts = await new Response(body.pipeThrough(new DecompressionStream("gzip"))).json();
+  const texts = await new Response(new XzReadableStream(body)).json();
   const headers = { "Content-Type": "text/html; charset=utf-8" };
   for (const [address, text] of Object.entries(texts))
     await cache.put(new URL(address, scope).href, new Response(text, { headers }));

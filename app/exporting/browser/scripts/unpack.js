@@ -1,21 +1,27 @@
 // Files of the course that are compressed already: whatever the host does, they stay small.
-const here = (name) => new URL(name, import.meta.url);
+import "./xz.js";
+
+const { XzReadableStream } = globalThis["xz-decompress"];
+const here = (name) => new URL(`../${name}`, import.meta.url); // the scripts lie in a folder
 
 async function unpacked(name) {
   const answer = await fetch(here(name));
   if (!answer.ok) throw new Error(`${name}: ${answer.status}`);
-  return new Response(answer.body.pipeThrough(new DecompressionStream("gzip")));
+  return new Response(new XzReadableStream(answer.body));
 }
 
 const address = (content, type) => URL.createObjectURL(new Blob([content], { type }));
 
-// Python, with the standard library that the course needs; *files* names what it consists of.
-export async function python(files, module) {
-  const [glue, library] = await Promise.all([
-    unpacked(files.glue).then((answer) => answer.arrayBuffer()),
-    unpacked(files.library).then((answer) => answer.arrayBuffer()),
-  ]);
+const bytes = async (name) => new Uint8Array(await (await unpacked(name)).arrayBuffer());
+
+// Python, with the standard library that the course needs, and the archive *name* on its path; *files* names what it
+// consists of. A *module* was compiled before.
+export async function python(files, name, module) {
+  const parts = Promise.all([bytes(files.glue), bytes(files.library)]);
   const compiled = module ?? WebAssembly.compileStreaming(compiledLater(files.wasm));
+  // The archive arrives while Python starts.
+  const archive = Promise.resolve(compiled).then(() => bytes(files[name]));
+  const [glue, library] = await parts;
   const outside = globalThis.fetch;
   const { loadPyodide } = await import(here(files.loader));
   const { default: createPyodideModule } = await import(address(glue, "text/javascript"));
@@ -38,6 +44,7 @@ export async function python(files, module) {
   });
   globalThis.fetch = outside;
   WebAssembly.instantiateStreaming = streaming;
+  extract(started, await archive);
   return { started, module: await compiled };
 }
 
@@ -46,9 +53,7 @@ async function compiledLater(name) {
   return new Response(answer.body, { headers: { "Content-Type": "application/wasm" } });
 }
 
-// The archive of the course, on the path of Python.
-export async function archive(started, name) {
-  const content = new Uint8Array(await (await unpacked(name)).arrayBuffer());
+function extract(started, content) {
   started.FS.writeFile("/course.zip", content);
   started.runPython(`
 import sys, zipfile
