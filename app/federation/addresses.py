@@ -67,7 +67,7 @@ def is_public(text: str) -> bool:
 
 def _is_global(address: IPv4Address | IPv6Address) -> bool:
     if isinstance(address, IPv6Address):
-        if address.ipv4_mapped is not None:
+        if address.ipv4_mapped is not None or address.sixtofour is not None:
             return True  # the address within decides
         if address.is_site_local:
             return False
