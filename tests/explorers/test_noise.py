@@ -24,21 +24,22 @@ POWER = re.compile(r"\de\+\d")  # 1e+03 days
 # Numbers that are as small as this: FP32 near 1e-4 has one every 7.3e-12; a rate of 1e-6 over 1e5.
 SMALL = {"formats", "learning-rate"}
 _OPTIONS = 12  # of a list at most: models differ in their numbers
+_IN_PAIRS = 6  # together with each choice of another control
 
 
-def ends(explorer: Explorer) -> Iterator[tuple[str, list[str]]]:
+def ends(explorer: Explorer, most: int = _OPTIONS) -> Iterator[tuple[str, list[str]]]:
     for control in explorer.controls:
         if isinstance(control, Slider):
             yield control.name, [f"{end:g}" for end in (control.low, control.high)]
         else:
             options = list(control.options)
-            yield control.name, options[:: -(-len(options) // _OPTIONS)]
+            yield control.name, options[:: -(-len(options) // most)]
 
 
 def states(explorer: Explorer) -> Iterator[dict[str, str]]:
     """Each control at each of its ends, alone and with each choice, and some corners of all."""
     yield from edges(explorer)
-    for (one, first), (other, second) in itertools.combinations(ends(explorer), 2):
+    for (one, first), (other, second) in itertools.combinations(ends(explorer, _IN_PAIRS), 2):
         if len(first) > 2 or len(second) > 2:
             yield from ({one: a, other: b} for a, b in itertools.product(first, second))
 
