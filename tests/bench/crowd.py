@@ -190,7 +190,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--students", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--rate", type=float, default=120, help="answers a second, of everyone")
+    parser.add_argument("--rate", type=float, default=80, help="answers a second, of everyone")
     parser.add_argument("--programs", type=float, default=20, help="of them, programs a second")
     parser.add_argument("--servers", type=int, default=2)
     parser.add_argument("--workers", type=int, default=1, help="processes of each server")

@@ -205,7 +205,7 @@ def test_the_access_log_holds_no_answer_and_no_secret(
     client: TestClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "app.access")
-    client.post(NUMERIC, data={"answer": "31415 s"})
+    client.post(NUMERIC, data={"answer": "27.18281 s"})
     client.get("/join/s3cr3t-code")
     client.get("/search?q=private+words")
     client.get("/sign-in/back?code=s3cr3t-code&state=x")
@@ -214,7 +214,7 @@ def test_the_access_log_holds_no_answer_and_no_secret(
     client.get("/labs/algorithms/s3cr3t-code")
     texts = [line for record in caplog.records for line in (Lines().format(record), Objects().format(record))]  # fmt: skip
     cookie = client.cookies["learner"]
-    for secret in ("31415", "s3cr3t", "private", cookie, cookie.partition(".")[0]):
+    for secret in ("27.18281", "s3cr3t", "private", cookie, cookie.partition(".")[0]):
         assert not [text for text in texts if secret in text]
     posted, *_ = logged(caplog)
     assert (posted["method"], posted["path"], posted["status"]) == ("POST", NUMERIC, 200)

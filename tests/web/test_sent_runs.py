@@ -321,7 +321,7 @@ def lines(*runs: Run | str) -> bytes:
 
 def test_the_runs_of_a_file_go_to_the_boards_of_their_labs(client: TestClient) -> None:
     other: Run = json.loads(next(one for one in recorded() if one.lab == "memory-copy").as_json())
-    other["machine"]["processor"] = run_of_ours = "A processor of two boards"
+    other["machine"]["processor"] = run_of_ours = "AMD EPYC 9654, 2P"
     sent = lines(other, machine(processor=run_of_ours))
     assert send(client, sent, "ring-bytes").status_code == 422
     answer = send(client, sent)
