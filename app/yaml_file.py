@@ -1,15 +1,16 @@
 """Strict YAML files with the line of every value; a duplicate key is an error.
 
-`yes`, `no`, `on` and dates are strings, as in YAML 1.2. Anchors are refused, since a few lines of
-them can expand to more than fits into memory.
+`yes`, `no`, `on`, `<<`, `=` and dates are strings, as in YAML 1.2. Aliases are refused, since a few
+lines of them can expand to more than fits into memory.
 """
 
 import hashlib
 import re
 import stat
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -19,8 +20,11 @@ KeyPath = tuple[str | int, ...]
 LARGEST = 1_000_000  # bytes of a file
 _DEEPEST = 40
 _SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_BOOLEAN = "tag:yaml.org,2002:bool"
-_WORDS = {_BOOLEAN, "tag:yaml.org,2002:timestamp"}
+_TAG = "tag:yaml.org,2002:"
+_BOOLEAN, _TEXT = f"{_TAG}bool", f"{_TAG}str"
+_WORDS = {_BOOLEAN, f"{_TAG}timestamp", f"{_TAG}merge", f"{_TAG}value"}
+_OF_SCALARS = {_BOOLEAN, _TEXT, f"{_TAG}int", f"{_TAG}float", f"{_TAG}null"}
+_OF_OTHERS = {None, "!", f"{_TAG}map", f"{_TAG}seq"}
 
 _QUOTE = "put text with special characters in quotes, or on its own line after `>` or `|`"
 _SYNTAX = {
@@ -33,6 +37,8 @@ _SYNTAX = {
     "special characters are not allowed": ("a control character", "delete it"),
     "control characters are not allowed": ("a control character", "delete it"),
     "could not determine a constructor": ("tags (!...) are not supported", "remove it"),
+    "found unhashable key": ("a key that is a list or a mapping", _QUOTE),
+    "expected a single document": ("a second document begins here", "remove the line `---`"),
 }
 
 
@@ -77,32 +83,108 @@ def read_document(path: Path) -> YamlDocument:
     source = _source(path)
     text = _text_of(path, source)
     try:
-        if problem := _unsafe(path, text):
-            raise ContentError([problem])
-        root, values = _read(text)
+        read = _Read(path, text)
+        values = read.values()
     except yaml.YAMLError as error:
         raise ContentError([_unreadable(path, error)]) from error
-    except (ValueError, RecursionError) as error:  # an impossible date, too much nesting
+    except ValueError as error:  # an impossible number
         cure = "write it more simply"
         raise ContentError([Problem(path, 1, f"cannot be read: {error}", cure)]) from error
-    if not isinstance(root, yaml.MappingNode):
+    if not isinstance(values, dict):
         says = "must be a mapping: kind: ..., title: ..."
         raise ContentError([Problem(path, 1, says, "`wallclock new` writes a file to start from")])
-    lines: dict[KeyPath, int] = {}
-    duplicates = list(_walk(path, root, (), lines))
-    if duplicates:
-        raise ContentError(duplicates)
-    return YamlDocument(path, values, lines, hashlib.sha256(source).hexdigest())
+    if read.duplicates:
+        raise ContentError(read.duplicates)
+    return YamlDocument(path, values, read.lines, hashlib.sha256(source).hexdigest())
 
 
-def _read(text: str) -> tuple[yaml.Node | None, Mapping[str, object]]:
-    """The nodes of *text*, and the values that are made of them."""
-    loader = _Loader(text)
-    try:
-        root: yaml.Node | None = loader.get_single_node()
-        return root, loader.construct_document(root) if root else {}
-    finally:
-        loader.dispose()
+class _Read:
+    """The values of a text, made of the events of the parser in one pass, and their lines."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.lines: dict[KeyPath, int] = {}
+        self.duplicates: list[Problem] = []
+        self._path = path
+        self._loader = _Loader(text)
+        self._next: Callable[[], Any] = self._loader.get_event
+
+    def values(self) -> object:
+        """The value of the only document; None, if there is none.
+
+        Raises:
+            ContentError: it could take too much memory or stack.
+            yaml.YAMLError: it is not valid YAML.
+            ValueError: it has a number that cannot be read.
+        """
+        try:
+            self._next()  # the start of the stream
+            if type(self._next()) is yaml.StreamEndEvent:
+                return None
+            found = self._value(self._next(), (), 0)
+            self._next()  # the end of the document
+            if type(other := self._next()) is not yaml.StreamEndEvent:
+                says = "expected a single document"
+                raise yaml.composer.ComposerError(None, None, says, other.start_mark)
+            return found
+        finally:
+            self._loader.dispose()
+
+    def _value(self, event: Any, where: KeyPath, depth: int) -> object:
+        self.lines.setdefault(where, event.start_mark.line + 1)
+        if type(event) is yaml.ScalarEvent:
+            return self._scalar(event)
+        if type(event) is yaml.AliasEvent:
+            raise self._alias(event)
+        if depth == _DEEPEST:
+            says = f"is nested more than {_DEEPEST} levels deep"
+            cure = "nothing in an exercise needs that"
+            raise ContentError([Problem(self._path, _line(event), says, cure)])
+        if event.tag not in _OF_OTHERS:
+            raise _wrong(event, f"could not determine a constructor for {event.tag!r}")
+        if type(event) is yaml.MappingStartEvent:
+            return self._mapping(where, depth + 1)
+        return self._list(where, depth + 1)
+
+    def _list(self, where: KeyPath, depth: int) -> list[object]:
+        found: list[object] = []
+        while type(event := self._next()) is not yaml.SequenceEndEvent:
+            found.append(self._value(event, (*where, len(found)), depth))
+        return found
+
+    def _mapping(self, where: KeyPath, depth: int) -> dict[object, object]:
+        found: dict[object, object] = {}
+        names: set[str | int] = set()
+        while type(event := self._next()) is not yaml.MappingEndEvent:
+            if type(event) is yaml.AliasEvent:
+                raise self._alias(event)
+            if type(event) is not yaml.ScalarEvent:
+                raise _wrong(event, "found unhashable key")
+            key, line = self._scalar(event), _line(event)
+            name = key if type(key) is int and event.value.isdigit() else event.value
+            if name in names:
+                says = f"duplicate key {name!r}"
+                self.duplicates.append(Problem(self._path, line, says, "keep one of them"))
+            names.add(name)
+            inner = (*where, name)
+            self.lines.setdefault(inner, line)
+            found[key] = self._value(self._next(), inner, depth)
+        return found
+
+    def _scalar(self, event: Any) -> object:
+        text, tag = event.value, event.tag
+        if tag is None or tag == "!":
+            if not event.implicit[0] or text[:1] not in _Loader.yaml_implicit_resolvers:
+                return text
+            tag = self._loader.resolve(yaml.ScalarNode, text, event.implicit)
+        if tag == _TEXT:
+            return text
+        if tag not in _OF_SCALARS:
+            raise _wrong(event, f"could not determine a constructor for {tag!r}")
+        return self._loader.construct_object(yaml.ScalarNode(tag, text, event.start_mark))
+
+    def _alias(self, event: Any) -> ContentError:
+        says = f"*{event.anchor}: anchors and aliases are not supported"
+        return ContentError([Problem(self._path, _line(event), says, "write the value out")])
 
 
 def _source(path: Path) -> bytes:
@@ -134,25 +216,13 @@ def _text_of(path: Path, source: bytes) -> str:
         raise ContentError([_not_text(path, error)]) from error
 
 
-def _unsafe(path: Path, text: str) -> Problem | None:
-    """The first thing in *text* that could take too much memory or stack, if any."""
-    depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        if isinstance(event, yaml.AliasEvent):
-            says = f"*{event.anchor}: anchors and aliases are not supported"
-            return Problem(path, _line(event), says, "write the value out")
-        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            depth -= 1
-        if depth > _DEEPEST:
-            says = f"is nested more than {_DEEPEST} levels deep"
-            return Problem(path, _line(event), says, "nothing in an exercise needs that")
-    return None
+def _line(event: Any) -> int:
+    line: int = event.start_mark.line
+    return line + 1
 
 
-def _line(event: yaml.Event) -> int:
-    return event.start_mark.line + 1 if event.start_mark else 1
+def _wrong(event: Any, says: str) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, says, event.start_mark)
 
 
 def _unreadable(path: Path, error: yaml.YAMLError) -> Problem:
@@ -169,31 +239,3 @@ def _not_text(path: Path, error: UnicodeDecodeError) -> Problem:
     line = error.object.count(b"\n", 0, error.start) + 1
     says = f"is not UTF-8: byte 0x{error.object[error.start]:02x}"
     return Problem(path, line, says, "save the file as UTF-8")
-
-
-def _walk(path: Path, node: yaml.Node, where: KeyPath, lines: dict[KeyPath, int]) -> list[Problem]:
-    lines.setdefault(where, node.start_mark.line + 1)
-    if isinstance(node, yaml.SequenceNode):
-        return [
-            problem
-            for index, child in enumerate(node.value)
-            for problem in _walk(path, child, (*where, index), lines)
-        ]
-    if not isinstance(node, yaml.MappingNode):
-        return []
-    problems, seen = [], set[Hashable]()
-    for key, child in node.value:
-        name = _name(key)
-        line = key.start_mark.line + 1
-        if name in seen:
-            problems.append(Problem(path, line, f"duplicate key {name!r}", "keep one of them"))
-        seen.add(name)
-        lines.setdefault((*where, name), line)
-        problems += _walk(path, child, (*where, name), lines)
-    return problems
-
-
-def _name(key: yaml.Node) -> str | int:
-    if key.tag.endswith(":int") and str(key.value).isdigit():
-        return int(key.value)
-    return str(key.value)

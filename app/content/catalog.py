@@ -4,9 +4,10 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
-from app.content.files import read_exercise, read_topic
+from app.content.files import ReadTopic, read_exercise, read_topic
 from app.content.images import images_in
 from app.content.spoken import Spoken, read_spoken
 from app.content.topic_file import TOPIC_FILE, ChapterFact, Route
@@ -95,13 +96,14 @@ class Catalog:
         topics: dict[str, Topic] = {}
         images: dict[str, Path] = {}
         chapters = list(_topic_folders(folders, problems))
+        read = cache(read_topic)  # its exercises and its translations look into it, too
         for folder in chapters:
-            topic = _topic(folder, topics.get(folder.name), problems)
+            topic = _topic(folder, topics.get(folder.name), read, problems)
             if topic:
                 topics[topic.id] = topic
                 found = images_in(folder, problems)
                 images |= {f"{topic.id}/{name}": path for name, path in found}
-        translations = read_spoken(chapters, problems)
+        translations = read_spoken(chapters, read, problems)
         if problems:
             raise ContentError(problems)
         ordered = tuple(sorted(topics.values(), key=lambda topic: (topic.position, topic.id)))
@@ -220,12 +222,14 @@ def _topic_folders(folders: Iterable[Path], problems: list[Problem]) -> Iterator
         yield from sorted(inner for inner in folder.iterdir() if inner.is_dir())
 
 
-def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topic | None:
+def _topic(
+    folder: Path, earlier: Topic | None, read: ReadTopic, problems: list[Problem]
+) -> Topic | None:
     """The chapter in *folder*; without a topic file, it extends the *earlier* one of that name."""
     if not any(folder.glob(f"*{_SUFFIX}")):
         return None  # not a chapter
     before = earlier.exercises if earlier else ()
-    exercises = [*before, *_exercises(folder, {exercise.id for exercise in before}, problems)]
+    exercises = [*before, *_exercises(folder, {exercise.id for exercise in before}, read, problems)]
     exercises.sort(key=lambda exercise: (not exercise.core, exercise.position, exercise.id))
     path = folder / TOPIC_FILE
     if earlier and not path.exists():
@@ -240,7 +244,7 @@ def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topi
         problems.append(Problem(path, 1, says, _NEW_CHAPTER))
         return None
     try:
-        file = read_topic(path)[0]
+        file = read(path)[0]
     except ContentError as error:
         problems += error.problems
         return None
@@ -261,13 +265,15 @@ def _topic(folder: Path, earlier: Topic | None, problems: list[Problem]) -> Topi
     )
 
 
-def _exercises(folder: Path, known: set[str], problems: list[Problem]) -> Iterator[Exercise]:
+def _exercises(
+    folder: Path, known: set[str], read: ReadTopic, problems: list[Problem]
+) -> Iterator[Exercise]:
     """The exercises of *folder*; an id that is already *known* is a problem."""
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
         if path.name == TOPIC_FILE or is_translation(path):
             continue
         try:
-            exercise = read_exercise(path, folder.name)[0]
+            exercise = read_exercise(path, folder.name, read)[0]
         except ContentError as error:
             problems += error.problems
             continue

@@ -1,7 +1,7 @@
 """The files of exercises and of chapters."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -14,39 +14,13 @@ from app.kinds.parameters import ChapterParameter
 from app.kinds.schema_errors import faults
 from app.yaml_file import YamlDocument, read_document
 
+ReadTopic = Callable[[Path], tuple[TopicFile, YamlDocument]]
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 
 def topic_of(path: Path) -> str:
     """The chapter of the exercise file at *path*: its folder, even if *path* is a symbolic link."""
     return Path(os.path.abspath(path)).parent.name
-
-
-def read_exercise(path: Path, topic: str) -> tuple[Exercise, YamlDocument]:
-    """The exercise in the file at *path*, and the file.
-
-    Raises:
-        ContentError: with every problem of the file.
-    """
-    document = read_document(path)
-    if stray := set(path.stem) - set(_NAME):
-        says = f"a file's name must consist of a-z, 0-9 and hyphens, not {sorted(stray)}"
-        raise ContentError([Problem(path, 1, says, "rename the file")])
-    own = [
-        document.problem((key,), "is set from the file itself", "remove it")
-        for key in ("id", "digest", "chapter_parameters")
-        if key in document.values
-    ]
-    if own:
-        raise ContentError(own)
-    values = {**document.values, "id": f"{topic}/{path.stem}", "digest": document.digest}
-    if "from_chapter" in values:
-        values["chapter_parameters"] = _parameters_beside(path)
-    try:
-        return EXERCISE.validate_python(with_images(values, topic, path.parent)), document
-    except ValidationError as error:
-        found = faults(error, document.values)
-        raise ContentError([document.problem(*fault) for fault in found]) from error
 
 
 def read_topic(path: Path) -> tuple[TopicFile, YamlDocument]:
@@ -64,9 +38,38 @@ def read_topic(path: Path) -> tuple[TopicFile, YamlDocument]:
         raise ContentError([document.problem(*fault) for fault in found]) from error
 
 
-def _parameters_beside(path: Path) -> Mapping[str, ChapterParameter]:
+def read_exercise(
+    path: Path, topic: str, read: ReadTopic = read_topic
+) -> tuple[Exercise, YamlDocument]:
+    """The exercise in the file at *path*, and the file; *read* reads its chapter's, if it must.
+
+    Raises:
+        ContentError: with every problem of the file.
+    """
+    document = read_document(path)
+    if stray := set(path.stem) - set(_NAME):
+        says = f"a file's name must consist of a-z, 0-9 and hyphens, not {sorted(stray)}"
+        raise ContentError([Problem(path, 1, says, "rename the file")])
+    own = [
+        document.problem((key,), "is set from the file itself", "remove it")
+        for key in ("id", "digest", "chapter_parameters")
+        if key in document.values
+    ]
+    if own:
+        raise ContentError(own)
+    values = {**document.values, "id": f"{topic}/{path.stem}", "digest": document.digest}
+    if "from_chapter" in values:
+        values["chapter_parameters"] = _parameters_beside(path, read)
+    try:
+        return EXERCISE.validate_python(with_images(values, topic, path.parent)), document
+    except ValidationError as error:
+        found = faults(error, document.values)
+        raise ContentError([document.problem(*fault) for fault in found]) from error
+
+
+def _parameters_beside(path: Path, read: ReadTopic) -> Mapping[str, ChapterParameter]:
     """The parameters of the chapter of the exercise at *path*; none, if its file is not valid."""
     try:
-        return read_topic(path.parent / TOPIC_FILE)[0].parameters
+        return read(path.parent / TOPIC_FILE)[0].parameters
     except (ContentError, OSError):  # reported where the chapter is read
         return {}

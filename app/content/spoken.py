@@ -7,13 +7,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from app.content.files import read_exercise, read_topic
+from app.content.files import ReadTopic, read_exercise
 from app.content.images import with_images
 from app.content.topic_file import TOPIC_FILE, TopicFile
 from app.content.translations import (
     Translation,
     is_translation,
     merged,
+    original_of,
     stray,
     texts_of,
     translated,
@@ -39,14 +40,21 @@ class Spoken:
     topics: dict[str, tuple[str, TopicFile]] = field(default_factory=dict)
 
 
-def read_spoken(folders: Iterable[Path], problems: list[Problem]) -> Mapping[str, Spoken]:
-    """The translations in *folders*, which are chapters, by language; adds to the *problems*."""
+def read_spoken(
+    folders: Iterable[Path], read: ReadTopic, problems: list[Problem]
+) -> Mapping[str, Spoken]:
+    """The translations in *folders*, which are chapters, by language; adds to the *problems*.
+
+    *read* reads the files of chapters.
+    """
     found: dict[str, Spoken] = {}
     for folder in folders:
         problems += stray(folder)
-        for path in sorted(folder.glob(f"*{_SUFFIX}")):
-            if not is_translation(path) and any(folder.glob(f"{path.stem}.*{_SUFFIX}")):
-                _add(path, found, problems)
+        paths = sorted(folder.glob(f"*{_SUFFIX}"))
+        with_translation = {original_of(path) for path in paths if is_translation(path)}
+        for path in paths:
+            if path in with_translation:
+                _add(path, found, read, problems)
     return found
 
 
@@ -62,24 +70,28 @@ def topic_texts(topic: TopicFile) -> dict[Where, str]:
     return {where: text for where, text in texts.items() if text.strip()}
 
 
-def _add(path: Path, found: dict[str, Spoken], problems: list[Problem]) -> None:
+def _add(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]) -> None:
     add = _add_topic if path.name == TOPIC_FILE else _add_exercise
     try:
-        add(path, found, problems)
+        add(path, found, read, problems)
     except ContentError:
         return  # the catalog reports what is wrong with the original
 
 
-def _add_topic(path: Path, found: dict[str, Spoken], problems: list[Problem]) -> None:
-    topic, document = read_topic(path)
+def _add_topic(
+    path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]
+) -> None:
+    topic, document = read(path)
     for one in _fresh(path, topic_texts(topic), problems):
         with _collected(problems):
             spoken = found.setdefault(one.language, Spoken(one.language))
             spoken.topics[path.parent.name] = (topic.title, _topic(document, one))
 
 
-def _add_exercise(path: Path, found: dict[str, Spoken], problems: list[Problem]) -> None:
-    exercise, document = read_exercise(path, path.parent.name)
+def _add_exercise(
+    path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]
+) -> None:
+    exercise, document = read_exercise(path, path.parent.name, read)
     for one in _fresh(path, texts_of(exercise), problems):
         with _collected(problems):
             made = translated(exercise, document, one)
