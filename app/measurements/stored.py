@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from functools import cache
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -13,9 +14,7 @@ from app.measurements.trace.report import TraceReport
 
 _LARGEST = 1e18  # of any number in a report
 _DEEPEST = 12
-_ADAPTERS: Mapping[str, TypeAdapter[Report]] = {
-    kind.__name__: TypeAdapter(kind) for kind in REPORTS
-}
+_KINDS: Mapping[str, type[Report]] = {kind.__name__: kind for kind in REPORTS}
 
 
 def plain(report: Report) -> dict[str, object]:
@@ -30,7 +29,13 @@ def report_in(found: Mapping[str, object]) -> Report:
         ValidationError: it is not one.
         KeyError: its kind is not known.
     """
-    return _ADAPTERS[str(found["kind"])].validate_python(found["report"])
+    return _adapter(str(found["kind"])).validate_python(found["report"])
+
+
+@cache
+def _adapter(kind: str) -> TypeAdapter[Report]:
+    """Made when a report is first read: all of them would take a twelfth of a server's start."""
+    return TypeAdapter(_KINDS[kind])
 
 
 def stored(report: Report) -> str:
