@@ -1,5 +1,6 @@
 """A client of the app that is in its event loop once a request, where Starlette's is eight times."""
 
+import time
 from collections.abc import AsyncIterator, MutableMapping
 from typing import Any
 
@@ -13,6 +14,14 @@ class Client(TestClient):
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self._transport = _Transport(self)
+
+
+def until_ready(client: TestClient) -> None:
+    """Wait until its sandbox runs programs, up to two minutes."""
+    latest = time.monotonic() + 120
+    while client.get("/readyz").json().get("sandbox") != "ready":
+        assert time.monotonic() < latest, "the sandbox did not start"
+        time.sleep(0.02)
 
 
 class _Pieces(httpx2.AsyncByteStream):

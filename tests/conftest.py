@@ -20,7 +20,7 @@ from app.db.tokens import create_token
 from app.main import create_app
 from app.sandbox.runner import Runner
 from app.site import Site
-from tests.client import Client
+from tests.client import Client, until_ready
 
 # The same examples on every machine, however slow; `pytest --hypothesis-profile=explore` draws others.
 hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
@@ -116,6 +116,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_unconfigure() -> None:
+    """Look for no garbage while the interpreter ends."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def catalog() -> Catalog:
     return Catalog.read([ROOT / "exercises"])
@@ -153,9 +158,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest.fixture(scope="session")
 def _client(settings: Settings) -> Iterator[TestClient]:
     with Client(create_app(settings), follow_redirects=False) as client:
-        for _ in range(600):
-            if client.get("/healthz").json().get("sandbox") == "ready":
-                break
+        until_ready(client)
         yield client
 
 

@@ -26,6 +26,7 @@ from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
 from app.sandbox.runner import Runner
 from app.site import Site
+from tests.client import until_ready
 from tests.sandbox.faults import Fault, faulty
 
 pytestmark = pytest.mark.slow(25)
@@ -118,11 +119,6 @@ def here(visitor: TestClient) -> Site:
 def token(here: Site) -> str:
     with open_session(here.engine) as session:
         return create_token(session, secrets.token_hex(8))
-
-
-def until_ready(client: TestClient) -> None:
-    while client.get("/readyz").json().get("sandbox") != "ready":
-        pass
 
 
 def page(client: TestClient, _: str) -> list[Response]:
