@@ -117,7 +117,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_unconfigure() -> None:
-    """Look for no garbage while the interpreter ends."""
+    """Look for garbage once, where pytest would five times and the interpreter again."""
+    gc.collect()
     gc.freeze()
 
 
