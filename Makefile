@@ -11,7 +11,7 @@ TEST = $(BIN)/python -m pytest -n 4
 # The tests start a hundred servers and ranks, which need not compile all of it again each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve test again quick check style types words lint translations bench audit answers browser editor
+.PHONY: serve test again quick check style types words lint translations bench audit answers browser peers editor
 
 .venv/made: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Wallclock needs Python 3.11 or newer; name one with make PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -28,6 +28,9 @@ serve: .venv/made
 
 browser: .venv/made-for-tests
 	$(BIN)/python -m tests.browser.install
+
+peers: .venv/made-for-tests
+	$(BIN)/python -m tests.federation.install
 
 test: browser
 	$(TEST)

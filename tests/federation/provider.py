@@ -19,6 +19,16 @@ NODE = shutil.which("node")
 CLIENT, SECRET = ("wall clock", "not so:secret+&%") if NODE else ("wallclock", "secret")
 
 
+def certified() -> Path:
+    """The folder of npm's provider, installed; needs Node."""
+    return installed("oidc-provider", "9")
+
+
+def simple() -> Path:
+    """The Python that has PyPI's provider, installed."""
+    return environment("oidc-provider-mock-0.3", "oidc-provider-mock>=0.3,<0.5")
+
+
 @contextmanager
 def provider(back: str) -> Iterator[str]:
     """The issuer of npm's oidc-provider, which sends browsers to *back*.
@@ -33,7 +43,7 @@ def provider(back: str) -> Iterator[str]:
         with simple_provider() as issuer:
             yield issuer
         return
-    package = installed("oidc-provider", "9")
+    package = certified()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -61,8 +71,7 @@ def simple_provider() -> Iterator[str]:
     """
     port = free_port()
     issuer = f"http://localhost:{port}"
-    python = environment("oidc-provider-mock-0.3", "oidc-provider-mock>=0.3,<0.5")
-    command = [str(python), "-m", "oidc_provider_mock", "--port", str(port)]
+    command = [str(simple()), "-m", "oidc_provider_mock", "--port", str(port)]
     with running(command, f"{issuer}/.well-known/openid-configuration"):
         yield issuer
 

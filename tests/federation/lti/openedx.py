@@ -27,13 +27,17 @@ class Platform:
         self.http.post(f"{self.url}/rotate")
 
 
+def python() -> Path:
+    """The Python that has Open edX's packages, installed."""
+    return environment("openedx-11.4.4", *PACKAGES)
+
+
 @contextmanager
 def platform(tool: str, members: int = 25) -> Iterator[Platform]:
     """Open edX's platform, which has the tool at the address *tool*."""
     port = free_port()
-    python = environment("openedx-11.4.4", *PACKAGES)
     made = Platform(f"http://localhost:{port}")
-    command = [str(python), str(_SERVER), str(port), tool, str(members)]
+    command = [str(python()), str(_SERVER), str(port), tool, str(members)]
     with running(command, f"{made.url}/config"):
         try:
             yield made
