@@ -50,7 +50,7 @@ _LETTERS = 40  # of a word
 _ALIKE = 0.75  # of the letters of a word that may be meant
 
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
-_COMPOUND = re.compile(r"[^\W_]+(?:-[^\W_]+)+")
+_HYPHENATED = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _STOP = frozenset({
     "a", "an", "and", "are", "as", "at", "be", "by", "can", "do", "does", "for", "from", "how", "i",
     "if", "in", "is", "it", "its", "my", "of", "on", "or", "that", "the", "this", "to", "was",
@@ -149,8 +149,11 @@ def words(text: str) -> list[str]:
     >>> words("All-reduces of 14,336 bytes")
     ['all', 'reduce', 'of', '14336', 'byte']
     """
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    return [_singular(word) for word in _WORD.findall(plain)]
+    return [_singular(word) for word in _WORD.findall(_plain(text))]
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _singular(word: str) -> str:
@@ -160,10 +163,16 @@ def _singular(word: str) -> str:
     return (word[:-1] if ends else word)[:_LETTERS]
 
 
-def _joined(text: str) -> list[str]:
-    """Words with hyphens as some write them: allreduce for all-reduce."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    return [_singular(word.replace("-", "")) for word in _COMPOUND.findall(plain)]
+def _counted(text: str) -> Mapping[str, int]:
+    """How often each word is in *text*, and each with hyphens as one: allreduce for all-reduce."""
+    plain = _plain(text)
+    found = Counter(_WORD.findall(plain))
+    found.update(word.replace("-", "") for word in _HYPHENATED.findall(plain) if "-" in word)
+    counts: dict[str, int] = {}
+    for word, count in found.items():
+        singular = _singular(word)
+        counts[singular] = counts.get(singular, 0) + count
+    return counts
 
 
 def _weighed(entry: Entry) -> Mapping[str, float]:
@@ -172,7 +181,7 @@ def _weighed(entry: Entry) -> Mapping[str, float]:
     for text, weight in (
         (f"{entry.says} {entry.text}", _TEXT), (entry.keywords, _KEYWORD), (entry.title, _TITLE),
     ):  # fmt: skip
-        for word, count in Counter([*words(text), *_joined(text)]).items():
+        for word, count in _counted(text).items():
             found[word] = weight * (1 + _AGAIN * (min(count, _OFTEN) - 1))
     return found
 
