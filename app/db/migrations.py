@@ -6,6 +6,7 @@ Migrations only add tables and columns, so that servers of the version before go
 
 import logging
 import re
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -126,7 +127,7 @@ def alembic_configuration() -> "Config":
     """Alembic's configuration, wherever the app is installed."""
     from alembic.config import Config
 
-    configuration = Config()
+    configuration = Config(stdout=sys.stdout)  # by default, what it was at the import
     # Alembic reads % as the start of an interpolation.
     configuration.set_main_option("script_location", str(ROOT / "alembic").replace("%", "%%"))
     return configuration
