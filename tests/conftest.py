@@ -21,6 +21,7 @@ from app.main import create_app
 from app.sandbox.runner import Runner
 from app.site import Site
 from tests.client import Client, until_ready
+from tests.transactions import watch
 
 # The same examples on every machine, however slow; `pytest --hypothesis-profile=explore` draws others.
 hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
@@ -39,6 +40,8 @@ TOGETHER = (
     *(("ranks", f"tests/labs/test_{name}.py") for name in ("labs", "limits")),
     *(("forms", f"tests/labs/test_{name}.py") for name in ("gpu_forms", "running", "check")),
 )  # fmt: skip
+
+watch()
 
 _OBJECTS = 50_000  # made between two collections of garbage: it takes 5 % less time than with 700
 gc.disable()  # until all is collected: the tests stay alive to the end

@@ -30,7 +30,7 @@ from app.sandbox.runner import Runner
 def run(arguments: Namespace) -> int:
     """Create, list or delete classes."""
     actions = {"create": _create, "list": _list, "delete": _delete, "demo": _demo}
-    with opened() as here:
+    with opened(writes=arguments.action != "list") as here:
         actions[arguments.action](arguments, here)
     return 0
 

@@ -11,7 +11,7 @@ from sqlmodel import Session, col, select
 from app.config import Settings
 from app.db.migrations import migrate
 from app.db.people import ClassRow
-from app.db.session import connect, open_session
+from app.db.session import connect, open_session, open_writing_session
 from app.db.signing import signing_secret
 from app.errors import InputError, NotFoundError, nearest
 
@@ -26,14 +26,18 @@ class Opened:
 
 
 @contextmanager
-def opened() -> Iterator[Opened]:
-    """The database of the settings, migrated."""
+def opened(*, writes: bool = False) -> Iterator[Opened]:
+    """The database of the settings, migrated.
+
+    On SQLite, no other program can store anything from the first query of one that *writes* to
+    its commit: what may wait for a person or a file is done before or after.
+    """
     settings = Settings()
     migrate(settings.database)
     engine = connect(settings.database)
     try:
         secret = signing_secret(engine, settings.secret)
-        with open_session(engine) as session:
+        with (open_writing_session if writes else open_session)(engine) as session:
             yield Opened(settings, session, secret)
     finally:
         engine.dispose()

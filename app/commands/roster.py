@@ -14,13 +14,17 @@ from app.people.rosters import Difference, apply, difference
 
 def run(arguments: Namespace) -> int:
     """Print or change a roster."""
+    if arguments.file:
+        _change(arguments)
+        return 0
     with opened() as here:
-        class_id = number_of(class_called(here.session, arguments.name))
-        if arguments.file:
-            _change(arguments, here, class_id)
-        else:
-            _show(members_of(here.session, class_id), as_json=arguments.json)
+        members = members_of(here.session, _class_id(arguments, here))
+    _show(members, as_json=arguments.json)
     return 0
+
+
+def _class_id(arguments: Namespace, here: Opened) -> int:
+    return number_of(class_called(here.session, arguments.name))
 
 
 def _show(members: Sequence[Member], *, as_json: bool) -> None:
@@ -35,17 +39,19 @@ def _show(members: Sequence[Member], *, as_json: bool) -> None:
     )
 
 
-def _change(arguments: Namespace, here: Opened, class_id: int) -> None:
+def _change(arguments: Namespace) -> None:
     with source_of(arguments.file) as source:
         roster = read_roster(source.read(FILE_LIMIT + 1))
-    found = difference(members_of(here.session, class_id), roster)
+    with opened(writes=not arguments.dry_run) as here:
+        class_id = _class_id(arguments, here)
+        found = difference(members_of(here.session, class_id), roster)
+        if not arguments.dry_run:
+            apply(here.session, class_id, found, remove_missing=arguments.remove_missing)
+            here.session.commit()
     for line in _lines(found, removes=arguments.remove_missing):
         sys.stdout.write(f"{line}\n")
     if arguments.dry_run:
         sys.stderr.write("Nothing was changed: --dry-run.\n")
-        return
-    apply(here.session, class_id, found, remove_missing=arguments.remove_missing)
-    here.session.commit()
 
 
 def _lines(found: Difference, *, removes: bool) -> Iterator[str]:

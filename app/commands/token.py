@@ -14,7 +14,7 @@ from app.people.classes import number_of
 
 def run(arguments: Namespace) -> int:
     """Create, list or revoke tokens."""
-    with opened() as here:
+    with opened(writes=arguments.action != "list") as here:
         {"create": _create, "revoke": _revoke, "list": _list}[arguments.action](arguments, here)
     return 0
 

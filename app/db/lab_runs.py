@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 
 from app.db.errors import connected
 from app.db.run_state import UNFINISHED, State
-from app.db.session import BEGIN, open_session
+from app.db.session import open_session, open_writing_session
 from app.db.tables import LabRunRow, now
 from app.errors import UnavailableError
 
@@ -53,8 +53,7 @@ def enqueue(engine: Engine, row: LabRunRow, most: int, nearby: Collection[str] =
         QueueFullError: the queue is full, or has too many runs of the same learner or address.
         UnavailableError: the database cannot store it.
     """
-    immediate = engine.execution_options(**{BEGIN: "BEGIN IMMEDIATE"})
-    with open_session(immediate) as session:
+    with open_writing_session(engine) as session:
         if _waiting(session, col(LabRunRow.host) == row.host) >= most:
             raise QueueFullError(f"{most} runs are in the queue already; try again in a while")
         if _waiting(session, col(LabRunRow.learner) == row.learner) >= _OWN:
@@ -87,7 +86,7 @@ def keep_sent(engine: Engine, row: LabRunRow) -> None:
     Raises:
         QueueFullError: the same learner has sent in too many.
     """
-    with open_session(engine) as session:
+    with open_writing_session(engine) as session:
         sent = columns(func.count()).where(
             col(LabRunRow.learner) == row.learner, col(LabRunRow.host) == SENT
         )

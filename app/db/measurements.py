@@ -11,7 +11,7 @@ from sqlmodel import Field, Session, SQLModel, col, select
 
 from app.db.columns import RowNumber, UtcDateTime
 from app.db.errors import connected
-from app.db.session import BEGIN, open_session
+from app.db.session import open_session, open_writing_session
 from app.db.tables import LEARNER_LIMIT, NAME_LIMIT, now
 from app.errors import InputError
 
@@ -55,7 +55,7 @@ def save_measurement(engine: Engine, row: MeasurementRow) -> None:
         InputError: its learner has saved too many.
         UnavailableError: the database cannot store it.
     """
-    with open_session(engine.execution_options(**{BEGIN: "BEGIN IMMEDIATE"})) as session:
+    with open_writing_session(engine) as session:
         if count_of_measurements(session, row.learner) >= MOST:
             raise InputError(f"you have saved {MOST} measurements, the limit: delete one first")
         session.add(row)

@@ -1,5 +1,6 @@
 """Everything of LTI that needs the packages of the extra `people`: one per process."""
 
+import asyncio
 from collections.abc import Sequence
 
 from sqlalchemy import Engine
@@ -66,10 +67,13 @@ class Tool:
             nonce=state.nonce,
         )
         launch = read_launch(platform.id, claims, self.address)
-        with open_writing_session(self._engine) as session:
-            check_deployment(session, platform, launch.deployment)
-            use_once(session, f"launch:{state.nonce}", 2 * OPENING_LIFE)
+        await asyncio.to_thread(self._use, platform, launch.deployment, state.nonce)
         return launch
+
+    def _use(self, platform: Platform, deployment: str, nonce: str) -> None:
+        with open_writing_session(self._engine) as session:
+            check_deployment(session, platform, deployment)
+            use_once(session, f"launch:{nonce}", 2 * OPENING_LIFE)
 
     def choice(self, launch: Launch, chosen: Sequence[Assignment]) -> str:
         """The signed answer with the assignments that a teacher chose.

@@ -1,7 +1,7 @@
 """A right schedule gets a place on the board of its exercise."""
 
 from app.db.boards import enter
-from app.db.session import open_session
+from app.db.session import open_writing_session
 from app.kinds import Exercise, Verdict
 from app.people.past import PastAt
 from app.simulators.programs import PlayedSchedule
@@ -32,5 +32,5 @@ async def enter_on_board(
 
 
 def _entered(site: Site, learner: str, exercise: str, played: PlayedSchedule) -> None:
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         enter(session, learner, exercise, played.time, max(played.peaks))

@@ -11,7 +11,7 @@ from app.db.session import open_session, open_writing_session
 from app.errors import InputError, capitalized
 from app.federation.standing import Receipt, receipts
 from app.network.routes import LazyRoute
-from app.people.assignments import Entry, begin_sitting
+from app.people.assignments import Assignment, Entry, begin_sitting
 from app.people.classes import Role
 from app.people.gradebook import Cell
 from app.site import Here, Site
@@ -87,6 +87,11 @@ async def assignment_page(
 async def begin(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
     """Start the exam of the person who is signed in."""
     member, found = await in_assignment(request, site, visiting, assignment, Role.STUDENT)
+    await aside(_begin, site, member, found)
+    return RedirectResponse(assignment_url(assignment), 303)
+
+
+def _begin(site: Site, member: Membership, found: Assignment) -> None:
     with open_writing_session(site.engine) as session:
         phase = mine(session, site, member, found).phase
         if phase in ("before", "closed"):
@@ -96,8 +101,7 @@ async def begin(request: Request, site: Here, visiting: Visiting, assignment: in
                 says = translate("{title} is closed", title=found.title)
             raise InputError(translate("{says}: it cannot be started", says=says))
         if found.policy.sitting:
-            begin_sitting(session, assignment, member.person.person)
-    return RedirectResponse(assignment_url(assignment), 303)
+            begin_sitting(session, found.id, member.person.person)
 
 
 def _page(site: Site, member: Membership, one: Mine, sent: tuple[Receipt, ...]) -> AssignmentPage:

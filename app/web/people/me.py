@@ -98,12 +98,7 @@ async def rename(
     request: Request, site: Here, visiting: Visiting, name: Annotated[str, Form()] = ""
 ) -> Response:
     """Change the person's name."""
-    person = _person(request, visiting)
-    with open_writing_session(site.engine) as session:
-        row = _row(session, person)
-        row.name = clean_name(name)
-        session.add(row)
-        session.commit()
+    await aside(_rename, site, _person(request, visiting), name)
     site.sessions.forget(request.cookies.get(SESSION, ""))
     return RedirectResponse("/me?done=name", 303)
 
@@ -111,9 +106,7 @@ async def rename(
 @router.post("/everywhere", dependencies=[FromHere])
 async def sign_out_everywhere(request: Request, site: Here, visiting: Visiting) -> Response:
     """Sign the person out in every browser."""
-    person = _person(request, visiting)
-    with open_writing_session(site.engine) as session:
-        close_every_browser(session, person.person)
+    await aside(_sign_out_everywhere, site, _person(request, visiting))
     return _signed_out(request, site, RedirectResponse("/sign-in", 303))
 
 
@@ -122,17 +115,7 @@ async def new_code(
     request: Request, site: Here, visiting: Visiting, class_id: Annotated[int, Form()]
 ) -> Response:
     """A new seat code for one class; the one before stops working."""
-    person = _person(request, visiting)
-    with open_writing_session(site.engine) as session:
-        names = {number_of(row): row.name for row, _ in classes_of(session, person.person)}
-        member = session.get(MemberRow, (class_id, person.person)) if class_id in names else None
-        if member is None:
-            raise InputError(translate("you are not in that class"))
-        code = renew_seat_code(session, member)
-        session.commit()
-    page = CodePage(
-        class_name=names[class_id], href=class_url(class_id), name=person.name, code=code
-    )
+    page = await aside(_new_code, site, _person(request, visiting), class_id)
     return render(
         "people/new_code.html", frame(request, translate("Your new seat code"), here="me"), page
     )
@@ -163,10 +146,7 @@ async def leave(
         raise InputError(
             translate("you are still in the class: tick the box to confirm, then leave again")
         )
-    with open_writing_session(site.engine) as session:
-        if role_in(session, class_id, person.person) is None:
-            raise InputError(translate("you are not in that class"))
-        leave_class(session, class_id, person.person)
+    await aside(_leave, site, person, class_id)
     return RedirectResponse("/me?done=left", 303)
 
 
@@ -180,10 +160,47 @@ async def delete(
         raise InputError(
             translate("nothing was deleted: tick the box to confirm, then delete again")
         )
-    with open_writing_session(site.engine) as session:
-        stays = delete_person(session, _row(session, person))
+    stays = await aside(_delete, site, person)
     around = frame(request, translate("Deleted"), here="me", signed_in=False)
     return _signed_out(request, site, render("people/gone.html", around, GonePage(stays)))
+
+
+def _rename(site: Site, person: SignedIn, name: str) -> None:
+    with open_writing_session(site.engine) as session:
+        row = _row(session, person)
+        row.name = clean_name(name)
+        session.add(row)
+        session.commit()
+
+
+def _sign_out_everywhere(site: Site, person: SignedIn) -> None:
+    with open_writing_session(site.engine) as session:
+        close_every_browser(session, person.person)
+
+
+def _new_code(site: Site, person: SignedIn, class_id: int) -> CodePage:
+    with open_writing_session(site.engine) as session:
+        names = {number_of(row): row.name for row, _ in classes_of(session, person.person)}
+        member = session.get(MemberRow, (class_id, person.person)) if class_id in names else None
+        if member is None:
+            raise InputError(translate("you are not in that class"))
+        code = renew_seat_code(session, member)
+        session.commit()
+    return CodePage(
+        class_name=names[class_id], href=class_url(class_id), name=person.name, code=code
+    )
+
+
+def _leave(site: Site, person: SignedIn, class_id: int) -> None:
+    with open_writing_session(site.engine) as session:
+        if role_in(session, class_id, person.person) is None:
+            raise InputError(translate("you are not in that class"))
+        leave_class(session, class_id, person.person)
+
+
+def _delete(site: Site, person: SignedIn) -> bool:
+    with open_writing_session(site.engine) as session:
+        return delete_person(session, _row(session, person))
 
 
 def _me(request: Request, site: Site, visiting: Visitor, said: str) -> Response:

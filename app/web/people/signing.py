@@ -90,8 +90,7 @@ async def enter(
 async def leave(request: Request, site: Here) -> Response:
     """Sign out in this browser."""
     if cookie := request.cookies.get(SESSION):
-        with open_writing_session(site.engine) as session:
-            close_browser(session, cookie)
+        await aside(_close_browser, site, cookie)
         site.sessions.forget(cookie)
     response = RedirectResponse("/", 303)
     response.delete_cookie(SESSION)
@@ -124,8 +123,7 @@ async def decide(
         raise sign_in_first(request)
     response = RedirectResponse(own_path(next) or "/me", 303)
     if mine == "yes" and visiting.anonymous:
-        with open_writing_session(site.engine) as session:
-            claim(session, visiting.anonymous, visiting.person.learner)
+        await aside(_claim, site, visiting.anonymous, visiting.person.learner)
     elif mine == "no":
         response.set_cookie(
             _DECLINED, _short(visiting.anonymous), max_age=round(LIFETIME.total_seconds()),
@@ -212,6 +210,16 @@ def _form(
     return render(
         "people/sign_in.html", frame(request, translate("Sign in"), here="me"), page, status
     )
+
+
+def _close_browser(site: Site, cookie: str) -> None:
+    with open_writing_session(site.engine) as session:
+        close_browser(session, cookie)
+
+
+def _claim(site: Site, anonymous: str, learner: str) -> None:
+    with open_writing_session(site.engine) as session:
+        claim(session, anonymous, learner)
 
 
 def _problem(code: str, named: ClassRow | None) -> str:

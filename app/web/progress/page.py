@@ -111,8 +111,7 @@ async def delete(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = 
             translate("you are signed in: on your page you can delete yourself, and all of this")
         )
     if visiting.learner:
-        with open_session(site.engine) as session:
-            delete_everything(session, visiting.learner)
+        await aside(_delete, site, visiting.learner)
     response = RedirectResponse("/progress?deleted=1", 303)
     response.delete_cookie(COOKIE)
     return response
@@ -124,6 +123,11 @@ def _shown(
     around = frame(request, translate("Progress"), here="progress")
     page = Shown(progress_page(site, learner), notice, f"{FILE_LIMIT >> 20} MiB", around.person)
     return render("progress/progress.html", around, page, status)
+
+
+def _delete(site: Site, learner: str) -> None:
+    with open_session(site.engine) as session:
+        delete_everything(session, learner)
 
 
 def _exported(site: Site, learner: str) -> str:

@@ -29,6 +29,7 @@ from app.web.exercise.views.base import Filled, Form, KindView, OtherForm, inlin
 from app.web.exercise.views.choice import OptionView, option_views
 from app.web.exercise.views.measured_runs import Borrowable, RunView, borrowables, runs_of
 from app.web.exercise.views.numeric import BoxView, box_views
+from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink
 from app.web.labs.form import BACKEND
 from app.web.labs.wording import KINDS, LINKS_SAY
@@ -233,11 +234,15 @@ async def _lock_in(
     exercise.read(answer)
     stored = _stored(site, exercise, seed, learner)
     if stored and not _fits(stored, exercise):
-        with open_session(site.engine) as session:
-            forget_prediction(session, learner, exercise.id, seed, stored)
+        await aside(_forget, site, learner, exercise, seed, stored)
     texts = {name: text.strip() for name, text in answer.items() if name != CAUSE}
     row = Prediction(learner=learner, exercise=exercise.id, seed=seed, answer=json.dumps(texts))
     await site.writer.put(row)
+
+
+def _forget(site: Site, learner: str, exercise: LabExercise, seed: int, stored: str) -> None:
+    with open_session(site.engine) as session:
+        forget_prediction(session, learner, exercise.id, seed, stored)
 
 
 def _explained(site: Site, exercise: LabExercise, seed: int, learner: str, given: Fields) -> Answer:
