@@ -136,9 +136,7 @@ class _Read:
         if type(event) is yaml.AliasEvent:
             raise self._alias(event)
         if depth == _DEEPEST:
-            says = f"is nested more than {_DEEPEST} levels deep"
-            cure = "nothing in an exercise needs that"
-            raise ContentError([Problem(self._path, _line(event), says, cure)])
+            raise ContentError([_too_deep(self._path, _line(event))])
         if event.tag not in _OF_OTHERS:
             raise _wrong(event, f"could not determine a constructor for {event.tag!r}")
         if type(event) is yaml.MappingStartEvent:
@@ -229,10 +227,17 @@ def _unreadable(path: Path, error: yaml.YAMLError) -> Problem:
     mark = getattr(error, "problem_mark", None)
     found = getattr(error, "problem", None) or str(error)
     line = mark.line + 1 if mark else 1
+    if "nesting" in found:  # of libyaml, which reads ahead and may notice it first
+        return _too_deep(path, line)
     for part, (says, cure) in _SYNTAX.items():
         if part in found:
             return Problem(path, line, f"is not valid YAML: {says}", cure)
     return Problem(path, line, f"is not valid YAML: {found}", _QUOTE)
+
+
+def _too_deep(path: Path, line: int) -> Problem:
+    says = f"is nested more than {_DEEPEST} levels deep"
+    return Problem(path, line, says, "nothing in an exercise needs that")
 
 
 def _not_text(path: Path, error: UnicodeDecodeError) -> Problem:

@@ -96,7 +96,12 @@ def _lines(node: yaml.Node | None, where: KeyPath, line: int) -> Iterator[tuple[
         ("!!timestamp 2026-11-23: x\n", "1: is not valid YAML: tags (!...) are not supported"),
         ("a: 1\nb:\n  c: 1\n  c: 2\n", "4: duplicate key 'c'; keep one of them"),
         ("a: 1\n'a': 2\n", "2: duplicate key 'a'"),
-        ("a: " + "[" * 41 + "]" * 41, "1: is nested more than 40 levels deep"),
+        *(
+            (f"a: {'[' * n}{end * n}", "1: is nested more than 40 levels deep; nothing in an")
+            for n in (41, 1_001, 100_000)
+            for end in ("", "]")
+        ),
+        ("a:\n" + "- " * 100_000, "2: is nested more than 40 levels deep"),
         ("a: " + "9" * 5_000, "1: cannot be read: Exceeds the limit"),
         ("text\n", "1: must be a mapping"),
     ],
