@@ -4,68 +4,88 @@
 #   make again   those that failed the last time, one after the other
 #   make check   format, lint, types, words and the proof of every exercise: a minute and a half
 PYTHON ?= python3
-BIN = .venv/bin
+VENV = .venv
+BIN = $(VENV)/bin
+# The same versions everywhere. The variables are for what builds the package, in older and newer versions of pip.
+CONSTRAINTS = constraints.txt
+INSTALL = PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) \
+  $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
 # Four workers on two cores, a file each, the slowest first: many tests wait for something.
 TEST = $(BIN)/python -m pytest -n 4
 
 # The tests start a hundred servers and ranks, which need not compile all of it again each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve test again quick check style types words lint translations bench audit answers browser peers editor
+.PHONY: serve test again quick newest constraints check style types words lint translations bench audit answers \
+  browser peers editor
 
-.venv/made: pyproject.toml
+$(VENV)/made: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Wallclock needs Python 3.11 or newer; name one with make PYTHON=...") if sys.version_info < (3, 11) else None'
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable .
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) --editable .
 	touch $@
 
-.venv/made-for-tests: .venv/made
-	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable '.[test]'
+$(VENV)/made-for-tests: $(VENV)/made
+	$(INSTALL) --editable '.[test]'
 	touch $@
 
-serve: .venv/made
+serve: $(VENV)/made
 	$(BIN)/wallclock serve
 
-browser: .venv/made-for-tests
+browser: $(VENV)/made-for-tests
 	$(BIN)/python -m tests.browser.install
 
-peers: .venv/made-for-tests
+peers: $(VENV)/made-for-tests
 	$(BIN)/python -m tests.federation.install
 
 test: browser
 	$(TEST)
 
 again: browser
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures=none --maxfail=1
+	$(BIN)/python -m pytest -rp --last-failed --last-failed-no-failures=none --maxfail=1
 
-quick: .venv/made-for-tests
+quick: $(VENV)/made-for-tests
 	$(TEST) -n 2 -m 'not slow'
 
-check: .venv/made-for-tests
+# The tests with the newest versions that pyproject.toml admits. CONTRIBUTING.md says when.
+newest:
+	rm -rf .venv-newest
+	$(MAKE) VENV=.venv-newest CONSTRAINTS=/dev/null test
+
+# Resolves pyproject.toml for every Python that it admits. The builds of torch that need CUDA's packages are not used.
+constraints:
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/python -m pip install --quiet --quiet --disable-pip-version-check uv
+	build/uv/bin/uv pip compile pyproject.toml --extra people --extra postgres --extra test --group peers --universal \
+	  --python-version 3.11 --no-annotate --custom-compile-command 'make constraints' --quiet --no-config --upgrade \
+	  | grep --invert-match --extended-regexp '^(nvidia|cuda|triton)' > build/constraints.txt
+	mv build/constraints.txt constraints.txt
+
+check: $(VENV)/made-for-tests
 	$(MAKE) --silent --jobs=2 --keep-going --output-sync types style words lint
 
-style: .venv/made-for-tests
+style: $(VENV)/made-for-tests
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 
-types: .venv/made-for-tests
+types: $(VENV)/made-for-tests
 	$(BIN)/mypy --no-error-summary
 
-words: .venv/made-for-tests
+words: $(VENV)/made-for-tests
 	$(BIN)/codespell
 
 # Its notes are for authors: here they are shown with errors only.
-lint: .venv/made-for-tests
+lint: $(VENV)/made-for-tests
 	said=$$($(BIN)/wallclock lint 2>&1) || { echo "$$said"; exit 1; }
 
 # After a change of sentences: it finds them in templates, Python and scripts, and says which have no translation.
-translations: .venv/made-for-tests
+translations: $(VENV)/made-for-tests
 	$(BIN)/python -m tests.translations
 
-bench: .venv/made-for-tests
+bench: $(VENV)/made-for-tests
 	$(BIN)/python -m tests.bench
 
-answers: .venv/made-for-tests
+answers: $(VENV)/made-for-tests
 	$(BIN)/python -m tests.answers
 
 audit: browser

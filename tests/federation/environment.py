@@ -1,42 +1,48 @@
-"""Servers of others, each in an environment of its own: made once, in the user's cache."""
+"""Servers of others, in an environment of their own: made once, in the user's cache."""
 
 import fcntl
+import hashlib
 import os
 import socket
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
 
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "wallclock-lti"
+from app.config import ROOT
+
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "wallclock-peers"
 _SECONDS = 90
 
 
-def environment(name: str, *packages: str) -> Path:
-    """The Python of the environment called *name*, which has *packages*.
+def peers() -> Path:
+    """The Python of an environment that has the group `peers` of pyproject.toml.
 
     Raises:
-        RuntimeError: they could not be installed.
+        RuntimeError: it could not be made.
     """
-    folder = _CACHE / name
+    constraints = ROOT / "constraints.txt"
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]
+    digest = hashlib.sha256(constraints.read_bytes() + repr(groups["peers"]).encode()).hexdigest()
+    folder = _CACHE / f"peers-{digest[:12]}-{sys.version_info.major}.{sys.version_info.minor}"
     python = folder / "bin" / "python"
     _CACHE.mkdir(parents=True, exist_ok=True)
     with (_CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side
         if not (folder / "ready").exists():
+            pip = [str(python), "-m", "pip", "install", "--quiet", "--constraint", str(constraints)]
             for command in (
                 [sys.executable, "-m", "venv", "--clear", str(folder)],
-                [str(python), "-m", "pip", "install", "-q", *packages],
+                [*pip, *groups["peers"]],
             ):
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
-                    raise RuntimeError(
-                        f"{' '.join(packages)} could not be installed: {done.stderr[-800:]}"
-                    )
+                    raise RuntimeError(f"{' '.join(command)} failed: {done.stderr[-800:]}")
             (folder / "ready").touch()
     return python
 

@@ -3,14 +3,13 @@
 import sys
 
 from tests.federation import provider
-from tests.federation.lti import mock_platform, openedx
+from tests.federation.environment import peers
 
 
 def main() -> int:
     """0 when all of them are there."""
     try:
-        for install in (provider.simple, openedx.python, mock_platform.python):
-            install()
+        peers()
         if provider.NODE:
             provider.certified()
     except RuntimeError as error:

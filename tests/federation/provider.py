@@ -11,9 +11,10 @@ from pathlib import Path
 
 import httpx2
 
-from tests.audit.npm import installed
-from tests.federation.environment import environment, free_port, running
+from tests.audit.npm import locked
+from tests.federation.environment import free_port, peers, running
 
+_FOLDER = Path(__file__).with_name("oidc_provider")
 NODE = shutil.which("node")
 # The simpler provider does not undo the quoting of RFC 6749, 2.3.1.
 CLIENT, SECRET = ("wall clock", "not so:secret+&%") if NODE else ("wallclock", "secret")
@@ -21,12 +22,7 @@ CLIENT, SECRET = ("wall clock", "not so:secret+&%") if NODE else ("wallclock", "
 
 def certified() -> Path:
     """The folder of npm's provider, installed; needs Node."""
-    return installed("oidc-provider", "9")
-
-
-def simple() -> Path:
-    """The Python that has PyPI's provider, installed."""
-    return environment("oidc-provider-mock-0.3", "oidc-provider-mock>=0.3,<0.5")
+    return locked("oidc-provider", _FOLDER)
 
 
 @contextmanager
@@ -47,8 +43,7 @@ def provider(back: str) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    script = Path(__file__).with_name("oidc_provider.mjs")
-    command = [NODE, str(script), str(package), str(port), back]
+    command = [NODE, str(_FOLDER / "server.mjs"), str(package), str(port), back]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as started:
@@ -71,7 +66,7 @@ def simple_provider() -> Iterator[str]:
     """
     port = free_port()
     issuer = f"http://localhost:{port}"
-    command = [str(simple()), "-m", "oidc_provider_mock", "--port", str(port)]
+    command = [str(peers()), "-m", "oidc_provider_mock", "--port", str(port)]
     with running(command, f"{issuer}/.well-known/openid-configuration"):
         yield issuer
 

@@ -10,20 +10,13 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import httpx2
 
-from tests.federation.environment import environment, free_port, running
+from tests.federation.environment import free_port, peers, running
 
-PACKAGES = ("lti-provider-mock==0.2.3", "uvicorn<1")
 CLIENT, DEPLOYMENT, COURSE = "lti-provider-mock", "1", "intro"
 _NAMES = {"id-7": ("Mina", "Maier"), "id-8": ("Noor", "Aziz")}
-
-
-def python() -> Path:
-    """The Python that has the platform, installed."""
-    return environment("lti-provider-mock-0.2.3", *PACKAGES)
 
 
 @contextmanager
@@ -42,7 +35,7 @@ def platform(tool: str) -> Iterator[str]:
         "LTI__LOGIN_URL": f"{tool}/lti/login",
         "LTI__LAUNCH_URL": f"{tool}/lti/launch",
     }
-    command = [str(python()), "-m", "uvicorn",
+    command = [str(peers()), "-m", "uvicorn",
                "lti_provider_mock.server:app", "--port", str(port), "--log-level", "warning"]  # fmt: skip
     named = {f"LTI_PROVIDER_MOCK__{name}": value for name, value in variables.items()}
     with running(command, f"{url}/jwks", named):

@@ -7,9 +7,8 @@ from typing import Any
 
 import httpx2
 
-from tests.federation.environment import environment, free_port, running
+from tests.federation.environment import free_port, peers, running
 
-PACKAGES = ("lti-consumer-xblock==11.4.4", "django<6", "cryptography")
 _SERVER = Path(__file__).parent / "openedx_server.py"
 
 
@@ -27,17 +26,12 @@ class Platform:
         self.http.post(f"{self.url}/rotate")
 
 
-def python() -> Path:
-    """The Python that has Open edX's packages, installed."""
-    return environment("openedx-11.4.4", *PACKAGES)
-
-
 @contextmanager
 def platform(tool: str, members: int = 25) -> Iterator[Platform]:
     """Open edX's platform, which has the tool at the address *tool*."""
     port = free_port()
     made = Platform(f"http://localhost:{port}")
-    command = [str(python()), str(_SERVER), str(port), tool, str(members)]
+    command = [str(peers()), str(_SERVER), str(port), tool, str(members)]
     with running(command, f"{made.url}/config"):
         try:
             yield made

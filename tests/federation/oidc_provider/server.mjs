@@ -1,5 +1,5 @@
 // The certified OpenID provider of npm (oidc-provider) with the clients of the tests:
-//   node oidc_provider.mjs FOLDER_OF_THE_PACKAGE PORT REDIRECT_URI
+//   node server.mjs FOLDER_OF_THE_PACKAGE PORT REDIRECT_URI
 import { pathToFileURL } from 'node:url'
 
 const [folder, port, back] = process.argv.slice(2)
