@@ -41,6 +41,7 @@ TOGETHER = (
     *(("forms", f"tests/labs/test_{name}.py") for name in ("gpu_forms", "running", "check")),
 )  # fmt: skip
 
+pytest_plugins = ["tests.needs"]
 watch()
 
 _OBJECTS = 50_000  # made between two collections of garbage: it takes 5 % less time than with 700

@@ -1,7 +1,6 @@
 """The files of `deploy/`: each by the checker of what it is for, where that is installed."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,6 @@ KUBERNETES = sorted(DEPLOY.glob("kubernetes/*.yaml"))
 MANIFESTS = [path for path in KUBERNETES if path.stem != "kustomization"]
 PAGE = (ROOT / "app" / "docs" / "deploying.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"`deploy/(?P<name>[\w/.-]+)`[^`]*```\w*\n(?P<text>.*?)\n```", re.DOTALL)
-
-
-def needs(program: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(shutil.which(program) is None, reason=f"there is no {program}")
 
 
 def read(name: str) -> str:
@@ -72,7 +67,7 @@ def test_the_kustomization_lists_every_manifest() -> None:
     assert sorted(listed) == [path.name for path in MANIFESTS]
 
 
-@needs("kubectl")
+@pytest.mark.needs("kubectl")
 def test_the_kustomization_builds_and_its_result_is_valid() -> None:
     made = list(yaml.safe_load_all(ran("kubectl", "kustomize", str(DEPLOY / "kubernetes"))))
     assert len(made) == len(MANIFESTS) + 1  # and the settings
@@ -141,7 +136,7 @@ def test_the_sandbox_may_lock_its_workers_down_under_systemd() -> None:
     assert not re.search(r"^MemoryDenyWriteExecute=yes", unit, re.MULTILINE)
 
 
-@needs("systemd-analyze")
+@pytest.mark.needs("systemd-analyze")
 def test_the_units_are_valid(tmp_path: Path) -> None:
     for name in ("wallclock.service", "wallclock.socket"):
         text = read(f"systemd/{name}").replace("/opt/wallclock/bin/wallclock", "/bin/true")
@@ -158,8 +153,7 @@ def self_signed(key: str, certificate: str) -> None:
     ran("openssl", *made, "-subj", "/CN=localhost", "-keyout", key, "-out", certificate)
 
 
-@needs("nginx")
-@needs("openssl")
+@pytest.mark.needs("nginx", "openssl")
 def test_nginx_takes_its_file(tmp_path: Path) -> None:
     key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
     self_signed(key, certificate)
@@ -171,7 +165,7 @@ def test_nginx_takes_its_file(tmp_path: Path) -> None:
     assert "test is successful" in ran("nginx", "-t", "-c", str(tmp_path / "nginx.conf"))
 
 
-@needs("caddy")
+@pytest.mark.needs("caddy")
 def test_caddy_takes_its_file() -> None:
     file = str(DEPLOY / "caddy" / "Caddyfile")
     assert "Valid configuration" in ran(
@@ -179,8 +173,7 @@ def test_caddy_takes_its_file() -> None:
     )
 
 
-@needs("apache2")
-@needs("openssl")
+@pytest.mark.needs("apache2", "openssl")
 def test_apache_takes_its_file(tmp_path: Path) -> None:
     key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
     self_signed(key, certificate)

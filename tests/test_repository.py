@@ -59,6 +59,7 @@ def test_every_room_is_described() -> None:
     assert {room for room in MAY if not (ROOT / "app" / f"{room}.py").is_file()} <= described
 
 
+@pytest.mark.needs("git")
 def test_the_top_level_is_what_it_is() -> None:
     """A folder more is a decision, not what a tool has left behind."""
     if not (ROOT / ".git").exists():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, Playwright
+from playwright.sync_api import Browser, Error, Page, Playwright
 
 VARIABLE = "WALLCLOCK_CHROMIUM"
 # The shell without a window takes half the processor's time of the whole browser.
@@ -43,11 +43,18 @@ def find(playwright: Playwright) -> str:
 
 
 def launch(playwright: Playwright, *flags: str) -> Browser:
-    """A browser without a window."""
+    """A browser without a window.
+
+    Raises:
+        RuntimeError: there is none, or it does not start.
+    """
+    path = find(playwright)
     sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
-    return playwright.chromium.launch(
-        executable_path=find(playwright), args=[*_FLAGS, *flags, *sandbox]
-    )
+    try:
+        return playwright.chromium.launch(executable_path=path, args=[*_FLAGS, *flags, *sandbox])
+    except Error as error:
+        lines = [line for line in error.message.splitlines() if "error" in line] or [error.message]
+        raise RuntimeError(f"{path} does not start: {lines[0]}") from error
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.browser.browser import BRIEF, launch
+from tests.needs import provided
 
 HEIGHT = 900  # of a window, in pixels
 
@@ -83,7 +84,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        made = launch(playwright, BRIEF)
+        made = provided("browser", lambda: launch(playwright, BRIEF))
         try:
             yield made
         finally:

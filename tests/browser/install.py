@@ -1,4 +1,7 @@
-"""Installs a browser for the tests where there is none, by the means that the machine has."""
+"""Installs a browser for the tests where there is none, by the means that the machine has.
+
+Where it has none, this is said, and the tests that need a browser are left out.
+"""
 
 import os
 import shutil
@@ -10,17 +13,16 @@ from playwright.sync_api import sync_playwright
 from tests.browser.browser import MISSING, find
 
 
-def main() -> int:
-    """0 when there is a browser, now or already."""
+def main() -> None:
+    """Install one, or say how to."""
     if _found():
-        return 0
+        return
     sys.stderr.write("No browser yet: installing Chromium for the tests.\n")
     for command in _means():
         subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
         if _found():
-            return 0
+            return
     sys.stderr.write(f"{MISSING}\n")
-    return 1
 
 
 def _found() -> bool:
@@ -41,4 +43,4 @@ def _means() -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -6,9 +6,6 @@ from sqlalchemy import Engine
 
 from app.db.migrations import migrate
 from app.db.session import connect
-from tests.db.postgresql import programs
-
-collect_ignore = [] if programs() else ["test_outage.py", "test_postgresql.py"]
 
 
 @pytest.fixture

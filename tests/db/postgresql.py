@@ -1,6 +1,7 @@
 """A private PostgreSQL server, if PostgreSQL is installed."""
 
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,15 @@ def programs() -> Path | None:
         return Path(found).resolve().parent
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     return versions[-1].parent if versions else None
+
+
+def is_possible() -> bool:
+    """Whether PostgreSQL is installed; as root, it needs a user of its own to run as."""
+    return programs() is not None and (os.geteuid() != 0 or _has_user())
+
+
+def _has_user() -> bool:
+    return shutil.which("setpriv") is not None and _USER in {one.pw_name for one in pwd.getpwall()}
 
 
 @dataclass(frozen=True, slots=True)

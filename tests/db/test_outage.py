@@ -27,7 +27,7 @@ from tests.client import Client
 from tests.db.postgresql import Cluster, running
 from tests.db.test_rows import attempt
 
-pytestmark = pytest.mark.slow(15)
+pytestmark = [pytest.mark.slow(15), pytest.mark.needs("postgresql")]
 EXERCISE = "/exercises/collectives/ring-all-reduce-time"
 SAYS = "the database cannot be reached"
 AT_ONCE = 1.0  # seconds; on a busy machine, where the wait is 2

@@ -1,4 +1,4 @@
-"""PostgreSQL behaves as SQLite does; collected only if it is installed."""
+"""PostgreSQL behaves as SQLite does."""
 
 import asyncio
 import os
@@ -47,7 +47,7 @@ from tests.people import test_gradebook as gradebook
 from tests.people import test_rosters as rosters
 from tests.people.test_turns import changes_are_not_lost
 
-pytestmark = pytest.mark.slow(15)
+pytestmark = [pytest.mark.slow(15), pytest.mark.needs("postgresql")]
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from playwright.sync_api import expect, sync_playwright
 from tests.browser.browser import launch
 from tests.exporting.chromium import served
 from tests.exporting.conftest import CODE, NUMBER
+from tests.needs import provided
 
 pytestmark = pytest.mark.slow(12)
 
@@ -45,7 +46,7 @@ def folder(files: Mapping[str, bytes], tmp_path: Path) -> Path:
 
 def test_a_course_without_a_server(folder: Path) -> None:
     with sync_playwright() as play, served(folder) as origin:
-        browser = launch(play)
+        browser = provided("browser", lambda: launch(play))
         tab = browser.new_context().new_page()
         tab.set_default_timeout(PATIENCE)
         expect.set_options(timeout=PATIENCE)

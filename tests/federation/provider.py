@@ -2,7 +2,6 @@
 
 import html
 import re
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -13,9 +12,10 @@ import httpx2
 
 from tests.audit.npm import locked
 from tests.federation.environment import free_port, peers, running
+from tests.needs import node, provided
 
 _FOLDER = Path(__file__).with_name("oidc_provider")
-NODE = shutil.which("node")
+NODE = node()
 # The simpler provider does not undo the quoting of RFC 6749, 2.3.1.
 CLIENT, SECRET = ("wall clock", "not so:secret+&%") if NODE else ("wallclock", "secret")
 
@@ -30,16 +30,15 @@ def provider(back: str) -> Iterator[str]:
     """The issuer of npm's oidc-provider, which sends browsers to *back*.
 
     Where there is no Node, the simpler provider of PyPI: it knows neither PKCE nor the issuer in
-    its answers, and the tests of these say that they need Node.
+    its answers, and the tests of these need Node.
 
-    Raises:
-        RuntimeError: the package could not be installed.
+    Where the package cannot be installed, the test is left out.
     """
     if NODE is None:
         with simple_provider() as issuer:
             yield issuer
         return
-    package = certified()
+    package = provided("peers", certified)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -61,24 +60,13 @@ def provider(back: str) -> Iterator[str]:
 def simple_provider() -> Iterator[str]:
     """The issuer of PyPI's oidc-provider-mock: it takes any client, and has no PKCE.
 
-    Raises:
-        RuntimeError: it could not be installed.
+    Where it cannot be installed, the test is left out.
     """
     port = free_port()
     issuer = f"http://localhost:{port}"
-    command = [str(peers()), "-m", "oidc_provider_mock", "--port", str(port)]
+    command = [str(provided("peers", peers)), "-m", "oidc_provider_mock", "--port", str(port)]
     with running(command, f"{issuer}/.well-known/openid-configuration"):
         yield issuer
-
-
-def need_node() -> None:
-    """Fail where only the simpler provider is there.
-
-    Raises:
-        RuntimeError: there is no Node.
-    """
-    if NODE is None:
-        raise RuntimeError("this test of sign-in needs Node 20 or newer, and there is no node")
 
 
 def signed_in_there(start: str, back: str, login: str = "mina", *, cancel: bool = False) -> str:

@@ -23,7 +23,8 @@ from app.people.persons import new_person, open_browser
 from app.site import Site
 from tests.client import Client
 from tests.each import each
-from tests.federation.provider import CLIENT, SECRET, need_node, provider, signed_in_there
+from tests.federation.provider import CLIENT, SECRET, provider, signed_in_there
+from tests.needs import need
 
 HERE = "http://testserver"
 BACK = f"{HERE}/sign-in/back"
@@ -53,7 +54,7 @@ def made(issuer: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Test
 @pytest.fixture
 def certified() -> None:
     """For what the simpler provider, which is there without Node, does not do."""
-    need_node()
+    need("node")
 
 
 @pytest.fixture

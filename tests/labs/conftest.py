@@ -11,6 +11,7 @@ from app.labs.launch.base import Launcher
 from app.labs.launch.local import LocalLauncher
 from app.labs.run import Run
 from app.labs.spec import Job, lab_called, read_job
+from tests.needs import need
 
 FAULTY = """\
 import os, signal, time
@@ -76,6 +77,7 @@ PATIENCE = 120.0
 @pytest.fixture(scope="session")
 def _warm_runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalLauncher]:
     """One process with torch for all the tests."""
+    need("torch")
     with closing(LocalLauncher(tmp_path_factory.mktemp("runs"))) as made:
         made.warm()
         yield made

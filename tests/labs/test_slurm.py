@@ -22,16 +22,16 @@ from app.labs.results.report import Report
 from app.labs.run import Run
 from app.labs.spec import lab_called, read_job
 from app.main import create_app
-from tests.labs.cluster import is_possible, slurm
+from tests.labs.cluster import slurm
 from tests.labs.conftest import PATIENCE, Faulty
+from tests.needs import need
 
 pytestmark = pytest.mark.slow(50)
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    if not is_possible():
-        pytest.skip("wants Slurm's packages, and root")
+    need("slurm")
     with slurm(tmp_path_factory.mktemp("slurm")) as configuration:
         os.environ["SLURM_CONF"] = str(configuration)
         yield configuration

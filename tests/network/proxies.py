@@ -1,7 +1,6 @@
 """Real proxies before a real server: nginx, Caddy and Apache as Debian packs them, with TLS."""
 
 import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -18,11 +17,9 @@ from app.commands.serve import CONNECTION
 from app.config import Settings
 from app.main import create_app
 from app.network.sockets import listen, listen_at
+from tests.needs import program
 
-_PATH = f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin"
-NGINX, CADDY, APACHE, OPENSSL = (
-    shutil.which(name, path=_PATH) for name in ("nginx", "caddy", "apache2", "openssl")
-)
+NGINX, CADDY, APACHE, OPENSSL = map(program, ("nginx", "caddy", "apache2", "openssl"))
 MODULES = Path("/usr/lib/apache2/modules")
 _APACHE = """
 ServerName localhost

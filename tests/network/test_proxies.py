@@ -13,8 +13,6 @@ from tests.network.proxies import (
     APACHE,
     CADDY,
     HEADERS,
-    NGINX,
-    OPENSSL,
     apache,
     browser,
     caddy,
@@ -31,7 +29,7 @@ OTHERS = ("caddy", "caddy, prefix", "apache")
 AT_THE_ROOT = ("root", "bare", "caddy", "apache")
 PAGES = ("/", EXERCISE, "/explore/ring", "/labs/algorithms", "/search?q=ring", "/sign-in", "/lti")
 
-needs_nginx = pytest.mark.skipif(not (NGINX and OPENSSL), reason="nginx is not installed")
+needs_nginx = pytest.mark.needs("nginx", "openssl")
 
 
 @dataclass(frozen=True)
@@ -81,9 +79,8 @@ def fronts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Front
 
 
 def if_installed(name: str) -> object:
-    program = {"caddy": CADDY, "caddy, prefix": CADDY, "apache": APACHE}.get(name, NGINX)
-    missing = pytest.mark.skipif(not program, reason=f"{name.partition(',')[0]} is not installed")
-    return pytest.param(name, marks=missing)
+    programs = {"caddy": "caddy", "caddy, prefix": "caddy", "apache": "apache2"}
+    return pytest.param(name, marks=pytest.mark.needs(programs.get(name, "nginx")))
 
 
 PROPER = [

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import httpx2
 
 from tests.federation.environment import free_port, peers, running
+from tests.needs import provided
 
 CLIENT, DEPLOYMENT, COURSE = "lti-provider-mock", "1", "intro"
 _NAMES = {"id-7": ("Mina", "Maier"), "id-8": ("Noor", "Aziz")}
@@ -35,7 +36,7 @@ def platform(tool: str) -> Iterator[str]:
         "LTI__LOGIN_URL": f"{tool}/lti/login",
         "LTI__LAUNCH_URL": f"{tool}/lti/launch",
     }
-    command = [str(peers()), "-m", "uvicorn",
+    command = [str(provided("peers", peers)), "-m", "uvicorn",
                "lti_provider_mock.server:app", "--port", str(port), "--log-level", "warning"]  # fmt: skip
     named = {f"LTI_PROVIDER_MOCK__{name}": value for name, value in variables.items()}
     with running(command, f"{url}/jwks", named):

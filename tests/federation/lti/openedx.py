@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 
 from tests.federation.environment import free_port, peers, running
+from tests.needs import provided
 
 _SERVER = Path(__file__).parent / "openedx_server.py"
 
@@ -31,7 +32,7 @@ def platform(tool: str, members: int = 25) -> Iterator[Platform]:
     """Open edX's platform, which has the tool at the address *tool*."""
     port = free_port()
     made = Platform(f"http://localhost:{port}")
-    command = [str(peers()), str(_SERVER), str(port), tool, str(members)]
+    command = [str(provided("peers", peers)), str(_SERVER), str(port), tool, str(members)]
     with running(command, f"{made.url}/config"):
         try:
             yield made

@@ -28,6 +28,7 @@ from tests.browser.browser import BRIEF, launch
 from tests.federation.lti import openedx
 from tests.federation.lti.launches import Browser, Fields, fields, path_of
 from tests.federation.lti.serving import Service, served
+from tests.needs import provided
 
 pytestmark = pytest.mark.slow(25)
 NAME = "Open edX"
@@ -410,7 +411,8 @@ def test_a_frame_without_third_party_cookies_opens_a_window(
     service: Service, lms: openedx.Platform, linked: int
 ) -> None:
     with sync_playwright() as playwright:
-        chromium = launch(playwright, BRIEF, "--test-third-party-cookie-phaseout")
+        flags = (BRIEF, "--test-third-party-cookie-phaseout")
+        chromium = provided("browser", lambda: launch(playwright, *flags))
         page = chromium.new_page()
         page.goto(f"{lms.url}/frame?user=7&role=student")
         button = page.frame_locator("#tool").get_by_role("button", name="Open in a new window")
