@@ -21,7 +21,6 @@ import pytest
 
 from tests.db import postgresql
 
-_PATH = f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin"
 _NODE = 20  # the oldest that the packages of npm run on
 _SLURM = ("slurmctld", "slurmd", "munged", "sbatch")
 _required: set[str] = set()  # what the option --require names
@@ -39,7 +38,7 @@ class Need:
 
 def program(name: str) -> str | None:
     """The path of a program, which may be one for administrators; None if there is none."""
-    return shutil.which(name, path=_PATH)
+    return shutil.which(name, path=f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin")
 
 
 @cache
@@ -62,7 +61,8 @@ def _has_clock() -> bool:
     )
 
 
-def _packaged(name: str, package: str) -> Need:
+def packaged(name: str, package: str) -> Need:
+    """A program that is in a package of Debian."""
     return Need(
         f"{name} is not installed",
         f"apt-get install {package}",
@@ -73,7 +73,7 @@ def _packaged(name: str, package: str) -> Need:
 NEEDS = {
     "torch": Need(
         "torch is not installed",
-        "make test PYTHON=python3.11 has a small build, and pip install torch a large one",
+        "make test installs it under Python 3.11; elsewhere, pip install torch",
         lambda: find_spec("torch") is not None,
     ),
     "browser": Need("there is no browser", "make browser", lambda: True),
@@ -92,13 +92,13 @@ NEEDS = {
         lambda: os.geteuid() == 0 and all(map(program, _SLURM)),
     ),
     "clock": Need("no process may have a clock of its own", "as root, on Linux", _has_clock),
-    "nginx": _packaged("nginx", "nginx-light"),
-    "caddy": _packaged("caddy", "caddy"),
-    "apache2": _packaged("apache2", "apache2"),
-    "openssl": _packaged("openssl", "openssl"),
-    "git": _packaged("git", "git"),
-    "kubectl": _packaged("kubectl", "kubernetes-client"),
-    "systemd-analyze": _packaged("systemd-analyze", "systemd"),
+    "nginx": packaged("nginx", "nginx-light"),
+    "caddy": packaged("caddy", "caddy"),
+    "apache2": packaged("apache2", "apache2"),
+    "openssl": packaged("openssl", "openssl"),
+    "git": packaged("git", "git"),
+    "kubectl": packaged("kubectl", "kubernetes-client"),
+    "systemd-analyze": packaged("systemd-analyze", "systemd"),
 }
 
 

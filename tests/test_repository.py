@@ -19,7 +19,8 @@ from tests.test_architecture import MAY
 README, CONTRIBUTING = (
     (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md")
 )
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "app" / "docs").glob("*.md")))
 VENDOR = ROOT / "static" / "vendor"
 TOP_LEVEL = {"alembic", "app", "deploy", "exercises", "static", "templates", "tests"}
@@ -47,6 +48,19 @@ def arrows(may: Mapping[str, set[str]]) -> list[str]:
         for other in sorted(may[room])
         if not any(other in below(between, may) for between in may[room] - {other})
     ]
+
+
+def test_everything_names_the_pythons_of_the_classifiers() -> None:
+    found = [re.fullmatch(r".*:: Python :: 3\.(\d+)", one) for one in PROJECT["classifiers"]]
+    minors = [int(one[1]) for one in found if one]
+    first, last = minors[0], minors[-1]
+    assert minors == list(range(first, last + 1))
+    assert PROJECT["requires-python"] == f">=3.{first}"
+    assert PYPROJECT["tool"]["ruff"]["target-version"] == f"py3{first}"
+    assert PYPROJECT["tool"]["mypy"]["python_version"] == f"3.{first}"
+    for page in (README, CONTRIBUTING):
+        assert f"You need Python 3.{first} or newer, tested up to 3.{last}, and make." in page
+    assert f"sys.version_info < (3, {first})" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_the_drawing_of_the_rooms_is_the_table_that_tests_hold() -> None:
