@@ -52,6 +52,7 @@ def assert_good(page: Page, width: int) -> None:
     assert_fits(page, width)
 
 
+@pytest.mark.needs("torch")
 @over_screens
 def test_predict_run_compare_explain(open_page: MakePage, theme: str, width: int) -> None:
     page = open_page(RING, theme, width)
@@ -77,6 +78,7 @@ def test_predict_run_compare_explain(open_page: MakePage, theme: str, width: int
     assert_good(page, width)
 
 
+@pytest.mark.needs("torch")
 @over_screens
 def test_a_run_goes_on_waits_and_is_cancelled(open_page: MakePage, theme: str, width: int) -> None:
     page = open_page(SLOW, theme, width)
@@ -93,6 +95,7 @@ def test_a_run_goes_on_waits_and_is_cancelled(open_page: MakePage, theme: str, w
     expect(page.get_by_label("Bytes of the array")).to_have_value("16MiB")
 
 
+@pytest.mark.needs("torch")
 def test_a_wrong_parameter_is_told_beside_the_form(open_page: MakePage) -> None:
     page = open_page("/labs/ring-bytes", "light", 1280)
     page.get_by_label("Bytes of the array").fill("9 TiB")

@@ -49,6 +49,7 @@ def started(commands: Sequence[Sequence[str]], *environments: Mapping[str, str])
             one.kill()
 
 
+@pytest.mark.needs("torch")
 @slow
 def test_ranks_started_by_hand_meet_in_the_folder(tmp_path: Path) -> None:
     """A place in the environment, a folder, no more; not even the right to open enough files."""
@@ -70,6 +71,7 @@ def command_of(run: Run) -> Sequence[str]:
     return [sys.executable, *rest]
 
 
+@pytest.mark.needs("torch")
 @slow
 def test_two_pods_with_a_torchrun_each_are_one_run(tmp_path: Path) -> None:
     """As the manifest starts them, but on one machine."""
@@ -82,7 +84,7 @@ def test_two_pods_with_a_torchrun_each_are_one_run(tmp_path: Path) -> None:
 
 
 @slow
-@pytest.mark.needs("clock")
+@pytest.mark.needs("clock", "torch")
 def test_an_emulated_link_between_two_clocks_is_refused_at_once(tmp_path: Path) -> None:
     """A rank in a time namespace of its own: it would wait for a day."""
     inside = ["unshare", "--time", "--monotonic", "100000", "--fork", "--kill-child"]

@@ -424,6 +424,7 @@ def test_every_kind_of_number_is_expected_of_some_gpu_and_none_of_an_unknown_one
         assert expectation("copy", gpu) is None
 
 
+@pytest.mark.needs("torch")
 @pytest.mark.slow(10)
 def test_the_command_checks_what_it_can_on_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -337,6 +337,7 @@ def test_a_gpu_that_adds_wrongly_does_not_work(monkeypatch: pytest.MonkeyPatch) 
     assert (one.fault, one.capability) == ("it adds wrongly", "gfx942")
 
 
+@pytest.mark.needs("torch")
 def test_the_torch_that_is_installed_answers_from_another_process() -> None:
     found = answer_of(spawned, 60)
     assert found.torch.partition("+")[0] == version("torch").partition("+")[0]

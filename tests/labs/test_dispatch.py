@@ -82,6 +82,7 @@ def wait(client: TestClient, page: str, *states: str) -> str:
     return now
 
 
+@pytest.mark.needs("torch")
 def test_a_run_is_predicted_queued_followed_and_kept(
     client: TestClient, folder: Path, tmp_path: Path
 ) -> None:
@@ -107,6 +108,7 @@ def test_a_run_is_predicted_queued_followed_and_kept(
         assert state(again, first) == "cancelled"
 
 
+@pytest.mark.needs("torch")
 def test_a_run_keeps_why_it_takes_processors(
     client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +122,7 @@ def test_a_run_keeps_why_it_takes_processors(
     assert (report["backend"], report["machine"]["gpus"]) == ("gloo", [])
 
 
+@pytest.mark.needs("torch")
 def test_somebody_elses_run_cannot_be_cancelled(client: TestClient) -> None:
     page = asked(client, "algorithms", **SLOW)
     own = dict(client.cookies)
@@ -131,6 +134,7 @@ def test_somebody_elses_run_cannot_be_cancelled(client: TestClient) -> None:
     wait(client, page, "cancelled")
 
 
+@pytest.mark.needs("torch")
 @pytest.mark.parametrize(
     ("fields", "status", "says"),
     [
@@ -155,6 +159,7 @@ def test_what_cannot_be_run_is_told_and_what_was_typed_stays(
         assert f'value="{next(iter(fields.values()))}"' in answer.text
 
 
+@pytest.mark.needs("torch")
 def test_strangers_of_one_address_fill_half_of_the_queue_at_most(tmp_path: Path) -> None:
     """Twenty requests without a cookie once filled all of it."""
     settings = made(tmp_path, lab_queue=6)
@@ -171,6 +176,7 @@ def test_strangers_of_one_address_fill_half_of_the_queue_at_most(tmp_path: Path)
         assert other.post("/labs/ring-bytes", data=RING).status_code == 303
 
 
+@pytest.mark.needs("torch")
 def test_an_address_asks_for_so_many_runs_in_an_hour(tmp_path: Path) -> None:
     with TestClient(create_app(made(tmp_path, runs_allowed=2)), follow_redirects=False) as client:
         client.app.state.site.labs.close()  # type: ignore[attr-defined]
@@ -199,6 +205,7 @@ def test_without_torch_the_page_says_how_to_get_it(
     assert "recorded" in page
 
 
+@pytest.mark.needs("torch")
 def test_a_run_that_cannot_start_has_failed_with_its_cause(
     client: TestClient, folder: Path
 ) -> None:
@@ -238,6 +245,7 @@ def children(parent: int) -> list[int]:
     return found
 
 
+@pytest.mark.needs("torch")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
     tmp_path: Path, number: signal.Signals
@@ -281,6 +289,7 @@ def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
         assert "its ranks were" in client.get(pages[0]).text
 
 
+@pytest.mark.needs("torch")
 def test_a_run_whose_learner_deletes_everything_is_ended(client: TestClient, folder: Path) -> None:
     page = asked(client, "algorithms", **SLOW)
     wait(client, page, "running")

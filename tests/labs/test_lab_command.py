@@ -79,6 +79,7 @@ def test_what_is_prepared_says_what_was_chosen_and_keeps_it(
     assert says in capsys.readouterr().out
 
 
+@pytest.mark.needs("torch")
 @pytest.mark.slow(5)
 def test_a_run_says_why_it_takes_processors_once_and_keeps_it(
     capsys: Output, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -14,7 +14,7 @@ from app.labs.results.analysis import report_of
 from tests.labs.conftest import Faulty, pids_of
 from tests.labs.test_running import ended, gone
 
-pytestmark = pytest.mark.slow(15)
+pytestmark = [pytest.mark.slow(15), pytest.mark.needs("torch")]
 
 _MEMORY = 500 * 2**20
 _ROOTS = (Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup"))  # of both versions

@@ -32,6 +32,7 @@ pytestmark = pytest.mark.slow(50)
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     need("slurm")
+    need("torch")
     with slurm(tmp_path_factory.mktemp("slurm")) as configuration:
         os.environ["SLURM_CONF"] = str(configuration)
         yield configuration

@@ -60,6 +60,7 @@ sys.exit(zygote.main())
 MODULE = "import pathlib; pathlib.Path(__file__).with_suffix('.imported').touch()"
 
 
+@pytest.mark.needs("torch")
 @pytest.mark.slow(4)
 def test_what_is_imported_before_the_forks_asks_no_driver() -> None:
     ours = [f"app.labs.ranks.{path.stem}" for path in (ROOT / "app/labs/ranks").glob("[a-z]*.py")]
