@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from fastapi.testclient import TestClient
 
 from app.config import Settings
@@ -17,6 +18,7 @@ from app.main import create_app
 from tests.db.queue import run
 
 
+@pytest.mark.needs("torch")
 def test_a_web_server_without_labs_leaves_the_queue_to_wallclock_labs(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path}/w.db"
     settings = Settings(

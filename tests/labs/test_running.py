@@ -121,6 +121,7 @@ def test_a_leader_that_is_killed_takes_its_ranks_along(
     assert "its leader process died" in report_of(run).cause
 
 
+@pytest.mark.needs("torch")
 def test_when_the_server_dies_no_rank_is_left_and_the_run_is_found_again(
     faulty: Faulty, tmp_path: Path
 ) -> None:
