@@ -123,7 +123,8 @@ def known(
     found: Devices | None,
     names: Sequence[str] = (H100,),
 ) -> None:
-    """This machine has a vendor's tool; what it has found is *found*, None while it still looks."""
+    """This machine has torch, and a vendor's tool that has found *found*; None while it still looks."""
+    monkeypatch.setattr("app.labs.launch.local.find_spec", lambda _: True)
     places = nvidia_smi(folder, listing(names))
     monkeypatch.setenv("PATH", f"{places}{os.pathsep}{os.environ['PATH']}")
     question = devices.Question(time.monotonic())

@@ -2,6 +2,8 @@
 
 import fcntl
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -135,7 +137,7 @@ def test_while_a_run_is_led_nothing_is_imported(zygote: Zygote, tmp_path: Path) 
         assert zygote.imported == ["early"]
         time.sleep(0.3)  # six times as long as it would wait otherwise
         assert zygote.imported == ["early"]
-        subprocess.run(["kill", str(leader)], check=True)
+        os.kill(leader, signal.SIGTERM)
         wait_for(zygote, "early", "late1", "late2")
 
 

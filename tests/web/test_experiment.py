@@ -122,6 +122,7 @@ def test_each_learner_has_predictions_of_their_own(client: TestClient) -> None:
     assert rows(client.get(TREE).text) == {}
 
 
+@pytest.mark.needs("torch")
 def test_a_run_can_be_asked_for_once_it_is_predicted(client: TestClient) -> None:
     page = post(client, action="predict", answer__time=RIGHT)
     form = page.partition('<form id="lab-run"')[2].partition("</form>")[0]
@@ -136,6 +137,7 @@ def test_a_run_can_be_asked_for_once_it_is_predicted(client: TestClient) -> None
     client.post(f"{answer.headers['location']}/cancel")
 
 
+@pytest.mark.needs("torch")
 @pytest.mark.parametrize("origin", ["//evil.example", "collectives/no-such", "a?seed=x"])
 def test_a_way_back_leads_to_exercises_only(client: TestClient, origin: str) -> None:
     fields = {"run.ranks": "2", "origin": origin, "guess": "1 MiB"}
