@@ -124,7 +124,7 @@ class _Read:
             self._next()  # the end of the document
             if type(other := self._next()) is not yaml.StreamEndEvent:
                 says = "expected a single document"
-                raise yaml.composer.ComposerError(None, None, says, other.start_mark)
+                raise yaml.MarkedYAMLError(None, None, says, other.start_mark)
             return found
         finally:
             self._loader.dispose()
@@ -220,7 +220,7 @@ def _line(event: Any) -> int:
 
 
 def _wrong(event: Any, says: str) -> yaml.YAMLError:
-    return yaml.constructor.ConstructorError(None, None, says, event.start_mark)
+    return yaml.MarkedYAMLError(None, None, says, event.start_mark)
 
 
 def _unreadable(path: Path, error: yaml.YAMLError) -> Problem:

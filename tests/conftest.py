@@ -10,7 +10,6 @@ from pathlib import Path
 import hypothesis
 import pytest
 from fastapi.testclient import TestClient
-from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 from app.config import ROOT, Settings
@@ -86,7 +85,7 @@ class _Together(LoadFileScheduling):  # type: ignore[misc]  # it has no types
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadFileScheduling:
     """The scheduler of the tests that several workers share."""
     return _Together(config, log)
 

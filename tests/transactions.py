@@ -7,8 +7,11 @@
 Tests may do both, in the sessions that they open themselves.
 """
 
+import inspect
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import sqlmodel
@@ -29,10 +32,9 @@ class _OpenedBy(sqlmodel.Session):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        frame = sys._getframe(1)
-        while frame.f_back and frame.f_code.co_filename in _BETWEEN:
-            frame = frame.f_back
-        self.info[_STATE] = frame.f_code.co_filename.startswith(_TESTS)
+        callers = (frame.f_code.co_filename for frame in _frames())
+        opener = next(file for file in callers if file not in _BETWEEN)
+        self.info[_STATE] = opener.startswith(_TESTS)
 
 
 _BETWEEN = {str(sessions.__file__), __file__, sys.modules["contextlib"].__file__}
@@ -82,7 +84,12 @@ def _executes(
 
 def _on_the_loop() -> bool:
     """Whether a request is answered further up the stack, which in another thread begins anew."""
-    frame = sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename != starlette.routing.__file__:
+    return any(frame.f_code.co_filename == starlette.routing.__file__ for frame in _frames())
+
+
+def _frames() -> Iterator[FrameType]:
+    """This call, what called it, and so on up the stack."""
+    frame = inspect.currentframe()
+    while frame:
+        yield frame
         frame = frame.f_back
-    return frame.f_back is not None

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.translation.compiled import read_compiled
 from app.translation.marks import noted as noted
 from app.translation.unit_words import FORMS, parted
 
@@ -116,8 +117,8 @@ class Sentences:
 
 def sentences(code: str) -> Sentences:
     """All sentences of the language *code*."""
-    said = {} if code == SOURCE else getattr(catalog(code), "_catalog", {})
-    return Sentences(code, LANGUAGES[code], tag(code), dict(said), of_scripts(code))
+    said = {} if code == SOURCE else read_compiled((CATALOGS / f"{code}.mo").read_bytes())
+    return Sentences(code, LANGUAGES[code], tag(code), said, of_scripts(code))
 
 
 @cache

@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.multiprocessing.reductions import StorageWeakRef
+from torch.distributed.tensor import DTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import app.labs
@@ -30,26 +31,21 @@ class Tally(TorchDispatchMode):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
-        self._known: dict[int, Any] = {}
+        self._known: WeakSet[torch.UntypedStorage] = WeakSet()
         self.peak = self.most = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
         for one in out if isinstance(out, tuple | list) else (out,):
             if isinstance(one, torch.Tensor):
-                local: Any = getattr(one, "_local_tensor", one)
-                own = StorageWeakRef(local.untyped_storage())
-                if own.cdata not in self._known or self._known[own.cdata].expired():
-                    self._known[own.cdata] = own
+                self._known.add(_local(one).untyped_storage())
         now = self.allocated()
         self.peak, self.most = max(self.peak, now), max(self.most, now)
         return out
 
     def allocated(self) -> int:
         """Bytes that live now; FSDP frees a tensor by making it smaller."""
-        self._known = {place: one for place, one in self._known.items() if not one.expired()}
-        storages = map(torch.UntypedStorage._new_with_weak_ptr, self._known)
-        return sum(storage.nbytes() for storage in storages if storage is not None)
+        return sum(storage.nbytes() for storage in self._known)
 
     def settled(self) -> int:
         """Bytes that live once gloo's threads have let go of what they sent."""
@@ -63,6 +59,14 @@ class Tally(TorchDispatchMode):  # type: ignore[misc]
         self.peak = self.allocated()
         call()
         return self.peak, self.peak
+
+
+def _local(tensor: torch.Tensor) -> torch.Tensor:
+    """This rank's part of *tensor*."""
+    if not isinstance(tensor, DTensor):
+        return tensor
+    with torch.no_grad():
+        return tensor.to_local()
 
 
 def main(rank: Rank) -> None:

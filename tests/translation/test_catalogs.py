@@ -4,6 +4,7 @@ import gettext
 import io
 import json
 import re
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 from babel.messages.catalog import Message
 
 from app.config import ROOT
-from app.translation import CATALOGS, LANGUAGES, SOURCE
+from app.translation import CATALOGS, LANGUAGES, SOURCE, sentences
+from app.translation.compiled import read_compiled
 from tests import translations
 from tests.translations import as_json, as_mo, as_po, fields, is_complete, read, updated
 
@@ -84,6 +86,34 @@ def test_the_compiled_catalog_says_what_the_catalog_says(code: str) -> None:
             one, many = message.id
             assert compiled.ngettext(one, many, 1) == forms(message)[0]
             assert compiled.ngettext(one, many, 7) == forms(message)[-1]
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_all_sentences_of_a_language_are_those_of_its_catalog(code: str) -> None:
+    said = dict(sentences(code).said)
+    about = str(said.pop(""))  # the catalog itself
+    assert about.startswith("Project-Id-Version: ")
+    expected: dict[str | tuple[str, int], str] = {}
+    for message in messages(code):
+        if isinstance(message.id, str):
+            expected[message.id] = message.string
+        else:
+            expected |= {(message.id[0], form): each for form, each in enumerate(forms(message))}
+    assert said == expected
+
+
+def test_a_catalog_of_either_byte_order_is_read() -> None:
+    charset = "Content-Type: text/plain; charset=utf-8\n"
+    given = [b"", b"day\0days", b"week"], [charset.encode(), b"Tag\0Tage", "Wöchlein".encode()]
+    for order in "<>":
+        tables, texts = b"", b""
+        for text in [text for column in given for text in column]:
+            tables += struct.pack(f"{order}2I", len(text), 28 + 6 * 8 + len(texts))
+            texts += text + b"\0"
+        catalog = struct.pack(f"{order}7I", 0x950412DE, 0, 3, 28, 28 + 3 * 8, 0, 0) + tables + texts
+        assert gettext.GNUTranslations(io.BytesIO(catalog)).gettext("week") == "Wöchlein"
+        said = {"": charset, ("day", 0): "Tag", ("day", 1): "Tage", "week": "Wöchlein"}
+        assert read_compiled(catalog) == said
 
 
 def test_no_template_has_a_sentence_outside_of_the_catalogs() -> None:

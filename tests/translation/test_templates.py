@@ -15,6 +15,7 @@ class Known:
         "Check": "Prüfen",
         "100%% of %(name)s": "%(name)s: 100%%",
         "Call {name}": "{name} rufen",
+        "%(num)s step": ["%(num)s Schritt", "%(num)s Schritte"],
         "%(n)s try": ["%(n)s Versuch", "%(n)s Versuche"],
         "Two <b>bold</b> words": "Zwei <b>fette</b> Wörter",
     }
@@ -41,6 +42,9 @@ CASES = [
     ("{% trans n=one %}{{ n }} try{% pluralize %}{{ n }} tries{% endtrans %}", {"one": 1}, "1 try", "1 Versuch"),
     ("{% trans n=one %}{{ n }} try{% pluralize %}{{ n }} tries{% endtrans %}", {"one": 3}, "3 tries", "3 Versuche"),
     ("{% trans n=a|length %}{{ n }} try{% pluralize %}{{ n }} tries{% endtrans %}", {"a": "x"}, "1 try", "1 Versuch"),
+    ("{% trans num=one %}{{ num }} step{% pluralize %}{{ num }} steps{% endtrans %}", {"one": 3}, "3 steps", "3 Schritte"),
+    ('{{ _("Call {name}", name=_("Check")) }}', {}, "Call Check", "Prüfen rufen"),
+    ('{{ _("Che" "ck") }}', {}, "Check", "Prüfen"),
     ("{% trans %}Unknown{% endtrans %}", {}, "Unknown", "Unknown"),
 ]  # fmt: skip
 
@@ -67,6 +71,12 @@ def test_an_undefined_name_in_a_sentence_is_an_error() -> None:
         template.render()
 
 
-def test_only_a_written_text_can_be_translated() -> None:
+@pytest.mark.parametrize("source", ["name", '"a" ~ name', '"a" | upper', ""])
+def test_only_a_written_text_can_be_translated(source: str) -> None:
     with pytest.raises(TypeError, match="line 2: .* a text that is written there"):
-        environment("de").from_string("\n{{ _(name) }}")
+        environment("de").from_string(f"\n{{{{ _({source}) }}}}")
+
+
+def test_a_block_has_no_context() -> None:
+    with pytest.raises(TypeError, match="line 2: .* without a context"):
+        environment("de").from_string("\n{% trans 'verb' %}Check{% endtrans %}")

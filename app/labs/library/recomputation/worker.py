@@ -106,15 +106,13 @@ def _forward(blocks: nn.Sequential, given: torch.Tensor, every: int) -> torch.Te
 
 def _kept(run: _Run, blocks: nn.Module) -> float:
     """Bytes of the storages that the forward pass saves, without the weights."""
-    weights = {p.untyped_storage()._cdata for p in blocks.parameters()}
-    seen: dict[int, torch.Tensor] = {}
+    weights = {p.untyped_storage() for p in blocks.parameters()}
+    seen: set[torch.UntypedStorage] = set()  # kept alive, or their memory would be reused
 
     def keep(tensor: torch.Tensor) -> torch.Tensor:
-        place = tensor.untyped_storage()._cdata
-        if place not in weights:
-            seen[place] = tensor  # kept alive, or its memory would be reused
+        seen.add(tensor.untyped_storage())
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         run()
-    return float(sum(tensor.untyped_storage().nbytes() for tensor in seen.values()))
+    return float(sum(storage.nbytes() for storage in seen - weights))
