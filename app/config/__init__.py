@@ -9,7 +9,7 @@ from platformdirs import user_cache_path, user_data_path
 from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from app.config.checks import are_networks, is_of_a_service, networks, words
+from app.config.checks import OptionalPath, are_networks, is_of_a_service, networks, words
 from app.config.public_url import path_prefix, prefix_of, public_url
 from app.config.sandbox import SandboxSettings
 from app.errors import nearest
@@ -37,7 +37,7 @@ class Settings(SandboxSettings):
 
     host: str = "127.0.0.1"
     port: int = Field(default=_PORT, ge=0, le=65535)
-    uds: Path | None = Field(
+    uds: OptionalPath = Field(
         default=None, description="path of a Unix socket to listen at, instead of host and port"
     )
     url: Annotated[str, AfterValidator(public_url)] = Field(
@@ -114,7 +114,7 @@ class Settings(SandboxSettings):
         description="words between srun and Python: options for a container, such as "
         "--container-image=..., or a command that wraps Python",
     )
-    slurm_site: Path | None = Field(
+    slurm_site: OptionalPath = Field(
         default=None,
         description="file with #SBATCH lines (account, constraints) and commands (module load) to "
         "insert before the run",

@@ -5,10 +5,16 @@ import re
 import shlex
 from functools import cache
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator
 
 # Kubernetes sets variables for each Service, such as one called wallclock or wallclock-db.
 _SERVICE = re.compile(r"WALLCLOCK_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_\w+)?")
 _ADDRESS = re.compile(r"(tcp|udp|sctp)://")
+# An empty path is none, not the folder in which the server was started.
+OptionalPath = Annotated[Path | None, BeforeValidator(lambda given: given or None)]
 
 
 def is_of_a_service(name: str, value: object = None) -> bool:

@@ -159,6 +159,14 @@ def test_a_misspelled_setting_is_not_ignored(
     assert len(told.splitlines()) == 1
 
 
+@pytest.mark.parametrize("name", ["uds", "slurm_site"])
+def test_a_path_that_is_set_to_nothing_is_not_this_folder(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(f"WALLCLOCK_{name.upper()}", "")
+    assert getattr(Settings(), name) is None
+
+
 def test_every_setting_is_in_the_documentation() -> None:
     pages = (ROOT / "app" / "docs").glob("*.md")
     written = "".join(page.read_text(encoding="utf-8") for page in pages)

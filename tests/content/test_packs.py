@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -132,7 +133,10 @@ def test_a_name_that_there_is_not_is_offered_the_nearest(
         (HEAD.replace("mine", "My Course"), "name: is My Course"),
         (HEAD.replace("mine", "1st-course"), "name: is 1st-course"),
         (HEAD.replace('"1.0"', "one"), "version: 'one' is not a version"),
-        (HEAD + 'needs: ">=900"\n', "this is Wallclock 0.1.0, and it needs >=900"),
+        (
+            HEAD + 'needs: ">=900"\n',
+            f"this is Wallclock {version('wallclock')}, and it needs >=900",
+        ),
         (HEAD + "needs: about one\n", "'about one' names no versions"),
         (HEAD + "points: 3\n", "points: is not known here"),
         (HEAD.replace("title: My course\n", ""), "title: is missing"),

@@ -1,0 +1,44 @@
+"""A release has one number, which is the same everywhere, a date, and a recording for upgrades."""
+
+import re
+import tomllib
+from datetime import date
+from importlib.metadata import version
+
+import yaml
+
+from app.config import ROOT
+from tests.upgrades.recordings import recordings
+
+_CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+_HEADINGS = re.findall(r"^## (.+)$", _CHANGELOG, re.MULTILINE)
+_RELEASES = re.findall(r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)$", _CHANGELOG, re.MULTILINE)
+
+
+def numbers(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(".")))
+
+
+def test_every_release_has_a_number_and_a_date_the_newest_first() -> None:
+    assert _HEADINGS[0] == "[Unreleased]"
+    assert _HEADINGS[1:] == [f"[{number}] - {day}" for number, day in _RELEASES]
+    found = [(date.fromisoformat(day), numbers(number)) for number, day in _RELEASES]
+    assert len(found) >= 2
+    assert found == sorted(found, reverse=True)
+    assert len({number for _, number in found}) == len(found)
+
+
+def test_the_number_of_the_latest_release_stands_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    kustomization = ROOT / "deploy" / "kubernetes" / "kustomization.yaml"
+    (image,) = yaml.safe_load(kustomization.read_text(encoding="utf-8"))["images"]
+    number, day = _RELEASES[0]
+    assert {project["version"], citation["version"], image["newTag"]} == {number}
+    assert str(citation["date-released"]) == day
+    assert version("wallclock") == number, "run make again: an older version is installed"
+
+
+def test_every_release_is_recorded_for_the_test_of_upgrades() -> None:
+    recorded = {one.name for one in recordings()}
+    assert {number for number, _ in _RELEASES} <= recorded
