@@ -2,11 +2,15 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Error, Page, Playwright
+from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
+
+from tests.needs import provided
 
 VARIABLE = "WALLCLOCK_CHROMIUM"
 # The shell without a window takes half the processor's time of the whole browser.
@@ -26,6 +30,19 @@ MISSING = (
     "`.venv/bin/python -m playwright install --with-deps chromium`, or name one with "
     f"{VARIABLE}=/path/to/chromium."
 )
+
+
+def require_driver() -> None:
+    """See that Playwright itself works here, which says nothing of why when it does not.
+
+    Raises:
+        RuntimeError: its driver does not start; the message says why.
+    """
+    command = [sys.executable, "-m", "playwright", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        why = (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
+        raise RuntimeError(f"Playwright does not start: {why}")
 
 
 def find(playwright: Playwright) -> str:
@@ -55,6 +72,18 @@ def launch(playwright: Playwright, *flags: str) -> Browser:
     except Error as error:
         lines = [line for line in error.message.splitlines() if "error" in line] or [error.message]
         raise RuntimeError(f"{path} does not start: {lines[0]}") from error
+
+
+@contextmanager
+def running_browser(*flags: str) -> Iterator[Browser]:
+    """A browser without a window; where there is none, the test is left out."""
+    provided("browser", require_driver)
+    with sync_playwright() as playwright:
+        browser = provided("browser", lambda: launch(playwright, *flags))
+        try:
+            yield browser
+        finally:
+            browser.close()
 
 
 @contextmanager

@@ -10,10 +10,9 @@ from typing import Any, Literal
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from tests.browser.browser import BRIEF, launch
-from tests.needs import provided
+from tests.browser.browser import BRIEF, running_browser
 
 HEIGHT = 900  # of a window, in pixels
 
@@ -83,12 +82,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 # Of the package, not the session: while it is open, no other test may run an event loop.
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        made = provided("browser", lambda: launch(playwright, BRIEF))
-        try:
-            yield made
-        finally:
-            made.close()
+    with running_browser(BRIEF) as made:
+        yield made
 
 
 class Tab:

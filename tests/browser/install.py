@@ -10,28 +10,30 @@ import sys
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser.browser import MISSING, find
+from tests.browser.browser import find, require_driver
 
 
 def main() -> None:
     """Install one, or say how to."""
-    if _found():
+    if not _fault():
         return
     sys.stderr.write("No browser yet: installing Chromium for the tests.\n")
     for command in _means():
         subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
-        if _found():
+        if not _fault():
             return
-    sys.stderr.write(f"{MISSING}\n")
+    sys.stderr.write(f"{_fault()}\nTests that need a browser are left out.\n")
 
 
-def _found() -> bool:
-    with sync_playwright() as playwright:
-        try:
+def _fault() -> str:
+    """Why there is no browser; empty if there is one."""
+    try:
+        require_driver()
+        with sync_playwright() as playwright:
             find(playwright)
-        except RuntimeError:
-            return False
-    return True
+    except RuntimeError as error:
+        return str(error)
+    return ""
 
 
 def _means() -> list[list[str]]:

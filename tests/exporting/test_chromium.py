@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
-from tests.browser.browser import launch
+from tests.browser.browser import running_browser
 from tests.exporting.chromium import served
 from tests.exporting.conftest import CODE, NUMBER
-from tests.needs import provided
 
 pytestmark = pytest.mark.slow(12)
 
@@ -45,8 +44,7 @@ def folder(files: Mapping[str, bytes], tmp_path: Path) -> Path:
 
 
 def test_a_course_without_a_server(folder: Path) -> None:
-    with sync_playwright() as play, served(folder) as origin:
-        browser = provided("browser", lambda: launch(play))
+    with running_browser() as browser, served(folder) as origin:
         tab = browser.new_context().new_page()
         tab.set_default_timeout(PATIENCE)
         expect.set_options(timeout=PATIENCE)
@@ -78,4 +76,3 @@ def test_a_course_without_a_server(folder: Path) -> None:
         exported = tab.evaluate(ASK, [f"{base}progress/export", None])
         assert '"attempts": [{' in exported
         assert complaints == []
-        browser.close()

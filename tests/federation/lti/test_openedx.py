@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 
 import pytest
-from playwright.sync_api import Route, sync_playwright
+from playwright.sync_api import Route
 from sqlmodel import col, select
 
 from app.db.people import IdentityRow, MemberRow, PersonRow
@@ -24,11 +24,10 @@ from app.people.assignments import assignments_of
 from app.people.classes import Role, members_of
 from app.people.persons import known_person
 from app.people.variants import variant_seed
-from tests.browser.browser import BRIEF, launch
+from tests.browser.browser import BRIEF, running_browser
 from tests.federation.lti import openedx
 from tests.federation.lti.launches import Browser, Fields, fields, path_of
 from tests.federation.lti.serving import Service, served
-from tests.needs import provided
 
 pytestmark = pytest.mark.slow(25)
 NAME = "Open edX"
@@ -410,9 +409,7 @@ def test_a_new_key_of_the_platform_is_found(
 def test_a_frame_without_third_party_cookies_opens_a_window(
     service: Service, lms: openedx.Platform, linked: int
 ) -> None:
-    with sync_playwright() as playwright:
-        flags = (BRIEF, "--test-third-party-cookie-phaseout")
-        chromium = provided("browser", lambda: launch(playwright, *flags))
+    with running_browser(BRIEF, "--test-third-party-cookie-phaseout") as chromium:
         page = chromium.new_page()
         page.goto(f"{lms.url}/frame?user=7&role=student")
         button = page.frame_locator("#tool").get_by_role("button", name="Open in a new window")
@@ -429,7 +426,6 @@ def test_a_frame_without_third_party_cookies_opens_a_window(
         with page.expect_popup() as opened:
             button.click()
         opened.value.wait_for_url(f"{service.url}/assignments/{linked}")
-        chromium.close()
 
 
 def without_cookies(route: Route) -> None:
