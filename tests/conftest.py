@@ -51,6 +51,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", metavar="SEED", help="run files and their tests in a drawn order")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart() -> None:
+    """Draw a first example, at which Hypothesis asks the collector of garbage who has its generator.
+
+    Later, no one would seem to have it: what is there when the tests begin is frozen.
+    """
+    hypothesis.given(hypothesis.strategies.none())(_nothing)()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Each worker starts to import the files at another one.
@@ -88,6 +97,10 @@ class _Together(LoadFileScheduling):  # type: ignore[misc]  # it has no types
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadFileScheduling:
     """The scheduler of the tests that several workers share."""
     return _Together(config, log)
+
+
+def _nothing(_: None) -> None:
+    """What is true of every example."""
 
 
 def _by_file(items: list[pytest.Item]) -> dict[Path, list[pytest.Item]]:

@@ -10,7 +10,8 @@ from app.errors import InputError
 from app.translation import noted, plural, translate
 from app.translation.dates import weekday
 
-_TYPED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?")
+# Python 3.14 reads 24:00 as the start of the next day; some who type it mean that of this one.
+_TYPED = re.compile(r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d(:\d\d)?")
 _FIRST, _LAST = 2000, 2200  # years
 _HOUR, _MINUTE = 3600, 60
 _TWICE_FIRST = noted(

@@ -170,7 +170,7 @@ def test_a_line_that_is_not_valid_says_what_is_wrong(
         (b'{"ref": true}', None, "ref must be text or a whole number, not True"),
         (b'{"ref": 7}', 7, "model, cluster and layout must be given"),
         (b'{"ref": "b", "model": "405B", "layout": {}}', "b", "cluster must be given"),
-        (b"[" * 10_000, None, "not valid JSON: "),
+        (b"[" * 10_000, None, "not valid JSON"),
         (b'{"measured": ' + b"9" * 5000 + b"}", None, "not valid JSON: "),
         (b"\xef\xbb\xbf{}", None, "model, cluster and layout must be given"),
     ],
@@ -180,6 +180,12 @@ def test_a_line_that_is_not_an_object_of_known_fields(raw: bytes, ref: object, s
     (row,) = results(raw)
     assert row["ref"] == ref
     assert row["error"].startswith(f"line 1: {says}")
+
+
+def test_a_line_that_is_nested_deeply_is_an_error_whether_python_can_read_it_or_not() -> None:
+    for depth in (500, 2_000, 9_000):
+        (row,) = results(b"[" * depth + b"]" * depth)
+        assert row["error"].startswith(("line 1: not valid JSON", "line 1: must be a JSON object"))
 
 
 def test_errors_are_in_their_places_with_the_numbers_of_their_lines() -> None:

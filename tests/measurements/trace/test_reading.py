@@ -99,7 +99,7 @@ def test_times_that_cannot_be_are_left_out(key: str, value: object) -> None:
         (b'{"traceEvents": [' + b"[" * 100_000, "cut off or damaged"),
         (
             b'{"traceEvents": [{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}]}",
-            "cut off or damaged",
+            "cut off or damaged|no GPU activity",  # some versions of Python can read it
         ),
         (b'{"traceEvents": [{"a": "' + b"x" * (17 << 20), "longer than 16 MiB"),
     ],
