@@ -93,10 +93,21 @@ def read(code: str) -> Catalog:
         return read_po(file, locale=code)
 
 
+def _headers(catalog: Catalog) -> list[tuple[str, str]]:
+    """The first lines of *catalog*, without the version of Babel: all of them write the same."""
+    lines = [line for line in Catalog.mime_headers.__get__(catalog) if line[0] != "Generated-By"]
+    name, value = lines.pop()
+    return [*lines, (name, f"{value}\n")]
+
+
+class _Anyones(Catalog):
+    mime_headers = property(_headers)
+
+
 def updated(code: str) -> Catalog:
     """The catalog of *code* with exactly the sentences that are said, in the order of their text."""
     before = read(code)
-    after = Catalog(
+    after = _Anyones(
         locale=code, project="Wallclock", version="", header_comment=before.header_comment,
         creation_date=_ALWAYS, revision_date=_ALWAYS, fuzzy=False, charset="utf-8",
         copyright_holder="", msgid_bugs_address="", last_translator="", language_team="",

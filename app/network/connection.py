@@ -5,7 +5,7 @@ import socket
 from enum import Enum, auto
 from typing import Any
 
-from uvicorn.config import Config
+from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
