@@ -31,6 +31,7 @@ from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.aside import aside
+from app.web.frame.origin import is_from_here
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.lti.choosing import choosing
@@ -107,10 +108,10 @@ async def launch(
                 f"the platform refused: {error[:100]} {error_description[:300]}".strip()
             )
         sent = state_of(site.secret, state)
-        browser = request.cookies.get(_COOKIE + sent.name, "") or kept
-        if not browser and sent.stored:
+        browser = request.cookies.get(_COOKIE + sent.name, "")
+        if not browser and sent.stored and not kept:
             return await _asked_for(request, site, sent, id_token, state)
-        if not is_same_browser(sent, browser):
+        if not is_same_browser(sent, browser or _told(request, sent, kept)):
             return await _elsewhere(request, site, sent)
         found = await tool_in(request).launched(sent, id_token)
         return await _answer(request, site, visiting, found)
@@ -188,6 +189,11 @@ async def _asked_for(request: Request, site: Site, sent: Begun, token: str, stat
     )
     let_frame(request, ANYWHERE)
     return render("lti/storing.html", frame(request, translate("Opening")), page)
+
+
+def _told(request: Request, sent: Begun, kept: str) -> str:
+    """What the platform's page has *kept*, if our page asked for it: any other page may lie."""
+    return kept if sent.stored and is_from_here(request) else ""
 
 
 async def _elsewhere(request: Request, site: Site, sent: Begun) -> Response:
