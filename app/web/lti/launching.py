@@ -20,13 +20,18 @@ from app.federation.lti.opening import (
     Opening,
     begun,
     is_same_browser,
-    origin_of,
     state_of,
 )
 from app.federation.lti.platforms import Platform, platform_for, platform_with
 from app.federation.lti.tickets import CHOICE_LIFE, TICKET_LIFE, sealed, unsealed, use_once
 from app.federation.lti.vocabulary import LAUNCH
-from app.network.beyond import let_frame, let_post, redirect_beyond
+from app.network.beyond import (
+    let_anyone_frame,
+    let_frame,
+    let_post,
+    origin_of,
+    redirect_beyond,
+)
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import translate
@@ -35,7 +40,7 @@ from app.web.frame.origin import is_from_here
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.lti.choosing import choosing
-from app.web.lti.desk import ANYWHERE, refused, tool_in
+from app.web.lti.desk import refused, tool_in
 from app.web.lti.entering import Said, entered
 
 router = APIRouter(prefix="/lti", route_class=LazyRoute)
@@ -170,7 +175,7 @@ def _remembered(request: Request, platform: Platform, opening: Opening) -> Respo
         origin=origin_of(platform.auth_url),
         next=opening.address,
     )
-    let_frame(request, ANYWHERE)
+    let_anyone_frame(request)
     return render("lti/storing.html", frame(request, translate("Opening")), page)
 
 
@@ -187,7 +192,7 @@ async def _asked_for(request: Request, site: Site, sent: Begun, token: str, stat
         token=token,
         state=state,
     )
-    let_frame(request, ANYWHERE)
+    let_anyone_frame(request)
     return render("lti/storing.html", frame(request, translate("Opening")), page)
 
 
@@ -206,7 +211,7 @@ async def _elsewhere(request: Request, site: Site, sent: Begun) -> Response:
         "lti_message_hint": sent.message,
     }
     again = tuple((name, value) for name, value in fields.items() if value)
-    let_post(request, [origin_of(platform.auth_url)])  # the form is sent on from here to there
+    let_post(request, [platform.auth_url])  # the form is sent on from here to there
     return refused(request, RefusedError(_STORES_NOTHING), again if sent.hint else ())
 
 
@@ -216,7 +221,7 @@ async def _answer(request: Request, site: Site, visiting: Visiting, found: Launc
     if request.headers.get("sec-fetch-dest") == "document":  # a window already
         return await entered(request, site, visiting, found, Said())
     platform = await aside(_platform_with, site, found.platform)
-    let_frame(request, {*found.origins, origin_of(platform.auth_url)})
+    let_frame(request, {*found.origins, platform.auth_url})
     page = OpenPage(found.link_title or translate("Your assignment"), sealed(site.secret, found))
     return render("lti/open.html", frame(request, page.title), page)
 

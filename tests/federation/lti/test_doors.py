@@ -161,3 +161,58 @@ def test_a_ticket_opens_a_window_from_our_page_alone(service: Service, lms: Fake
     safari = {"Origin": service.url, "Sec-Fetch-Site": "cross-site"}
     answer = httpx2.post(f"{service.url}/lti/open", data=ticket, headers=safari, trust_env=False)
     assert (answer.status_code, signs_in(answer)) == (303, True)
+
+
+def test_no_number_in_a_message_is_too_large_to_be_refused(
+    service: Service, lms: FakePlatform
+) -> None:
+    for name, value in (("exp", 10**400), ("iat", -(10**400)), ("iat", 10**4000)):
+        begun = begin(service, lms, storing=False)
+        token = message(lms, begun, service, **{name: value})
+        answer = end(service, begun, token, {}, cookie=True)
+        assert (answer.status_code, signs_in(answer)) == (400, False), name
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sub": "a\0b"},
+        {"sub": "\0"},
+        {"sub": "a\u2028b"},
+        {CLAIM + "context": {"id": "cour\0se", "title": "A course"}},
+        {CLAIM + "context": {"id": "cour\u202ese", "title": "A course"}},
+        {CLAIM + "resource_link": {"id": "r\n", "title": "Week 1"}},
+        {CLAIM + "lis": {"person_sourcedid": "7\x1b"}},
+        {"name": "Ada\0"},
+    ],
+)
+def test_a_name_with_what_is_stored_otherwise_names_nobody(
+    service: Service, lms: FakePlatform, changed: dict[str, Any]
+) -> None:
+    begun = begin(service, lms, storing=False)
+    answer = end(service, begun, message(lms, begun, service, **changed), {}, cookie=True)
+    assert (answer.status_code, signs_in(answer)) == (400, False)
+
+
+@pytest.mark.parametrize(
+    "evil", ["https://x; script-src-elem *", "https://x script-src *", "https://x,y", "https://x'*"]
+)
+def test_no_address_of_a_platform_adds_to_the_policy(
+    service: Service, lms: FakePlatform, evil: str
+) -> None:
+    begun = begin(service, lms, storing=False)
+    choice = "https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings"
+    changed = {
+        CLAIM + "message_type": "LtiDeepLinkingRequest",
+        CLAIM + "roles": ["http://purl.imsglobal.org/vocab/lis/v2/membership#Instructor"],
+        CLAIM + "launch_presentation": {"return_url": evil},
+        choice: {"deep_link_return_url": evil, "accept_types": ["ltiResourceLink"]},
+    }
+    token = message(lms, begun, service, **changed)
+    chosen = end(service, begun, token, {}, cookie=True)
+    assert "no deep_link_return_url" in unescape(chosen.text)
+    query = {"code": "x", "openid_configuration": evil}
+    registers = httpx2.get(f"{service.url}/lti/register", params=query, trust_env=False)
+    for answer in (chosen, registers):
+        policy = answer.headers["content-security-policy"]
+        assert not [word for word in ("-elem", "//x", "script-src *") if word in policy], policy
