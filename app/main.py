@@ -106,6 +106,7 @@ def create_app(
         streamed=api.STREAMED,
         files=web.FILES,
         framed=framed,
+        private=lambda path: web.is_private(path) or api.is_private(path),
         draining=site.draining,
         ready=partial(_ready, site.outage),
     )

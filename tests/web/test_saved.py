@@ -53,7 +53,7 @@ def test_what_is_saved_is_shown_at_its_address_and_deleted_by_its_owner_alone(
         assert "34.3 %" in shown.text
         assert "products reach" in shown.text  # with the layout that was given
         assert shown.headers["x-robots-tag"] == "noindex"
-        assert shown.headers["cache-control"] == "private, no-store"
+        assert shown.headers["cache-control"] == "no-store"
     assert "/delete" in own.text
     assert "/delete" not in other.text
     assert address in client.get("/measured").text

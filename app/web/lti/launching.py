@@ -44,6 +44,7 @@ from app.web.lti.desk import refused, tool_in
 from app.web.lti.entering import Said, entered
 
 router = APIRouter(prefix="/lti", route_class=LazyRoute)
+KEYS = "/lti/jwks"
 _MOST_FIELDS = 50
 _COOKIE = "lti_"
 _STORES_NOTHING = (
@@ -152,7 +153,6 @@ async def _login(request: Request, site: Site, asked: dict[str, str]) -> Respons
     else:
         response = redirect_beyond(request, opening.address, 302)
     response.headers.append("Set-Cookie", _cookie(opening))
-    response.headers["Cache-Control"] = "no-store"
     return response
 
 

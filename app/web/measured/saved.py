@@ -157,7 +157,6 @@ def saved_page(request: Request, site: Site, visiting: Visitor, name: str) -> Re
     around = frame(request, row.title, translate("A measurement that was saved"), "labs")
     response = render("measured/saved.html", around, page)
     response.headers["X-Robots-Tag"] = "noindex"
-    response.headers["Cache-Control"] = "private, no-store"
     return response
 
 

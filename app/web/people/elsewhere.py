@@ -29,7 +29,6 @@ from app.web.people.ways import ConnectPage, NamePage, RefusedPage
 
 _PATH = "/sign-in"
 _FLIGHT, _PENDING = "flight", "identity"  # cookies
-_PRIVATE = {"Cache-Control": "no-store"}
 _NAMELESS = noted("someone without a name")
 _LED_HERE = noted("a page of another site has led you here; if you want to sign in, do it here")
 router = APIRouter(prefix=_PATH, route_class=LazyRoute)
@@ -138,7 +137,6 @@ async def begin(
     flight = Flight.begin(chosen.slug, own_path(next))
     address = await site.federation.sign_ins.begin(chosen, flight, _back(site), afresh=other)
     response = redirect_beyond(request, address)
-    response.headers.update(_PRIVATE)
     _keep(request, response, _FLIGHT, flight.signed(site.secret))
     return response
 
@@ -178,7 +176,7 @@ def _arrived(request: Request, site: Site, visiting: Visitor, pending: Pending) 
         with open_session(site.engine) as session:
             new = may_connect(session, pending.issuer, pending.subject, person)
         if new:
-            response = RedirectResponse(f"{_PATH}/connect", 303, _PRIVATE)
+            response = RedirectResponse(f"{_PATH}/connect", 303)
             _keep(request, response, _PENDING, pending.signed(site.secret, person))
             return response
     return _enter(request, site, visiting, pending)
@@ -202,7 +200,6 @@ def _enter(
         )
     response = arrive(request, site, visiting, cookie, to)
     response.delete_cookie(_PENDING, path=_PATH)
-    response.headers.update(_PRIVATE)
     return response
 
 
