@@ -30,6 +30,7 @@ from app.network.allowance import Allowances
 from app.network.door import Door, Rules, note_fault, note_trouble
 from app.network.draining import Draining
 from app.network.guard import GUARD, Guard, Limits
+from app.network.hosts import Hosts
 from app.network.languages import Languages
 from app.network.prefix import Prefix
 from app.network.watch import Watch
@@ -106,6 +107,7 @@ def create_app(
         streamed=api.STREAMED,
         files=web.FILES,
         framed=framed,
+        admits=Hosts(site.settings, api.HEALTH).admit,
         private=lambda path: web.is_private(path) or api.is_private(path),
         draining=site.draining,
         ready=partial(_ready, site.outage),

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from app.config.checks import OptionalPath, are_networks, is_of_a_service, networks, words
+from app.config.limits import LimitSettings
 from app.config.public_url import path_prefix, prefix_of, public_url
-from app.config.sandbox import SandboxSettings
 from app.errors import nearest
 
 _PREFIX = "WALLCLOCK_"
@@ -30,7 +30,7 @@ def _default_database() -> str:
     return f"sqlite:///{user_data_path('wallclock', appauthor=False) / 'wallclock.db'}"
 
 
-class Settings(SandboxSettings):
+class Settings(LimitSettings):
     """Every setting; each has a default that works on a laptop."""
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True)
@@ -46,6 +46,11 @@ class Settings(SandboxSettings):
         "path prefix, https://example.org/wallclock",
     )
     address: str = Field(default="", description="the former name of WALLCLOCK_URL")
+    hosts: Annotated[frozenset[str], NoDecode] = Field(
+        default=frozenset(),
+        description="comma-separated names by which browsers may ask for this server, beside that "
+        "in the public URL, its own and its addresses; *: any",
+    )
     root_path: Annotated[str, AfterValidator(path_prefix)] = Field(
         default="", description="path prefix, such as /wallclock, if WALLCLOCK_URL is not set"
     )
@@ -133,15 +138,10 @@ class Settings(SandboxSettings):
         default_factory=lambda: user_cache_path("wallclock", appauthor=False),
         description="cache folder for the sandbox's interpreter, which is built once",
     )
-    answer_limit: int = Field(default=20_000, gt=0, description="maximum characters per answer")
-    body_limit: int = Field(default=1 << 20, gt=0, description="maximum bytes per request body")
     patience: float = Field(
         default=15.0,
         gt=0,
         description="seconds for the head of a request to arrive, and for a body that stalls",
-    )
-    connections_allowed: int = Field(
-        default=2048, ge=1, description="maximum open connections per address, except proxies"
     )
     proxies: str = Field(
         default="127.0.0.1,::1",
@@ -184,27 +184,6 @@ class Settings(SandboxSettings):
     metrics: Annotated[str, AfterValidator(networks)] = Field(
         default="",
         description="comma-separated addresses or networks that may read /metrics; empty: none",
-    )
-    answers_allowed: int = Field(
-        default=3600,
-        ge=0,
-        description="maximum answers, hints and solutions per address and minute; each thousand "
-        "characters of an answer count as one more; 0: no limit",
-    )
-    runs_allowed: int = Field(
-        default=300,
-        ge=0,
-        description="maximum lab runs started per address and hour; 0: no limit",
-    )
-    sent_runs_allowed: int = Field(
-        default=300,
-        ge=0,
-        description="maximum lab runs uploaded per address and hour; 0: no limit",
-    )
-    pictures_allowed: int = Field(
-        default=60,
-        ge=0,
-        description="maximum social pictures drawn per address and minute; 0: no limit",
     )
 
     @model_validator(mode="before")
@@ -269,7 +248,7 @@ class Settings(SandboxSettings):
             raise ValueError(f"a secret needs at least {_SHORTEST} characters, not {len(secret)}")
         return secret
 
-    @field_validator("private_hosts", mode="before")
+    @field_validator("private_hosts", "hosts", mode="before")
     @classmethod
     def _hosts(cls, value: object) -> object:
         if isinstance(value, str):

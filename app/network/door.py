@@ -18,6 +18,7 @@ from app.network.beyond import beyond_of
 from app.network.draining import Draining
 from app.network.head import announced, check_head, nul_in_form, without_cookies
 from app.network.watch import Watch, known_id, public_path, request_id
+from app.translation import noted, translate
 
 _log = logging.getLogger(__name__)
 _Headers = list[tuple[bytes, bytes]]
@@ -37,6 +38,10 @@ _ALWAYS: _Headers = [
 _CACHING = b"cache-control"
 _LAST: _Headers = [(b"connection", b"close")]
 _FOR_PROGRAMS: _Headers = [*_ALWAYS, (b"content-security-policy", _NO_PAGE)]
+_OTHER_NAME = noted(
+    "this server was asked for by a name that is not its own; its operator can set WALLCLOCK_URL "
+    "to its address, or list the name in WALLCLOCK_HOSTS"
+)
 _NUMBER = re.compile(r"/[0-9]+(?=/|$)")
 _SAID = 200  # characters of a fault in the line of the log that names it
 _NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of a form
@@ -59,6 +64,7 @@ class Rules:
     files: Mapping[str, int] = field(default_factory=dict)
     framed: bool = False
     private: Callable[[str], bool] = lambda path: False
+    admits: Callable[[Scope], bool] = lambda scope: True  # by the name that it was asked for
     draining: Draining = field(default_factory=partial(Draining, 0.0))
     ready: Callable[[str], Awaitable[None]] | None = None  # returns when a path may be handled
 
@@ -155,6 +161,8 @@ class Door:
         except HTTPException:
             scope["headers"] = without_cookies(scope["headers"])
             raise
+        if not self._rules.admits(scope):
+            raise HTTPException(421, translate(_OTHER_NAME))
         if self._rules.ready:
             await self._rules.ready(scope["path"])
         if scope["path"] not in self._rules.streamed:

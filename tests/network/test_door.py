@@ -331,5 +331,5 @@ def test_the_address_that_was_set_is_in_previews_of_links(tmp_path: Path) -> Non
         database=f"sqlite:///{tmp_path / 'w.db'}", sandbox_workers=1, address=address
     )
     with TestClient(create_app(settings)) as client:
-        page = client.get("/formulas", headers={"Host": "evil.example"}).text
+        page = client.get("/formulas", headers={"Host": "evil"}).text
     assert 'property="og:url" content="https://wallclock.example.org/formulas"' in page
