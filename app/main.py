@@ -36,6 +36,7 @@ from app.network.prefix import Prefix
 from app.network.watch import Watch
 from app.people.past import pasts
 from app.people.persons import Sessions
+from app.people.seats import key_seat_codes
 from app.sandbox.runner import Runner
 from app.site import Site
 
@@ -55,6 +56,7 @@ def create_site(settings: Settings) -> Site:
     migrate(settings.database)
     engine = connect(settings.database)
     secret = signing_secret(engine, settings.secret)
+    key_seat_codes(engine)
     labs = Dispatcher(settings, engine)
     return Site(
         settings=settings,
