@@ -15,6 +15,7 @@ from app import api, web
 from app.config import Settings
 from app.content.course import read_course
 from app.db.gathering import Gathered
+from app.db.idle import tidying
 from app.db.migrations import migrate
 from app.db.outage import Outage, outage_of
 from app.db.session import connect
@@ -145,7 +146,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     await site.runner.start()
     if not site.settings.labs_apart:
         site.labs.start()
-    async with web.indexing(app), web.delivering(app), api.sampling(site):
+    idle = tidying(site.engine, site.settings.anonymous_days)
+    async with web.indexing(app), web.delivering(app), api.sampling(site), idle:
         with site.draining.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)

@@ -10,8 +10,8 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from app.config.checks import OptionalPath, are_networks, is_of_a_service, networks, words
-from app.config.limits import LimitSettings
 from app.config.public_url import path_prefix, prefix_of, public_url
+from app.config.visits import VisitSettings
 from app.errors import nearest
 
 _PREFIX = "WALLCLOCK_"
@@ -30,7 +30,7 @@ def _default_database() -> str:
     return f"sqlite:///{user_data_path('wallclock', appauthor=False) / 'wallclock.db'}"
 
 
-class Settings(LimitSettings):
+class Settings(VisitSettings):
     """Every setting; each has a default that works on a laptop."""
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True)
@@ -46,11 +46,6 @@ class Settings(LimitSettings):
         "path prefix, https://example.org/wallclock",
     )
     address: str = Field(default="", description="the former name of WALLCLOCK_URL")
-    hosts: Annotated[frozenset[str], NoDecode] = Field(
-        default=frozenset(),
-        description="comma-separated names by which browsers may ask for this server, beside that "
-        "in the public URL, its own and its addresses; *: any",
-    )
     root_path: Annotated[str, AfterValidator(path_prefix)] = Field(
         default="", description="path prefix, such as /wallclock, if WALLCLOCK_URL is not set"
     )
@@ -184,6 +179,27 @@ class Settings(LimitSettings):
     metrics: Annotated[str, AfterValidator(networks)] = Field(
         default="",
         description="comma-separated addresses or networks that may read /metrics; empty: none",
+    )
+    answers_allowed: int = Field(
+        default=3600,
+        ge=0,
+        description="maximum answers, hints and solutions per address and minute; each thousand "
+        "characters of an answer count as one more; 0: no limit",
+    )
+    runs_allowed: int = Field(
+        default=300,
+        ge=0,
+        description="maximum lab runs started per address and hour; 0: no limit",
+    )
+    sent_runs_allowed: int = Field(
+        default=300,
+        ge=0,
+        description="maximum lab runs uploaded per address and hour; 0: no limit",
+    )
+    pictures_allowed: int = Field(
+        default=60,
+        ge=0,
+        description="maximum social pictures drawn per address and minute; 0: no limit",
     )
 
     @model_validator(mode="before")

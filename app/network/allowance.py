@@ -78,6 +78,7 @@ class Allowances:
     sign_ins: Allowance
     own_wrong_codes: Allowance
     nearby_wrong_codes: Allowance
+    storage: Allowance
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -92,6 +93,7 @@ class Allowances:
             Allowance(_SIGN_INS, _MINUTE),
             Allowance(OWN_WRONG_CODES, _DAY),
             Allowance(NEARBY_WRONG_CODES, _DAY),
+            Allowance(settings.storage_allowed, _DAY),
         )
 
 
