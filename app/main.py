@@ -15,6 +15,7 @@ from app import api, web
 from app.config import Settings
 from app.content.course import read_course
 from app.db.gathering import Gathered
+from app.db.idle import tidying
 from app.db.migrations import migrate
 from app.db.outage import Outage, outage_of
 from app.db.session import connect
@@ -30,11 +31,13 @@ from app.network.allowance import Allowances
 from app.network.door import Door, Rules, note_fault, note_trouble
 from app.network.draining import Draining
 from app.network.guard import GUARD, Guard, Limits
+from app.network.hosts import Hosts
 from app.network.languages import Languages
 from app.network.prefix import Prefix
 from app.network.watch import Watch
 from app.people.past import pasts
 from app.people.persons import Sessions
+from app.people.seats import key_seat_codes
 from app.sandbox.runner import Runner
 from app.site import Site
 
@@ -54,6 +57,7 @@ def create_site(settings: Settings) -> Site:
     migrate(settings.database)
     engine = connect(settings.database)
     secret = signing_secret(engine, settings.secret)
+    key_seat_codes(engine)
     labs = Dispatcher(settings, engine)
     return Site(
         settings=settings,
@@ -106,6 +110,8 @@ def create_app(
         streamed=api.STREAMED,
         files=web.FILES,
         framed=framed,
+        admits=Hosts(site.settings, api.HEALTH).admit,
+        private=lambda path: web.is_private(path) or api.is_private(path),
         draining=site.draining,
         ready=partial(_ready, site.outage),
     )
@@ -140,7 +146,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     await site.runner.start()
     if not site.settings.labs_apart:
         site.labs.start()
-    async with web.indexing(app), web.delivering(app), api.sampling(site):
+    idle = tidying(site.engine, site.settings.anonymous_days)
+    async with web.indexing(app), web.delivering(app), api.sampling(site), idle:
         with site.draining.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)

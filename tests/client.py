@@ -9,7 +9,9 @@ from fastapi.testclient import TestClient
 
 
 class Client(TestClient):
-    """Starlette's client for whole responses; nothing is streamed."""
+    """Starlette's client for whole responses; nothing is streamed. Its *address* may be changed."""
+
+    address = "testclient"
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
@@ -36,9 +38,9 @@ class _Pieces(httpx2.AsyncByteStream):
 
 
 class _Transport(httpx2.BaseTransport):
-    def __init__(self, client: TestClient) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
-        self._asgi = httpx2.ASGITransport(self._app, client=("testclient", 50000))
+        self._asgi = httpx2.ASGITransport(self._app)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         assert self._client.portal, "the app runs between the entry and the exit of `with`"
@@ -57,4 +59,5 @@ class _Transport(httpx2.BaseTransport):
         return answer.status_code, answer.headers.raw, body
 
     async def _app(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
-        await self._client.app({**scope, "state": self._client.app_state.copy()}, receive, send)
+        here = {"state": self._client.app_state.copy(), "client": (self._client.address, 50_000)}
+        await self._client.app({**scope, **here}, receive, send)

@@ -43,7 +43,21 @@ def install(app: FastAPI) -> None:
     app.openapi = describing(app)  # type: ignore[method-assign]
 
 
+def is_private(path: str) -> bool:
+    """Whether what is at *path* is about persons."""
+    return path.startswith("/api/v1/classes")
+
+
 STREAMED = frozenset({checks.BATCH, predictions.PREDICT})  # paths whose bodies are unlimited
 HEALTH = health.PATHS
 
-__all__ = ["HEALTH", "PARTS", "STREAMED", "install", "owns", "problem_for", "sampling"]
+__all__ = [
+    "HEALTH",
+    "PARTS",
+    "STREAMED",
+    "install",
+    "is_private",
+    "owns",
+    "problem_for",
+    "sampling",
+]

@@ -133,7 +133,10 @@ def checked_site(settings: Settings) -> Iterator[Check]:
     if settings.url:
         yield ok("address", settings.url)
     else:
-        says = "none: link previews have no picture, and learning platforms cannot connect"
+        says = (
+            "none: link previews have no picture, learning platforms cannot connect, and browsers "
+            "reach the site by an IP address or a name without a dot, or one in WALLCLOCK_HOSTS"
+        )
         yield note("address", says, "set WALLCLOCK_URL to the public URL of the site")
     if settings.lab_launcher == "slurm":
         found = shutil.which("sbatch")

@@ -34,14 +34,13 @@ _SLOW_COOKIES = (
     "since it refuses cookies above 4 kB; Python 3.11.10, 3.12.6 or later is recommended.\n"
 )
 _EXERCISES, _SLOTS = "WALLCLOCK_EXERCISES", "WALLCLOCK_SANDBOX_WORKERS"
-_ROOT_PATH, _LABS_APART = "WALLCLOCK_ROOT_PATH", "WALLCLOCK_LABS_APART"
+_HOST, _ROOT_PATH, _LABS_APART = "WALLCLOCK_HOST", "WALLCLOCK_ROOT_PATH", "WALLCLOCK_LABS_APART"
 
 
 def run(arguments: Namespace) -> int:
     """Check the content and the database, then serve until a signal."""
     _hand_down(arguments)
     settings = Settings()
-    host = arguments.host or settings.host
     port = settings.port if arguments.port is None else arguments.port
     if not 0 <= port < 1 << 16:
         raise InputError(f"--port must be 0 to 65535, not {port}")
@@ -57,11 +56,11 @@ def run(arguments: Namespace) -> int:
     patience = _ORPHANS if arguments.workers > 1 else 0
     with cleaned_up() as stack:
         stack.callback(_forget_counts)
-        listening = stack.enter_context(listening_at(path, host, port, patience))
+        listening = stack.enter_context(listening_at(path, settings.host, port, patience))
         _announce(settings, listening)
         raise_files()
         calm_collector()
-        _serve(_configuration(app, arguments, settings, host, port), listening)
+        _serve(_configuration(app, arguments, settings, port), listening)
     return 0
 
 
@@ -70,6 +69,8 @@ def _hand_down(arguments: Namespace) -> None:
     if arguments.exercises:
         earlier = os.environ.get(_EXERCISES, "")
         os.environ[_EXERCISES] = os.pathsep.join(filter(None, [earlier, *arguments.exercises]))
+    if arguments.host:
+        os.environ[_HOST] = arguments.host
     if arguments.root_path:
         os.environ[_ROOT_PATH] = arguments.root_path
     if arguments.no_labs:
@@ -131,12 +132,12 @@ def _share(settings: Settings, processes: int) -> None:
 
 
 def _configuration(
-    app: FastAPI | str, arguments: Namespace, settings: Settings, host: str, port: int
+    app: FastAPI | str, arguments: Namespace, settings: Settings, port: int
 ) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         factory=isinstance(app, str),
-        host=host,
+        host=settings.host,
         port=port,
         workers=arguments.workers,
         reload=arguments.reload,

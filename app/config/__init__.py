@@ -11,7 +11,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 
 from app.config.checks import OptionalPath, are_networks, is_of_a_service, networks, words
 from app.config.public_url import path_prefix, prefix_of, public_url
-from app.config.sandbox import SandboxSettings
+from app.config.visits import VisitSettings
 from app.errors import nearest
 
 _PREFIX = "WALLCLOCK_"
@@ -30,7 +30,7 @@ def _default_database() -> str:
     return f"sqlite:///{user_data_path('wallclock', appauthor=False) / 'wallclock.db'}"
 
 
-class Settings(SandboxSettings):
+class Settings(VisitSettings):
     """Every setting; each has a default that works on a laptop."""
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True)
@@ -133,15 +133,10 @@ class Settings(SandboxSettings):
         default_factory=lambda: user_cache_path("wallclock", appauthor=False),
         description="cache folder for the sandbox's interpreter, which is built once",
     )
-    answer_limit: int = Field(default=20_000, gt=0, description="maximum characters per answer")
-    body_limit: int = Field(default=1 << 20, gt=0, description="maximum bytes per request body")
     patience: float = Field(
         default=15.0,
         gt=0,
         description="seconds for the head of a request to arrive, and for a body that stalls",
-    )
-    connections_allowed: int = Field(
-        default=2048, ge=1, description="maximum open connections per address, except proxies"
     )
     proxies: str = Field(
         default="127.0.0.1,::1",
@@ -269,7 +264,7 @@ class Settings(SandboxSettings):
             raise ValueError(f"a secret needs at least {_SHORTEST} characters, not {len(secret)}")
         return secret
 
-    @field_validator("private_hosts", mode="before")
+    @field_validator("private_hosts", "hosts", mode="before")
     @classmethod
     def _hosts(cls, value: object) -> object:
         if isinstance(value, str):

@@ -1,6 +1,6 @@
 """Measurements that learners have saved: what was read in their files, never the files."""
 
-import secrets
+import hmac
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -38,28 +38,32 @@ class MeasurementRow(SQLModel, table=True):
     at: datetime = Field(default_factory=now, sa_type=UtcDateTime)
 
 
-def new_measurement_name() -> str:
-    """A name for the page of a measurement."""
-    return secrets.token_hex(_BYTES)
+def measurement_name(secret: str, serial: str) -> str:
+    """The name for the page of the measurement *serial*; without *secret*, nobody can guess it."""
+    digest = hmac.digest(secret.encode(), f"measurement:{serial}".encode(), "sha256")
+    return digest[:_BYTES].hex()
 
 
 def is_measurement_name(text: str) -> bool:
-    """Whether *text* could be a name that `new_measurement_name` made."""
+    """Whether *text* could be a name that `measurement_name` made."""
     return len(text) == 2 * _BYTES and not text.strip("0123456789abcdef")
 
 
-def save_measurement(engine: Engine, row: MeasurementRow) -> None:
-    """Store *row*.
+def save_measurement(engine: Engine, row: MeasurementRow) -> bool:
+    """Store *row*, unless there is one of that name; whether it was stored.
 
     Raises:
         InputError: its learner has saved too many.
         UnavailableError: the database cannot store it.
     """
     with open_writing_session(engine) as session:
+        if session.exec(select(MeasurementRow.id).where(MeasurementRow.name == row.name)).first():
+            return False
         if count_of_measurements(session, row.learner) >= MOST:
             raise InputError(f"you have saved {MOST} measurements, the limit: delete one first")
         session.add(row)
         session.commit()
+    return True
 
 
 def count_of_measurements(session: Session, learner: str) -> int:

@@ -11,7 +11,7 @@ from itsdangerous import BadSignature, Signer
 from platformdirs import user_data_path
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlmodel import col
+from sqlmodel import Session, col
 
 from app.db.errors import connected
 from app.db.session import BEGIN, connect, database_file
@@ -21,6 +21,7 @@ from app.errors import UnavailableError
 _LEARNER_BYTES = 16
 _SECRET_BYTES = 32
 _SHORTEST = 16  # characters; a shorter secret is damaged
+_OPTION = "wallclock_secret"  # of an engine
 _ONLY = 1  # the number of the only row
 _ANOTHER = (
     "WALLCLOCK_SECRET is not the secret that this database's cookies are signed with; unset it, "
@@ -65,14 +66,19 @@ def signing_secret(engine: Engine, given: str = "") -> str:
     """
     writing = {BEGIN: "BEGIN IMMEDIATE"}  # SQLite: serializes two servers that start at once
     with connected(engine) as connection, connection.execution_options(**writing).begin():
-        stored = _stored(connection)
-        if stored is None:
-            secret = given or _secret_in_file(engine) or secrets.token_urlsafe(_SECRET_BYTES)
-            _store(connection, given, secret)
-            stored = _stored(connection)  # if another server was faster, its secret holds
-    if stored is None:
-        raise UnavailableError("the secret that signs cookies could not be stored; try again")
-    return _agreed(stored, given)
+        found = _stored_or_made(connection, given)
+    engine.update_execution_options(**{_OPTION: found})
+    return found
+
+
+def secret_of(session: Session) -> str:
+    """The secret of the database of *session*, as `signing_secret` found it or as it is stored.
+
+    Raises:
+        UnavailableError: it is given by a setting, and `signing_secret` was not asked.
+    """
+    found = session.get_bind().get_execution_options().get(_OPTION)
+    return str(found) if found else _stored_or_made(session.connection(), "")
 
 
 def refuse_other_secret(database: str, given: str) -> None:
@@ -84,6 +90,17 @@ def refuse_other_secret(database: str, given: str) -> None:
                 _agreed(stored, given)
     finally:
         engine.dispose()
+
+
+def _stored_or_made(connection: Connection, given: str) -> str:
+    stored = _stored(connection)
+    if stored is None:
+        made = given or _secret_in_file(connection.engine) or secrets.token_urlsafe(_SECRET_BYTES)
+        _store(connection, given, made)
+        stored = _stored(connection)  # if another server was faster, its secret holds
+    if stored is None:
+        raise UnavailableError("the secret that signs cookies could not be stored; try again")
+    return _agreed(stored, given)
 
 
 def _agreed(stored: tuple[str, str], given: str) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import math
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,11 +26,15 @@ _MOST_KEYS = 50
 _MOST_SETS = 500
 _LONGEST = 64 * 1024  # characters of a token
 _LONGEST_SUBJECT = 255
+_LATEST = 2**53  # seconds of a moment: up to here, integers and floats are the same
 _NO_TOKEN = noted("what was sent is not a signed token")
 _RSA_BITS = range(2048, 8193)
 _LARGEST_EXPONENT = 65_537  # a larger one makes every check slow
 _PUBLIC = ("kty", "kid", "use", "alg", "n", "e", "crv", "x", "y")
 _TYPES = {"R": "RSA", "P": "RSA", "E": "EC"}  # of a key, by the first letter of the algorithm
+
+# Control characters but tab and line ends, and halves of pairs that are alone.
+_NOT_STORED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 Key = jwk.RSAKey | jwk.ECKey
 Claims = Mapping[str, object]
@@ -118,10 +123,11 @@ async def verified(
 ) -> Claims:
     """The claims of *token*, which a key of the set at *url* has signed.
 
-    `sub` is a text of 1 to 255 characters, and `exp` and `iat` are numbers.
+    `sub` is a printable text of 1 to 255 characters, `exp` and `iat` are numbers, and no text in
+    them has what a database cannot store.
 
     Raises:
-        RefusedError: the signature, issuer, audience, time, nonce or subject is not right.
+        RefusedError: the signature, issuer, audience, time, nonce or a text is not right.
         UnavailableError: the keys cannot be read.
     """
     algorithm, kid = _header(token)
@@ -132,6 +138,7 @@ async def verified(
         raise RefusedError(
             translate("the signature of the token is not valid ({error})", error=error)
         ) from None
+    _check_texts(claims)
     _check_issuer(claims, issuer)
     _check_audience(claims, audience)
     _check_times(claims, time.time() if now is None else now)
@@ -142,15 +149,7 @@ async def verified(
                 "where you came from, and open it again there"
             )
         )
-    subject = claims.get("sub")
-    if not isinstance(subject, str) or not 0 < len(subject) <= _LONGEST_SUBJECT:
-        raise RefusedError(
-            translate(
-                "the token does not name a person: its sub must have 1 to {longest_subject} "
-                "characters; anonymous launches are not supported",
-                longest_subject=_LONGEST_SUBJECT,
-            )
-        )
+    _check_subject(claims)
     return claims
 
 
@@ -206,6 +205,32 @@ def _header(token: str) -> tuple[str, str | None]:
     return algorithm, None if kid is None else str(kid)
 
 
+def _check_subject(claims: Claims) -> None:
+    subject = claims.get("sub")
+    length = len(subject) if isinstance(subject, str) and subject.isprintable() else 0
+    if not 0 < length <= _LONGEST_SUBJECT:
+        raise RefusedError(
+            translate(
+                "the token does not name a person: its sub must have 1 to {longest_subject} "
+                "printable characters; anonymous launches are not supported",
+                longest_subject=_LONGEST_SUBJECT,
+            )
+        )
+
+
+def _check_texts(claims: Claims) -> None:
+    """Refuse texts that no database stores, wherever they are: they might become another text."""
+    left: list[object] = [claims]
+    while left:
+        one = left.pop()
+        if isinstance(one, str) and _NOT_STORED.search(one):
+            raise RefusedError(translate("the token has a text with a character that is not valid"))
+        if isinstance(one, Mapping):
+            left += [*one, *one.values()]
+        elif isinstance(one, list):
+            left += one
+
+
 def _check_issuer(claims: Claims, issuer: str) -> None:
     if claims.get("iss") != issuer:
         raise RefusedError(
@@ -251,6 +276,7 @@ def _check_times(claims: Claims, now: float) -> None:
 
 def _moment(claims: Claims, name: str) -> float:
     found = claims.get(name)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+    # An integer may have any length: it is compared before anything is computed with it.
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < _LATEST:
         raise RefusedError(translate("the token has no valid {name}", name=name))
     return found

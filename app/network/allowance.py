@@ -3,20 +3,25 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Self
 
 from app.config import Settings
 
-_MINUTE, _HOUR = 60.0, 3600.0  # seconds
-# Wrong codes that are read: with these limits, one of the 300 seat codes of a class, of 40 bits
-# each, is guessed with a probability of 2e-4 a year.
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0  # seconds
+# Wrong codes that are read. The common bucket of a class is drawn on by those alone who had more
+# than their own: nobody who types wrong codes elsewhere locks out one who types the right one. With
+# these limits, one of the 300 seat codes of a class, of 40 bits each, is guessed from a hundred
+# addresses with a probability of 4e-4 in a year of trying, and from ten thousand with 2 %.
 WRONG_CODES = 10  # per address and minute
+OWN_WRONG_CODES = 20  # per address and day that count for it alone: a lecture hall mistypes, too
+NEARBY_WRONG_CODES = 1_000  # the same, per day and all addresses of an IPv6 site, which has 65,536
 WRONG_CODES_OF_CLASS = 100  # per class and hour
 _SIGN_INS = 1_000  # with a provider: several classes may have one address
 _REMEMBERED = 20_000  # addresses that are remembered, about 3 MB
 _ADDRESS_LENGTH = 64  # characters of an address
 _NETWORK = 64  # bits of an IPv6 address that name a network: one home may own all of its addresses
+_SITE = 48  # bits that name a site, which may have 65,536 networks
 
 
 class Allowance:
@@ -71,6 +76,9 @@ class Allowances:
     wrong_codes: Allowance
     wrong_codes_of_class: Allowance
     sign_ins: Allowance
+    own_wrong_codes: Allowance
+    nearby_wrong_codes: Allowance
+    storage: Allowance
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
@@ -83,6 +91,9 @@ class Allowances:
             Allowance(WRONG_CODES, _MINUTE),
             Allowance(WRONG_CODES_OF_CLASS, _HOUR),
             Allowance(_SIGN_INS, _MINUTE),
+            Allowance(OWN_WRONG_CODES, _DAY),
+            Allowance(NEARBY_WRONG_CODES, _DAY),
+            Allowance(settings.storage_allowed, _DAY),
         )
 
 
@@ -101,3 +112,15 @@ def network(address: str) -> str:
     if known.ipv4_mapped is not None:
         return str(known.ipv4_mapped)
     return str(IPv6Address(int(known) >> _NETWORK << _NETWORK))
+
+
+def neighborhood(address: str) -> str:
+    """What is beyond the network of *address* that one party may own; an IPv4 network is dear.
+
+    >>> neighborhood("2001:db8:1:2:3:4:5:6"), neighborhood("192.0.2.7")
+    ('2001:db8:1::/48', '192.0.2.7')
+    """
+    name = network(address)
+    if ":" not in name:
+        return name
+    return str(IPv6Network((name, _SITE), strict=False))

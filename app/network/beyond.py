@@ -1,11 +1,14 @@
 """What one response may do beyond this site: go to another host, be framed by it, post to it.
 
 Every response forbids all three (see `door`). A handler that needs one of them says so here, for
-an address that it has checked itself: never for one that a visitor has merely sent.
+an address that it has checked itself: never for one that a visitor has merely sent. Whatever the
+address is, nothing but an origin gets into the Content-Security-Policy.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from starlette.datastructures import State
 from starlette.requests import Request
@@ -13,6 +16,8 @@ from starlette.responses import RedirectResponse
 from starlette.types import Scope
 
 _NAME = "beyond"
+_ANYONE = "*"  # in the policy, any origin
+_ORIGIN = re.compile(r"https?://([a-z0-9_.-]{1,253}|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 
 
 @dataclass(slots=True)
@@ -31,20 +36,43 @@ def redirect_beyond(request: Request, address: str, status: int = 303) -> Redire
     return response
 
 
-def let_frame(request: Request, origins: Iterable[str]) -> None:
-    """Let pages of *origins* show the response in a frame."""
-    _beyond(request).frames |= set(origins)
+def let_frame(request: Request, addresses: Iterable[str]) -> None:
+    """Let pages of the origins of *addresses* show the response in a frame."""
+    _beyond(request).frames |= _origins(addresses)
 
 
-def let_post(request: Request, origins: Iterable[str]) -> None:
-    """Let forms of the response be sent to *origins*."""
-    _beyond(request).forms |= set(origins)
+def let_anyone_frame(request: Request) -> None:
+    """Let any page show the response in a frame: it only says something."""
+    _beyond(request).frames.add(_ANYONE)
+
+
+def let_post(request: Request, addresses: Iterable[str]) -> None:
+    """Let forms of the response be sent to the origins of *addresses*."""
+    _beyond(request).forms |= _origins(addresses)
+
+
+def origin_of(url: str) -> str:
+    """The scheme, host and port of an address; empty if it has none, or one that is not plain.
+
+    >>> origin_of("https://LMS.example:8443/course?id=7"), origin_of("https://x; script-src *")
+    ('https://lms.example:8443', '')
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    origin = f"{parts.scheme}://{parts.netloc.lower()}"
+    return origin if _ORIGIN.fullmatch(origin) else ""
 
 
 def beyond_of(scope: Scope) -> Beyond | None:
     """What the handler of a request has allowed; None: nothing."""
     found = scope.get("state", {}).get(_NAME)
     return found if isinstance(found, Beyond) else None
+
+
+def _origins(addresses: Iterable[str]) -> set[str]:
+    return {origin for address in addresses if (origin := origin_of(address))}
 
 
 def _beyond(request: Request) -> Beyond:

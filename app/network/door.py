@@ -18,6 +18,7 @@ from app.network.beyond import beyond_of
 from app.network.draining import Draining
 from app.network.head import announced, check_head, nul_in_form, without_cookies
 from app.network.watch import Watch, known_id, public_path, request_id
+from app.translation import noted, translate
 
 _log = logging.getLogger(__name__)
 _Headers = list[tuple[bytes, bytes]]
@@ -34,8 +35,13 @@ _ALWAYS: _Headers = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
+_CACHING = b"cache-control"
 _LAST: _Headers = [(b"connection", b"close")]
 _FOR_PROGRAMS: _Headers = [*_ALWAYS, (b"content-security-policy", _NO_PAGE)]
+_OTHER_NAME = noted(
+    "this server was asked for by a name that is not its own; its operator can set WALLCLOCK_URL "
+    "to its address, or list the name in WALLCLOCK_HOSTS"
+)
 _NUMBER = re.compile(r"/[0-9]+(?=/|$)")
 _SAID = 200  # characters of a fault in the line of the log that names it
 _NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of a form
@@ -45,6 +51,8 @@ _NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of
 class Rules:
     """The settings of the middleware; *framed*: pages may be in frames of our own pages.
 
+    No browser and no proxy stores what is at a *private* path: the next one at the computer may be
+    another person.
     *files* are the paths that take a file of any content, with the maximum bytes of their bodies;
     in them, * stands for a number.
     """
@@ -55,24 +63,34 @@ class Rules:
     streamed: Collection[str]  # paths whose bodies are unlimited
     files: Mapping[str, int] = field(default_factory=dict)
     framed: bool = False
+    private: Callable[[str], bool] = lambda path: False
+    admits: Callable[[Scope], bool] = lambda scope: True  # by the name that it was asked for
     draining: Draining = field(default_factory=partial(Draining, 0.0))
     ready: Callable[[str], Awaitable[None]] | None = None  # returns when a path may be handled
 
 
 class _ResponseSender:
-    """Passes a response on, with *headers*; without its body if *bodiless*.
+    """Passes a response on, with *headers*; without its body if *bodiless*, to be stored by none if
+    *private*.
 
     The headers are made when the response starts: its handler may have allowed something.
     """
 
-    __slots__ = ("_headers", "_scope", "_send", "bodiless", "started", "status")
+    __slots__ = ("_headers", "_private", "_scope", "_send", "bodiless", "started", "status")
 
     def __init__(
-        self, scope: Scope, send: Send, headers: Callable[[], _Headers], *, bodiless: bool
+        self,
+        scope: Scope,
+        send: Send,
+        headers: Callable[[], _Headers],
+        *,
+        bodiless: bool,
+        private: bool,
     ) -> None:
         self._scope = scope
         self._send = send
         self._headers = headers
+        self._private = private
         self.bodiless = bodiless
         self.started = False
         self.status = 0
@@ -84,6 +102,8 @@ class _ResponseSender:
             if _moves(message):
                 beyond = beyond_of(self._scope)
                 inside = _inside(inside, beyond.location if beyond else "")
+            if self._private:
+                inside = [*(one for one in inside if one[0] != _CACHING), (_CACHING, b"no-store")]
             message = {**message, "headers": [*inside, *self._headers(), *_identified(self._scope)]}
         elif self.bodiless:
             message = {**message, "body": b""}
@@ -120,7 +140,8 @@ class Door:
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> tuple[Scope, int]:
         """Pass the request on; the scope as its handler left it, and the status of the response."""
         headers, bodiless = self._headers(scope), scope["method"] == "HEAD"
-        sender = _ResponseSender(scope, send, headers, bodiless=bodiless)
+        private = self._rules.private(scope["path"])
+        sender = _ResponseSender(scope, send, headers, bodiless=bodiless, private=private)
         if sender.bodiless:  # a copy: the server needs the original to know that no body follows
             scope = {**scope, "method": "GET"}
         try:
@@ -140,6 +161,8 @@ class Door:
         except HTTPException:
             scope["headers"] = without_cookies(scope["headers"])
             raise
+        if not self._rules.admits(scope):
+            raise HTTPException(421, translate(_OTHER_NAME))
         if self._rules.ready:
             await self._rules.ready(scope["path"])
         if scope["path"] not in self._rules.streamed:

@@ -4,8 +4,21 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from fastapi.routing import APIRoute
+from starlette.convertors import IntegerConvertor, register_url_convertor  # codespell:ignore
 from starlette.routing import Match, Route, compile_path, get_name
 from starlette.types import Scope
+
+
+class ShortIntegerConvertor(IntegerConvertor):
+    """A number in an address, as `{number:int}`: any that a row can have, and none that is longer.
+
+    Starlette's takes digits without end, and Python reads at most 4,300 of them.
+    """
+
+    regex = "[0-9]{1,19}"
+
+
+register_url_convertor("int", ShortIntegerConvertor())
 
 
 class LazyRoute(APIRoute):

@@ -12,6 +12,7 @@ from app.db.tables import now
 from app.errors import InputError, NotFoundError, nearest
 from app.people.codes import digest_of, join_code, new_code, read_code
 from app.people.persons import clean_name
+from app.people.seats import seat_digest, seat_of_code
 from app.translation import translate
 
 
@@ -188,7 +189,7 @@ def _forget_codes(session: Session, person: int) -> None:
 def renew_seat_code(session: Session, row: MemberRow) -> str:
     """A new seat code of a member; the old one stops working. Not committed."""
     code = new_code()
-    row.code_digest = digest_of(read_code(code))
+    row.code_digest = seat_digest(session, code)
     session.add(row)
     session.flush()
     return code
@@ -196,9 +197,7 @@ def renew_seat_code(session: Session, row: MemberRow) -> str:
 
 def member_of_seat_code(session: Session, code: str) -> MemberRow | None:
     """The member whose seat code it is, of a class that they have not left."""
-    row = session.exec(
-        select(MemberRow).where(MemberRow.code_digest == digest_of(read_code(code)))
-    ).first()
+    row = seat_of_code(session, code)
     return row if row is not None and row.left is None else None
 
 

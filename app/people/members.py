@@ -20,8 +20,9 @@ from app.db.people import (
 from app.db.tables import AttemptRow, now
 from app.errors import InputError, NotFoundError
 from app.people.classes import Member, Role, members_of
-from app.people.codes import digest_of, new_code, read_code
+from app.people.codes import new_code
 from app.people.persons import clean_name
+from app.people.seats import seat_digest
 from app.translation import translate
 
 T = TypeVar("T")
@@ -141,7 +142,7 @@ def new_seat_codes(
     made = [SeatCode(one, new_code()) for one in able]
     for seat in made:
         row = rows[seat.member.person]
-        row.code_digest = digest_of(read_code(seat.code))
+        row.code_digest = seat_digest(session, seat.code)
         session.add(row)
     session.flush()
     return made

@@ -123,6 +123,10 @@ FILES = {
     MEASURED: MEASURED_LIMIT,
     traces.TRACES: MEASURED_LIMIT,
 }
+# What is there is about persons: their grades, codes and files. The keys of LTI are for anyone.
+_OF_PERSONS = frozenset(
+    {"classes", "assignments", "join", "sign-in", "sign-out", "me", "lti", "measured"}
+)
 
 
 class Squeezed(GZipMiddleware):
@@ -135,6 +139,12 @@ class Squeezed(GZipMiddleware):
             await self.app(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
+
+
+def is_private(path: str) -> bool:
+    """Whether what is at *path* may be about other people than the next one at the computer."""
+    first = path.split("/")[1] if path.startswith("/") else ""
+    return first in _OF_PERSONS and path != launching.KEYS
 
 
 def fixed_addresses() -> frozenset[str]:
@@ -172,5 +182,6 @@ __all__ = [
     "fixed_addresses",
     "indexing",
     "install",
+    "is_private",
     "page_for",
 ]

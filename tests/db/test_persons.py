@@ -1,5 +1,6 @@
 """Persons, their work and their end as rows; run on PostgreSQL too."""
 
+import hmac
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
@@ -11,15 +12,17 @@ from app.db.claims import claim, unclaimed
 from app.db.people import ClassRow, MemberRow, PersonRow
 from app.db.personal import everything
 from app.db.session import open_session, open_writing_session
-from app.db.signing import new_learner
+from app.db.signing import new_learner, signing_secret
 from app.db.tables import DailyGuess, Prediction, Reveal, now
 from app.db.writer import NewRow, store
 from app.people.assignments import Entry, create_assignment, extend
 from app.people.classes import create_class, number_of
+from app.people.codes import digest_of, read_code
 from app.people.departing import all_about, delete_person
 from app.people.joining import join_as_new, seat_with
 from app.people.persons import SignedIn
 from app.people.policy import Policy
+from app.people.seats import key_seat_codes
 from app.people.work import veils, works_at
 from tests.db.test_rows import NOON, attempt
 
@@ -70,6 +73,41 @@ def test_many_join_at_once_and_every_code_is_of_one(engine: Engine) -> None:
         seats = {seat.person for code in codes if (seat := seat_with(session, code, class_id))}
         assert len(seats) == 40
         assert not seat_with(session, codes[0], class_id + 1)
+
+
+def test_a_seat_code_is_worth_nothing_without_the_secret(engine: Engine) -> None:
+    """A plain hash of 40 bits is undone in minutes by whoever has a copy of the database."""
+    secret = signing_secret(engine)
+    with open_writing_session(engine) as session:
+        row = create_class(session, secret, "Systems")
+        code = join_as_new(session, secret, row, "Grace", "form").code
+        (stored,) = session.exec(
+            select(MemberRow.code_digest).where(MemberRow.class_id == row.id)
+        ).all()
+        plain = digest_of(read_code(code))
+        assert stored not in (None, plain)
+        for key in (secret, "another secret of the site"):
+            mac = hmac.digest(key.encode(), f"seat:{plain}".encode(), "sha256").hex()
+            assert (stored == f"k{mac}"[:64]) is (key == secret)
+
+
+def test_seat_codes_of_earlier_versions_open_and_are_stored_with_the_secret(engine: Engine) -> None:
+    secret = signing_secret(engine)
+    with open_writing_session(engine) as session:
+        row = create_class(session, secret, "Systems")
+        codes = [join_as_new(session, secret, row, f"S{n}", f"old {n}").code for n in range(3)]
+        for code in codes[:2]:
+            seat = seat_with(session, code)
+            assert seat is not None
+            seat.code_digest = digest_of(read_code(code))  # as an earlier version did
+            session.add(seat)
+        session.commit()
+        assert all(seat_with(session, code) for code in codes), "while both versions serve"
+    assert [key_seat_codes(engine), key_seat_codes(engine)] == [2, 0]
+    with open_session(engine) as session:
+        seats = [seat_with(session, code) for code in codes]
+        assert all(seat and (seat.code_digest or "").startswith("k") for seat in seats)
+        assert len({seat.person for seat in seats if seat}) == 3
 
 
 def test_what_an_assignment_says_and_what_stays_of_a_person(engine: Engine) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from joserfc import jwk, jwt
+from joserfc import jwk, jws, jwt
 
 from app.errors import RefusedError, UnavailableError
 from app.federation.outgoing import Answer, Outgoing
@@ -87,6 +87,26 @@ def test_a_right_token_is_accepted_also_with_clocks_a_minute_apart(claims: dict[
     assert claims_of(signed(claims))["sub"] == "s"
 
 
+def test_a_title_may_have_a_line_end() -> None:
+    assert claims_of(signed(GOOD | {"x": {"title": "Parallel\r\n\tcomputing"}}))["sub"] == "s"
+
+
+@each(
+    ("changed", "says"),
+    [
+        ('"n": ' + "9" * 5000, "signature of the token is not valid"),
+        (r'"sub": "\ud800"', "a character that is not valid"),
+        (r'"name": "\udfffx"', "a character that is not valid"),
+        ('"exp": 1e999', "no valid exp"),
+    ],
+)
+def test_json_that_python_reads_in_its_own_way_is_refused(changed: str, says: str) -> None:
+    body = f"{json.dumps(GOOD)[:-1]}, {changed}}}"
+    token = jws.serialize_compact({"alg": "ES256", "kid": "a"}, body.encode(), KEY)
+    with pytest.raises(RefusedError, match=says):
+        claims_of(token)
+
+
 def test_both_kinds_of_keys_are_accepted() -> None:
     for algorithm in ("RS256", "PS256"):
         assert claims_of(signed(key=RSA, algorithm=algorithm))["sub"] == "s"
@@ -103,8 +123,14 @@ def test_both_kinds_of_keys_are_accepted() -> None:
         (GOOD | {"nonce": "m"}, "open it again"), (without("nonce"), "another request"),
         (without("exp"), "no valid exp"), (without("iat"), "no valid iat"), (GOOD | {"exp": "9999999999"}, "no valid exp"),
         (GOOD | {"exp": True}, "no valid exp"), (GOOD | {"exp": float("nan")}, "no valid exp"),
-        (GOOD | {"exp": float("inf")}, "no valid exp"),
+        (GOOD | {"exp": float("inf")}, "no valid exp"), (GOOD | {"exp": 10**400}, "no valid exp"),
+        (GOOD | {"exp": 10**4000}, "no valid exp"), (GOOD | {"iat": -(10**400)}, "no valid iat"),
+        (GOOD | {"iat": 10**400}, "no valid iat"), (GOOD | {"nbf": 10**309}, "no valid nbf"),
         (GOOD | {"sub": ""}, "does not name a person"), (GOOD | {"sub": "x" * 256}, "does not name a person"),
+        (GOOD | {"sub": "a\nb"}, "does not name a person"), (GOOD | {"sub": "a\u202eb"}, "does not name a person"),
+        (GOOD | {"sub": "a\0b"}, "not valid"), (GOOD | {"sub": "\0"}, "not valid"),
+        (GOOD | {"name": "A\0da"}, "not valid"), (GOOD | {"x": [{"y": {"id": "a\x1bb"}}]}, "not valid"),
+        (GOOD | {"x": {"a\x7f": 1}}, "not valid"),
         (GOOD | {"sub": 3}, "does not name a person"), (without("sub"), "anonymous launches"),
     ],
 )  # fmt: skip

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from app.config import Settings
 from app.db.errors import unavailable_error
 from app.main import create_app
-from app.network.beyond import redirect_beyond
+from app.network.beyond import let_frame, let_post, redirect_beyond
 from app.network.door import Door, Rules
 from app.network.logs import Lines
 
@@ -97,6 +97,30 @@ def test_a_redirect_leads_to_another_host_only_where_a_page_has_chosen_it() -> N
     with TestClient(Door(inside, rules), follow_redirects=False) as client:
         assert client.get("/chosen").headers.get_list("location") == [there]
         assert client.get("/careless").headers.get_list("location") == ["/careless"]
+
+
+ODD = (
+    "https://x; script-src-elem *", "https://x script-src *", "https://x,https://y", "https://x'*",
+    "https://u@x", "https://x:y", "https://x\n;y", "https://", "javascript:1", "//x", "*", "https://*",
+    "https://xé", "https://[", "",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ODD)
+def test_nothing_but_an_origin_gets_into_the_policy(address: str) -> None:
+    async def page(request: Request) -> Response:
+        let_frame(request, [address])
+        let_post(request, [address, "https://LMS.example:8443/back?x=1"])
+        return Response()
+
+    async def respond(request: Request, error: Exception) -> Response:
+        raise error
+
+    rules = Rules(owns=lambda path: False, respond=respond, body_limit=1, streamed=())
+    with TestClient(Door(Starlette(routes=[Route("/", page)]), rules)) as client:
+        policy = client.get("/").headers["content-security-policy"]
+    assert "; form-action 'self' https://lms.example:8443; " in policy
+    assert "; frame-ancestors 'none'; " in policy
 
 
 @pytest.mark.parametrize(
@@ -307,5 +331,5 @@ def test_the_address_that_was_set_is_in_previews_of_links(tmp_path: Path) -> Non
         database=f"sqlite:///{tmp_path / 'w.db'}", sandbox_workers=1, address=address
     )
     with TestClient(create_app(settings)) as client:
-        page = client.get("/formulas", headers={"Host": "evil.example"}).text
+        page = client.get("/formulas", headers={"Host": "evil"}).text
     assert 'property="og:url" content="https://wallclock.example.org/formulas"' in page

@@ -6,6 +6,7 @@ from sqlmodel import Session
 
 from app.db.migrations import migrate
 from app.db.session import connect, open_session
+from app.db.signing import signing_secret
 
 
 @pytest.fixture(scope="session")
@@ -13,6 +14,7 @@ def people_engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     database = f"sqlite:///{tmp_path_factory.mktemp('people') / 'wallclock.db'}"
     migrate(database)
     made = connect(database)
+    signing_secret(made)
     yield made
     made.dispose()
 

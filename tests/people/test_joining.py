@@ -1,6 +1,7 @@
 """Joining by a link, signing in with a seat code, and signing out."""
 
 import re
+from collections.abc import Callable, Iterator
 from html import unescape
 
 import pytest
@@ -14,14 +15,21 @@ from app.people.persons import open_browser
 from app.site import Site
 from app.web.frame.visitor import COOKIE, SESSION
 from app.web.people.signing import own_path
+from tests.client import Client
 from tests.people.school import School
 from tests.web.test_progress import words
 
 
 @pytest.fixture
 def school(site: Site) -> School:
-    site.allowances.wrong_codes._full_at.clear()
-    site.allowances.wrong_codes_of_class._full_at.clear()
+    allowances = site.allowances
+    for one in (
+        allowances.wrong_codes,
+        allowances.wrong_codes_of_class,
+        allowances.own_wrong_codes,
+        allowances.nearby_wrong_codes,
+    ):
+        one._full_at.clear()
     return School(site)
 
 
@@ -169,14 +177,65 @@ def test_right_codes_are_not_counted(client: TestClient, school: School) -> None
         assert client.post("/sign-in", data={"code": code}).status_code == 303
 
 
-def test_a_class_is_guessed_at_a_hundred_times_an_hour_from_anywhere(
-    client: TestClient, site: Site, school: School
+WRONG = {"code": "ZZZZ-ZZZZ"}
+
+
+@pytest.fixture
+def sign_in(client: TestClient, site: Site) -> Iterator[Callable[..., int]]:
+    """Signs in from an address, a minute after the time before, and says the status."""
+    assert isinstance(client, Client)
+
+    def send(address: str, **sent: str) -> int:
+        site.allowances.wrong_codes._full_at.clear()
+        client.cookies.clear()
+        client.address = address
+        return client.post("/sign-in", data=sent).status_code
+
+    yield send
+    client.address = Client.address
+
+
+def test_wrong_codes_of_others_never_lock_out_the_right_one(
+    sign_in: Callable[..., int], school: School
 ) -> None:
-    for _ in range(100):
-        site.allowances.wrong_codes_of_class.wait(f"class {school.id}")
-    refused = client.post("/sign-in", data={"code": "ZZZZ-ZZZZ", "join": school.code})
-    assert refused.status_code == 429
-    assert client.post("/sign-in", data={"code": "ZZZZ-ZZZZ"}).status_code == 422
+    _, _, code = school.member("Grace")
+    link = {"join": school.code}
+    for number in range(8):
+        for given in 20 * (link, {}):
+            sign_in(f"198.51.100.{number}", **WRONG, **given)
+    for given in 40 * (link, {}):
+        sign_in("198.51.100.1", **WRONG, **given)
+    assert sign_in("198.51.100.1", **WRONG, **link) == 429, "the bucket is empty"
+    assert sign_in("198.51.100.1", code=code) == 429
+    for given in ({}, link):
+        assert sign_in("192.0.2.1", code=code, **given) == 303
+        assert sign_in("2001:db8:7::1", code=code, **given) == 303
+    for _ in range(20):  # a lecture hall behind one address mistypes as well
+        assert sign_in("192.0.2.2", **WRONG, **link) == 422
+    assert sign_in("192.0.2.1", code=code, **link) == 303
+
+
+def test_a_hundred_wrong_codes_an_hour_come_from_those_who_had_more_than_their_own(
+    sign_in: Callable[..., int], site: Site, school: School
+) -> None:
+    """Also from all the networks of one IPv6 site, each of which tries once."""
+    for _ in range(995):
+        assert not site.allowances.nearby_wrong_codes.wait("2001:db8:1::/48")
+    networks = [f"2001:db8:1:{number:x}::1" for number in range(110)]
+    tried = [sign_in(network, join=school.code, **WRONG) for network in networks]
+    assert tried == [422] * 105 + [429] * 5
+    assert sign_in("2001:db8:2::1", join=school.code, **WRONG) == 422
+
+
+def test_a_join_link_is_guessed_at_sign_in_as_seldom_as_at_its_own_address(
+    client: TestClient, school: School
+) -> None:
+    assert client.get(f"/sign-in?join={school.code}").status_code == 200
+    for number in range(10):
+        assert client.get(f"/sign-in?join=nothing{number}").status_code == 200
+    assert client.get(f"/sign-in?join={school.code}").status_code == 429
+    assert client.get(f"/join/{school.code}").status_code == 429
+    assert client.get("/sign-in").status_code == 200
 
 
 def test_a_code_of_another_class_does_not_open_the_one_of_the_link(

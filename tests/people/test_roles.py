@@ -182,6 +182,14 @@ class Place:
         sent = {"json": body} if body is not None else {"content": b"name\nAda Lovelace\n"}
         return self.client.request(method, self.path(pattern), headers=headers, **sent).status_code
 
+    def caching(self, who: Who, pattern: str) -> str:
+        """What *who* is told about storing what is at an address."""
+        self.client.cookies.clear()
+        self.client.cookies.set(SESSION, self.cookies[who])
+        headers = {"Authorization": f"Bearer {self.tokens[who]}"} if who in self.tokens else {}
+        answer = self.client.get(self.path(pattern), headers=headers)
+        return ", ".join(answer.headers.get_list("cache-control"))
+
     def stored(self) -> Mapping[str, object]:
         """Every row of every table, but for when a session was used last.
 
@@ -221,7 +229,7 @@ def place(_client: TestClient, site: Site) -> Place:
         }
     values = {
         "class_id": class_id, "assignment": assignment, "code": code,
-        "person": people[Who.STUDENT].person, "provider": "none",
+        "person": people[Who.STUDENT].person, "provider": "none", "name": "none", "number": 1, "form": "svg",
     }  # fmt: skip
     cookies = {Who.NOBODY: ""} | {who: one.cookie for who, one in people.items()}
     return Place(_client, site, values, cookies, tokens)
@@ -252,6 +260,21 @@ def test_every_address_has_a_row() -> None:
     assert sorted(routes(pages) - rows) == []
     called = {(method, path) for path, methods in PROGRAMS.items() for method in methods}
     assert sorted(routes(programs) ^ called) == []
+
+
+def test_no_answer_about_persons_is_stored_on_the_way_or_by_a_browser(place: Place) -> None:
+    """The next one at a computer goes back, or opens what was downloaded there."""
+    found = {path for method, path in routes(pages) | routes(programs) if method == "GET"}
+    stored = set()
+    for pattern in sorted(found - {"/lti/jwks"}):
+        for who in (Who.TEACHER, Who.STUDENT, Who.NOBODY):
+            caching = place.caching(who, pattern)
+            stored |= {(pattern, who.name, caching)} if caching != "no-store" else set()
+    assert stored == set()
+    for path in ("/classes/nothing", "/assignments/0", "/api/v1/classes/0", "/me/nothing"):
+        assert place.client.get(path).headers.get_list("cache-control") == ["no-store"], path
+    assert place.client.get("/lti/jwks").headers["cache-control"] == "public, max-age=3600"
+    assert place.client.get("/").headers["cache-control"] == "private, no-cache"
 
 
 def _refuses(who: Who, status: int, location: str) -> bool:

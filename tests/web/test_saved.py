@@ -5,11 +5,14 @@ import html
 import json
 import re
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlmodel import select
 
-from app.db.measurements import MOST, MeasurementRow, new_measurement_name, save_measurement
+from app.db.measurements import MOST, MeasurementRow, save_measurement
+from app.db.session import open_session
 from app.db.signing import new_learner, sign
 from app.measurements.published import text_of
 from app.measurements.reading import measured
@@ -53,7 +56,7 @@ def test_what_is_saved_is_shown_at_its_address_and_deleted_by_its_owner_alone(
         assert "34.3 %" in shown.text
         assert "products reach" in shown.text  # with the layout that was given
         assert shown.headers["x-robots-tag"] == "noindex"
-        assert shown.headers["cache-control"] == "private, no-store"
+        assert shown.headers["cache-control"] == "no-store"
     assert "/delete" in own.text
     assert "/delete" not in other.text
     assert address in client.get("/measured").text
@@ -87,6 +90,25 @@ def test_a_report_of_a_file_that_is_cut_off_does_not_name_it(tmp_path: Path) -> 
     assert "secret-host" not in stored(found)
 
 
+def test_what_is_saved_twice_is_stored_once(client: TestClient, site: Site) -> None:
+    """Also without a cookie, by which each would be another visitor."""
+    seal = seals(compare(client, text_of("h100-8-p5-one-row")))[0]
+    head, _, signature = seal.rpartition(".")
+    same = [seal, seal, f"{head}.{signature}=", f"{head}.{signature[:5]}!{signature[5:]}"]
+    addresses: set[str] = set()
+    for one in same:
+        client.cookies.clear()
+        answer = client.post("/measured/save", data={"seal": one, "title": "Another title"})
+        addresses |= {answer.headers["location"]} if answer.status_code == 303 else set()
+    assert len(addresses) == 1
+    with open_session(site.engine) as session:
+        name = min(addresses).rpartition("/")[2]
+        rows = session.exec(select(MeasurementRow).where(MeasurementRow.title == "Another title"))
+        assert [row.name for row in rows] == [name]
+    page_again = seals(compare(client, text_of("h100-8-p5-one-row")))[0]
+    assert saved(client, page_again) not in addresses, "another page is another measurement"
+
+
 @pytest.mark.parametrize("seal", ["", "x", "WyJhIiwgMSwge31d.aaaaaa.bbbbbbbbbbbbbbbbbbbbbbb"])
 def test_what_no_page_has_sealed_is_not_stored(client: TestClient, seal: str) -> None:
     answer = client.post("/measured/save", data={"seal": seal})
@@ -97,18 +119,18 @@ def test_what_no_page_has_sealed_is_not_stored(client: TestClient, seal: str) ->
 
 def test_a_form_of_another_site_saves_and_deletes_nothing(client: TestClient) -> None:
     foreign = {"origin": "https://example.com"}
-    for path in ("/measured/save", f"/measured/{new_measurement_name()}/delete"):
+    for path in ("/measured/save", f"/measured/{token_hex(16)}/delete"):
         assert client.post(path, data={"seal": "x"}, headers=foreign).status_code == 403
 
 
 def test_a_learner_has_a_bounded_number(client: TestClient, site: Site) -> None:
-    page = compare(client, text_of("h100-8-p5-one-row"))
-    saved(client, seals(page)[0])
+    first, another = (seals(compare(client, text_of("h100-8-p5-one-row")))[0] for _ in range(2))
+    saved(client, first)
     learner = client.cookies[COOKIE].rpartition(".")[0]
     for _ in range(MOST - 1):
-        row = MeasurementRow(name=new_measurement_name(), learner=learner, title="t", report="{}")
+        row = MeasurementRow(name=token_hex(16), learner=learner, title="t", report="{}")
         save_measurement(site.engine, row)
-    answer = client.post("/measured/save", data={"seal": seals(page)[0]})
+    answer = client.post("/measured/save", data={"seal": another})
     assert answer.status_code == 422
     assert "delete one first" in answer.text
     # One that no version can show is no fault of the server.

@@ -1,6 +1,5 @@
 """The message of a launch, read into what we use of it."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
@@ -8,7 +7,6 @@ from app.db.people import SUBJECT_LIMIT
 from app.db.platforms import ADDRESS_LIMIT
 from app.db.tables import NAME_LIMIT
 from app.errors import RefusedError
-from app.federation.lti.opening import origin_of
 from app.federation.lti.vocabulary import (
     CLAIM,
     DEEP_LINK,
@@ -18,6 +16,7 @@ from app.federation.lti.vocabulary import (
     ROSTER,
     VERSION,
 )
+from app.network.beyond import origin_of
 from app.people.classes import Role
 from app.translation import translate
 
@@ -26,7 +25,6 @@ _MEMBERSHIP = "http://purl.imsglobal.org/vocab/lis/v2/membership"
 _TEACHERS = frozenset({"Instructor", "Administrator", "ContentDeveloper"})
 _ASSISTANT = "Instructor#TeachingAssistant"
 _MOST = 100  # roles that are read
-_ORIGIN = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+")  # nothing that a header would misread
 _LONGEST_DATA = 16_000  # characters that a platform gets back with a choice
 
 
@@ -187,7 +185,7 @@ def _check_target(target: str, service: str) -> None:
 
 def _origins(*groups: Iterable[str]) -> tuple[str, ...]:
     found = (origin_of(url) for group in groups for url in group)
-    return tuple(dict.fromkeys(one for one in found if _ORIGIN.fullmatch(one)))
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def _fields(values: Fields, name: str) -> Fields:
@@ -197,16 +195,16 @@ def _fields(values: Fields, name: str) -> Fields:
 
 def _text(values: Fields, name: str) -> str:
     found = values.get(name)
-    return found if isinstance(found, str) and "\0" not in found else ""
+    return found if isinstance(found, str) else ""
 
 
 def _short(values: Fields, name: str) -> str:
-    """A text that names something; one that is too long is refused, never cut."""
+    """A text that names something; one that is not plain is refused, never cut or cleaned."""
     found = _text(values, name)
-    if len(found) > SUBJECT_LIMIT:
+    if len(found) > SUBJECT_LIMIT or not found.isprintable():
         raise RefusedError(
             translate(
-                "{name} has more than {subject_limit} characters",
+                "{name} has more than {subject_limit} characters, or some that cannot be printed",
                 name=name.rpartition("/")[2],
                 subject_limit=SUBJECT_LIMIT,
             )

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from itsdangerous import BadData, URLSafeTimedSerializer
 
@@ -115,16 +115,6 @@ def state_of(secret: str, state: str) -> Begun:
 def is_same_browser(state: Begun, browser: str) -> bool:
     """Whether *browser* is the number that was given to the browser that began a launch."""
     return hmac.compare_digest(digest_of(browser), state.browser)
-
-
-def origin_of(url: str) -> str:
-    """The scheme, host and port of an address; empty if it has none."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return ""
-    right = parts.scheme in ("https", "http") and parts.hostname and "@" not in parts.netloc
-    return f"{parts.scheme}://{parts.netloc}" if right else ""
 
 
 def _name(state: str) -> str:

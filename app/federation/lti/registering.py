@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from app.db.people import ISSUER_LIMIT, SUBJECT_LIMIT
 from app.db.platforms import ADDRESS_LIMIT
 from app.errors import RefusedError
-from app.federation.lti.opening import origin_of
 from app.federation.lti.platforms import Platform
 from app.federation.lti.vocabulary import DEEP_LINK, LAUNCH, RESOURCE_LINK, SCOPES
 from app.federation.outgoing import Outgoing, host_in
+from app.network.beyond import origin_of
 
 _TOOL = "https://purl.imsglobal.org/spec/lti-tool-configuration"
 _CREATED = (HTTPStatus.OK, HTTPStatus.CREATED)
@@ -107,4 +107,5 @@ def _text(fields: Mapping[str, object], name: str, most: int) -> str:
 
 def _optional(fields: Mapping[str, object], name: str, most: int) -> str:
     found = fields.get(name)
-    return found if isinstance(found, str) and len(found) <= most and "\0" not in found else ""
+    plain = isinstance(found, str) and len(found) <= most and found.isprintable()
+    return str(found) if plain else ""

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from app.db.people import SUBJECT_LIMIT
 from app.errors import RefusedError
 from app.federation.lti.launching import name_in, role_of
-from app.federation.lti.opening import origin_of
 from app.federation.lti.platforms import Platform
 from app.federation.lti.vocabulary import ROSTER_SCOPE, ROSTER_TYPE
+from app.network.beyond import origin_of
 from app.people.classes import Role
 from app.translation import translate
 
@@ -73,13 +73,19 @@ async def participants(services: "Services", platform: Platform, url: str) -> Se
 
 
 def _participant(given: Mapping[str, object]) -> Participant | None:
-    subject, source = given.get("user_id"), given.get("lis_person_sourcedid")
-    if not isinstance(subject, str) or not 0 < len(subject) <= SUBJECT_LIMIT or "\0" in subject:
+    subject = _plain(given.get("user_id"))
+    if not subject:
         return None
     return Participant(
         subject=subject,
         role=role_of(given.get("roles")),
         name=name_in(given),
-        outside_id=source if isinstance(source, str) and len(source) <= SUBJECT_LIMIT else "",
+        outside_id=_plain(given.get("lis_person_sourcedid")),
         active=given.get("status", "Active") == "Active",
     )
+
+
+def _plain(value: object) -> str:
+    """*value*, if a platform may call someone so; otherwise empty."""
+    text = value if isinstance(value, str) and len(value) <= SUBJECT_LIMIT else ""
+    return text if text.isprintable() else ""

@@ -104,7 +104,8 @@ class Services:
             )
         given = answer.fields()
         ends = given.get("expires_in")
-        seconds = min(float(ends), _LONGEST) if isinstance(ends, int | float) else _LONGEST
+        # Compared before it is made a float: an integer may be too large for one.
+        seconds = max(0.0, min(ends, _LONGEST)) if isinstance(ends, int | float) else _LONGEST
         text = text_in(given, "access_token", platform.name)
         return _Token(text, self._clock() + max(0.0, seconds - _SPARE))
 

@@ -18,7 +18,7 @@ from app.site import Here, Site
 from app.translation import noted, plural, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Frame, Hyperlink, frame, render
-from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
+from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
 from app.web.progress.standing import Past, past_of, path_of
 from app.web.urls import chapter_url
 
@@ -32,6 +32,7 @@ ROUTES: Mapping[Route, str] = {
     "cluster": noted("I run the cluster"),
 }
 _ALL = noted("All of it")
+_MARK = 200  # bytes of a chapter that is marked
 _GAP = 5.0  # percent of the width between two columns
 Progressed = Literal["new", "begun", "finished", "known"]
 
@@ -114,6 +115,7 @@ async def know(request: Request, site: Here, visiting: Visiting) -> Response:
     response = RedirectResponse("/map?saved=1#known", 303)
     if not chosen and not visiting.learner:
         return response  # nothing was ticked, and nothing is stored
+    spend_storage(request, site, visiting, len(chosen) * _MARK)
     learner = learner_of(visiting)
     await aside(_mark, site, learner, chosen)
     remember(request, response, learner, site.secret)

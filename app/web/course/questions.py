@@ -31,7 +31,7 @@ from app.web.exercise.view import ExercisePage, exercise_page
 from app.web.exercise.views import view_of
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render, render_part
-from app.web.frame.visitor import Visitor, learner_of, remember, spend
+from app.web.frame.visitor import Visitor, learner_of, remember, spend, spend_storage
 from app.web.progress.onward import Onward, Suggested
 
 _COUNTED = noted("Your first answer counted.")
@@ -128,6 +128,7 @@ async def acted(
     given = await fields_of(request)
     posted = Posted(seed=question.seed, learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / PART)
+    spend_storage(request, site, visiting, posted.size)
     if posted.action == "skip":
         await _store(site, sitting, question, learner, "skipped")
         response: Response = RedirectResponse(sitting.onward, 303)

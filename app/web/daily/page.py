@@ -18,7 +18,7 @@ from app.web.daily.days import address, day_called, open_day
 from app.web.daily.view import DailyPage, Refused, daily_page
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
-from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
+from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
 from app.web.share.cards import daily_card, preview_of
 
 router = APIRouter(prefix="/guess", route_class=LazyRoute)
@@ -53,6 +53,7 @@ async def guess(
     asked = open_day(day, site.clock().date())
     learner = learner_of(visiting)
     spend(request, site.allowances.answers, "answers", 1 + len(guess) / _PART)
+    spend_storage(request, site, visiting, len(guess))
     question = question_of(asked)
     try:
         value = question.read(guess)

@@ -35,7 +35,15 @@ from app.web.frame.aside import aside
 from app.web.frame.origin import from_here
 from app.web.frame.rendering import frame, render, render_part
 from app.web.frame.resource import LearningResource
-from app.web.frame.visitor import Visiting, Visitor, learner_of, remember, spend, visitor
+from app.web.frame.visitor import (
+    Visiting,
+    Visitor,
+    learner_of,
+    remember,
+    spend,
+    spend_storage,
+    visitor,
+)
 from app.web.share.cards import exercise_card, preview_of
 from app.web.urls import exercise_url
 
@@ -95,6 +103,7 @@ async def answer(request: Request) -> Response:
     given = await fields_of(request)
     posted = Posted(seed=seed, learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / PART)
+    spend_storage(request, site, visiting, posted.size)
     before = await _past(site, visiting, exercise, posted.seed)
     rules = rules_of(before.works, posted.seed)
     if rules.before:

@@ -21,6 +21,7 @@ _TITLES = {
     413: noted("Too large"),
     414: noted("Too long"),
     415: noted("Not supported"),
+    421: noted("Not the name of this server"),
     422: noted("That did not work"),
     429: noted("Too many requests"),
     431: noted("Too large"),

@@ -54,21 +54,46 @@ async def from_here(request: Request) -> None:
     Raises:
         HTTPException: 403, if the browser says so.
     """
-    sender = request.headers.get("sec-fetch-site")
-    if sender in ("cross-site", "same-site"):
-        raise HTTPException(403, translate(_FOREIGN))
-    origin = request.headers.get("origin")
-    if origin is None:
+    if is_from_here(request):
         return
-    host = _host_in(origin)
-    if not host:
+    origin = request.headers.get("origin", "")
+    if is_from_elsewhere(request) or not _parts_of(origin)[1]:
         raise HTTPException(403, translate(_FOREIGN))
-    if host not in (request.headers.get("host"), _host_in(site_in(request).settings.url)):
-        raise ReplacedHostError(request, origin[:100])
+    raise ReplacedHostError(request, origin[:100])
 
 
-def _host_in(origin: str) -> str:
+def is_from_here(request: Request) -> bool:
+    """Whether *request* was sent from a page of this site, as far as the browser says.
+
+    An Origin decides, whatever else the browser says: Safari calls what our page sends in a frame
+    of another site `cross-site`. Without one, Sec-Fetch-Site decides.
+    """
+    origin = request.headers.get("origin")
+    return _is_ours(request, origin) if origin is not None else not is_from_elsewhere(request)
+
+
+def is_from_elsewhere(request: Request) -> bool:
+    """Whether the browser says that a page of another site has led it here."""
+    return request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
+
+
+def _is_ours(request: Request, origin: str) -> bool:
+    """Whether *origin* is that of this site.
+
+    A page at http is not ours where the site is at https: anyone on the way can write it. One at
+    https may be, where a proxy does not say that visitors use it.
+    """
+    scheme, host = _parts_of(origin)
+    public, known = _parts_of(site_in(request).settings.url)
+    if not host or host not in (known, request.headers.get("host")):
+        return False
+    return scheme in ("https", public if host == known else request.scope["scheme"])
+
+
+def _parts_of(origin: str) -> tuple[str, str]:
+    """The scheme, and the host with its port; empty if it has none."""
     try:
-        return urlsplit(origin).netloc
+        parts = urlsplit(origin)
     except ValueError:  # such as http://[
-        return ""
+        return "", ""
+    return parts.scheme, parts.netloc

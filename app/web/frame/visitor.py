@@ -20,6 +20,8 @@ from app.web.frame.origin import from_here
 COOKIE = "learner"
 SESSION = "session"
 THEME = "theme"
+_ROW = 1_000  # bytes of a row beside its longest text, with its places in indices
+PERSON = 20_000  # bytes that a new person takes: 5,000 a day may join from one address
 _AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer
 
 Theme = Literal["", "light", "dark"]
@@ -109,6 +111,23 @@ def spend(request: Request, allowance: Allowance, what: str, cost: float = 1.0) 
         says = translate(
             "too many {what} came from your network address in a short time; try again {when}",
             what=translate(what),
+            when=plural("in a second", "in {number:,} seconds", wait),
+        )
+        raise HTTPException(429, says, {"Retry-After": str(wait)})
+
+
+def spend_storage(request: Request, site: Site, visiting: Visitor, size: int) -> None:
+    """Take what storing *size* characters takes from the day's bytes of the visitor's address.
+
+    A person has bytes of their own: the others of a lecture hall cannot use them up.
+
+    Raises:
+        HTTPException: 429, if they are used up.
+    """
+    whose = visiting.person.learner if visiting.person else address_of(request)
+    if wait := math.ceil(site.allowances.storage.wait(whose, _ROW + size)):
+        says = translate(
+            "too much was stored from your network address in a day; try again {when}",
             when=plural("in a second", "in {number:,} seconds", wait),
         )
         raise HTTPException(429, says, {"Retry-After": str(wait)})

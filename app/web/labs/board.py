@@ -24,7 +24,7 @@ from app.translation import translate
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
-from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend
+from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
 from app.web.labs.compared import (
     LETTERS,
     MachineRow,
@@ -90,6 +90,7 @@ async def send(request: Request, site: Here, visiting: Visiting, name: str) -> R
     try:
         text = await _sent_text(request)
         rows = await aside(_rows, lab, text, learner)
+        spend_storage(request, site, visiting, len(text))
         if len(rows) > 1:
             spend(request, site.allowances.sent_runs, "sent runs", len(rows) - 1)
         for row in rows:

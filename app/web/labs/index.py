@@ -25,7 +25,15 @@ from app.translation import translate
 from app.units import scale_of
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Frame, Hyperlink, frame, render
-from app.web.frame.visitor import FromHere, Visiting, address_of, learner_of, remember, spend
+from app.web.frame.visitor import (
+    FromHere,
+    Visiting,
+    address_of,
+    learner_of,
+    remember,
+    spend,
+    spend_storage,
+)
 from app.web.labs.form import BACKEND, RunForm, run_form
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
@@ -35,6 +43,7 @@ from app.web.urls import exercise_url, lab_url, run_url
 router = APIRouter(prefix="/labs", route_class=LazyRoute)
 _PARAMETER = "run."  # before a parameter's name in a form
 _GLOO = " --backend gloo"  # nccl is the default where there is a choice
+_RUN = 50_000  # bytes of a run and its results
 _LONGEST = 200  # characters of a field
 
 
@@ -86,6 +95,7 @@ async def start(request: Request, site: Here, visiting: Visiting, name: str) -> 
     fields = {key: value[:_LONGEST] for key, value in form.items() if isinstance(value, str)}
     learner = learner_of(visiting)
     spend(request, site.allowances.runs, "lab runs")
+    spend_storage(request, site, visiting, _RUN)
     nearby = site.labs.runs_of(network(address_of(request)))
     try:
         row = await aside(_row_of, site, lab, fields, learner)

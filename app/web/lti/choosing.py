@@ -17,7 +17,6 @@ from app.db.tables import NAME_LIMIT
 from app.errors import AppError, InputError
 from app.federation.lti.arriving import arrive, class_of, new_class, tie
 from app.federation.lti.launching import Launch
-from app.federation.lti.opening import origin_of
 from app.federation.lti.tickets import CHOICE_LIFE, sealed, unsealed, use_once
 from app.network.beyond import let_frame, let_post
 from app.network.routes import LazyRoute
@@ -106,7 +105,7 @@ async def choose(
     except AppError as problem:
         return refused(request, problem)
     let_frame(request, launch.origins)
-    let_post(request, [origin_of(launch.answer_to)])
+    let_post(request, [launch.answer_to])
     titles = tuple(one.title for one in chosen)
     page = ReturnPage(address=launch.answer_to, token=token, titles=titles)
     return render("lti/return.html", frame(request, translate("Adding to your course")), page)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from fastapi import Request, Response
 
 from app.errors import AppError, UnavailableError, sentence
-from app.network.beyond import let_frame
+from app.network.beyond import let_anyone_frame
 from app.network.door import note_trouble
 from app.site import Site, site_in
 from app.translation import noted, translate
@@ -15,7 +15,6 @@ from app.web.frame.rendering import frame, render
 if TYPE_CHECKING:
     from app.federation.lti.tool import Tool
 
-ANYWHERE = ("*",)  # for pages that only say something
 MISSING = (
     "learning platforms need packages that are not installed here: install wallclock[people], "
     "then restart the server"
@@ -65,7 +64,7 @@ def refused(request: Request, error: AppError, again: tuple[tuple[str, str], ...
     """The page that says why a launch was refused: in a frame of any platform."""
     if isinstance(error, UnavailableError):
         note_trouble(request, error, error.cause)
-    let_frame(request, ANYWHERE)
+    let_anyone_frame(request)
     status = 503 if isinstance(error, UnavailableError) else 400
     heading = translate(_FAILS if status == 503 else _REFUSED)  # noqa: PLR2004
     page = TroubleInFrame(heading=heading, says=sentence(str(error)), again=again)

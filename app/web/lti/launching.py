@@ -20,24 +20,31 @@ from app.federation.lti.opening import (
     Opening,
     begun,
     is_same_browser,
-    origin_of,
     state_of,
 )
 from app.federation.lti.platforms import Platform, platform_for, platform_with
 from app.federation.lti.tickets import CHOICE_LIFE, TICKET_LIFE, sealed, unsealed, use_once
 from app.federation.lti.vocabulary import LAUNCH
-from app.network.beyond import let_frame, let_post, redirect_beyond
+from app.network.beyond import (
+    let_anyone_frame,
+    let_frame,
+    let_post,
+    origin_of,
+    redirect_beyond,
+)
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.aside import aside
+from app.web.frame.origin import is_from_here
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.lti.choosing import choosing
-from app.web.lti.desk import ANYWHERE, refused, tool_in
+from app.web.lti.desk import refused, tool_in
 from app.web.lti.entering import Said, entered
 
 router = APIRouter(prefix="/lti", route_class=LazyRoute)
+KEYS = "/lti/jwks"
 _MOST_FIELDS = 50
 _COOKIE = "lti_"
 _STORES_NOTHING = (
@@ -107,10 +114,10 @@ async def launch(
                 f"the platform refused: {error[:100]} {error_description[:300]}".strip()
             )
         sent = state_of(site.secret, state)
-        browser = request.cookies.get(_COOKIE + sent.name, "") or kept
-        if not browser and sent.stored:
+        browser = request.cookies.get(_COOKIE + sent.name, "")
+        if not browser and sent.stored and not kept:
             return await _asked_for(request, site, sent, id_token, state)
-        if not is_same_browser(sent, browser):
+        if not is_same_browser(sent, browser or _told(request, sent, kept)):
             return await _elsewhere(request, site, sent)
         found = await tool_in(request).launched(sent, id_token)
         return await _answer(request, site, visiting, found)
@@ -146,7 +153,6 @@ async def _login(request: Request, site: Site, asked: dict[str, str]) -> Respons
     else:
         response = redirect_beyond(request, opening.address, 302)
     response.headers.append("Set-Cookie", _cookie(opening))
-    response.headers["Cache-Control"] = "no-store"
     return response
 
 
@@ -169,7 +175,7 @@ def _remembered(request: Request, platform: Platform, opening: Opening) -> Respo
         origin=origin_of(platform.auth_url),
         next=opening.address,
     )
-    let_frame(request, ANYWHERE)
+    let_anyone_frame(request)
     return render("lti/storing.html", frame(request, translate("Opening")), page)
 
 
@@ -186,8 +192,13 @@ async def _asked_for(request: Request, site: Site, sent: Begun, token: str, stat
         token=token,
         state=state,
     )
-    let_frame(request, ANYWHERE)
+    let_anyone_frame(request)
     return render("lti/storing.html", frame(request, translate("Opening")), page)
+
+
+def _told(request: Request, sent: Begun, kept: str) -> str:
+    """What the platform's page has *kept*, if our page asked for it: any other page may lie."""
+    return kept if sent.stored and is_from_here(request) else ""
 
 
 async def _elsewhere(request: Request, site: Site, sent: Begun) -> Response:
@@ -200,7 +211,7 @@ async def _elsewhere(request: Request, site: Site, sent: Begun) -> Response:
         "lti_message_hint": sent.message,
     }
     again = tuple((name, value) for name, value in fields.items() if value)
-    let_post(request, [origin_of(platform.auth_url)])  # the form is sent on from here to there
+    let_post(request, [platform.auth_url])  # the form is sent on from here to there
     return refused(request, RefusedError(_STORES_NOTHING), again if sent.hint else ())
 
 
@@ -210,7 +221,7 @@ async def _answer(request: Request, site: Site, visiting: Visiting, found: Launc
     if request.headers.get("sec-fetch-dest") == "document":  # a window already
         return await entered(request, site, visiting, found, Said())
     platform = await aside(_platform_with, site, found.platform)
-    let_frame(request, {*found.origins, origin_of(platform.auth_url)})
+    let_frame(request, {*found.origins, platform.auth_url})
     page = OpenPage(found.link_title or translate("Your assignment"), sealed(site.secret, found))
     return render("lti/open.html", frame(request, page.title), page)
 

@@ -7,14 +7,13 @@ from fastapi import APIRouter, Form, Request, Response
 
 from app.db.session import open_session, open_writing_session
 from app.errors import AppError, InputError, RefusedError, UnavailableError
-from app.federation.lti.opening import origin_of
 from app.federation.lti.platforms import (
     add_platform,
     allow_deployment,
     registration_with,
     use_registration,
 )
-from app.network.beyond import let_frame
+from app.network.beyond import let_frame, origin_of
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import translate
@@ -79,7 +78,7 @@ async def ask(
         page = _page(name, code, openid_configuration, registration_token)
     except AppError as problem:
         return refused(request, problem)
-    let_frame(request, [origin_of(openid_configuration)])
+    let_frame(request, [openid_configuration])
     return render("lti/register.html", frame(request, translate("Register")), page)
 
 
@@ -105,7 +104,7 @@ async def register(
         return refused(request, RefusedError(str(problem)))
     except AppError as problem:
         return refused(request, problem)
-    let_frame(request, [origin_of(openid_configuration)])
+    let_frame(request, [openid_configuration])
     page = RegisterPage(
         name=name, host=found.platform.issuer, code="", configuration="", token="", done=True
     )

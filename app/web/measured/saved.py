@@ -1,6 +1,7 @@
 """/measured/ID: a measurement that its owner saved, at an address that nobody can guess."""
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -13,7 +14,7 @@ from app.db.measurements import (
     REPORT_LIMIT,
     MeasurementRow,
     delete_measurement,
-    new_measurement_name,
+    measurement_name,
     save_measurement,
     saved_measurement,
     titles_of_measurements,
@@ -29,12 +30,21 @@ from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
-from app.web.frame.visitor import FromHere, Visiting, Visitor, learner_of, remember, spend
+from app.web.frame.visitor import (
+    FromHere,
+    Visiting,
+    Visitor,
+    learner_of,
+    remember,
+    spend,
+    spend_storage,
+)
 from app.web.measured.predicted import RECORDS
 from app.web.measured.trace_view import TraceView
 from app.web.measured.views import ADDRESS, ReportView, view_of
 
 router = APIRouter(prefix=ADDRESS, route_class=LazyRoute)
+_SERIAL = 16  # bytes, which differ for each page
 _SALT = "wallclock.measurement"
 _AGE = 24 * 3600  # seconds in which a page that was read can be saved
 _STALE = noted(
@@ -72,7 +82,8 @@ def offered(site: Site, report: Report, view: V, fields: Mapping[str, str]) -> O
     title = view.title if isinstance(view, ReportView) else _title_of_trace(report)
     given = {name: fields[name] for name in RECORDS if fields.get(name)}
     text = stored(report)
-    seal = _serializer(site).dumps([title, text, given]) if len(text) <= REPORT_LIMIT else ""
+    sealed = [title, text, given, secrets.token_urlsafe(_SERIAL)]
+    seal = _serializer(site).dumps(sealed) if len(text) <= REPORT_LIMIT else ""
     return Offer(view, title, str(seal) if len(seal) <= _SEALED else "")
 
 
@@ -87,13 +98,16 @@ def _serializer(site: Site) -> URLSafeTimedSerializer:
 
 @router.post("/save", dependencies=[FromHere])
 async def save(request: Request, site: Here, visiting: Visiting) -> Response:
-    """Store what was read, as the page that shows it has sealed it."""
+    """Store what was read, as its page has sealed it: once, however often it is sent."""
     spend(request, site.allowances.sent_runs, "files")
     form = await request.form(max_files=0, max_fields=4, max_part_size=_SEALED)
     learner = learner_of(visiting)
     row = _row(site, str(form.get("seal") or ""), str(form.get("title") or ""), learner)
-    await aside(save_measurement, site.engine, row)
     response = RedirectResponse(f"{ADDRESS}/{row.name}", 303)
+    if await aside(saved_measurement, site.engine, row.name):
+        return response
+    spend_storage(request, site, visiting, len(row.report))
+    await aside(save_measurement, site.engine, row)
     remember(request, response, learner, site.secret)
     return response
 
@@ -111,12 +125,12 @@ async def delete(site: Here, visiting: Visiting, name: str) -> Response:
 
 def _row(site: Site, seal: str, title: str, learner: str) -> MeasurementRow:
     try:
-        first, text, given = _serializer(site).loads(seal, max_age=_AGE)
-    except BadSignature:  # or an old one
+        first, text, given, serial = _serializer(site).loads(seal, max_age=_AGE)
+    except (BadSignature, ValueError):  # or an old one, or one of an earlier version
         raise InputError(translate(_STALE)) from None
     name = "".join(filter(str.isprintable, title)).strip()[:NAME_LIMIT] or first[:NAME_LIMIT]
     return MeasurementRow(
-        name=new_measurement_name(),
+        name=measurement_name(site.secret, serial),
         learner=learner,
         title=name,
         report=text,
@@ -157,7 +171,6 @@ def saved_page(request: Request, site: Site, visiting: Visitor, name: str) -> Re
     around = frame(request, row.title, translate("A measurement that was saved"), "labs")
     response = render("measured/saved.html", around, page)
     response.headers["X-Robots-Tag"] = "noindex"
-    response.headers["Cache-Control"] = "private, no-store"
     return response
 
 

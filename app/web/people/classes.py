@@ -20,7 +20,7 @@ from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
-from app.web.frame.visitor import FromHere, Visiting, sign_in, spend
+from app.web.frame.visitor import PERSON, FromHere, Visiting, sign_in, spend, spend_storage
 from app.web.people.head import class_url
 
 router = APIRouter(prefix="/classes", route_class=LazyRoute)
@@ -88,6 +88,7 @@ async def make(
             translate("classes are made by the operator of this server: wallclock class create")
         )
     spend(request, site.allowances.answers, "new classes", _COST)
+    spend_storage(request, site, visiting, PERSON)
     form = MakeForm(
         allowed=True,
         asks=_asks(visiting.person),

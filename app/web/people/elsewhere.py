@@ -20,6 +20,7 @@ from app.people.persons import clean_name, open_browser
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.aside import aside
+from app.web.frame.origin import is_from_elsewhere
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor, spend
 from app.web.people.guard import sign_in_first
@@ -28,8 +29,8 @@ from app.web.people.ways import ConnectPage, NamePage, RefusedPage
 
 _PATH = "/sign-in"
 _FLIGHT, _PENDING = "flight", "identity"  # cookies
-_PRIVATE = {"Cache-Control": "no-store"}
 _NAMELESS = noted("someone without a name")
+_LED_HERE = noted("a page of another site has led you here; if you want to sign in, do it here")
 router = APIRouter(prefix=_PATH, route_class=LazyRoute)
 
 
@@ -66,6 +67,8 @@ async def back(
 @router.get("/proxy")
 async def from_proxy(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
     """Sign in the one whom the proxy names."""
+    if is_from_elsewhere(request):
+        return _led_here(request)
     subject = site.proxy.subject(request.scope)
     if not subject:
         raise NotFoundError(translate("no proxy in front of this server has signed you in"))
@@ -125,6 +128,8 @@ async def begin(
 ) -> Response:
     """Lead the browser to a provider; *other*: to sign in there as another person."""
     chosen = _provider(site, provider)
+    if is_from_elsewhere(request):
+        return _led_here(request)
     _ready(site)
     spend(request, site.allowances.sign_ins, "sign-ins")
     from app.federation.oidc import Flight
@@ -132,9 +137,14 @@ async def begin(
     flight = Flight.begin(chosen.slug, own_path(next))
     address = await site.federation.sign_ins.begin(chosen, flight, _back(site), afresh=other)
     response = redirect_beyond(request, address)
-    response.headers.update(_PRIVATE)
     _keep(request, response, _FLIGHT, flight.signed(site.secret))
     return response
+
+
+def _led_here(request: Request) -> Response:
+    """The page with the button to sign in: a page of another site cannot press it."""
+    again = f"{request.url.path}?{request.url.query}".rstrip("?")
+    return _refused_page(request, RefusedError(translate(_LED_HERE)), again)
 
 
 def _provider(site: Site, slug: str) -> Provider:
@@ -166,7 +176,7 @@ def _arrived(request: Request, site: Site, visiting: Visitor, pending: Pending) 
         with open_session(site.engine) as session:
             new = may_connect(session, pending.issuer, pending.subject, person)
         if new:
-            response = RedirectResponse(f"{_PATH}/connect", 303, _PRIVATE)
+            response = RedirectResponse(f"{_PATH}/connect", 303)
             _keep(request, response, _PENDING, pending.signed(site.secret, person))
             return response
     return _enter(request, site, visiting, pending)
@@ -190,7 +200,6 @@ def _enter(
         )
     response = arrive(request, site, visiting, cookie, to)
     response.delete_cookie(_PENDING, path=_PATH)
-    response.headers.update(_PRIVATE)
     return response
 
 
@@ -218,7 +227,10 @@ def _name_page(
 
 
 def _refused(request: Request, error: RefusedError, to: str = "") -> Response:
-    again = f"{_PATH}?{urlencode({'next': to})}" if to else _PATH
+    return _refused_page(request, error, f"{_PATH}?{urlencode({'next': to})}" if to else _PATH)
+
+
+def _refused_page(request: Request, error: RefusedError, again: str) -> Response:
     around = frame(request, translate("Not signed in"), here="me")
     return render("people/refused.html", around, RefusedPage(sentence(str(error)), again), 400)
 

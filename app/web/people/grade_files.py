@@ -26,7 +26,7 @@ from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
-from app.web.frame.visitor import FromHere, Visiting
+from app.web.frame.visitor import FromHere, Visiting, spend_storage
 from app.web.people.grades import one_of, students_of
 from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, head_of
@@ -118,6 +118,7 @@ async def take(request: Request, site: Here, visiting: Visiting, class_id: int) 
     limit = site.settings.body_limit
     async with request.form(max_files=0, max_fields=4, max_part_size=limit) as form:
         sent = _Sent(*(str(form.get(name, "")) for name in ("text", "why", "digest")))
+    spend_storage(request, site, visiting, len(sent.text))
     try:
         if await aside(_taken, site, member, sent):
             return RedirectResponse(f"/classes/{class_id}/grades", 303)

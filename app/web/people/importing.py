@@ -18,7 +18,7 @@ from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
-from app.web.frame.visitor import FromHere, Visiting
+from app.web.frame.visitor import FromHere, Visiting, spend_storage
 from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, class_url, head_of
 
@@ -64,6 +64,7 @@ async def take(request: Request, site: Here, visiting: Visiting, class_id: int) 
     async with request.form(max_files=0, max_fields=4, max_part_size=BODY_LIMIT) as sent:
         text, digest = str(sent.get("text", "")), str(sent.get("digest", ""))
         removes = sent.get("remove") == "yes"
+    spend_storage(request, site, visiting, len(text))
     if not await aside(_taken, site, class_id, text, digest, removes=removes):
         return await aside(_compared, request, site, member, text, moved=True)
     return RedirectResponse(f"{class_url(class_id)}/people", 303)

@@ -19,7 +19,7 @@ from app.site import Here, Site, site_in
 from app.translation import noted, translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
-from app.web.frame.visitor import FromHere, Visiting, Visitor, sign_in, spend
+from app.web.frame.visitor import PERSON, FromHere, Visiting, Visitor, sign_in, spend, spend_storage
 from app.web.people.guesses import check_guesses, count_wrong_code
 from app.web.people.head import class_url
 from app.web.people.signing import offered
@@ -81,6 +81,7 @@ async def join(
 ) -> Response:
     """Join the class, and show the seat code."""
     spend(request, site.allowances.answers, "forms", _COST)
+    spend_storage(request, site, visiting, PERSON)
     return await aside(_join, request, site, visiting, code, name, form)
 
 

@@ -125,10 +125,7 @@ async def new_code(
 async def export(request: Request, site: Here, visiting: Visiting) -> Response:
     """Everything that is stored about the person, as JSON."""
     content = await aside(_exported, site, _person(request, visiting))
-    headers = {
-        "Content-Disposition": 'attachment; filename="wallclock.json"',
-        "Cache-Control": "no-store",  # the next one at this computer is another person
-    }
+    headers = {"Content-Disposition": 'attachment; filename="wallclock.json"'}
     return Response(content, media_type="application/json", headers=headers)
 
 

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
+from sqlmodel import Session
 
 from app.db.claims import Unclaimed, claim, unclaimed
 from app.db.people import ClassRow
@@ -70,7 +71,7 @@ async def sign_in_page(
     request: Request, site: Here, visiting: Visiting, next: str = "", join: str = ""
 ) -> Response:
     """The form for a seat code."""
-    return await aside(_form, request, site, visiting, next, join)
+    return await aside(_shown, request, site, visiting, next, join)
 
 
 @router.post("/sign-in", dependencies=[FromHere])
@@ -171,17 +172,35 @@ def _enter(
     request: Request, site: Site, visiting: Visitor, code: str, to: str, join: str
 ) -> Response:
     with open_writing_session(site.engine) as session:
-        named = class_of_code(session, join) if join else None
+        named = _class_of_link(session, request, site, join)
         bucket = f"class {named.id}" if named else EVERY_CLASS
         check_guesses(request, site, bucket)
         seat = seat_with(session, code, named.id if named else None)
-        if seat is not None:
+        if seat is None:
+            count_wrong_code(request, site, bucket)  # before the next one is read
+        else:
             cookie = open_browser(session, seat.person)
             session.commit()
     if seat is None:
-        count_wrong_code(request, site, bucket)
-        return _form(request, site, visiting, to, join, code, _problem(code, named))
+        return _form(request, site, visiting, to, join, named, code, _problem(code, named))
     return arrive(request, site, visiting, cookie, to or class_url(seat.class_id))
+
+
+def _shown(request: Request, site: Site, visiting: Visitor, to: str, join: str) -> Response:
+    with open_session(site.engine) as session:
+        named = _class_of_link(session, request, site, join)
+    return _form(request, site, visiting, to, join, named)
+
+
+def _class_of_link(session: Session, request: Request, site: Site, join: str) -> ClassRow | None:
+    """The class of a join link; one that leads nowhere is a wrong code, as it is at /join."""
+    if not join:
+        return None
+    check_guesses(request, site)
+    named = class_of_code(session, join)
+    if named is None:
+        count_wrong_code(request, site)
+    return named
 
 
 def _form(
@@ -190,11 +209,10 @@ def _form(
     visiting: Visitor,
     to: str,
     join: str,
+    named: ClassRow | None,
     code: str = "",
     problem: str = "",
 ) -> Response:
-    with open_session(site.engine) as session:
-        named = class_of_code(session, join) if join else None
     page = SignInPage(
         to=named.name if named else "",
         join=join if named else "",

@@ -83,9 +83,7 @@ def _slips(
         address=address.netloc + address.path,
         is_own=person == member.person.person,
     )
-    response = render("people/slips.html", frame(request, translate("Codes"), here="classes"), page)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return render("people/slips.html", frame(request, translate("Codes"), here="classes"), page)
 
 
 def _chosen(everyone: Sequence[Member], person: int | None, *, renews: bool) -> Sequence[Member]:

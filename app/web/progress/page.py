@@ -16,7 +16,15 @@ from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
-from app.web.frame.visitor import COOKIE, FromHere, Visiting, learner_of, remember, spend
+from app.web.frame.visitor import (
+    COOKIE,
+    FromHere,
+    Visiting,
+    learner_of,
+    remember,
+    spend,
+    spend_storage,
+)
 from app.web.labs.results import finished
 from app.web.progress.file import FILE_LIMIT, FileError, name_of, read_file, without_runs, written
 from app.web.progress.view import ProgressPage, progress_page
@@ -80,6 +88,7 @@ async def take(request: Request, site: Here, visiting: Visiting) -> Response:
     try:
         content = await _content(request)
         spend(request, site.allowances.answers, "imports", 1 + len(content) / _PART)
+        spend_storage(request, site, visiting, len(content))
         found = await aside(read_file, content, learner)
         if found.rows.runs:
             spend(request, site.allowances.sent_runs, "sent runs", len(found.rows.runs))

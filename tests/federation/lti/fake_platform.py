@@ -32,6 +32,7 @@ class FakePlatform:
     refused: set[str] = field(default_factory=set)
     odd: Odd = lambda name: None
     about: dict[str, str] = field(default_factory=dict)
+    keys: list[dict[str, Any]] = field(default_factory=list)
     registered: tuple[str, dict[str, Any]] = ("", {})
     slow: float = 0.0
     active: int = 0
@@ -46,6 +47,7 @@ class FakePlatform:
                 Route("/items/{number}/scores", self.score, methods=["POST"]),
                 Route("/members", self.members),
                 Route("/config", self.config),
+                Route("/keys", self.key_set),
                 Route("/register", self.register, methods=["POST"]),
             ]
         )
@@ -134,6 +136,9 @@ class FakePlatform:
         about = {name: f"{self.url}/{path}" for name, path in names.items()}
         about |= {"issuer": self.url, "registration_endpoint": f"{self.url}/register"}
         return JSONResponse({**about, **self.about})
+
+    async def key_set(self, request: Request) -> Response:
+        return JSONResponse({"keys": self.keys})
 
     async def register(self, request: Request) -> Response:
         self.registered = (request.headers.get("authorization", ""), await request.json())

@@ -44,5 +44,9 @@ def spend(*_: object) -> None:
     """Nothing: a browser works for its own visitor."""
 
 
+def spend_storage(*_: object) -> None:
+    """Nothing: a browser stores for its own visitor."""
+
+
 def remember(*_: object) -> None:
     """Nothing: there is one learner."""

@@ -1,0 +1,86 @@
+"""What was stored without a person leaves once it is idle; nothing of a person or a program does."""
+
+from datetime import timedelta
+
+from sqlalchemy import Engine, func
+from sqlmodel import col, select
+
+from app.db.idle import delete_idle, tidy
+from app.db.measurements import MeasurementRow, save_measurement
+from app.db.people import SessionRow
+from app.db.session import open_session, open_writing_session
+from app.db.signing import new_learner
+from app.db.tables import AttemptRow, RevealRow, now
+from app.db.writer import store
+from app.people.classes import number_of
+from app.people.persons import new_person
+from tests.db.test_persons import work_of
+from tests.db.test_rows import NOON, attempt
+
+DAYS = timedelta(days=1)
+
+
+def left(engine: Engine) -> set[str]:
+    """The learners of answers, reveals and measurements."""
+    with open_session(engine) as session:
+        return {
+            learner
+            for table in (AttemptRow, RevealRow, MeasurementRow)
+            for learner in session.exec(select(col(table.learner)))
+        }
+
+
+def measured(learner: str, days: int) -> MeasurementRow:
+    name = new_learner()
+    return MeasurementRow(
+        name=name, learner=learner, title="t", report="{}", at=now() - days * DAYS
+    )
+
+
+def test_an_idle_learner_leaves_with_everything_and_no_other(engine: Engine) -> None:
+    idle, returned, saves = new_learner(), new_learner(), new_learner()
+    with open_writing_session(engine) as session:
+        person = new_person(session, "Ada").learner
+        session.commit()
+    programs = ("token:grader", "token:grader:student-7")
+    learners = (idle, returned, saves, person, *programs)
+    at = now() - 401 * DAYS
+    store(engine, [attempt(learner=one, at=at) for one in learners])
+    store(engine, [attempt(learner=returned, at=now() - 399 * DAYS)])
+    for row in (measured(idle, 500), measured(saves, 10)):
+        assert save_measurement(engine, row)
+    assert tidy(engine, 0) == 0, "0 keeps all"
+    assert left(engine) == set(learners)
+    assert tidy(engine, 400) == 1
+    assert left(engine) == set(learners) - {idle}
+    assert tidy(engine, 400) == 0
+    with open_session(engine) as session:
+        count = session.exec(select(func.count()).select_from(AttemptRow)).one()
+    assert count == len(learners) - 1 + 1, "what is old of one who came back stays"
+
+
+def test_every_table_of_a_learner_is_looked_at(engine: Engine) -> None:
+    learner = new_learner()
+    store(engine, work_of(learner, "1"))
+    later = NOON + 10_000 * DAYS
+    assert delete_idle(engine, NOON - DAYS) == 0
+    assert delete_idle(engine, later) == 1
+    assert left(engine) == set()
+
+
+def test_thousands_leave_in_parts(engine: Engine) -> None:
+    many = [new_learner() for _ in range(450)]
+    store(engine, [attempt(learner=one, at=now() - 500 * DAYS) for one in many])
+    assert delete_idle(engine, now() - 400 * DAYS) == 450
+    assert left(engine) == set()
+
+
+def test_a_session_that_is_over_is_deleted(engine: Engine) -> None:
+    with open_writing_session(engine) as session:
+        person = number_of(new_person(session, "Ada"))
+        for digest, days in (("over", -1), ("valid", 1)):
+            session.add(SessionRow(digest=digest, person=person, until=now() + days * DAYS))
+        session.commit()
+    tidy(engine, 0)
+    with open_session(engine) as session:
+        assert session.exec(select(SessionRow.digest)).all() == ["valid"]
