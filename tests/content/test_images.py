@@ -58,6 +58,8 @@ def test_an_image_has_the_type_of_its_content(
         r"<style>path { fill: \75rl(https://example.org/a) }</style>",
         r"<style>@\69mport 'https://example.org/a.css';</style>",
         "<style>@namespace url(#a);</style>",
+        '<path style="fill: url/**/(https://example.org/a)"/>',
+        '<g xml:base="https://example.org/"><use href="#a"/></g>',
         "<style>@font-face { src: local('a') }</style>",
         "<path style=\"fill: image-set('https://example.org/a' 1x)\"/>",
         "<path style=\"fill: src('https://example.org/a')\"/>",
