@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from app import api, web
 from app.config import Settings
 from app.content.course import read_course
+from app.db.copies import expiring
 from app.db.gathering import Gathered
 from app.db.migrations import migrate
 from app.db.outage import Outage, outage_of
@@ -140,7 +141,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     await site.runner.start()
     if not site.settings.labs_apart:
         site.labs.start()
-    async with web.indexing(app), web.delivering(app), api.sampling(site):
+    copies = expiring(site.settings.database)
+    async with web.indexing(app), web.delivering(app), api.sampling(site), copies:
         with site.draining.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)
