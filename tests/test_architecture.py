@@ -70,7 +70,7 @@ MAY: dict[str, set[str]] = {
     "searching": {"formulas", "units"},
     "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"}
     | {"charts", "simulators"},
-    "measurements": {"errors", "formulas", "units"},
+    "measurements": {"errors", "formulas", "quoting", "units"},
     "predicting": {"errors", "formulas", "units"},
     "labs": {
         "translation",

@@ -4,26 +4,18 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from fastapi.routing import APIRoute
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.routing import Match, Route, compile_path, get_name
 from starlette.types import Scope
 
 
-class NumberConvertor(Convertor[int]):
+class NumberConvertor(IntegerConvertor):
     """A number in a path, of at most nine digits; with more, there is nothing at the address.
 
     Starlette's own takes any number of digits, and fails where Python reads no more of them.
     """
 
     regex = "[0-9]{1,9}"
-
-    def convert(self, value: str) -> int:
-        """The number."""
-        return int(value)
-
-    def to_string(self, value: int) -> str:
-        """The number as a path writes it."""
-        return str(value)
 
 
 register_url_convertor("int", NumberConvertor())

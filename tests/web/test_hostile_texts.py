@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from itertools import product
+from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
@@ -13,6 +14,7 @@ from app.kinds.answers import Answer
 from app.kinds.code.function import Function
 from app.kinds.code.schedule import Schedule
 from app.markdown import html
+from app.quoting import visible
 from tests.each import each
 from tests.hostile import LONGEST, TEXTS, troubles
 from tests.web.test_forms import fields
@@ -129,3 +131,98 @@ def test_verdicts_on_programs_quote_what_they_return_raise_and_print(
 def clean(text: str) -> str:
     """*text* as a form can send it."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+# Addresses with a place for a text, of every room.
+ADDRESSES = (
+    "/search?q={}", "/glossary?q={}", "/formulas/{}", "/explore/{}", "/explore/ring?ranks={}", "/explore/ring?guess={}",
+    "/explore/pipeline?against={}", "/layouts?model={}", "/layouts?cluster={}&batch=8", "/layouts?gpus={}",
+    "/measured/{}", "/measured/traces/{}", "/measured?hardware={}", "/errata/{}", "/docs/{}", "/guess/{}",
+    "/guess?guess={}", "/chapters/{}", "/chapters/your-cluster?gpus={}", "/chapters/your-cluster?{}=1", "/map?route={}",
+    "/labs/{}", "/labs/algorithms/{}", "/labs/algorithms?backend={}", "/labs/algorithms?ranks={}", "/trust/{}",
+    "/trust?source={}", "/exercises/{}", "/exercises/collectives/{}", f"/exercises/{KINDS['numeric'].sample}?seed={{}}",
+    f"/exercises/{KINDS['numeric'].sample}?code={{}}", "/nothing/{}", "/static/{}", "/images/{}/x.svg", "/sign-in/{}",
+    "/sign-in?next={}", "/join/{}", "/lti/login?iss={}&login_hint=x", "/lti/register?openid_configuration={}",
+    "/placement/{}", "/final/{}", "/final/7/{}", "/scratch?text={}", "/?lang={}", "/progress?left={}",
+    "/formulas/collectives.ring_all_reduce_time?size={}&ranks=8&bandwidth=1", "/formulas/layout.step_time?layout={}",
+    "/formulas/layout.step_time?model={}", "/formulas/sharding.plan_bytes?task={}&plan={}", "/pictures/labs/{}.png",
+    "/formulas/pipeline.bubble_ratio?schedule={}&stages=4&microbatches=8", "/formulas/collectives.ring_all_reduce_time?{}=1",
+    "/api/v1/exercises/{}", f"/api/v1/exercises/{KINDS['choice'].sample}?seed={{}}", "/api/v1/chapters/{}/parameters",
+    "/api/v1/chapters/your-cluster/parameters?gpus={}", "/api/v1/chapters/your-cluster/parameters?{}=1", "/api/v1/{}",
+    "/api/v1/finals/{}", "/api/v1/classes/{}",
+)  # fmt: skip
+OF_ADDRESSES = (
+    "link", "image", "mathematics", "mathematics that is not closed", "HTML", "many backticks", "bidi", "control",
+    "names of other languages", "long name", "figures",
+)  # fmt: skip
+SHORT = 1_500  # characters: an address has a limit
+
+
+@pytest.mark.slow(30)
+@each("address", ADDRESSES)
+def test_pages_and_errors_quote_what_an_address_says(
+    client: TestClient, bearer: dict[str, str], address: str
+) -> None:
+    for at, text in enumerate(TEXTS[name] for name in OF_ADDRESSES):
+        language = LANGUAGES[at % len(LANGUAGES)]
+        sent = quote(clean(text)[:SHORT], safe="")
+        answer = client.get(
+            address.replace("{}", sent), headers={**bearer, "Accept-Language": language}
+        )
+        assert answer.status_code < 500, (answer.status_code, text)
+        if "html" in answer.headers.get("content-type", ""):
+            assert troubles(answer.text) == [], text
+        elif "problem" in answer.headers.get("content-type", ""):
+            assert len(answer.json()["detail"]) <= LONGEST
+            assert visible(answer.json()["detail"]) == answer.json()["detail"]
+
+
+@each("name", TEXTS)
+def test_errors_of_formulas_and_predictions_quote_what_was_sent(
+    client: TestClient, bearer: dict[str, str], name: str
+) -> None:
+    text = clean(TEXTS[name])
+    formulas = (
+        "/api/v1/formulas/collectives.ring_all_reduce_time",
+        "/api/v1/formulas/layout.step_time",
+    )
+    for address, key in product(formulas, ("size", "ranks", "model", "layout", text[:300])):
+        sent = {"size": "1 GB", "ranks": 8, "bandwidth": "1 GB/s", key: text}
+        answer = client.post(address, json=sent, headers=bearer)
+        assert answer.status_code in (404, 413, 422), answer.text[:200]
+        assert len(answer.json()["detail"]) <= LONGEST
+    for line in (
+        {"model": text, "cluster": "64 H100", "layout": {}},
+        {"model": "Llama-3.1-8B", "cluster": text, "layout": {text[:300]: 1}},
+        {"model": "Llama-3.1-8B", "cluster": "64 H100", "layout": {"tensor": text}},
+        {text[:300]: text},
+    ):
+        answer = client.post("/api/v1/predict", content=json.dumps(line), headers=bearer)
+        assert answer.status_code == 200
+        assert len(answer.json()["error"]) <= LONGEST
+
+
+@pytest.mark.slow(30)
+@each("name", ("HTML", "bidi", "long"))
+def test_reports_quote_what_a_file_says(client: TestClient, name: str) -> None:
+    text = clean(TEXTS[name])
+    events = [
+        {"ph": "X", "name": text, "cat": cat, "ts": at * 100, "dur": 50, "pid": 0, "tid": 7, "args": {"stream": 7}}
+        for at, cat in enumerate(("kernel", "user_annotation", "cpu_op"))
+    ]  # fmt: skip
+    trace = {"traceEvents": events, "deviceProperties": [{"name": text}], "schemaVersion": text}
+    log = f"# nThread 1 {text}\n#  Rank  0 Group  0 on {text} device  0\n{text}\n"
+    results = {"results": [{"size": 8, "time": 1, "collective": text, "name": text}], "title": text}
+    progress = {"format": text, "version": 1, "answers": [{"exercise": text, "at": text}]}
+    for address, content in (
+        ("/measured/traces", json.dumps(trace)),
+        ("/measured", log),
+        ("/measured", text),
+        ("/measured", json.dumps(results)),
+        ("/progress/import", json.dumps(progress)),
+        ("/progress/import", text),
+    ):
+        files = {"file": (f"{text[:100]}.json", content.encode())}
+        answer = client.post(address, files=files, headers={"Accept-Language": "de"})
+        assert answer.status_code < 500, answer.text[:300]
+        assert troubles(answer.text) == []
