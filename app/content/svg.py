@@ -82,7 +82,7 @@ def _loads(css: str) -> bool:
 
 
 def _refuse_escapes(where: str, css: str) -> None:
-    """In CSS, u\\72l(...) is url(...): whoever draws needs no such spelling."""
+    """In CSS, a backslash with 72 is the letter r, as in url(...): no drawing needs that."""
     if "\\" in css:
         raise ValueError(f"has a backslash in {where}, which could hide what it loads")
 

@@ -8,14 +8,19 @@ from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.routing import Match, Route, compile_path, get_name
 from starlette.types import Scope
 
+LARGEST = 2**63 - 1  # number of a row
+_DIGITS = 40  # with zeros before it
+
 
 class NumberConvertor(IntegerConvertor):
-    """A number in a path, of at most nine digits; with more, there is nothing at the address.
+    """A number in a path, at most the largest that a row may have: there is none of that number.
 
     Starlette's own takes any number of digits, and fails where Python reads no more of them.
     """
 
-    regex = "[0-9]{1,9}"
+    def convert(self, value: str) -> int:
+        """The number."""
+        return min(int(value), LARGEST) if len(value) <= _DIGITS else LARGEST
 
 
 register_url_convertor("int", NumberConvertor())

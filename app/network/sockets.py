@@ -39,7 +39,7 @@ def listen(host: str, port: int, patience: float = 0) -> socket.socket:
 def listen_at(path: Path) -> socket.socket:
     """A Unix socket that listens at *path*, in place of one that a stopped server left there.
 
-    Whoever may connect can send what only a proxy should, such as the header of a sign-in: its
+    Anyone who may connect can send what only a proxy should, such as the header of a sign-in: its
     user alone may, and, in a folder with the setgid bit, the group of that folder.
 
     Raises:

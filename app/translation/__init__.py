@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.translation.compiled import read_compiled
 from app.quoting import quoted
+from app.translation.compiled import read_compiled
 from app.translation.marks import noted as noted
 from app.translation.unit_words import FORMS, parted
 
