@@ -16,7 +16,7 @@ TEST = $(BIN)/python -m pytest -n 4
 # The tests start a hundred servers and ranks, which need not compile all of it again each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve test again quick newest constraints check style types words lint translations bench audit answers \
+.PHONY: advisories serve test again quick newest constraints check style types words lint translations bench audit answers \
   browser peers editor
 
 $(VENV)/made: pyproject.toml constraints.txt
@@ -90,6 +90,10 @@ answers: $(VENV)/made-for-tests
 
 audit: browser
 	$(BIN)/python -m tests.audit
+
+# It installs pip-audit apart from the rest, and says so where no database of advisories can be reached.
+advisories: $(VENV)/made-for-tests
+	$(BIN)/python -m tests.advisories
 
 # Needs Node and npm. The recipe has exact versions, so the same file comes out: `git diff` shows nothing.
 editor:

@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 
+from app.quoting import LONGEST
 from app.translation import translate
 
 _REMEMBERED = 256  # names; proofs of a course ask for the same ones again and again
@@ -80,7 +81,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("ring_allreduce", ["ring_all_reduce", "tree"])
     "; did you mean 'ring_all_reduce'?"
     """
-    closest = _closest(name, tuple(known))
+    closest = _closest(name, tuple(known)) if len(name) <= LONGEST else ""
     return translate("; did you mean {name!r}?", name=closest) if closest else ""
 
 

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from app import api, web
 from app.config import Settings
 from app.content.course import read_course
+from app.db.copies import expiring
 from app.db.gathering import Gathered
 from app.db.idle import tidying
 from app.db.migrations import migrate
@@ -147,7 +148,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     if not site.settings.labs_apart:
         site.labs.start()
     idle = tidying(site.engine, site.settings.anonymous_days)
-    async with web.indexing(app), web.delivering(app), api.sampling(site), idle:
+    copies = expiring(site.settings.database)
+    async with web.indexing(app), web.delivering(app), api.sampling(site), idle, copies:
         with site.draining.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)

@@ -63,22 +63,27 @@ def python_html(source: str) -> Markup:
 
 @lru_cache(maxsize=_CACHED)
 def html(text: str) -> Markup:
-    """*text* as HTML blocks.
-
-    Raises:
-        MathematicsError: its LaTeX cannot be converted.
-    """
+    """*text* as HTML blocks; LaTeX that cannot be converted stays as it is written."""
     return Markup(_STYLED_CELL.sub(r' class="\1"', _MARKDOWN.render(text)))
 
 
 @lru_cache(maxsize=_CACHED)
 def inline_html(text: str) -> Markup:
-    """*text* as inline HTML.
+    """*text* as inline HTML; LaTeX that cannot be converted stays as it is written."""
+    return Markup(_MARKDOWN.renderInline(text))
+
+
+@lru_cache(maxsize=_CACHED)
+def check_mathematics(text: str) -> None:
+    """Refuse a Markdown *text* whose LaTeX cannot be converted.
 
     Raises:
-        MathematicsError: its LaTeX cannot be converted.
+        MathematicsError: it has some.
     """
-    return Markup(_MARKDOWN.renderInline(text))
+    for block in _MARKDOWN.parse(text) if "$" in text else ():
+        for token in (block, *(block.children or ())):
+            if token.type.startswith("math_"):
+                mathml(token.content.strip(), display=token.type != "math_inline")
 
 
 def portable_html(text: str) -> str:
@@ -130,7 +135,10 @@ def _fence(code: str, language: str, _: str) -> str:
 
 
 def _mathematics(latex: str, options: dict[str, bool]) -> str:
-    return str(mathml(latex.strip(), display=options["display_mode"]))
+    try:
+        return str(mathml(latex.strip(), display=options["display_mode"]))
+    except MathematicsError:  # of an author, whom lint tells; the page is shown nevertheless
+        return f"<code>{escape(latex)}</code>"
 
 
 def _delimited(latex: str, options: dict[str, bool]) -> str:

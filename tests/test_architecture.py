@@ -8,7 +8,7 @@ from app.config import ROOT
 
 APP = ROOT / "app"
 # Each room, and the rooms below it that it may import from.
-LEAVES = {"errors", "units", "config", "metrics", "translation"}
+LEAVES = {"errors", "units", "config", "metrics", "quoting", "translation"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "content"}
 SERVER = CORE | {
     "network",
@@ -25,22 +25,24 @@ SERVER = CORE | {
     "translation",
 }
 MAY: dict[str, set[str]] = {
-    "errors": {"translation"},
-    "units": set(),
+    "quoting": set(),
+    "errors": {"quoting", "translation"},
+    "units": {"quoting"},
     "metrics": set(),
-    "translation": set(),
+    "translation": {"quoting"},
     "config": {"errors"},
     "network": {"config", "errors", "metrics", "translation"},
     "markdown": set(),
     "templating": {"config", "errors", "translation"},
     "yaml_file": {"errors"},
-    "formulas": {"units"},
-    "simulators": {"units"},
+    "formulas": {"quoting", "units"},
+    "simulators": {"quoting", "units"},
     "charts": {"units", "simulators", "templating", "translation"},
     "expressions": {"translation", "errors", "units", "formulas"},
     "db": {"errors", "config", "metrics"},
     "sandbox": {"errors", "units", "config", "metrics"},
     "kinds": {
+        "quoting",
         "translation",
         "errors",
         "units",
@@ -68,7 +70,7 @@ MAY: dict[str, set[str]] = {
     "searching": {"formulas", "units"},
     "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"}
     | {"charts", "simulators"},
-    "measurements": {"errors", "formulas", "units"},
+    "measurements": {"errors", "formulas", "quoting", "units"},
     "predicting": {"errors", "formulas", "units"},
     "labs": {
         "translation",
@@ -83,7 +85,8 @@ MAY: dict[str, set[str]] = {
     | {"units", "yaml_file"},
     "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"}
     | {"translation"},
-    "grading": {"config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"},
+    "grading": {"config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"}
+    | {"quoting"},
     "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},
     "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},

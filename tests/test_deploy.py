@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,33 @@ def test_the_sandbox_apart_has_no_way_to_the_data() -> None:
     assert all(composed["networks"][name]["internal"] for name in box["networks"])
     assert set(box["environment"]) == {"WALLCLOCK_SANDBOX_TOKEN"}
     assert document("kubernetes/sandbox-network.yaml")["spec"]["egress"] == []
+
+
+def test_web_servers_believe_the_proxy_that_alone_reaches_them() -> None:
+    settings = document("kubernetes/kustomization.yaml")["configMapGenerator"][0]["literals"]
+    (trusted,) = [text.partition("=")[2] for text in settings if "PROXIES" in text]
+    composed = document("compose.yaml")["services"]["wallclock"]
+    for network in (trusted, composed["environment"]["WALLCLOCK_PROXIES"]):
+        assert ip_network(network).prefixlen >= 16
+    policy = document("kubernetes/web-network.yaml")["spec"]
+    pods = document("kubernetes/deployment.yaml")["spec"]["template"]["metadata"]["labels"]
+    assert policy["podSelector"]["matchLabels"].items() <= pods.items()
+    (rule,) = policy["ingress"]
+    assert all({"namespaceSelector", "podSelector"} <= set(one) for one in rule["from"])
+    assert all(port.startswith("127.0.0.1:") for port in composed["ports"])
+
+
+def test_containers_have_a_limit_of_memory_and_images_an_exact_version() -> None:
+    services = document("compose.yaml")["services"].values()
+    assert all(service["mem_limit"] for service in services)
+    for name in ("deployment", "sandbox"):
+        (container,) = document(f"kubernetes/{name}.yaml")["spec"]["template"]["spec"]["containers"]
+        assert container["resources"]["limits"]["memory"]
+    images = re.findall(r"^FROM (\S+)", read("Containerfile"), re.MULTILINE)
+    images += [service["image"] for service in services if service["image"] != "wallclock"]
+    assert len(images) == 3
+    for image in images:
+        assert re.search(r":\d+\.\d+[\d.]*-(slim-)?[a-z]+$", image), image
 
 
 def test_the_container_has_all_that_its_build_copies() -> None:

@@ -18,6 +18,7 @@ from app.errors import (
     UnavailableError,
 )
 from app.network.watch import request_id
+from app.quoting import shortened
 from app.site import site_in
 
 _HEALTH = frozenset({"/healthz", "/livez", "/readyz", "/metrics"})
@@ -67,7 +68,7 @@ def problem_for(request: Request, error: Exception) -> Response:
 def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
     """A response with a problem document."""
     title = HTTPStatus(status).phrase
-    document = ProblemDocument(title=title, status=status, detail=detail)
+    document = ProblemDocument(title=title, status=status, detail=shortened(detail))
     return JSONResponse(
         document.model_dump(), status, headers, media_type="application/problem+json"
     )

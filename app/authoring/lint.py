@@ -32,7 +32,7 @@ from app.errors import ContentError, InputError, Problem, nearest
 from app.expressions import ExpressionError
 from app.formulas import FORMULAS
 from app.kinds import Exercise, Finding, Where
-from app.markdown import MathematicsError, html
+from app.markdown import MathematicsError, check_mathematics
 from app.sandbox.runner import Runner
 
 _AT_ONCE = 4  # files
@@ -173,7 +173,7 @@ def _prove_chapter(topic: TopicFile, own: str, places: Places) -> Iterator[Findi
 def _prove_text(where: Where, text: str, places: Places) -> Iterator[Finding]:
     """Everything wrong with a Markdown *text* that no drawing fills."""
     try:
-        html(text)
+        check_mathematics(text)
     except MathematicsError as error:
         yield Finding(where, str(error))
     yield from prove_shape_of(where, text)
@@ -187,7 +187,7 @@ def _words(exercise: Exercise) -> list[Finding]:
     try:
         for finding in prove_words(exercise):
             found.append(finding)
-    except (ExpressionError, MathematicsError):  # reported by the proofs of the drawings
+    except ExpressionError:  # reported by the proofs of the drawings
         return found
     return found
 

@@ -23,7 +23,7 @@ from app.labs.results.archive import recorded
 from app.labs.results.borrowed import published_runs
 from app.labs.results.match import BORROWING, fits, found_in, is_of
 from app.labs.spec import Job, lab_called, read_job
-from app.markdown import MathematicsError, html
+from app.markdown import MathematicsError, check_mathematics
 from app.sandbox.runner import Runner
 
 _CODE_SEEDS = range(5)
@@ -215,14 +215,14 @@ def _prove_texts(exercise: Exercise, seed: int) -> Iterator[Finding]:
         if "mistakes" in where:  # filled with the answers when the mistakes are proven
             continue
         try:
-            html(exercise.fill(text, drawn))
+            check_mathematics(exercise.fill(text, drawn))
         except (ExpressionError, MathematicsError) as error:
             yield Finding(where, str(error))
 
 
 def _prove_solution(exercise: Exercise, seed: int, said: set[str]) -> list[Finding]:
     try:
-        html(exercise.fill(exercise.solution, exercise.solved(exercise.draw(seed))))
+        check_mathematics(exercise.fill(exercise.solution, exercise.solved(exercise.draw(seed))))
     except (ExpressionError, MathematicsError) as error:
         # A wrong key is reported where it is written; its use in the solution adds nothing.
         return [] if str(error) in said else [Finding(("solution",), str(error))]

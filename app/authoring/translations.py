@@ -18,7 +18,7 @@ from app.content.translations import (
 from app.errors import ContentError, Problem
 from app.expressions import ExpressionError
 from app.kinds import Exercise, Where
-from app.markdown import MathematicsError, html
+from app.markdown import MathematicsError, check_mathematics
 from app.yaml_file import YamlDocument
 
 _SEEDS = range(5)
@@ -64,7 +64,7 @@ def _problems(
 
 def _of_text(document: YamlDocument, where: Where, text: str) -> Iterator[Problem]:
     try:
-        html(text)
+        check_mathematics(text)
     except MathematicsError as error:
         yield document.problem(where, str(error))
 
@@ -75,6 +75,6 @@ def _of_drawings(one: Translation, exercise: Exercise) -> Iterator[Problem]:
         for seed in _SEEDS:
             drawn = exercise.variant(seed)
             for text in (drawn.prompt, *drawn.hints, drawn.solution):
-                html(text)
+                check_mathematics(text)
     except (ExpressionError, MathematicsError) as error:
         yield one.document.problem((), str(error))

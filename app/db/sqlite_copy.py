@@ -9,6 +9,7 @@ from pathlib import Path
 from app.db.session import database_file
 from app.errors import InputError, UnavailableError
 
+BEFORE = ".before-"  # between the name of the database and why it was copied
 _MODE = 0o600  # a copy contains the answers of learners
 _Publish = Callable[[Path, Path], None]
 
@@ -24,7 +25,7 @@ def copy_beside(database: str, why: str) -> Path | None:
     source = database_file(database)
     if source is None:
         return None
-    target = source.with_name(f"{source.name}.before-{why}")
+    target = source.with_name(f"{source.name}{BEFORE}{why}")
     try:
         with appearing(target, os.replace) as partial:
             copy_sqlite(source, partial)

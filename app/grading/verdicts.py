@@ -16,6 +16,7 @@ from pydantic import (
 from app.errors import AnswerError, AppError
 from app.kinds import SEEDS, Answer, Verdict
 from app.kinds.answers import refuse_longer
+from app.quoting import escaped, shortened
 
 
 def _whole(value: object) -> object:
@@ -113,7 +114,7 @@ def unreadable_result(submission: Submission, error: AnswerError) -> CheckResult
         seed=submission.seed,
         verdict="unreadable",
         score=0.0,
-        feedback=[str(error)],
+        feedback=[escaped(str(error))],  # it quotes the answer
         ref=submission.ref,
         learner=submission.learner,
     )
@@ -121,7 +122,7 @@ def unreadable_result(submission: Submission, error: AnswerError) -> CheckResult
 
 def error_row(number: int, line: bytes | None, error: Exception | str) -> bytes:
     """The line of JSON for line *number*, which cannot be graded."""
-    row: dict[str, object] = {"error": _says(error), "line": number}
+    row: dict[str, object] = {"error": shortened(_says(error)), "line": number}
     if line is not None and (reference := _reference(line)) is not None:
         row["ref"] = reference
     return json.dumps(row).encode() + b"\n"

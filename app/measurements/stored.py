@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.errors import InputError
 from app.measurements.reading import REPORTS, Report
 from app.measurements.trace.report import TraceReport
+from app.quoting import visible_lines
 
 _LARGEST = 1e18  # of any number in a report
 _DEEPEST = 12
@@ -23,13 +24,21 @@ def plain(report: Report) -> dict[str, object]:
 
 
 def report_in(found: Mapping[str, object]) -> Report:
-    """The report that `plain` made.
+    """The report that `plain` made, without signs that cannot be seen: a stranger wrote the file.
 
     Raises:
         ValidationError: it is not one.
         KeyError: its kind is not known.
     """
-    return _adapter(str(found["kind"])).validate_python(found["report"])
+    return _adapter(str(found["kind"])).validate_python(_seen(found["report"]))
+
+
+def _seen(found: object) -> object:
+    if isinstance(found, str):
+        return visible_lines(found)
+    if isinstance(found, dict):
+        return {_seen(name): _seen(one) for name, one in found.items()}
+    return [_seen(one) for one in found] if isinstance(found, list | tuple) else found
 
 
 @cache

@@ -39,7 +39,8 @@ def listen(host: str, port: int, patience: float = 0) -> socket.socket:
 def listen_at(path: Path) -> socket.socket:
     """A Unix socket that listens at *path*, in place of one that a stopped server left there.
 
-    Who may connect is up to the permissions of its folder.
+    Anyone who may connect can send what only a proxy should, such as the header of a sign-in: its
+    user alone may, and, in a folder with the setgid bit, the group of that folder.
 
     Raises:
         InputError: the path cannot be used.
@@ -49,8 +50,7 @@ def listen_at(path: Path) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         _make_way(path)
-        listening.bind(str(path))
-        path.chmod(0o666)
+        _bind_at(listening, path)
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
@@ -94,6 +94,17 @@ def _bind(listening: socket.socket, address: tuple[str, int], end: float) -> Non
             if error.errno != errno.EADDRINUSE or time.monotonic() >= end:
                 raise
         time.sleep(_PAUSE)
+
+
+def _bind_at(listening: socket.socket, path: Path) -> None:
+    """Bind to *path*, which nobody else may open at any moment, and then its group may or not."""
+    usual = os.umask(0o177)
+    try:
+        listening.bind(str(path))
+    finally:
+        os.umask(usual)
+    if path.parent.stat().st_mode & stat.S_ISGID:
+        path.chmod(0o660)
 
 
 def _make_way(path: Path) -> None:

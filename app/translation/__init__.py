@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.quoting import quoted
 from app.translation.compiled import read_compiled
 from app.translation.marks import noted as noted
 from app.translation.unit_words import FORMS, parted
@@ -57,7 +58,7 @@ def translate(sentence: str, /, **values: object) -> str:
     """*sentence* in the current language, its `{names}` filled in with *values*."""
     code = _spoken.get()
     found = sentence if code == SOURCE else catalog(code).gettext(sentence)
-    return found.format(**_spelled(values)) if values else found
+    return _filled(found, values) if values else found
 
 
 def plural(one: str, many: str, number: int, /, **values: object) -> str:
@@ -67,7 +68,7 @@ def plural(one: str, many: str, number: int, /, **values: object) -> str:
         found = one if number == 1 else many
     else:
         found = catalog(code).ngettext(one, many, number)
-    return found.format(number=number, **_spelled(values))
+    return _filled(found, {**values, "number": number})
 
 
 def quantity(text: str) -> str:
@@ -83,6 +84,27 @@ def unit_word(symbol: str) -> str:
     if _spoken.get() == SOURCE or symbol not in FORMS:
         return symbol
     return translate(FORMS[symbol], number="").strip()
+
+
+class _Quotation:
+    """A value in a sentence, where `{name!r}` quotes it: a stranger may have written it."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return quoted(self._value)
+
+    def __format__(self, form: str) -> str:
+        return format(self._value, form)
+
+
+def _filled(sentence: str, values: Mapping[str, object]) -> str:
+    """*sentence* with *values* for its names."""
+    spelled = _spelled(values)
+    if "!r}" in sentence:
+        spelled = {name: _Quotation(value) for name, value in spelled.items()}
+    return sentence.format(**spelled)
 
 
 def _spelled(values: Mapping[str, object]) -> Mapping[str, object]:

@@ -73,7 +73,7 @@ LIMITS = (
 
 def retold_move(said: str) -> str:
     """The move *said* of a sharding plan in the current language."""
-    return said if language() == SOURCE else told_as(MOVES, said) or said
+    return told_as(MOVES, said) or said
 
 
 def retold_note(said: str) -> str:
@@ -88,4 +88,4 @@ def retold_note(said: str) -> str:
 
 def retold_limit(said: str) -> str:
     """The limit or the cause *said* of a measured bandwidth in the current language."""
-    return said if language() == SOURCE else told_as(LIMITS, said) or said
+    return told_as(LIMITS, said) or said

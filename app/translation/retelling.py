@@ -6,12 +6,17 @@ recognized by its form, and said in the language of the request.
 """
 
 import re
+from collections.abc import Callable
 from functools import cache
 
+from app.quoting import LITERAL
 from app.translation import SOURCE, language, noted, translate
 
 _LONGEST = 1_000  # characters of a sentence that is told again; others stay English
+_DEEPEST = 20  # problems in problems, and problems in a row
 _FIELD = re.compile(r"\{(\w+)\}")
+_FIRST_SIGN = 0xF0000  # private characters, which stand for quotations
+_SIGN = "[\U000f0000-\U000fffff]"
 
 # Forms that say more come first: the first one that fits is taken.
 FORMS = (
@@ -106,39 +111,51 @@ MISTAKES = (
 def retold(said: str) -> str:
     """*said* in the current language, if it has one of the forms; else as it is.
 
-    The values in it are told again as well: a problem may quote another.
+    The values in it are told again as well: a problem may quote another. What stands in quotation
+    marks is not: a stranger wrote it.
     """
-    if language() == SOURCE or len(said) > _LONGEST:
-        return said
-    if (told := _told(said, _patterns(FORMS))) is not None:
-        return told
-    for between in ("; ", ": "):
-        head, sign, rest = said.partition(between)
-        if sign:
-            return f"{retold(head)}{between}{retold(rest)}"
-    return said
+    return _with_quotations_aside(said, lambda bare: _retold(bare, _DEEPEST))
 
 
 def retold_mistake(said: str) -> str:
     """*said* in the current language, if it is about a typical mistake; else as it is."""
-    if language() == SOURCE or len(said) > _LONGEST:
-        return said
-    told = _told(said, _patterns(MISTAKES))
-    return said if told is None else told
+    return told_as(MISTAKES, said) or said
 
 
 Patterns = tuple[tuple[str, re.Pattern[str]], ...]
 
 
-def told_as(forms: tuple[str, ...], said: str) -> str | None:
-    """*said* in the current language, if it has one of the *forms*."""
-    return None if len(said) > _LONGEST else _told(said, _patterns(forms))
+def told_as(forms: tuple[str, ...], said: str) -> str:
+    """*said* in the current language, if it has one of the *forms*; else nothing."""
+    return _with_quotations_aside(said, lambda bare: _told(bare, _patterns(forms), _DEEPEST) or "")
 
 
-def _told(said: str, patterns: Patterns) -> str | None:
+def _with_quotations_aside(said: str, tell: Callable[[str], str]) -> str:
+    """What *tell* makes of *said*, where a character stands for each quotation meanwhile."""
+    if language() == SOURCE or len(said) > _LONGEST:
+        return said
+    quotations = LITERAL.findall(said)
+    signs = map(chr, range(_FIRST_SIGN, _FIRST_SIGN + len(quotations)))
+    told = tell(LITERAL.sub(lambda _: next(signs), said))
+    return told.translate({_FIRST_SIGN + at: text for at, text in enumerate(quotations)})
+
+
+def _retold(said: str, deep: int) -> str:
+    if not deep:
+        return said
+    if (told := _told(said, _patterns(FORMS), deep)) is not None:
+        return told
+    for between in ("; ", ": "):
+        head, sign, rest = said.partition(between)
+        if sign:
+            return f"{_retold(head, deep - 1)}{between}{_retold(rest, deep - 1)}"
+    return said
+
+
+def _told(said: str, patterns: Patterns, deep: int) -> str | None:
     for form, pattern in patterns:
         if found := pattern.fullmatch(said):
-            values = {name: retold(text) for name, text in found.groupdict().items()}
+            values = {name: _retold(text, deep - 1) for name, text in found.groupdict().items()}
             return translate(form, **values)
     return None
 
@@ -153,8 +170,13 @@ def _pattern(form: str) -> str:
     pattern, end = "", 0
     seen: set[str] = set()
     for field in _FIELD.finditer(form):
-        pattern += re.escape(form[end : field.start()])
+        pattern += _fixed(form[end : field.start()])
         name, end = field[1], field.end()
         pattern += f"(?P={name})" if name in seen else f"(?P<{name}>.+?)"
         seen.add(name)
-    return pattern + re.escape(form[end:])
+    return pattern + _fixed(form[end:])
+
+
+def _fixed(words: str) -> str:
+    """What matches *words*, with a sign for each quotation in them."""
+    return LITERAL.sub(lambda _: _SIGN, re.escape(words))

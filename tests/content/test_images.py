@@ -54,11 +54,62 @@ def test_an_image_has_the_type_of_its_content(
         "<style>@import 'https://example.org/a.css';</style>",
         '<animate attributeName="href" values="javascript:alert(1)"/>',
         '<set attributeName="onmouseover" to="alert(1)"/>',
+        r'<path style="fill: u\72l(https://example.org/a)"/>',
+        r"<style>path { fill: \75rl(https://example.org/a) }</style>",
+        r"<style>@\69mport 'https://example.org/a.css';</style>",
+        "<style>@namespace url(#a);</style>",
+        '<path style="fill: url/**/(https://example.org/a)"/>',
+        '<g xml:base="https://example.org/"><use href="#a"/></g>',
+        "<style>@font-face { src: local('a') }</style>",
+        "<path style=\"fill: image-set('https://example.org/a' 1x)\"/>",
+        "<path style=\"fill: src('https://example.org/a')\"/>",
+        "<path style=\"fill: -webkit-cross-fade('//example.org/a', red)\"/>",
+        '<i:inkscape xmlns:i="http://www.w3.org/1999/xhtml" onfocus="alert(1)" tabindex="0"/>',
+        '<path xmlns:i="http://www.w3.org/1999/xlink" i:href="https://example.org/#inkscape"/>',
     ],
 )
 def test_an_svg_that_does_more_than_draw_is_refused(tmp_path: Path, inside: str) -> None:
-    with pytest.raises(ValueError, match=r"element|attribute|links|loads"):
+    with pytest.raises(ValueError, match=r"element|attribute|links|loads|style"):
         read_image(written(tmp_path, "a.svg", SVG.format(inside)))
+
+
+def bomb(deep: int, before: str, part: str, after: str) -> str:
+    """Parts that each use the next one twice; the last one is a line."""
+    parts = (before.format(i) + part.format(i + 1) * 2 + after for i in range(deep))
+    return "".join(parts) + before.format(deep) + '<path d="M0 0h1"/>' + after
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        bomb(40, '<g id="a{}">', '<use href="#a{}"/>', "</g>"),
+        bomb(40, '<symbol id="a{}">', '<use xlink:href=" #a{} "/>', "</symbol>").replace(" #", "#"),
+        bomb(40, '<pattern id="a{}">', '<rect fill="url(#a{})"/>', "</pattern>"),
+        bomb(40, '<mask id="a{}">', "<rect style=\"mask: URL( '#a{}' )\"/>", "</mask>"),
+        '<g id="a"><use href="#a"/></g>',
+        '<g id="a"><use href="#b"/></g><g id="b"><use href="#a"/></g>',
+        "<g>" * 200 + "</g>" * 200,
+        "<style>.a { fill: url(#a) } .b { fill: url(#b) }</style>"
+        '<pattern id="a"><rect class="b"/></pattern><pattern id="b"><rect/></pattern>',
+    ],
+)
+def test_an_svg_that_draws_without_end_is_refused(tmp_path: Path, inside: str) -> None:
+    with pytest.raises(ValueError, match=r"parts|a part other than a gradient"):
+        read_image(written(tmp_path, "a.svg", SVG.format(inside)))
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        bomb(8, '<g id="a{}">', '<use href="#a{}"/>', "</g>"),
+        '<g xmlns:i="http://www.inkscape.org/namespaces/inkscape" i:file="C:\\a.svg"><path/></g>',
+        "<style>/* a\nlist(s) */ @media print { .a { fill: url(#g); color: rgb(1, 2, 3) } }</style>"
+        '<linearGradient id="g"><stop/></linearGradient>',
+        '<g aria-label="image(s) of a@b" id="a" transform="translate(1 2) scale(3)"/>',
+    ],
+)
+def test_an_svg_of_an_editor_is_served(tmp_path: Path, inside: str) -> None:
+    assert read_image(written(tmp_path, "a.svg", SVG.format(inside)))[1] == "image/svg+xml"
 
 
 @pytest.mark.parametrize(

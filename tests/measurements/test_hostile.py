@@ -2,14 +2,17 @@
 
 import gzip
 import json
+import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from app.errors import InputError
 from app.measurements import apart, opening
-from app.measurements.apart import command, measured_apart, reports_from
+from app.measurements.apart import command, environment, measured_apart, reports_from
 from app.measurements.reading import measured
 from app.measurements.reports import CollectiveTest, Unread
 from tests.each import each
@@ -122,3 +125,15 @@ def test_the_process_apart_has_limits(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_process_that_did_not_end_well_is_one_sentence(code: int, says: str) -> None:
     with pytest.raises(InputError, match=says):
         reports_from(b"", code)
+
+
+def test_a_reader_leaves_the_processor_to_pages() -> None:
+    said = "import os, sys; from app.measurements import apart; del sys.argv[1:]; apart.main(); "
+    done = subprocess.run(
+        [sys.executable, "-c", said + "print(os.nice(0))"],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == f"[]{min(os.nice(0) + 10, 19)}"

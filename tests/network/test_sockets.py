@@ -2,6 +2,7 @@
 
 import os
 import socket
+import stat
 import subprocess
 import sys
 from contextlib import closing
@@ -53,6 +54,24 @@ def test_a_socket_that_a_stopped_server_left_is_replaced(tmp_path: Path) -> None
             listen_at(path)
         with closing(socket.socket(socket.AF_UNIX)) as asking:
             asking.connect(str(path))
+
+
+def test_its_user_alone_may_connect_and_the_group_of_a_folder_that_passes_it_on(
+    tmp_path: Path,
+) -> None:
+    before = os.umask(0)
+    try:
+        for mode, expected in ((0o755, 0o600), (0o2750, 0o660)):
+            folder = tmp_path / oct(mode)
+            folder.mkdir()
+            folder.chmod(mode)
+            with closing(listen_at(folder / "w.sock")):
+                found = (folder / "w.sock").stat()
+                assert stat.S_IMODE(found.st_mode) == expected
+                assert found.st_gid == folder.stat().st_gid
+        assert os.umask(0) == 0
+    finally:
+        os.umask(before)
 
 
 def test_nothing_else_at_the_path_is_touched(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Anonymous work that is claimed, everything as JSON, a class left, a person deleted."""
 
 import json
+from datetime import timedelta
 
 import pytest
 from fastapi.testclient import TestClient
@@ -11,6 +12,7 @@ from app.db.people import ExtensionRow, IdentityRow, MemberRow, PersonRow, Sessi
 from app.db.personal import everything
 from app.db.session import open_session
 from app.db.signing import new_learner, sign
+from app.db.sqlite_copy import copy_beside
 from app.db.tables import Attempt, DailyGuess, Prediction, Reveal, now
 from app.db.writer import NewRow, store
 from app.people.assignments import assignment_with, extend
@@ -18,6 +20,7 @@ from app.people.classes import members_of
 from app.people.gradebook import cells_of
 from app.people.work import own_seed
 from app.site import Site
+from app.translation.dates import short_day
 from app.web.frame.visitor import COOKIE
 from tests.people.school import DAY, RING, School, due
 from tests.web.test_progress import words
@@ -207,8 +210,13 @@ def test_graded_answers_stay_under_a_number_and_nothing_else_does(
             Reveal(learner=person.learner, exercise=RING, seed=seed, number=1),
         ],
     )
+    copy = copy_beside(site.settings.database, "1")
+    assert copy
     page = client.post("/me/delete", data={"sure": "yes"}).text
+    copy.unlink()
     assert "stay with the class, under a number" in words(page)
+    until = short_day((now() + timedelta(days=30)).date())
+    assert f"still has them, and is removed on {until}" in words(page)
     assert client.get("/me").status_code == 303
     counts = stored(site, person.learner)
     assert (counts["attempts"], counts["reveals"]) == (1, 0)

@@ -12,12 +12,12 @@ from app.kinds.base import Markdown, Strict
 from app.kinds.code.agreement import CLOSE, alike, as_float
 from app.kinds.code.calls import Argument, TrialCall, a_type, plain, rounded
 from app.kinds.common_mistakes import common_mistake
+from app.quoting import code_span, visible_lines
 from app.sandbox.execution import Execution, Outcome, Plain, Raised, Returned, Stopped
 from app.translation import noted, translate
 from app.units import Scale
 
 _TENTH_PERCENT = 1e-3
-_LONGEST = 300
 _STOPPED = {
     "time": noted("It did not finish within the time limit: is there a loop that never ends?"),
     "memory": noted("It needed more memory than is available."),
@@ -128,7 +128,7 @@ def trial_run(call: TrialCall, outcome: Outcome) -> TrialRun:
         call=call.text,
         expected=rounded(call.expected),
         got=rounded(outcome.value) if isinstance(outcome, Returned) else kind_of(outcome),
-        printed=outcome.printed,
+        printed=visible_lines(outcome.printed),
         passed=passed,
         says="" if passed else says_of_call(call, outcome),
         line=in_line(outcome),
@@ -195,15 +195,6 @@ def _is_rounded(value: float, right: float) -> bool:
     few = {round(right, places) for places in range(1, 10)}
     few |= {float(f"{right:.{figures}g}") for figures in range(3, 10)}
     return value == right or (value in few and abs(value - right) <= _TENTH_PERCENT * abs(right))
-
-
-def code_span(text: str) -> str:
-    """*text* as Markdown code, whatever it contains."""
-    line = " ".join(text.split())
-    line = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-    ticks = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
-    space = " " if "`" in line else ""
-    return f"{ticks}{space}{line}{space}{ticks}" if line else ""
 
 
 def place_of(index: int, count: int) -> str:

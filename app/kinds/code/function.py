@@ -32,6 +32,7 @@ from app.kinds.code.feedback import (
 )
 from app.kinds.diagnosed import key_of
 from app.kinds.remembered import Remembered
+from app.quoting import visible_lines
 from app.sandbox.execution import Execution, Outcome, Returned
 from app.sandbox.runner import Runner
 from app.translation import noted, translate
@@ -187,9 +188,9 @@ class Function(CodeExercise):
         if report.body:
             problem = says_of(report.body)
             line = in_line(report.body)
-            return Trial(problem=problem, line=line, printed=report.printed, runs=())
+            return Trial(problem=problem, line=line, printed=visible_lines(report.printed), runs=())
         runs = (trial_run(call, outcome) for call, outcome in _pairs(calls, report))
-        return Trial(problem="", line=None, printed=report.printed, runs=tuple(runs))
+        return Trial(problem="", line=None, printed=visible_lines(report.printed), runs=tuple(runs))
 
     async def _run(
         self, source: str, calls: Sequence[TrialCall], runner: Runner, learner: str

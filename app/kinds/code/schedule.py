@@ -14,6 +14,7 @@ from app.kinds.code.feedback import Wrong, refuse_lost, says_of
 from app.kinds.code.machine import Machine
 from app.kinds.diagnosed import key_of
 from app.kinds.remembered import Remembered
+from app.quoting import escaped
 from app.sandbox.execution import Plain, Returned
 from app.sandbox.runner import Runner
 from app.simulators.programs import PlayedSchedule, play_schedule
@@ -141,10 +142,10 @@ class Schedule(Base):
     def _judge(self, played: PlayedSchedule) -> tuple[str, float]:
         """What is wrong with a schedule, and its score; nothing if it meets the targets."""
         if played.problem:
-            says = translate(
-                "It stops at {time}: {problem}.", time=played.time, problem=retold(played.problem)
-            )
-            return says, 0.0
+            problem = escaped(retold(played.problem))  # it quotes what the program returned
+            return translate(
+                "It stops at {time}: {problem}.", time=played.time, problem=problem
+            ), 0.0
         if missing := self.machine.missing(played):
             return missing, 0.0
         memory, peak = self.targets.memory, max(played.peaks)

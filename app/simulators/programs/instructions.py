@@ -4,9 +4,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from app.quoting import quoted
+
 LONGEST = 2000  # instructions of a rank
 _LARGEST = 10**6  # of layers and micro-batches
 _SHOWN = 60  # characters of a value in a sentence
+_KINDS = ("x", "g", "W", "d", "D", "c", "done")  # of what is in memory
+_MOST_PLACES = 2  # in a name: its layer and its micro-batch
 
 Name = tuple[str | int, ...]  # of something in memory: ("x", layer, micro_batch), ("W", layer)
 
@@ -139,15 +143,13 @@ def _is_whole(value: object) -> TypeGuard[int]:
 
 def _name(where: str, value: object) -> Name:
     parts = value if isinstance(value, list | tuple) else ()
-    kind, *places = parts or ("",)
-    if kind not in ("x", "g", "W", "d", "D", "c", "done") or not all(map(_is_whole, places)):
+    kind, *places = parts[: _MOST_PLACES + 2] or ("",)
+    is_one = isinstance(kind, str) and kind in _KINDS and 1 <= len(places) <= _MOST_PLACES
+    numbers = [place for place in places if _is_whole(place)]
+    if not is_one or len(numbers) < len(places):
         raise ScheduleError(f"{where}: {_shown(value)} is not a name such as ('x', 0, 0)")
-    return (kind, *places)
+    return (kind, *numbers)
 
 
 def _shown(value: object) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # an int of more digits than Python writes
-        return "a very long number"
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return quoted(value, _SHOWN)

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 
 from app.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
 from app.network.watch import request_id
+from app.quoting import shortened
 from app.translation import noted, translate
 from app.web.frame.origin import ReplacedHostError
 from app.web.frame.rendering import frame, render
@@ -48,7 +49,7 @@ class TroublePage:
 def page_for(request: Request, error: Exception) -> Response:
     """The page for a request that failed with *error*."""
     status = _status(error)
-    says = _says(request, error, status)
+    says = shortened(_says(request, error, status))
     lines = error.lines if isinstance(error, ReplacedHostError) else ""
     title = translate(_TITLES.get(status) or HTTPStatus(status).phrase)
     page = TroublePage(status, title, says, lines)

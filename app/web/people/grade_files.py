@@ -33,6 +33,7 @@ from app.web.people.head import ClassHead, head_of
 
 router = APIRouter(prefix="/classes/{class_id:int}", route_class=LazyRoute)
 _SHOWN = 100  # of a list
+_DIGITS = 18  # of the number of an assignment
 _BOM = "\ufeff"  # a spreadsheet would read UTF-8 as something else without it
 
 
@@ -131,7 +132,8 @@ def _written(site: Site, member: Membership, form: Format, wanted: str) -> str:
     with open_session(site.engine) as session:
         assignments = assignments_of(session, member.class_id)
         students = students_of(session, member.class_id)
-        number = int(wanted) if wanted.isascii() and wanted.isdecimal() else 0
+        known = wanted.isascii() and wanted.isdecimal() and len(wanted) <= _DIGITS
+        number = int(wanted) if known else 0
         one = one_of(assignments, number) if wanted else None
         those = [one] if one else assignments
         book = gradebook_of(session, site.secret, those, students)

@@ -9,6 +9,7 @@ from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
 from app.db.claims import Unclaimed
+from app.db.copies import last_copy_expires
 from app.db.people import MemberRow, PersonRow
 from app.db.queries import Drawing
 from app.db.session import open_session, open_writing_session
@@ -25,6 +26,7 @@ from app.people.persons import (
 )
 from app.site import Here, Site
 from app.translation import noted, translate
+from app.translation.dates import short_day
 from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor
@@ -74,9 +76,13 @@ class CodePage:
 
 @dataclass(frozen=True, slots=True)
 class GonePage:
-    """After a person was deleted; *stays*: answers that a class graded stay under a number."""
+    """After a person was deleted; *stays*: answers that a class graded stay under a number.
+
+    *copies* is the day on which the last copy of the database from before is removed, if any.
+    """
 
     stays: bool
+    copies: str
 
 
 _SAID = {
@@ -157,9 +163,9 @@ async def delete(
         raise InputError(
             translate("nothing was deleted: tick the box to confirm, then delete again")
         )
-    stays = await aside(_delete, site, person)
+    gone = await aside(_delete, site, person)
     around = frame(request, translate("Deleted"), here="me", signed_in=False)
-    return _signed_out(request, site, render("people/gone.html", around, GonePage(stays)))
+    return _signed_out(request, site, render("people/gone.html", around, gone))
 
 
 def _rename(site: Site, person: SignedIn, name: str) -> None:
@@ -195,9 +201,11 @@ def _leave(site: Site, person: SignedIn, class_id: int) -> None:
         leave_class(session, class_id, person.person)
 
 
-def _delete(site: Site, person: SignedIn) -> bool:
+def _delete(site: Site, person: SignedIn) -> GonePage:
     with open_writing_session(site.engine) as session:
-        return delete_person(session, _row(session, person))
+        stays = delete_person(session, _row(session, person))
+    until = last_copy_expires(site.settings.database)
+    return GonePage(stays, short_day(until.date()) if until else "")
 
 
 def _me(request: Request, site: Site, visiting: Visitor, said: str) -> Response:

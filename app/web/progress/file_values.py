@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from pydantic import ValidationError
 
 from app.db.tables import now
+from app.quoting import shortened
 from app.translation import translate
 
 _QUOTED = 40  # characters of a value that is not valid
@@ -63,5 +64,4 @@ def moment_of(text: object) -> datetime:
 
 def quoted(value: object) -> str:
     """The beginning of *value* as JSON."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 1]}…"
+    return shortened(json.dumps(value, ensure_ascii=False, default=str), _QUOTED)

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, FastAPI, Request, Response
 
 from app.network.routes import LazyRoute
+from app.quoting import visible
 from app.site import Here, site_in
 from app.translation import translate
 from app.web.frame.aside import aside
@@ -68,7 +69,7 @@ async def indexing(app: FastAPI) -> AsyncIterator[None]:
 @router.get("/search")
 async def search(request: Request, site: Here, q: str = "", kind: str = "") -> Response:
     """What is found for a query; only its list for a script."""
-    query = " ".join(q.split())[:_LONGEST]
+    query = visible(" ".join(q.split())[:_LONGEST])
     fragment = request.headers.get("x-fragment") == "1"
     page = _page(await _index(request), query, kind, _SUGGESTED if fragment else _LISTED)
     title = translate("{query}: search", query=query) if query else translate("Search")

@@ -11,6 +11,7 @@ from markupsafe import Markup, escape
 from app.kinds import Base
 from app.kinds.answers import Answer, PartVerdict
 from app.markdown import inline_html
+from app.quoting import visible, visible_lines
 from app.site import Site
 from app.translation import plural, translate
 from app.web.exercise.posted import ActionResult, Fields, Posted
@@ -80,7 +81,7 @@ class KindView(ABC, Generic[E]):
 
 def typed(text: str) -> Markup:
     """What was typed, on one line that is not too long."""
-    line = " ".join(text.split())
+    line = visible(" ".join(text.split()))
     shown = line if len(line) <= _LINE else f"{line[: _LINE - 1].rstrip()}…"
     return Markup(f"<code>{escape(shown)}</code>")
 
@@ -92,7 +93,7 @@ def folded(stored: str) -> Markup:
     whole = stored if len(stored) <= _SHOWN else f"{stored[:_SHOWN]}…"
     says = translate("a program of {lines}", lines=lines)
     text = "<details><summary>{}</summary><pre>{}</pre></details>"
-    return Markup(text).format(says, whole)
+    return Markup(text).format(says, visible_lines(whole))
 
 
 def named(stored: str) -> Mapping[str, str]:
