@@ -11,6 +11,7 @@ APP = ROOT / "app"
 LEAVES = {"errors", "units", "config", "metrics", "translation"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "content"}
 SERVER = CORE | {
+    "aside",
     "network",
     "charts",
     "db",
@@ -30,7 +31,8 @@ MAY: dict[str, set[str]] = {
     "metrics": set(),
     "translation": set(),
     "config": {"errors"},
-    "network": {"config", "errors", "metrics", "translation"},
+    "aside": {"errors", "sandbox", "translation"},
+    "network": {"aside", "config", "errors", "metrics", "sandbox", "translation"},
     "markdown": set(),
     "templating": {"config", "errors", "translation"},
     "yaml_file": {"errors"},
@@ -41,6 +43,7 @@ MAY: dict[str, set[str]] = {
     "db": {"errors", "config", "metrics"},
     "sandbox": {"errors", "units", "config", "metrics"},
     "kinds": {
+        "aside",
         "translation",
         "errors",
         "units",

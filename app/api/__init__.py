@@ -6,6 +6,7 @@ from starlette.routing import Route
 from app.api import (
     chapters,
     checks,
+    documents,
     exercises,
     formulas,
     health,
@@ -15,6 +16,7 @@ from app.api import (
     predictions,
 )
 from app.api.documents import describing
+from app.api.headers import has_token
 from app.api.metrics import sampling
 from app.api.problems import owns, problem_for
 
@@ -25,6 +27,7 @@ PARTS = (
     parameters,
     formulas,
     predictions,
+    documents,
     *people.PARTS,
     health,
     metrics,
@@ -46,4 +49,13 @@ def install(app: FastAPI) -> None:
 STREAMED = frozenset({checks.BATCH, predictions.PREDICT})  # paths whose bodies are unlimited
 HEALTH = health.PATHS
 
-__all__ = ["HEALTH", "PARTS", "STREAMED", "install", "owns", "problem_for", "sampling"]
+__all__ = [
+    "HEALTH",
+    "PARTS",
+    "STREAMED",
+    "has_token",
+    "install",
+    "owns",
+    "problem_for",
+    "sampling",
+]

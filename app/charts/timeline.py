@@ -1,7 +1,7 @@
 """A Gantt chart: rows of bars over time."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from string import ascii_lowercase
 from typing import NamedTuple
@@ -98,6 +98,30 @@ def schedule_timeline(played: Played) -> Timeline:
         kinds=tuple((kind, translate(says)) for kind, says in SAID.items() if kind in found),
         note=_note(played),
     )
+
+
+def beginnings(timelines: Sequence[Timeline], most: int) -> tuple[Timeline, ...]:
+    """The *timelines*, cut at the moment by which *most* bars of all of them have begun."""
+    starts = sorted(bar.start for one in timelines for row in one.rows for bar in row.bars)
+    if len(starts) <= most:
+        return tuple(timelines)
+    end = starts[most]
+    says = translate(
+        "Only the first {most:,} of {count:,} passes are drawn.", most=most, count=len(starts)
+    )
+    return tuple(
+        replace(
+            one,
+            rows=tuple(replace(row, bars=tuple(_until(end, row.bars))) for row in one.rows),
+            end=end,
+            note=f"{one.note} {says}".strip(),
+        )
+        for one in timelines
+    )
+
+
+def _until(end: float, bars: Iterable[TimeBar]) -> Iterator[TimeBar]:
+    return (bar._replace(end=min(bar.end, end)) for bar in bars if bar.start < end)
 
 
 def _note(played: Played) -> str:

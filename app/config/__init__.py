@@ -9,9 +9,9 @@ from platformdirs import user_cache_path, user_data_path
 from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
+from app.config.allowances import AllowanceSettings
 from app.config.checks import OptionalPath, are_networks, is_of_a_service, networks, words
 from app.config.public_url import path_prefix, prefix_of, public_url
-from app.config.sandbox import SandboxSettings
 from app.errors import nearest
 
 _PREFIX = "WALLCLOCK_"
@@ -30,7 +30,7 @@ def _default_database() -> str:
     return f"sqlite:///{user_data_path('wallclock', appauthor=False) / 'wallclock.db'}"
 
 
-class Settings(SandboxSettings):
+class Settings(AllowanceSettings):
     """Every setting; each has a default that works on a laptop."""
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True)
@@ -184,27 +184,6 @@ class Settings(SandboxSettings):
     metrics: Annotated[str, AfterValidator(networks)] = Field(
         default="",
         description="comma-separated addresses or networks that may read /metrics; empty: none",
-    )
-    answers_allowed: int = Field(
-        default=3600,
-        ge=0,
-        description="maximum answers, hints and solutions per address and minute; each thousand "
-        "characters of an answer count as one more; 0: no limit",
-    )
-    runs_allowed: int = Field(
-        default=300,
-        ge=0,
-        description="maximum lab runs started per address and hour; 0: no limit",
-    )
-    sent_runs_allowed: int = Field(
-        default=300,
-        ge=0,
-        description="maximum lab runs uploaded per address and hour; 0: no limit",
-    )
-    pictures_allowed: int = Field(
-        default=60,
-        ge=0,
-        description="maximum social pictures drawn per address and minute; 0: no limit",
     )
 
     @model_validator(mode="before")

@@ -7,7 +7,7 @@ from functools import lru_cache
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
-from app.charts.timeline import SCHEDULE_NAMES, schedule_timeline
+from app.charts.timeline import SCHEDULE_NAMES, beginnings, schedule_timeline
 from app.explorers.base import (
     Explored,
     Explorer,
@@ -30,6 +30,7 @@ _FOLLOWED = {
     "middle": noted("the middle micro-batch"),
     "last": noted("the last micro-batch"),
 }
+_MOST_BARS = 2_000  # that a figure shows
 _TWICE = ("dualpipe", "dualpipe_v")
 
 
@@ -121,7 +122,8 @@ def _schedules(values: Values) -> Explored:
         replace(schedule_timeline(played), end=end, traced=_followed(played, values))
         for _, played, _ in runs
     )
-    return Explored(says, tuple(facts), (*timelines, *(_held(n, p) for n, p, _ in runs)))
+    drawn = beginnings(timelines, _MOST_BARS)
+    return Explored(says, tuple(facts), (*drawn, *(_held(n, p) for n, p, _ in runs)))
 
 
 def _followed(played: Played, values: Values) -> str:

@@ -20,8 +20,7 @@ from tests.web.test_progress import words
 
 @pytest.fixture
 def school(site: Site) -> School:
-    site.allowances.wrong_codes._full_at.clear()
-    site.allowances.wrong_codes_of_class._full_at.clear()
+    site.allowances.wrong_codes._table.clear()
     return School(site)
 
 

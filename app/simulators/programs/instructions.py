@@ -6,6 +6,7 @@ from typing import TypeGuard
 
 LONGEST = 2000  # instructions of a rank
 _LARGEST = 10**6  # of layers and micro-batches
+_PLACES = 2  # numbers in a name
 _SHOWN = 60  # characters of a value in a sentence
 
 Name = tuple[str | int, ...]  # of something in memory: ("x", layer, micro_batch), ("W", layer)
@@ -140,7 +141,8 @@ def _is_whole(value: object) -> TypeGuard[int]:
 def _name(where: str, value: object) -> Name:
     parts = value if isinstance(value, list | tuple) else ()
     kind, *places = parts or ("",)
-    if kind not in ("x", "g", "W", "d", "D", "c", "done") or not all(map(_is_whole, places)):
+    known = kind in ("x", "g", "W", "d", "D", "c", "done") and len(places) <= _PLACES
+    if not known or not all(map(_is_whole, places)):
         raise ScheduleError(f"{where}: {_shown(value)} is not a name such as ('x', 0, 0)")
     return (kind, *places)
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import Depends, Request, Response
 from starlette.exceptions import HTTPException
 
+from app.aside import let_pay
 from app.db.signing import new_learner, sign, unsign
 from app.federation.proxy import ISSUER
 from app.network.allowance import Allowance, network
@@ -46,6 +47,7 @@ async def visitor(request: Request, site: Here) -> Visitor:
     found = await site.sessions.sought(cookie) if cookie else None
     if person := _unless_other(found, request, site):
         request.scope["state"][LEARNER] = person.learner
+        let_pay(_payer(person))
         return Visitor(person.learner, Client(person.learner), person, learner)
     # Anyone can get a new cookie, so only a visitor who returns with one is a client of their own.
     request.scope["state"][LEARNER] = learner
@@ -54,6 +56,16 @@ async def visitor(request: Request, site: Here) -> Visitor:
 
 
 Visiting = Annotated[Visitor, Depends(visitor)]
+
+
+def payer_of(request: Request, site: Site) -> str | None:
+    """Who pays for the processor time of *request* in place of its address, if anyone does."""
+    person = signed_in(request, site)
+    return _payer(person) if person else None
+
+
+def _payer(person: SignedIn) -> str:
+    return f"person {person.person}"
 
 
 def signed_in(request: Request, site: Site) -> SignedIn | None:
