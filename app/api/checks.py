@@ -25,6 +25,7 @@ from app.api.headers import (
 )
 from app.api.streams import LineStream, lines_of
 from app.aside import aside
+from app.aside.fair_queue import grader
 from app.db.replays import KeyTakenError, Once
 from app.db.tables import Replay
 from app.db.tokens import Grant
@@ -40,7 +41,6 @@ from app.grading.verdicts import (
 )
 from app.kinds.answers import TooLongError
 from app.network.routes import LazyRoute
-from app.sandbox.fair_queue import grader
 from app.site import Here, Site, site_in
 
 MakeReplay = Callable[[CheckResult], Replay]

@@ -7,11 +7,11 @@ from typing import Literal
 from fastapi import Request
 
 from app.aside import aside
+from app.aside.fair_queue import Client
 from app.errors import NotFoundError
 from app.kinds import SEEDS, Exercise
 from app.kinds.answers import PlayedAnswer, Verdict
 from app.kinds.code.feedback import Trial
-from app.sandbox.fair_queue import Client
 from app.translation import translate
 
 LONG = 4_000  # characters of a form, from which on its page takes long

@@ -8,12 +8,12 @@ from fastapi import Depends, Request, Response
 from starlette.exceptions import HTTPException
 
 from app.aside import let_pay
+from app.aside.fair_queue import Client, anonymous
 from app.db.signing import new_learner, sign, unsign
 from app.federation.proxy import ISSUER
 from app.network.allowance import Allowance, network
 from app.network.watch import LEARNER
 from app.people.persons import LIFETIME, SignedIn
-from app.sandbox.fair_queue import Client, anonymous
 from app.site import Here, Site, site_in
 from app.translation import noted, plural, translate
 from app.web.frame.origin import from_here

@@ -17,8 +17,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from starlette.exceptions import HTTPException
 
+from app.aside.fair_queue import Client, FairQueue, Lease
 from app.errors import UnavailableError
-from app.sandbox.fair_queue import Client, FairQueue, Lease
 from app.translation import noted, translate
 
 _THREADS = 2  # more would only compete with each other and with the event loop
