@@ -25,6 +25,8 @@ class Cost:
     seconds: float
     size: int
     memory: int
+    headers: Mapping[str, str]
+    text: str
 
 
 class Asker:
@@ -42,8 +44,10 @@ class Asker:
         method: str = "GET",
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
+        address: str = "192.0.2.7",
+        ends: bool = True,
     ) -> Cost:
-        """What it costs to ask for *path*."""
+        """What it costs to ask for *path*; a body that does not end is awaited forever."""
         scope = {
             "type": "http",
             "asgi": {"version": "3.0"},
@@ -56,36 +60,40 @@ class Asker:
             "query_string": query.encode("ascii"),
             "headers": [(b"host", b"testserver")]
             + [(k.lower().encode(), v.encode()) for k, v in (headers or {}).items()],
-            "client": ("192.0.2.7", 1),
+            "client": (address, 1),
             "server": ("testserver", 80),
             "state": dict(self._state),
         }
-        status = size = 0
-        sent = False
+        status, sent = 0, False
+        pieces: list[bytes] = []
+        found: dict[str, str] = {}
 
         async def receive() -> Message:
             nonlocal sent
             if sent:
                 await asyncio.sleep(3600)
             sent = True
-            return {"type": "http.request", "body": body, "more_body": False}
+            return {"type": "http.request", "body": body, "more_body": not ends}
 
         async def send(message: Message) -> None:
-            nonlocal status, size
+            nonlocal status
             status = message.get("status", status)
-            size += len(message.get("body", b""))
+            found.update((k.decode(), v.decode("latin-1")) for k, v in message.get("headers", ()))
+            pieces.append(message.get("body", b""))
 
         memory, begin = _peak(), time.thread_time()
         await self._app(scope, receive, send)
         seconds = time.thread_time() - begin
         label = f"{method} {path}{'?' if query else ''}{query}"
-        return Cost(label[:200], status, seconds, size, _peak() - memory)
+        whole = b"".join(pieces)
+        text = whole.decode("utf-8", "replace")
+        return Cost(label[:200], status, seconds, len(whole), _peak() - memory, found, text)
 
-    async def post(self, path: str, form: Any, query: str = "") -> Cost:
+    async def post(self, path: str, form: Any, **given: Any) -> Cost:
         """What it costs to send a *form*."""
         kind = {"Content-Type": "application/x-www-form-urlencoded"}
         body = urlencode(form, doseq=True).encode()
-        return await self.ask(path, query, method="POST", body=body, headers=kind)
+        return await self.ask(path, method="POST", body=body, headers=kind, **given)
 
 
 @asynccontextmanager
