@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.exceptions import HTTPException
@@ -155,7 +156,7 @@ def test_a_visitor_past_the_budget_is_told_when_to_return_and_others_notice_noth
     with open_session(site.engine) as session:
         token = create_token(session, "grader")
     submission = {"exercise": "collectives/ring-all-reduce-time", "answer": "70 ms"}
-    check = {
+    check: dict[str, Any] = {
         "method": "POST",
         "body": json.dumps(submission).encode(),
         "headers": {"Content-Type": "application/json", "Authorization": f"Bearer {token}"},
@@ -201,7 +202,7 @@ def test_what_a_page_costs_is_charged(settings: Settings) -> None:
 
     async def tried() -> None:
         async with running(app) as asker:
-            statuses = []
+            statuses: list[int] = []
             with calm():
                 while 429 not in statuses:
                     query = f"{dear}&forward={len(statuses) + 1}+ms"
