@@ -45,7 +45,7 @@ again: browser
 	$(BIN)/python -m pytest -rp --last-failed --last-failed-no-failures=none --maxfail=1
 
 quick: $(VENV)/made-for-tests
-	$(TEST) -n 2 -m 'not slow'
+	$(TEST) -n 2 -m 'not slow and not sweep'
 
 # The tests with the newest versions that pyproject.toml admits. CONTRIBUTING.md says when.
 newest:

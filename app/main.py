@@ -2,16 +2,19 @@
 
 import asyncio
 import gc
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
-from app import api, web
+from app import api, metrics, web
 from app.config import Settings
 from app.content.course import read_course
 from app.db.copies import expiring
@@ -29,11 +32,13 @@ from app.federation.identities import Identities
 from app.federation.proxy import ProxyHeader
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
+from app.network.budget import Budget
 from app.network.door import Door, Rules, note_fault, note_trouble
 from app.network.draining import Draining
 from app.network.guard import GUARD, Guard, Limits
 from app.network.hosts import Hosts
 from app.network.languages import Languages
+from app.network.page_limit import PageLimit
 from app.network.prefix import Prefix
 from app.network.watch import Watch
 from app.people.past import pasts
@@ -43,6 +48,7 @@ from app.sandbox.runner import Runner
 from app.site import Site
 
 _EXPECTED = (AppError, HTTPException, RequestValidationError)
+_SWITCH = 0.001  # seconds until a thread hands over to the event loop; Python's own are 0.005
 _OBJECTS = 20_000  # net allocations of containers that trigger a collection; Python's is 700
 
 
@@ -68,7 +74,7 @@ def create_site(settings: Settings) -> Site:
         runner=Runner(settings),
         labs=labs,
         secret=secret,
-        allowances=Allowances.of(settings),
+        allowances=Allowances.of(settings, _shared_allowances()),
         tokens=Tokens(engine),
         sessions=Sessions(engine),
         federation=federation,
@@ -96,12 +102,13 @@ def create_app(
         lifespan=_lifespan,
         docs_url=None,
         redoc_url=None,
-        openapi_url="/api/v1/openapi.json",
+        openapi_url=None,
         description="Check answers, evaluate formulas and predict training steps from a program.",
         version=version("wallclock"),
         servers=[{"url": site.settings.prefix}] if site.settings.prefix else None,
     )
     app.state.site = site
+    app.add_middleware(PageLimit)
     api.install(app)
     web.install(app)
     rules = Rules(
@@ -115,6 +122,8 @@ def create_app(
         private=lambda path: web.is_private(path) or api.is_private(path),
         draining=site.draining,
         ready=partial(_ready, site.outage),
+        budget=Budget(site.allowances.processor, partial(_payer, site)),
+        free=api.HEALTH,
     )
     seen = site.settings.metrics or site.settings.access_log
     watch = Watch(logs=site.settings.access_log, secret=site.secret) if seen else None
@@ -143,6 +152,7 @@ def calm_collector() -> None:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     site: Site = app.state.site
+    sys.setswitchinterval(_SWITCH)
     site.writer.start()
     await site.runner.start()
     if not site.settings.labs_apart:
@@ -156,6 +166,17 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     await site.runner.close()
     await site.writer.close()
     site.engine.dispose()
+
+
+def _shared_allowances() -> Path | None:
+    """The file of the allowances that several processes of one server have in common."""
+    return metrics.folder() / "allowances" if metrics.is_shared() else None
+
+
+def _payer(site: Site, scope: Scope) -> str | None:
+    """Who pays for a request in place of its address, as `Budget` asks."""
+    request = Request(scope)
+    return "" if api.has_token(request, site) else web.payer_of(request, site)
 
 
 async def _ready(outage: Outage, path: str) -> None:

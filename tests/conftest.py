@@ -29,6 +29,8 @@ hypothesis.settings.load_profile("steady")
 
 # Servers in processes of their own; a test that needs more workers says so.
 os.environ.setdefault("WALLCLOCK_SANDBOX_WORKERS", "2")
+# All tests have one address; a test of budgets sets one.
+os.environ.setdefault("WALLCLOCK_PROCESSOR_ALLOWED", "0")
 # Beside other tests, threads of torch would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 

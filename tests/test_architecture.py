@@ -11,6 +11,7 @@ APP = ROOT / "app"
 LEAVES = {"errors", "units", "config", "metrics", "quoting", "translation"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "content"}
 SERVER = CORE | {
+    "aside",
     "network",
     "charts",
     "db",
@@ -31,7 +32,8 @@ MAY: dict[str, set[str]] = {
     "metrics": set(),
     "translation": {"quoting"},
     "config": {"errors"},
-    "network": {"config", "errors", "metrics", "translation"},
+    "aside": {"errors", "translation"},
+    "network": {"aside", "config", "errors", "metrics", "translation"},
     "markdown": set(),
     "templating": {"config", "errors", "translation"},
     "yaml_file": {"errors"},
@@ -40,8 +42,9 @@ MAY: dict[str, set[str]] = {
     "charts": {"units", "simulators", "templating", "translation"},
     "expressions": {"translation", "errors", "units", "formulas"},
     "db": {"errors", "config", "metrics"},
-    "sandbox": {"errors", "units", "config", "metrics"},
+    "sandbox": {"aside", "errors", "units", "config", "metrics"},
     "kinds": {
+        "aside",
         "quoting",
         "translation",
         "errors",
@@ -85,7 +88,7 @@ MAY: dict[str, set[str]] = {
     | {"units", "yaml_file"},
     "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"}
     | {"translation"},
-    "grading": {"config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"}
+    "grading": {"aside", "config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"}
     | {"quoting"},
     "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},
     "api": SERVER | {"grading", "predicting"},

@@ -6,6 +6,7 @@ from starlette.routing import Route
 from app.api import (
     chapters,
     checks,
+    documents,
     exercises,
     formulas,
     health,
@@ -15,6 +16,7 @@ from app.api import (
     predictions,
 )
 from app.api.documents import describing
+from app.api.headers import has_token
 from app.api.metrics import sampling
 from app.api.problems import owns, problem_for
 
@@ -25,6 +27,7 @@ PARTS = (
     parameters,
     formulas,
     predictions,
+    documents,
     *people.PARTS,
     health,
     metrics,
@@ -55,6 +58,7 @@ __all__ = [
     "HEALTH",
     "PARTS",
     "STREAMED",
+    "has_token",
     "install",
     "is_private",
     "owns",

@@ -58,7 +58,7 @@ async def list_chapters(site: Here) -> list[ChapterSummary]:
 
 
 @router.get("/finals/{draw}", summary="Draw a final", responses=responses(422))
-async def draw_final(site: Here, draw: Draw) -> list[FinalQuestion]:
+def draw_final(site: Here, draw: Draw) -> list[FinalQuestion]:
     """Returns the questions of the final with that number, the same as on /final/DRAW/1.
 
     Each is an exercise and a seed: get it and check answers to it as any other.

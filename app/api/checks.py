@@ -24,6 +24,8 @@ from app.api.headers import (
     sent_first,
 )
 from app.api.streams import LineStream, lines_of
+from app.aside import aside
+from app.aside.fair_queue import grader
 from app.db.replays import KeyTakenError, Once
 from app.db.tables import Replay
 from app.db.tokens import Grant
@@ -39,7 +41,6 @@ from app.grading.verdicts import (
 )
 from app.kinds.answers import TooLongError
 from app.network.routes import LazyRoute
-from app.sandbox.fair_queue import grader
 from app.site import Here, Site, site_in
 
 MakeReplay = Callable[[CheckResult], Replay]
@@ -144,6 +145,8 @@ async def _judge(
         raise HTTPException(413, str(error)) from error
     learner = learner_of(site, grant, submission)
     as_sent = partial(check_result, submission)
+    if not exercise.is_drawn(submission.seed):
+        await aside(exercise.prepare, submission.seed)
     try:
         checked = await check(
             site,

@@ -1,14 +1,17 @@
 """The OpenAPI description: errors as they are sent, and what FastAPI cannot infer."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI, Request, Response
 from pydantic.json_schema import models_json_schema
 
 from app.api.problems import ProblemDocument
 from app.grading.verdicts import Submission
+from app.network.routes import LazyRoute
 
+router = APIRouter(route_class=LazyRoute)
 _TYPE = "application/problem+json"
 _DEFAULT = "default"
 _REFERENCE = "#/components/schemas/{model}"
@@ -55,6 +58,15 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
         }
         for status in statuses
     }
+
+
+@router.get("/api/v1/openapi.json", include_in_schema=False)
+def openapi(request: Request) -> Response:
+    """The description, written once."""
+    state = request.app.state
+    if not hasattr(state, "openapi"):
+        state.openapi = json.dumps(request.app.openapi(), ensure_ascii=False).encode()
+    return Response(state.openapi, media_type="application/json")
 
 
 def describing(app: FastAPI) -> Callable[[], dict[str, Any]]:

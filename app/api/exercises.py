@@ -110,7 +110,7 @@ async def list_exercises(site: Here) -> list[ExerciseSummary]:
     response_model=None,
     responses={200: {"model": DrawnExercise, "description": "as drawn"}, **responses(404, 422)},
 )
-async def show_exercise(site: Here, id: Id, seed: Seed = 0) -> dict[str, Any]:
+def show_exercise(site: Here, id: Id, seed: Seed = 0) -> dict[str, Any]:
     """Returns the prompt (Markdown) and how to answer, never the answer."""
     exercise = site.catalog.exercise(id)
     variant = exercise.variant(seed)

@@ -8,7 +8,7 @@ from pydantic import BaseModel, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from app.api.documents import responses
 from app.errors import InputError, NotFoundError
-from app.formulas import FORMULAS, Formula, Single, evaluate, lookup
+from app.formulas import FORMULAS, MOST_PARTS, Formula, Single, evaluate, lookup
 from app.network.routes import LazyRoute
 
 router = APIRouter(prefix="/api/v1", tags=["formulas"], route_class=LazyRoute)
@@ -55,7 +55,7 @@ async def list_formulas() -> list[FormulaSummary]:
 
 
 @router.post("/formulas/{name}", summary="Evaluate a formula", responses=responses(404, 422))
-async def evaluate_formula(
+def evaluate_formula(
     name: str,
     arguments: Annotated[
         Mapping[str, ArgumentValue | list[ArgumentValue]], Body(examples=[_EXAMPLE])
@@ -97,7 +97,7 @@ def result_of(name: str, arguments: Mapping[str, Any]) -> FormulaResult:
     except ValueError as error:
         raise NotFoundError(str(error)) from error
     try:
-        value = evaluate(formula, arguments)
+        value = evaluate(formula, arguments, MOST_PARTS)
     except ValueError as error:
         raise InputError(str(error)) from error
     result = {

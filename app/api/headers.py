@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
 
+from app.aside import let_pay
 from app.db.replays import Replayed, replayed
 from app.db.session import open_session
 from app.db.tables import KEY_LIMIT, Replay
@@ -31,14 +32,25 @@ def grant_of(request: Request, site: Site) -> Grant:
     Raises:
         HTTPException: 401, there is no valid token.
     """
+    found = _grant(request, site)
+    if found is None:
+        raise HTTPException(401, _REQUIRED, {"WWW-Authenticate": "Bearer"})
+    let_pay("")
+    return found
+
+
+def has_token(request: Request, site: Site) -> bool:
+    """Whether *request* has a valid token."""
+    return _grant(request, site) is not None
+
+
+def _grant(request: Request, site: Site) -> Grant | None:
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     secret = secret.strip()
     if scheme.lower() == "bearer" and 0 < len(secret) <= _TOKEN_LENGTH:
         # A lookup by index takes less time here than a trip to another thread.
-        found = site.tokens.grant(secret)
-        if found is not None:
-            return found
-    raise HTTPException(401, _REQUIRED, {"WWW-Authenticate": "Bearer"})
+        return site.tokens.grant(secret)
+    return None
 
 
 def grader_of(grant: Grant) -> str:

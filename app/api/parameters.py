@@ -38,7 +38,7 @@ class ChapterChoice(BaseModel):
     summary="Set the numbers of a chapter",
     responses=responses(404, 422),
 )
-async def set_parameters(request: Request, site: Here, name: Chapter) -> ChapterChoice:
+def set_parameters(request: Request, site: Here, name: Chapter) -> ChapterChoice:
     """Returns the seed of the parameters in the query; without a query, the default is 0."""
     topic = site.catalog.topic(name)
     given = dict(request.query_params)

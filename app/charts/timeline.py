@@ -1,5 +1,6 @@
 """A Gantt chart: rows of bars over time."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -76,8 +77,8 @@ class Timeline:
         return ((translate("Device"), translate("Holds"), translate("In order")), *lines)
 
 
-def schedule_timeline(played: Played) -> Timeline:
-    """The chart of a pipeline schedule."""
+def schedule_timeline(played: Played, until: float = math.inf) -> Timeline:
+    """The chart of a pipeline schedule, or of its passes that begin before *until*."""
     schedule = played.schedule
     stages = plural("{number} stage", "{number} stages", schedule.devices)
     count = plural("{number} micro-batch", "{number} micro-batches", schedule.microbatches)
@@ -90,18 +91,26 @@ def schedule_timeline(played: Played) -> Timeline:
             Lane(
                 translate("GPU {device}", device=device),
                 translate("{held:g} held", held=held),
-                _bars(played, own),
+                _bars(played, own, until),
             )
             for device, (own, held) in enumerate(zip(played.slots, played.in_flight, strict=True))
         ),
-        end=played.makespan,
+        end=min(played.makespan, until),
         kinds=tuple((kind, translate(says)) for kind, says in SAID.items() if kind in found),
-        note=_note(played),
+        note=_note(played, until),
     )
 
 
-def _note(played: Played) -> str:
-    """Why the rows begin and end at different times, if steps overlap."""
+def moment_of(every: Sequence[Played], most: int) -> float:
+    """When *most* passes of all schedules have begun; infinite if there are fewer."""
+    starts = sorted(slot.start for played in every for own in played.slots for slot in own)
+    return starts[most] if len(starts) > most else math.inf
+
+
+def _note(played: Played, until: float) -> str:
+    """What is left out, or why the rows begin and end at different times, if steps overlap."""
+    if until < played.makespan:
+        return translate("Only the beginning is drawn: there are too many passes.")
     if not played.overlaps:
         return ""
     return translate(
@@ -124,19 +133,21 @@ def summary(played: Played) -> str:
     )
 
 
-def _bars(played: Played, own: Sequence[Slot]) -> tuple[TimeBar, ...]:
+def _bars(played: Played, own: Sequence[Slot], until: float) -> tuple[TimeBar, ...]:
     """The passes of a device; a letter tells the chunks apart, if it holds several."""
     devices, chunked = played.schedule.devices, played.schedule.depth > played.schedule.devices
     form = translate("{kind} of micro-batch {microbatch}{where}, {start} to {end}")
     said = {kind: translate(name) for kind, name in SAID.items()}
     bars = []
     for _, kind, microbatch, stage, start, end in own:
+        if start >= until:
+            continue
         letter = ascii_lowercase[stage // devices % 26] if chunked else ""
         where = translate(", part {stage} of the model", stage=stage + 1) if chunked else ""
         says = form.format(
             kind=said[kind], microbatch=microbatch, where=where, start=_time(start), end=_time(end)
         )
-        bars.append(TimeBar(start, end, kind, f"{microbatch}{letter}", says))
+        bars.append(TimeBar(start, min(end, until), kind, f"{microbatch}{letter}", says))
     return tuple(bars)
 
 

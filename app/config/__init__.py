@@ -180,27 +180,6 @@ class Settings(VisitSettings):
         default="",
         description="comma-separated addresses or networks that may read /metrics; empty: none",
     )
-    answers_allowed: int = Field(
-        default=3600,
-        ge=0,
-        description="maximum answers, hints and solutions per address and minute; each thousand "
-        "characters of an answer count as one more; 0: no limit",
-    )
-    runs_allowed: int = Field(
-        default=300,
-        ge=0,
-        description="maximum lab runs started per address and hour; 0: no limit",
-    )
-    sent_runs_allowed: int = Field(
-        default=300,
-        ge=0,
-        description="maximum lab runs uploaded per address and hour; 0: no limit",
-    )
-    pictures_allowed: int = Field(
-        default=60,
-        ge=0,
-        description="maximum social pictures drawn per address and minute; 0: no limit",
-    )
 
     @model_validator(mode="before")
     @classmethod

@@ -1,14 +1,14 @@
-"""The settings of what visitors may ask for, send and store."""
+"""The settings of by which names the server is asked, and of what it takes and keeps."""
 
 from typing import Annotated
 
 from pydantic import Field
 from pydantic_settings import NoDecode
 
-from app.config.sandbox import SandboxSettings
+from app.config.allowances import AllowanceSettings
 
 
-class VisitSettings(SandboxSettings):
+class VisitSettings(AllowanceSettings):
     """By which names the server is asked, and how much it takes and keeps."""
 
     hosts: Annotated[frozenset[str], NoDecode] = Field(
@@ -20,12 +20,6 @@ class VisitSettings(SandboxSettings):
     body_limit: int = Field(default=1 << 20, gt=0, description="maximum bytes per request body")
     connections_allowed: int = Field(
         default=2048, ge=1, description="maximum open connections per address, except proxies"
-    )
-    storage_allowed: int = Field(
-        default=100_000_000,
-        ge=0,
-        description="maximum bytes that are stored per address and day, and per person who is "
-        "signed in; 0: no limit",
     )
     anonymous_days: int = Field(
         default=400,

@@ -7,7 +7,7 @@ from functools import lru_cache
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
-from app.charts.timeline import SCHEDULE_NAMES, schedule_timeline
+from app.charts.timeline import SCHEDULE_NAMES, moment_of, schedule_timeline
 from app.explorers.base import (
     Explored,
     Explorer,
@@ -30,6 +30,7 @@ _FOLLOWED = {
     "middle": noted("the middle micro-batch"),
     "last": noted("the last micro-batch"),
 }
+_MOST_BARS = 2_000  # that a figure shows
 _TWICE = ("dualpipe", "dualpipe_v")
 
 
@@ -103,7 +104,8 @@ def _schedules(values: Values) -> Explored:
     if values.word("against") not in ("none", names[0]):
         names.append(values.word("against"))
     runs = [(name, *_played(name, values)) for name in names]
-    end = max(played.makespan for _, played, _ in runs)
+    until = moment_of([played for _, played, _ in runs], _MOST_BARS)
+    end = min(until, max(played.makespan for _, played, _ in runs))
     says = " ".join(_says(name, played, changed) for name, played, changed in runs)
     facts = []
     for name, played, _ in runs:
@@ -118,7 +120,7 @@ def _schedules(values: Values) -> Explored:
             plain(noted("held at most"), max(played.in_flight)),
         ]
     timelines = tuple(
-        replace(schedule_timeline(played), end=end, traced=_followed(played, values))
+        replace(schedule_timeline(played, until), end=end, traced=_followed(played, values))
         for _, played, _ in runs
     )
     return Explored(says, tuple(facts), (*timelines, *(_held(n, p) for n, p, _ in runs)))

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator, Sequence
+from heapq import nsmallest
 from itertools import accumulate
 
 from app.charts.axes import percent_text
@@ -152,14 +153,24 @@ def _box(x: float, y: float, width: float, height: float, tone: Tone, says: str)
 
 def _chosen(tokens: int, experts: int, active: int, skew: float) -> list[list[int]]:
     """The experts of each token; expert e is drawn with weight (e + 1) ** -skew."""
+    if active == experts:
+        return [list(range(experts)) for _ in range(tokens)]
     dice = random.Random(_SEED)
-    weights = list(accumulate((place + 1) ** -skew for place in range(experts)))
+    weights = [(place + 1) ** -skew for place in range(experts)]
     everyone = range(experts)
+    if experts < 2 * active:
+        # Waiting for those that are seldom drawn would take long. Alarms that ring at random after
+        # a time of mean 1 / weight choose with the same probabilities.
+        return [
+            sorted(nsmallest(active, everyone, key=lambda one: alarms[one]))
+            for alarms in ([dice.expovariate(weight) for weight in weights] for _ in range(tokens))
+        ]
+    sums = list(accumulate(weights))
     found = []
     for _ in range(tokens):
         own: set[int] = set()
         while len(own) < active:
-            own.update(dice.choices(everyone, cum_weights=weights, k=active - len(own)))
+            own.update(dice.choices(everyone, cum_weights=sums, k=active - len(own)))
         found.append(sorted(own))
     return found
 

@@ -78,6 +78,7 @@ def exported_site(settings: Settings) -> Iterator[ExportedSite]:
                 "database": f"sqlite:///{folder}/empty.db",
                 "runs": Path(folder) / "runs",
                 "lab_queue": 0,
+                "processor_allowed": 0,
                 "url": "",  # it may lie anywhere
                 "root_path": "",
                 "metrics": "",

@@ -6,7 +6,7 @@ choices and defaults are read from its signature, and what it says from its docs
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import iter_modules
@@ -45,6 +45,7 @@ from app.formulas.signature import (
 __all__ = [
     "FORMULAS",
     "MODULES",
+    "MOST_PARTS",
     "Argument",
     "Formula",
     "Formulas",
@@ -57,6 +58,7 @@ __all__ = [
     "shown_default",
 ]
 
+MOST_PARTS = 1_000  # of a result, and items of a list, that a visitor of a site may ask for
 MODULES = (
     collectives,
     networks,
@@ -91,20 +93,38 @@ def lookup(name: str) -> Formula:
     raise ValueError(f"no formula is called {name!r}{offer}")
 
 
-def evaluate(formula: Formula, given: Mapping[str, Argument]) -> FormulaResult:
+def evaluate(
+    formula: Formula, given: Mapping[str, Argument], most: int | None = None
+) -> FormulaResult:
     """The finite value of *formula* for *given*, numbers in base units or texts with units.
 
+    At most *most* items are read of a list, and parts of a result returned.
+
     Raises:
-        ValueError: an argument is unknown, missing, unreadable or outside its domain.
+        ValueError: an argument is unknown, missing, unreadable or outside its domain, or a list is
+            too long.
     """
+    if most is not None:
+        for name, argument in given.items():
+            _check_length(name, argument, most)
     try:
         value = formula.function(**formula.read(given))
     except OverflowError:
         value = math.inf
     values = value if isinstance(value, tuple) else (value,)
+    if most is not None and len(values) > most:
+        raise ValueError(
+            f"{formula.name}: the result has {len(values):,} parts; at most {most:,} are shown"
+        )
     if not all(isinstance(v, str) or math.isfinite(v) for v in values):
         raise ValueError(f"{formula.name}: the result is too large for a number")
     return value
+
+
+def _check_length(name: str, value: Argument, most: int) -> None:
+    items = value.replace(",", " ").split() if isinstance(value, str) else value
+    if isinstance(items, Sequence) and len(items) > most:
+        raise ValueError(f"{name} has {len(items):,} items; at most {most:,} are read")
 
 
 def _functions(package: ModuleType) -> Iterator[FunctionType]:

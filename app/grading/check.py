@@ -4,13 +4,13 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.aside.fair_queue import Client
 from app.db.replays import Once
 from app.db.tables import Attempt, Replay
 from app.errors import AnswerError
 from app.kinds import Answer, Exercise, Verdict
 from app.kinds.answers import refuse_longer
 from app.metrics import verdicts
-from app.sandbox.fair_queue import Client
 from app.site import Site
 
 

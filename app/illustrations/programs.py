@@ -68,6 +68,7 @@ def _sheet(
     played: PlayedSchedule, spans: Sequence[Span], end: int, says: str, paper: Paper
 ) -> Sheet:
     limit = played.machine.limit
+    first = played.first_wait
     left = text_width(translate("rank 15")) + 8
     axis = _Axis(left, (paper.width - left) / end, end)
     rects: list[Rect] = []
@@ -84,7 +85,7 @@ def _sheet(
             own = [span for span in spans if span.rank == rank and span.stream == stream]
             if own or stream == "compute":
                 rects.append(box(left, y, end * axis.scale, _ROW - 2, "", Tone.IDLE))
-                rects += (_bar(span, axis, y, waits=span == played.first_wait) for span in own)
+                rects += (_bar(span, axis, y, waits=span == first) for span in own)
                 y += _ROW
         if played.machine.sizes:
             rects += _memory(played, rank, limit, axis, y)

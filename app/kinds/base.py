@@ -137,8 +137,7 @@ class Base(Strict, Worded, ABC):
         description="numbers in texts that hold for every variant, as they are written there",
     )
     implied: list[str] = Field(
-        default_factory=list,
-        description="drawn values that the prompt does not show but implies",
+        default_factory=list, description="drawn values that the prompt does not show but implies"
     )
     unmarked: list[str] = Field(
         default_factory=list,
@@ -180,6 +179,15 @@ class Base(Strict, Worded, ABC):
     def variant(self, seed: int) -> Variant:
         """The exercise as *seed* draws it."""
         return self._variants.of(seed, lambda: self._variant(seed))
+
+    def is_drawn(self, seed: int) -> bool:
+        """Whether what *seed* draws was worked out lately."""
+        return seed in self._variants
+
+    def prepare(self, seed: int) -> None:
+        """Work out what *seed* draws, which takes long for a few exercises."""
+        self.question(seed)
+        self.variant(seed)
 
     def _variant(self, seed: int) -> Variant:
         drawn = self.draw(seed)

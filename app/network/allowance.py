@@ -3,10 +3,13 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv6Address, IPv6Network, ip_address
+from pathlib import Path
 from typing import Self
 
 from app.config import Settings
+from app.network.bucket_table import BucketTable
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0  # seconds
 # Wrong codes that are read. The common bucket of a class is drawn on by those alone who had more
@@ -18,7 +21,7 @@ OWN_WRONG_CODES = 20  # per address and day that count for it alone: a lecture h
 NEARBY_WRONG_CODES = 1_000  # the same, per day and all addresses of an IPv6 site, which has 65,536
 WRONG_CODES_OF_CLASS = 100  # per class and hour
 _SIGN_INS = 1_000  # with a provider: several classes may have one address
-_REMEMBERED = 20_000  # addresses that are remembered, about 3 MB
+_NETWORKS = 20_000  # addresses whose network is remembered
 _ADDRESS_LENGTH = 64  # characters of an address
 _NETWORK = 64  # bits of an IPv6 address that name a network: one home may own all of its addresses
 _SITE = 48  # bits that name a site, which may have 65,536 networks
@@ -27,47 +30,70 @@ _SITE = 48  # bits that name a site, which may have 65,536 networks
 class Allowance:
     """A token bucket for each address: *most* tokens, refilled evenly within *period* seconds.
 
-    It lives in the memory of one process. For each address only the time is stored at which its
-    bucket is full again (the GCRA form of a token bucket); if there are too many addresses, those
-    whose buckets are full soonest are forgotten.
+    For each address only the time is stored at which its bucket is full again (the GCRA form of a
+    token bucket), in a *table* that other allowances, and other processes, may share: buckets of
+    the same *name* are the same.
     """
 
     def __init__(
-        self, most: int, period: float, clock: Callable[[], float] = time.monotonic
+        self,
+        most: float,
+        period: float,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        table: BucketTable | None = None,
+        name: str = "",
     ) -> None:
         """No limit if *most* is 0."""
         self._each = period / most if most else 0.0
         self._period = period
         self._clock = clock
-        self._full_at: dict[str, float] = {}
+        self._name = name
+        self._table = table or BucketTable()
 
     def wait(self, address: str, cost: float = 1.0) -> float:
         """Spend *cost* tokens of *address* and return 0, or return the seconds until it may."""
-        now = self._clock()
-        name = network(address)
-        owed = max(0.0, self._full_at.get(name, 0.0) - now)
-        due = owed + min(cost * self._each, self._period)
-        if due > self._period:
-            return due - self._period
-        if due:
-            self._remember(name, now + due)
-        return 0.0
+        if not self._each:
+            return 0.0
+        now, due = self._clock(), self._due(cost)
+
+        def spent(full_at: float) -> float:
+            later = max(full_at, now) + due
+            return full_at if later - now > self._period else later
+
+        full_at = self._table.change(self._key(address), now, spent)
+        return max(0.0, max(full_at, now) + due - now - self._period)
 
     def blocked(self, address: str, cost: float = 1.0) -> float:
         """The seconds until *address* may spend *cost* tokens; 0 if it may now. Spends nothing."""
-        owed = max(0.0, self._full_at.get(network(address), 0.0) - self._clock())
-        return max(0.0, owed + min(cost * self._each, self._period) - self._period)
+        if not self._each:
+            return 0.0
+        now = self._clock()
+        full_at = self._table.change(self._key(address), now, lambda full_at: full_at)
+        return max(0.0, max(full_at, now) + self._due(cost) - now - self._period)
 
-    def _remember(self, name: str, full_at: float) -> None:
-        self._full_at[name] = full_at
-        if len(self._full_at) > _REMEMBERED:
-            latest = sorted(self._full_at.items(), key=lambda entry: entry[1])[_REMEMBERED // 2 :]
-            self._full_at = dict(latest)
+    def charge(self, address: str, cost: float) -> None:
+        """Take *cost* tokens from *address*, which may owe them; a negative cost gives back."""
+        if not self._each or not cost:
+            return
+        now = self._clock()
+        self._table.change(
+            self._key(address), now, lambda full_at: max(full_at, now) + cost * self._each
+        )
+
+    def _due(self, cost: float) -> float:
+        return min(cost * self._each, self._period)
+
+    def _key(self, address: str) -> str:
+        return f"{self._name} {network(address)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Allowances:
-    """One rate limit for each operation that is costly and open to anyone."""
+    """One rate limit for each operation that is costly and open to anyone.
+
+    *processor* is for all of them: seconds of processor time, per address or person.
+    """
 
     answers: Allowance
     runs: Allowance
@@ -76,27 +102,35 @@ class Allowances:
     wrong_codes: Allowance
     wrong_codes_of_class: Allowance
     sign_ins: Allowance
+    processor: Allowance
     own_wrong_codes: Allowance
     nearby_wrong_codes: Allowance
     storage: Allowance
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
-        """The rate limits in *settings*."""
+    def of(cls, settings: Settings, file: Path | None = None) -> Self:
+        """The rate limits in *settings*, for all processes that name the same *file*."""
+        table = BucketTable(file)
+
+        def allowance(name: str, most: float, period: float) -> Allowance:
+            return Allowance(most, period, table=table, name=name)
+
         return cls(
-            Allowance(settings.answers_allowed, _MINUTE),
-            Allowance(settings.runs_allowed, _HOUR),
-            Allowance(settings.sent_runs_allowed, _HOUR),
-            Allowance(settings.pictures_allowed, _MINUTE),
-            Allowance(WRONG_CODES, _MINUTE),
-            Allowance(WRONG_CODES_OF_CLASS, _HOUR),
-            Allowance(_SIGN_INS, _MINUTE),
-            Allowance(OWN_WRONG_CODES, _DAY),
-            Allowance(NEARBY_WRONG_CODES, _DAY),
-            Allowance(settings.storage_allowed, _DAY),
+            allowance("answers", settings.answers_allowed, _MINUTE),
+            allowance("runs", settings.runs_allowed, _HOUR),
+            allowance("sent runs", settings.sent_runs_allowed, _HOUR),
+            allowance("pictures", settings.pictures_allowed, _MINUTE),
+            allowance("wrong codes", WRONG_CODES, _MINUTE),
+            allowance("wrong codes of a class", WRONG_CODES_OF_CLASS, _HOUR),
+            allowance("sign-ins", _SIGN_INS, _MINUTE),
+            allowance("processor", settings.processor_allowed, _MINUTE),
+            allowance("own wrong codes", OWN_WRONG_CODES, _DAY),
+            allowance("nearby wrong codes", NEARBY_WRONG_CODES, _DAY),
+            allowance("storage", settings.storage_allowed, _DAY),
         )
 
 
+@lru_cache(_NETWORKS)
 def network(address: str) -> str:
     """The key of the bucket of *address*: the address itself, or the network of an IPv6 address.
 

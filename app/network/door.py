@@ -1,5 +1,6 @@
 """ASGI middleware around everything: body limits, security headers, HEAD requests, faults."""
 
+import asyncio
 import logging
 import re
 import time
@@ -15,8 +16,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.network.beyond import beyond_of
+from app.network.bodies import LimitedBody
+from app.network.budget import Budget
 from app.network.draining import Draining
-from app.network.head import announced, check_head, nul_in_form, without_cookies
+from app.network.head import check_head, without_cookies
 from app.network.watch import Watch, known_id, public_path, request_id
 from app.translation import noted, translate
 
@@ -43,8 +46,8 @@ _OTHER_NAME = noted(
     "to its address, or list the name in WALLCLOCK_HOSTS"
 )
 _NUMBER = re.compile(r"/[0-9]+(?=/|$)")
+_PAUSE = 0.5  # seconds before a visitor who has used too much is told so
 _SAID = 200  # characters of a fault in the line of the log that names it
-_NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of a form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +70,8 @@ class Rules:
     admits: Callable[[Scope], bool] = lambda scope: True  # by the name that it was asked for
     draining: Draining = field(default_factory=partial(Draining, 0.0))
     ready: Callable[[str], Awaitable[None]] | None = None  # returns when a path may be handled
+    budget: Budget | None = None  # of processor time
+    free: Collection[str] = ()  # paths that cost nothing
 
 
 class _ResponseSender:
@@ -145,7 +150,7 @@ class Door:
         if sender.bodiless:  # a copy: the server needs the original to know that no body follows
             scope = {**scope, "method": "GET"}
         try:
-            await self._pass(scope, receive, sender)
+            await self._paid(scope, receive, sender)
         except ClientDisconnect:
             pass  # no one waits for a response
         except Exception as error:  # whatever it is, the response to it has these headers
@@ -154,6 +159,18 @@ class Door:
             response = await self._rules.respond(Request(scope), error)
             await response(scope, receive, sender)
         return scope, sender.status
+
+    async def _paid(self, scope: Scope, receive: Receive, send: Send) -> None:
+        budget = self._rules.budget
+        if budget is None or scope["path"] in self._rules.free:
+            await self._pass(scope, receive, send)
+            return
+        try:
+            account = budget.account(scope)
+        except HTTPException:
+            await asyncio.sleep(_PAUSE)
+            raise
+        await budget.charged(account, self._pass(scope, receive, send))
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -171,26 +188,7 @@ class Door:
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         file = self._rules.files.get(_NUMBER.sub("/*", scope["path"]))
-        limit = file or self._rules.body_limit
-        too_large = HTTPException(413, f"the body is too large: at most {limit:,} bytes are read")
-        if announced(scope) > limit:
-            raise too_large
-        nul, received, last = b"" if file else nul_in_form(scope), 0, b""
-
-        async def counted() -> Message:
-            nonlocal received, last
-            message = await receive()
-            body = message.get("body", b"")
-            received += len(body)
-            if received > limit:
-                raise too_large
-            if nul:
-                if nul in last + body:
-                    raise HTTPException(422, "the form contains the character NUL; remove it")
-                last = (last + body)[-_NUL_OVERLAP:]
-            return message
-
-        return counted
+        return LimitedBody(scope, receive, file or self._rules.body_limit, file=bool(file))
 
     def _headers(self, scope: Scope) -> Callable[[], _Headers]:
         if self._rules.owns(scope["path"]):

@@ -1,6 +1,7 @@
 """Checks of a request's head: its address, headers and cookies, and the encoding of a form."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
@@ -45,15 +46,15 @@ def announced(scope: Scope) -> int:
     return 0
 
 
-def nul_in_form(scope: Scope) -> bytes:
-    """The encoding of the character NUL in the form that is sent; empty if it is not a form."""
+def form_in(scope: Scope) -> Literal["", "encoded", "parts"]:
+    """How the form that is sent is written; empty if it is not a form."""
     for name, value in scope["headers"]:
         if name == b"content-type":
             kind = value.lower()
             if kind.startswith(_ENCODED):
-                return b"%00"
-            return b"\0" if kind.startswith(_PARTS) else b""
-    return b""
+                return "encoded"
+            return "parts" if kind.startswith(_PARTS) else ""
+    return ""
 
 
 def without_cookies(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -1,12 +1,16 @@
 """Routes that are analyzed when they are first needed."""
 
+import inspect
 from collections.abc import Callable, Collection
+from functools import wraps
 from typing import Any
 
 from fastapi.routing import APIRoute
 from starlette.convertors import IntegerConvertor, register_url_convertor  # codespell:ignore
 from starlette.routing import Match, Route, compile_path, get_name
 from starlette.types import Scope
+
+from app.aside import aside
 
 LARGEST = 2**63 - 1  # number of a row
 _DIGITS = 40  # with zeros before it
@@ -29,7 +33,8 @@ register_url_convertor("int", NumberConvertor())
 class LazyRoute(APIRoute):
     """A route whose endpoint FastAPI analyzes for its first request, not when the server starts.
 
-    There are 170 of them, which take a quarter of a second; a visitor needs a few.
+    There are 170 of them, which take a quarter of a second; a visitor needs a few. An endpoint that
+    is a plain function is called aside, not on the event loop.
     """
 
     def __init__(
@@ -41,6 +46,8 @@ class LazyRoute(APIRoute):
         include_in_schema: bool = True,
         **options: Any,
     ) -> None:
+        if not inspect.iscoroutinefunction(endpoint):
+            endpoint = _called_aside(endpoint)
         self.path, self.endpoint = path, endpoint
         self.name = options["name"] = options.get("name") or get_name(endpoint)
         self.path_regex, self.path_format, self.param_convertors = compile_path(path)
@@ -61,6 +68,14 @@ class LazyRoute(APIRoute):
         )
         del self._options
         return getattr(self, name)
+
+
+def _called_aside(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(endpoint)
+    async def called(*given: Any, **named: Any) -> Any:
+        return await aside(endpoint, *given, **named)
+
+    return called
 
 
 class PlainRoute(Route):

@@ -9,11 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
+from app.aside.fair_queue import Client, FairQueue
 from app.config import Settings
 from app.errors import UnavailableError
 from app.metrics import SANDBOX_KILLS
 from app.sandbox.component import component_file, ensure, package_paths
-from app.sandbox.fair_queue import Client, FairQueue
 from app.sandbox.process import LostError, WorkerProcess
 from app.sandbox.self_test import verify_isolation, verify_lockdown
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from app.aside.fair_queue import Client
 from app.config import Settings
 from app.errors import UnavailableError
 from app.metrics import SANDBOX_SERVERS
 from app.sandbox import wire
-from app.sandbox.fair_queue import Client
 from app.sandbox.pool import READY, STARTING, Pool, SandboxHealth, off
 from app.sandbox.process import DiedError, LostError
 

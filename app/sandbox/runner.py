@@ -1,14 +1,14 @@
 """The way into the sandbox."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from copy import copy
 from secrets import token_hex
 
+from app.aside import aside
+from app.aside.fair_queue import Client
 from app.config import Settings
 from app.metrics import SANDBOX_RUNS
 from app.sandbox.execution import Execution, Plain, Stopped, request_of
-from app.sandbox.fair_queue import Client
 from app.sandbox.pool import FIRST_PAUSE, Pool, SandboxHealth
 from app.sandbox.process import DiedError, LostError, WorkerProcess
 from app.sandbox.remote import RemotePool
@@ -76,7 +76,7 @@ class Runner:
             return Execution(None, "", (Stopped("lost"),), self._wall)
         SANDBOX_RUNS.labels(_outcome(answer)).inc()
         if _length(answer) > _LARGE:
-            return await asyncio.to_thread(execution_of, answer, len(calls))
+            return await aside(execution_of, answer, len(calls))
         return execution_of(answer, len(calls))
 
     async def _answer(self, client: Client, request: Mapping[str, object]) -> dict[str, object]:

@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.aside.fair_queue import Client
 from app.sandbox.execution import SOURCE_LIMIT
-from app.sandbox.fair_queue import Client
 
 STATE, RUN = "/state", "/run"
 PROTOCOL = 1  # both ends must speak the same

@@ -18,6 +18,7 @@ from app.web.explore import page as explorer_page
 from app.web.explore.desk import Desk
 from app.web.frame import images, language, static, theme
 from app.web.frame.errors import page_for
+from app.web.frame.visitor import payer_of
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
 from app.web.lti import choosing, course, launching, registering
@@ -184,4 +185,5 @@ __all__ = [
     "install",
     "is_private",
     "page_for",
+    "payer_of",
 ]

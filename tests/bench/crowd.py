@@ -204,6 +204,7 @@ def main() -> int:
             "WALLCLOCK_DATABASE": database,
             "WALLCLOCK_RUNS": str(Path(folder) / "runs"),
             "WALLCLOCK_ANSWERS_ALLOWED": "0",  # everyone has one address here
+            "WALLCLOCK_PROCESSOR_ALLOWED": "0",
         }
         servers = [
             Server(_free_port(), ["--workers", str(arguments.workers)], environment)

@@ -104,7 +104,9 @@ def server(
     folder: Path, how: str = "keeps", root: Path = ROOT, **settings: str
 ) -> Iterator[Running]:
     """A server that keeps attempts, or one that only says so; of the version in *root*."""
-    environment = {**os.environ, "WALLCLOCK_DATABASE": f"sqlite:///{folder / how}.db", **settings}
+    here = {"WALLCLOCK_PROCESSOR_ALLOWED": "0"} if root == ROOT else {}  # earlier ones know none
+    database = {"WALLCLOCK_DATABASE": f"sqlite:///{folder / how}.db"}
+    environment = {**os.environ, **here, **database, **settings}
     make_token = [sys.executable, "-m", "app", "token", "create", "bench"]
     made = subprocess.run(
         make_token, env=environment, cwd=root, capture_output=True, text=True, check=True

@@ -13,12 +13,12 @@ from time import perf_counter
 
 from playwright.sync_api import Page, sync_playwright
 
+from app.aside.fair_queue import grader
 from app.config import Settings
 from app.content.course import read_course
 from app.kinds import Answer, Exercise, Verdict
 from app.kinds.lab import LabExercise
 from app.markdown import html
-from app.sandbox.fair_queue import grader
 from app.sandbox.runner import Runner
 from tests.browser.browser import launch
 from tests.exporting.chromium import Wish, answered, served

@@ -1,3 +1,9 @@
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given
@@ -5,7 +11,8 @@ from hypothesis import strategies as st
 
 from app.config import Settings
 from app.main import create_app
-from app.network.allowance import _REMEMBERED, Allowance, network
+from app.network.allowance import Allowance, Allowances, network
+from app.network.bucket_table import REMEMBERED, BucketTable
 from tests.each import each
 
 RING = "/exercises/collectives/ring-all-reduce-time"
@@ -71,10 +78,88 @@ def test_memory_is_bounded_and_the_emptiest_buckets_are_remembered(clock: Clock)
     allowance = Allowance(10, 60, clock)
     while not allowance.wait("spender"):
         pass
-    for number in range(3 * _REMEMBERED):
+    size = len(allowance._table._memory)
+    for number in range(3 * REMEMBERED):
         allowance.wait(f"stranger {number}")
-    assert len(allowance._full_at) <= _REMEMBERED
+    assert len(allowance._table._memory) == size < 2**20
     assert allowance.wait("spender") > 0
+
+
+def test_what_is_charged_may_be_owed_and_given_back(clock: Clock) -> None:
+    allowance = Allowance(60, 60, clock)
+    allowance.charge("a", 90)
+    assert allowance.blocked("a", 1) == pytest.approx(31)
+    allowance.charge("a", -40)
+    assert allowance.blocked("a", 1) == 0
+    assert allowance.blocked("a", 20) == pytest.approx(10)
+
+
+SPENDER = """
+import sys
+from pathlib import Path
+from app.config import Settings
+from app.network.allowance import Allowances
+
+allowance = Allowances.of(Settings(answers_allowed=100), Path(sys.argv[1])).answers
+print(sum(allowance.wait("192.0.2.7") == 0 for _ in range(400)))
+"""
+
+
+def test_processes_of_a_server_share_their_allowances(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", SPENDER, str(tmp_path / "allowances")]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    granted = [int(one.communicate()[0]) for one in processes]
+    # 100 at once, and what is refilled meanwhile: 100 a minute.
+    assert 100 <= sum(granted) <= 150, granted
+
+
+HOLDER = """
+import fcntl, os, sys
+from pathlib import Path
+from app.network.bucket_table import BucketTable
+
+table = BucketTable(Path(sys.argv[1]))
+fcntl.lockf(table._file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_process_that_is_killed_with_the_lock_blocks_no_other(
+    clock: Clock, tmp_path: Path
+) -> None:
+    file = tmp_path / "allowances"
+    allowance = Allowance(2, 60, clock, table=BucketTable(file))
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert holder.stdout
+    assert holder.stdout.readline() == b"held\n"
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(allowance.wait, "a")
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=0.2)
+        holder.kill()
+        assert waiting.result(timeout=10) == 0
+    holder.communicate()
+
+
+def test_each_allowance_counts_apart(clock: Clock) -> None:
+    table = BucketTable()
+    one, other = (Allowance(1, 60, clock, table=table, name=name) for name in ("one", "other"))
+    assert (one.wait("a"), other.wait("a")) == (0, 0)
+    assert one.wait("a") > 0
+
+
+def test_an_allowance_costs_next_to_nothing() -> None:
+    allowance = Allowances.of(Settings()).processor
+    times = []
+    for _ in range(5):
+        begin = time.thread_time()
+        for number in range(2000):
+            allowance.charge(f"192.0.2.{number % 200}", 0.001)
+        times.append((time.thread_time() - begin) / 2000)
+    assert min(times) < 20e-6
 
 
 @each(

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.exc import OperationalError
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -21,6 +22,8 @@ from app.main import create_app
 from app.network.beyond import let_frame, let_post, redirect_beyond
 from app.network.door import Door, Rules
 from app.network.logs import Lines
+from app.network.page_limit import MOST, PageLimit
+from tests.each import each
 
 RING = "/exercises/collectives/ring-all-reduce-time"
 ORDER = "/exercises/collectives/steps-of-a-ring"
@@ -333,3 +336,50 @@ def test_the_address_that_was_set_is_in_previews_of_links(tmp_path: Path) -> Non
     with TestClient(create_app(settings)) as client:
         page = client.get("/formulas", headers={"Host": "evil"}).text
     assert 'property="og:url" content="https://wallclock.example.org/formulas"' in page
+
+
+@each(
+    ("body", "status"),
+    [
+        (b"answer=" + b"%F0%9F%98%80" * 20_000, 200),
+        (b"answer=" + b"%" * 200_000, 413),
+        (b"&" * 100_000, 413),
+        (b"answer=" + b"a" * 600_000, 413),
+    ],
+)
+def test_a_form_that_takes_long_to_decode_is_refused(
+    body: bytes, status: int, visitor: TestClient
+) -> None:
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert visitor.post(RING, content=body, headers=kind).status_code == status
+    pieces = (body[at : at + 9_999] for at in range(0, len(body), 9_999))
+    assert visitor.post(RING, content=pieces, headers=kind).status_code == status
+
+
+def page_of(size: int, kind: str = "text/html", **headers: str) -> Response:
+    return Response("a" * size, media_type=kind, headers=headers)
+
+
+@each(
+    ("response", "status"),
+    [
+        (page_of(MOST), 200),
+        (page_of(MOST + 1), 422),
+        (page_of(MOST + 1, "application/json"), 422),
+        (page_of(MOST + 1, "text/csv"), 200),
+        (page_of(MOST + 1, "text/html", **{"Content-Disposition": "attachment"}), 200),
+    ],
+)
+def test_a_page_that_is_too_large_is_refused_with_a_page(response: Response, status: int) -> None:
+    site = Starlette(routes=[Route("/", lambda _: response)])
+    site.add_middleware(PageLimit)
+    site.add_exception_handler(HTTPException, told)
+    site.add_middleware(Door, rules=Rules(owns=bool, respond=told, body_limit=9, streamed=()))
+    found = TestClient(site).get("/")
+    assert found.status_code == status
+    assert len(found.content) == (20 if status != 200 else len(response.body))
+
+
+async def told(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return Response("b" * 20, error.status_code)

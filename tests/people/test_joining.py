@@ -10,6 +10,7 @@ from sqlmodel import select
 
 from app.db.people import MemberRow, PersonRow, SessionRow
 from app.db.session import open_session
+from app.network.allowance import WRONG_CODES
 from app.people.codes import digest_of
 from app.people.persons import open_browser
 from app.site import Site
@@ -22,14 +23,7 @@ from tests.web.test_progress import words
 
 @pytest.fixture
 def school(site: Site) -> School:
-    allowances = site.allowances
-    for one in (
-        allowances.wrong_codes,
-        allowances.wrong_codes_of_class,
-        allowances.own_wrong_codes,
-        allowances.nearby_wrong_codes,
-    ):
-        one._full_at.clear()
+    site.allowances.wrong_codes._table.clear()
     return School(site)
 
 
@@ -186,7 +180,7 @@ def sign_in(client: TestClient, site: Site) -> Iterator[Callable[..., int]]:
     assert isinstance(client, Client)
 
     def send(address: str, **sent: str) -> int:
-        site.allowances.wrong_codes._full_at.clear()
+        site.allowances.wrong_codes.charge(address, -WRONG_CODES)
         client.cookies.clear()
         client.address = address
         return client.post("/sign-in", data=sent).status_code

@@ -17,13 +17,13 @@ import uvicorn
 from pydantic import ValidationError
 
 from app.__main__ import main
+from app.aside.fair_queue import Client, grader
 from app.commands.doctor_parts import checked_sandbox
 from app.config import Settings
 from app.errors import UnavailableError
 from app.network.sockets import listen, listen_at, url_of
 from app.sandbox import wire
 from app.sandbox.execution import Raised, Returned, Stopped
-from app.sandbox.fair_queue import Client, grader
 from app.sandbox.remote import RemotePool, SandboxServer, _choice
 from app.sandbox.runner import Runner
 from app.sandbox.service import create_service

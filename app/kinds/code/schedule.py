@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, PrivateAttr
 
+from app.aside import aside
 from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Base, Finding, Markdown, Strict, Where
 from app.kinds.code.calls import source_in
@@ -96,7 +97,7 @@ class Schedule(Base):
         found = await self.play(answer, runner, learner)
         if isinstance(found, str):
             return Verdict(False, 0.0, (found,))
-        says, score = self._judge(found)
+        says, score = await aside(self._judge, found)
         if not says:
             return Verdict(True, 1.0, (self._praise(found),), played=found)
         diagnosis = await self._diagnosis(found, runner)
@@ -112,7 +113,7 @@ class Schedule(Base):
             UnavailableError: the sandbox cannot run it.
         """
         programs = await self._programs(answer, runner, learner)
-        return programs if isinstance(programs, str) else self._played(programs)
+        return programs if isinstance(programs, str) else await aside(self._played, programs)
 
     def _played(self, programs: Sequence[Plain], order: Sequence[int] = ()) -> PlayedSchedule:
         return play_schedule(self.machine.built(self.targets.memory), programs, order)

@@ -73,7 +73,7 @@ class FinalPage:
 
 
 @router.get("")
-async def introduction(request: Request, site: Here, visiting: Visiting) -> Response:
+def introduction(request: Request, site: Here, visiting: Visiting) -> Response:
     """What a final is, and those that were begun."""
     earlier = tuple(_earlier(site, visiting.learner))
     page = FinalsPage(len(final_questions(site.catalog, 0)), earlier)
@@ -91,7 +91,7 @@ async def begin() -> Response:
 
 
 @router.get("/{draw}")
-async def result(request: Request, site: Here, visiting: Visiting, draw: str) -> Response:
+def result(request: Request, site: Here, visiting: Visiting, draw: str) -> Response:
     """What is strong, and what to repeat."""
     sitting = _sitting(site, visiting.learner, draw)
     if not sitting.answers:

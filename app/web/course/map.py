@@ -7,6 +7,7 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
+from app.aside import aside
 from app.content.catalog import Catalog, Topic
 from app.content.topic_file import Route
 from app.db.assessments import MOST_CHAPTERS, mark_known
@@ -16,7 +17,6 @@ from app.learning import Prerequisites
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import noted, plural, translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Frame, Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
 from app.web.progress.standing import Past, past_of, path_of
@@ -91,7 +91,7 @@ class MapPage:
 
 
 @router.get("")
-async def course_map(
+def course_map(
     request: Request, site: Here, visiting: Visiting, route: str = "", saved: str = ""
 ) -> Response:
     """The map of all chapters, or of those on a route."""

@@ -63,7 +63,7 @@ class PlacedPage:
 
 
 @router.get("")
-async def introduction(request: Request, site: Here) -> Response:
+def introduction(request: Request, site: Here) -> Response:
     """What the placement is, and its beginning."""
     around = frame(request, translate("Placement"), translate(_SAYS), "exercises")
     routes = tuple(
@@ -88,7 +88,7 @@ async def begin(site: Here, route: str = "") -> Response:
 
 
 @router.get("/{draw}")
-async def result(request: Request, site: Here, visiting: Visiting, draw: str) -> Response:
+def result(request: Request, site: Here, visiting: Visiting, draw: str) -> Response:
     """What the answers say."""
     sitting = _sitting(site, visiting.learner, draw)
     if not sitting.answers:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
+from app.aside import aside
 from app.db.assessments import Assessed, AssessedRow, Assessment, Outcome, assessed_in
 from app.db.session import open_session
 from app.errors import AnswerError, NotFoundError, UnavailableError, capitalized
@@ -20,16 +21,18 @@ from app.web.exercise.around import Asked
 from app.web.exercise.assigned import Assigned, Strip, rules_of
 from app.web.exercise.page import PART, seconds_on
 from app.web.exercise.posted import (
+    LONG,
     ActionResult,
     Posted,
+    draw_aside,
     fields_of,
     is_part,
     seed_of,
+    size_of,
 )
 from app.web.exercise.results import refused, unavailable, unreadable
 from app.web.exercise.view import ExercisePage, exercise_page
 from app.web.exercise.views import view_of
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render, render_part
 from app.web.frame.visitor import Visitor, learner_of, remember, spend, spend_storage
 from app.web.progress.onward import Onward, Suggested
@@ -115,6 +118,7 @@ async def shown(
     question = sitting.question(number)
     if number in sitting.answers:
         return RedirectResponse(sitting.onward, 303)
+    await draw_aside(question.exercise, question.seed)
     past = await _past(site, visiting, question)
     asked = Asked(question.exercise, question.seed, visiting.learner, past, past)
     return await _response(request, site, sitting, question, asked, ActionResult())
@@ -133,6 +137,7 @@ async def acted(
         await _store(site, sitting, question, learner, "skipped")
         response: Response = RedirectResponse(sitting.onward, 303)
     else:
+        await draw_aside(question.exercise, question.seed)
         before = await _past(site, visiting, question)
         result, past = await _tried(request, site, sitting, question, posted, before)
         part = is_part(request)
@@ -256,7 +261,7 @@ async def _response(
 
 
 async def _page(site: Site, asked: Asked, result: ActionResult, rules: Assigned) -> ExercisePage:
-    if view_of(asked.exercise).is_slow:
+    if view_of(asked.exercise).is_slow or size_of(asked.given) > LONG:
         return await aside(exercise_page, site, asked, result, rules)
     return exercise_page(site, asked, result, rules)
 

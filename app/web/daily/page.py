@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
+from app.aside import aside
 from app.charts.spread import place_of
 from app.content.daily import question_of
 from app.db.tables import DailyGuess
@@ -16,7 +17,6 @@ from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.daily.days import address, day_called, open_day
 from app.web.daily.view import DailyPage, Refused, daily_page
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
 from app.web.share.cards import daily_card, preview_of

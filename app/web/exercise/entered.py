@@ -1,5 +1,6 @@
 """A right schedule gets a place on the board of its exercise."""
 
+from app.aside import aside
 from app.db.boards import enter
 from app.db.session import open_writing_session
 from app.kinds import Exercise, Verdict
@@ -8,7 +9,6 @@ from app.simulators.programs import PlayedSchedule
 from app.site import Site
 from app.web.exercise.assigned import rules_of
 from app.web.exercise.posted import Posted
-from app.web.frame.aside import aside
 
 
 async def enter_on_board(

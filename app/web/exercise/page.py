@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
+from app.aside import aside
 from app.db.queries import SOLUTION
 from app.db.tables import Reveal, now
 from app.errors import AnswerError, UnavailableError
@@ -21,17 +22,19 @@ from app.web.exercise.around import Asked
 from app.web.exercise.assigned import Assigned, assigned, rules_of
 from app.web.exercise.entered import enter_on_board
 from app.web.exercise.posted import (
+    LONG,
     ActionResult,
     Fields,
     Posted,
+    draw_aside,
     fields_of,
     is_part,
     seed_of,
+    size_of,
 )
 from app.web.exercise.results import refused, unavailable, unreadable
 from app.web.exercise.view import ExercisePage, begun_at, exercise_page
 from app.web.exercise.views import view_of
-from app.web.frame.aside import aside
 from app.web.frame.origin import from_here
 from app.web.frame.rendering import frame, render, render_part
 from app.web.frame.resource import LearningResource
@@ -71,6 +74,7 @@ async def show(
     if not seed and (kept := kept_seed(request, topic) if exercise.from_chapter else 0):
         return RedirectResponse(exercise_url(exercise.id, kept), 303)
     seed = seed or "0"
+    await draw_aside(exercise, seed_of(seed))
     past = await _past(site, visiting, exercise, seed_of(seed))
     rules = assigned(site, visiting.person, past.works, seed_of(seed))
     if rules.before:
@@ -105,6 +109,7 @@ async def answer(request: Request) -> Response:
     spend(request, site.allowances.answers, "answers", 1 + posted.size / PART)
     spend_storage(request, site, visiting, posted.size)
     before = await _past(site, visiting, exercise, posted.seed)
+    await draw_aside(exercise, seed)
     rules = rules_of(before.works, posted.seed)
     if rules.before:
         return RedirectResponse(rules.before, 303)
@@ -128,7 +133,7 @@ async def answer(request: Request) -> Response:
 
 
 async def _page(site: Site, asked: Asked, result: ActionResult, rules: Assigned) -> ExercisePage:
-    if view_of(asked.exercise).is_slow:
+    if view_of(asked.exercise).is_slow or size_of(asked.given) > LONG:
         return await aside(exercise_page, site, asked, result, rules)
     # Not refused if the database goes away now: an answer has been stored.
     return await site.outage.again(lambda: exercise_page(site, asked, result, rules))

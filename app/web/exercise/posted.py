@@ -6,13 +6,15 @@ from typing import Literal
 
 from fastapi import Request
 
+from app.aside import aside
+from app.aside.fair_queue import Client
 from app.errors import NotFoundError
-from app.kinds import SEEDS
+from app.kinds import SEEDS, Exercise
 from app.kinds.answers import PlayedAnswer, Verdict
 from app.kinds.code.feedback import Trial
-from app.sandbox.fair_queue import Client
 from app.translation import translate
 
+LONG = 4_000  # characters of a form, from which on its page takes long
 Fields = Mapping[str, Sequence[str]]  # the fields of a posted form
 AnswerState = Literal[
     "none", "correct", "partial", "incorrect", "recorded", "refused", "unreadable", "unavailable"
@@ -33,7 +35,7 @@ class Posted:
     @property
     def size(self) -> int:
         """Characters of all fields."""
-        return sum(len(text) for texts in self.given.values() for text in texts)
+        return size_of(self.given)
 
     @property
     def action(self) -> str:
@@ -51,6 +53,17 @@ class ActionResult:
     state: AnswerState = "none"
     says: str = ""
     status: int = 200
+
+
+def size_of(given: Fields) -> int:
+    """Characters of all fields."""
+    return sum(len(text) for texts in given.values() for text in texts)
+
+
+async def draw_aside(exercise: Exercise, seed: int) -> None:
+    """Work out what *seed* draws beside the event loop, unless it is known."""
+    if not exercise.is_drawn(seed):
+        await aside(exercise.prepare, seed)
 
 
 def first(given: Fields, field: str) -> str:

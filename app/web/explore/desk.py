@@ -6,18 +6,16 @@ from collections.abc import Callable
 from functools import partial
 from time import monotonic
 
-from starlette.exceptions import HTTPException
-
+from app.aside import Seats, aside
 from app.searching import Found, Space, found_in
-from app.web.frame.aside import aside
+from app.translation import noted
 
 MOST = 2_000_000  # layouts of a search
 _SECONDS = 6.0  # for one search
 _KEPT = 128  # results that are remembered, about 40 kB each
-_WAITING = 6  # searches that run or wait
+_WAITING = 5  # searches of one address
 _TOP = 10
-_AGAIN = 2  # seconds after which to ask again
-_BUSY = "other searches are running; ask again in a moment"
+_BUSY = noted("other searches are running; ask again in a moment")
 
 Key = tuple[str, ...]
 
@@ -30,7 +28,7 @@ class Desk:
         self._seconds = seconds
         self._kept: OrderedDict[Key, Found | str] = OrderedDict()
         self._running: dict[Key, asyncio.Task[Found | str]] = {}
-        self._chair = asyncio.Semaphore()
+        self._chair = Seats(_BUSY, count=1, waiting=_WAITING)
 
     async def found(
         self, key: Key, space: Callable[[], Space], admit: Callable[[], None]
@@ -40,7 +38,7 @@ class Desk:
         *admit* is called before a search, and raises an error if that is not allowed.
 
         Raises:
-            HTTPException: 503, if too many searches are waiting.
+            HTTPException: 503, if too many searches of the same address are waiting.
         """
         if key in self._kept:
             self._kept.move_to_end(key)
@@ -48,14 +46,12 @@ class Desk:
         task = self._running.get(key)
         if task is None:
             admit()
-            if len(self._running) >= _WAITING:
-                raise HTTPException(503, _BUSY, {"Retry-After": str(_AGAIN)})
             task = self._running[key] = asyncio.create_task(self._run(key, space))
         return await asyncio.shield(task)  # others may wait for it, too
 
     async def _run(self, key: Key, space: Callable[[], Space]) -> Found | str:
         try:
-            async with self._chair:
+            async with self._chair.seat():
                 found = await aside(partial(_searched, space, self._seconds))
         finally:
             del self._running[key]

@@ -138,7 +138,7 @@ class ExploreList:
 
 
 @router.get("")
-async def explore_list(request: Request, site: Here) -> Response:
+def explore_list(request: Request, site: Here) -> Response:
     """Every explorer, in the order of the chapters."""
     says = translate("Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints.")
     around = frame(request, translate("Explore"), says, "explore")
@@ -166,7 +166,7 @@ def _cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
 
 
 @router.get("/{name}")
-async def explore(request: Request, site: Here, name: str) -> Response:
+def explore(request: Request, site: Here, name: str) -> Response:
     """One explorer, in the state given by the URL."""
     explorer = explorer_called(name)
     values, corrections = values_in(explorer, request.query_params)
@@ -226,7 +226,7 @@ async def explore(request: Request, site: Here, name: str) -> Response:
 
 
 @router.get("/{name}/{number}.{form}")
-async def download(request: Request, name: str, number: int, form: str) -> Response:
+def download(request: Request, name: str, number: int, form: str) -> Response:
     """One figure as a standalone SVG file, or its values as CSV."""
     explorer = explorer_called(name)
     values, _ = values_in(explorer, request.query_params)

@@ -7,12 +7,13 @@ from typing import Annotated, Literal
 from fastapi import Depends, Request, Response
 from starlette.exceptions import HTTPException
 
+from app.aside import let_pay
+from app.aside.fair_queue import Client, anonymous
 from app.db.signing import new_learner, sign, unsign
 from app.federation.proxy import ISSUER
 from app.network.allowance import Allowance, network
 from app.network.watch import LEARNER
 from app.people.persons import LIFETIME, SignedIn
-from app.sandbox.fair_queue import Client, anonymous
 from app.site import Here, Site, site_in
 from app.translation import noted, plural, translate
 from app.web.frame.origin import from_here
@@ -48,6 +49,7 @@ async def visitor(request: Request, site: Here) -> Visitor:
     found = await site.sessions.sought(cookie) if cookie else None
     if person := _unless_other(found, request, site):
         request.scope["state"][LEARNER] = person.learner
+        let_pay(_payer(person))
         return Visitor(person.learner, Client(person.learner), person, learner)
     # Anyone can get a new cookie, so only a visitor who returns with one is a client of their own.
     request.scope["state"][LEARNER] = learner
@@ -56,6 +58,16 @@ async def visitor(request: Request, site: Here) -> Visitor:
 
 
 Visiting = Annotated[Visitor, Depends(visitor)]
+
+
+def payer_of(request: Request, site: Site) -> str | None:
+    """Who pays for the processor time of *request* in place of its address, if anyone does."""
+    person = signed_in(request, site)
+    return _payer(person) if person else None
+
+
+def _payer(person: SignedIn) -> str:
+    return f"person {person.person}"
 
 
 def signed_in(request: Request, site: Site) -> SignedIn | None:

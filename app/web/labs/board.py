@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fastapi import APIRouter, Request, Response
 from starlette.datastructures import UploadFile
 
+from app.aside import aside
 from app.db.lab_runs import SENT, keep_sent
 from app.db.run_state import State
 from app.db.tables import LabRunRow
@@ -22,7 +23,6 @@ from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import translate
 from app.web.explore.figures import FigureView, figure_file, figure_view
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
 from app.web.labs.compared import (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
+from app.aside import aside
 from app.content.glossary import mark
 from app.db.lab_runs import enqueue
 from app.db.tables import LabRunRow
@@ -23,7 +24,6 @@ from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import translate
 from app.units import scale_of
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Frame, Hyperlink, frame, render
 from app.web.frame.visitor import (
     FromHere,

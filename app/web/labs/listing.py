@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fastapi import APIRouter, Request, Response
 
+from app.aside import aside
 from app.db.lab_runs import counted_runs
 from app.db.session import open_session
 from app.labs.results.archive import recorded
@@ -14,7 +15,6 @@ from app.labs.telling import told
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
 from app.web.labs.pictures import HEIGHT, WIDTH, Shape, picture_of

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
+from app.aside import aside
 from app.content.glossary import mark
 from app.db.lab_runs import ahead_of, request_cancel
 from app.db.run_state import UNFINISHED, State
@@ -22,7 +23,6 @@ from app.site import Here, Site
 from app.translation import noted, translate
 from app.translation.reports import retold_note
 from app.web.explore.figures import FigureView, figure_file, figure_view
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.labs.fitted import line_in_words

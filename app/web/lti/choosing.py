@@ -11,6 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request, Response
 from sqlmodel import Session
 
+from app.aside import aside
 from app.content.catalog import Topic
 from app.db.session import open_session, open_writing_session
 from app.db.tables import NAME_LIMIT
@@ -31,7 +32,6 @@ from app.people.classes import class_with, zone_named
 from app.people.policy import Policy
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere
 from app.web.lti.desk import refused, tool_in

@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
+from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
 from app.federation.lti.enrolling import Difference, apply_difference, difference
@@ -20,7 +21,6 @@ from app.network.routes import LazyRoute
 from app.people.classes import Role
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.lti.desk import tool_in

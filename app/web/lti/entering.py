@@ -7,6 +7,7 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
+from app.aside import aside
 from app.db.session import open_writing_session
 from app.errors import NotFoundError, RefusedError
 from app.federation.lti.arriving import (
@@ -25,7 +26,6 @@ from app.people.classes import Role, classes_of, number_of, role_in
 from app.people.persons import open_browser
 from app.site import Site
 from app.translation import noted, plural, translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import Visitor, sign_in
 

@@ -11,6 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import JSONResponse
 
+from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import AppError, RefusedError
 from app.federation.lti.launching import Launch
@@ -35,7 +36,6 @@ from app.network.beyond import (
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.origin import is_from_here
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting

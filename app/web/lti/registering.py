@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Form, Request, Response
 
+from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import AppError, InputError, RefusedError, UnavailableError
 from app.federation.lti.platforms import (
@@ -17,7 +18,6 @@ from app.network.beyond import let_frame, origin_of
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere
 from app.web.lti.desk import refused, tool_in

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from app.aside import aside
 from app.db.measurements import is_measurement_name
 from app.errors import AppError, InputError, NotFoundError, nearest, sentence
 from app.formulas.presets import Cluster
@@ -23,7 +24,6 @@ from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.explore.figures import figure_file
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, spend
 from app.web.measured.figures import figures_of, neighbors

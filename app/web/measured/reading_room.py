@@ -3,27 +3,32 @@
 import asyncio
 import re
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 
 from fastapi import Request
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
+from starlette.types import Message
 
+from app.aside import Seats, address, aside, charge
 from app.errors import InputError
 from app.measurements.apart import SECONDS, command, environment, reports_from
 from app.measurements.opening import PACKED_LIMIT
 from app.measurements.reading import Report
-from app.translation import translate
-from app.web.frame.aside import aside
+from app.translation import noted, translate
 
 BODY_LIMIT = PACKED_LIMIT + 64 * 1024  # bytes: the files, and the form around them
 _AT_ONCE = 2
-_WAITING = 6  # requests that are read or wait
+_WAITING = 5  # requests of one address
+_MOST_OF_ONE, _MOST_OF_ALL = 256 << 20, 2 << 30  # bytes on the disk, of one address and in total
 _AGAIN = 10  # seconds after which to ask again
-_BUSY = "other files are being read; send yours again in a moment"
+_BUSY = noted("other files are being read; send yours again in a moment")
 _MOST_FILES = 64
 _MOST_TEXT = 4 << 20  # bytes that are pasted
 _PIECE = 1 << 20
@@ -41,33 +46,49 @@ class Sent:
 
 
 class ReadingRoom:
-    """Reads what visitors send."""
+    """Reads what visitors send: a seat is taken once all of it has arrived."""
 
     def __init__(self) -> None:
-        self._desks = asyncio.Semaphore(_AT_ONCE)
-        self._count = 0
+        self._seats = Seats(_BUSY, count=_AT_ONCE, waiting=_WAITING)
+        self._arriving: Counter[str] = Counter()  # bytes, by address
 
     async def read(self, request: Request) -> Sent:
         """The reports of the files and the text in the form of *request*.
 
         Raises:
             InputError: nothing was sent, or reading takes too much.
-            HTTPException: 503, if too many others wait.
+            HTTPException: 503, if too much of the same address, or of all, arrives or waits.
         """
-        if self._count >= _WAITING:
-            raise HTTPException(503, _BUSY, {"Retry-After": str(_AGAIN)})
-        self._count += 1
+        with TemporaryDirectory(prefix="wallclock-") as folder, self._counting() as counted:
+            paths, fields = await _received(counted(request), Path(folder))
+            if not paths:
+                raise InputError(translate("paste the output of a test or a log, or choose a file"))
+            async with self._seats.seat():
+                return Sent(tuple(await _read(paths)), fields)
+
+    @contextmanager
+    def _counting(self) -> Iterator[Callable[[Request], Request]]:
+        """A request whose body is counted as it arrives, until all of it has been read."""
+        sender, arrived = address(), 0
+
+        def counted(request: Request) -> Request:
+            async def receive() -> Message:
+                nonlocal arrived
+                message = await request.receive()
+                size = len(message.get("body", b""))
+                arrived += size
+                self._arriving[sender] += size
+                if self._arriving[sender] > _MOST_OF_ONE or self._arriving.total() > _MOST_OF_ALL:
+                    raise HTTPException(503, translate(_BUSY), {"Retry-After": str(_AGAIN)})
+                return message
+
+            return Request(request.scope, receive)
+
         try:
-            with TemporaryDirectory(prefix="wallclock-") as folder:
-                paths, fields = await _received(request, Path(folder))
-                if not paths:
-                    raise InputError(
-                        translate("paste the output of a test or a log, or choose a file")
-                    )
-                async with self._desks:
-                    return Sent(tuple(await _read(paths)), fields)
+            yield counted
         finally:
-            self._count -= 1
+            self._arriving[sender] -= arrived
+            self._arriving = +self._arriving
 
 
 async def _received(request: Request, folder: Path) -> tuple[list[Path], dict[str, str]]:
@@ -108,6 +129,7 @@ def _path(folder: Path, name: str) -> Path:
 
 
 async def _read(paths: Sequence[Path]) -> list[Report]:
+    begin = monotonic()
     reader = await asyncio.create_subprocess_exec(
         *command(paths), env=environment(), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
     )
@@ -122,4 +144,5 @@ async def _read(paths: Sequence[Path]) -> list[Report]:
         if reader.returncode is None:
             reader.kill()
             await reader.wait()
+        charge(monotonic() - begin)
     return reports_from(output, reader.returncode or 0)

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
+from app.aside import aside
 from app.db.measurements import (
     REPORT_LIMIT,
     MeasurementRow,
@@ -28,7 +29,6 @@ from app.measurements.stored import read_stored, stored
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import (
     FromHere,

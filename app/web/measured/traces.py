@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from fastapi import APIRouter, Request, Response
 
+from app.aside import aside
 from app.errors import InputError, NotFoundError, nearest, sentence
 from app.measurements.opening import PACKED_LIMIT
 from app.measurements.reading import Report
@@ -15,7 +16,6 @@ from app.measurements.trace.samples import SAMPLES, TraceSample
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, spend
 from app.web.measured.reading_room import ReadingRoom
@@ -43,7 +43,7 @@ class TracesPage:
 
 
 @router.get("")
-async def traces(request: Request) -> Response:
+def traces(request: Request) -> Response:
     """The form, and the published traces."""
     return _shown(request, _page())
 

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
+from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError, sentence
 from app.network.routes import LazyRoute
@@ -24,7 +25,6 @@ from app.people.deletion import refuse_other_name
 from app.people.overview import turnouts
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.assignment_form import (

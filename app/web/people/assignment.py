@@ -7,6 +7,7 @@ from datetime import datetime
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
+from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, capitalized
 from app.federation.standing import Receipt, receipts
@@ -17,7 +18,6 @@ from app.people.gradebook import Cell
 from app.site import Here, Site
 from app.translation import noted, plural, translate
 from app.web.exercise.assigned import tries_left, work_url
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.due import points_of

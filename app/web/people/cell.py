@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 from sqlmodel import Session
 
+from app.aside import aside
 from app.db.people import OverrideRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError, sentence
@@ -23,7 +24,6 @@ from app.people.overrides import Override, override, overrides_of, read_points
 from app.site import Here, Site
 from app.translation import plural, translate
 from app.units import SECOND, show
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.grades import one_of

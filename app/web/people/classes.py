@@ -10,6 +10,7 @@ from sqlalchemy import func
 from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
+from app.aside import aside
 from app.db.people import ClassRow, MemberRow, PersonRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
@@ -18,7 +19,6 @@ from app.people.classes import Role, classes_of, create_class, enroll, number_of
 from app.people.persons import SignedIn, clean_name, new_person, open_browser
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import PERSON, FromHere, Visiting, sign_in, spend, spend_storage
 from app.web.people.head import class_url

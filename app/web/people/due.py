@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 from fastapi import Request, Response
 
+from app.aside import aside
 from app.db.session import open_session
 from app.people.assignments import assignments_of
 from app.site import Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.people.guard import Membership
 from app.web.people.head import ClassHead, assignment_url, head_of

@@ -6,6 +6,7 @@ from urllib.parse import urlencode, urlsplit
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
+from app.aside import aside
 from app.db.people import PersonRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError, RefusedError, UnavailableError, nearest, sentence
@@ -19,7 +20,6 @@ from app.people.classes import number_of
 from app.people.persons import clean_name, open_browser
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.aside import aside
 from app.web.frame.origin import is_from_elsewhere
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor, spend

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session, select
 
+from app.aside import aside
 from app.db.people import REASON_LIMIT, ExtensionRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
@@ -20,7 +21,6 @@ from app.people.local_time import in_words, on_the_calendar, read_moment
 from app.people.policy import Policy, dates_of
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.assignment_form import date_words

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import UploadFile
 
+from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, nearest, sentence
 from app.network.routes import LazyRoute
@@ -24,7 +25,6 @@ from app.people.grade_lists import difference_in
 from app.people.gradebook import gradebook_of
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, spend_storage
 from app.web.people.grades import one_of, students_of

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 from sqlmodel import Session
 
+from app.aside import aside
 from app.db.session import open_session
 from app.errors import NotFoundError
 from app.network.routes import LazyRoute
@@ -16,7 +17,6 @@ from app.people.gradebook import cells_of, gradebook_of
 from app.site import Here, Site
 from app.translation import translate
 from app.units import SECOND, show
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
 from app.web.people.grade_tables import (

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 
+from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
 from app.network.routes import LazyRoute
@@ -16,7 +17,6 @@ from app.people.members import hold
 from app.people.rosters import Difference, apply, difference
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, spend_storage
 from app.web.people.guard import Membership, in_class

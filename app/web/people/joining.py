@@ -7,6 +7,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
+from app.aside import aside
 from app.db.claims import Unclaimed
 from app.db.people import ClassRow
 from app.db.session import open_session, open_writing_session
@@ -17,7 +18,6 @@ from app.people.classes import class_of_code, number_of, role_in
 from app.people.joining import Joined, invented_name, join_as, join_as_new, may_join, new_form
 from app.site import Here, Site, site_in
 from app.translation import noted, translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import PERSON, FromHere, Visiting, Visitor, sign_in, spend, spend_storage
 from app.web.people.guesses import check_guesses, count_wrong_code

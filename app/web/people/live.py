@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter, Request, Response
 from sqlmodel import Session
 
+from app.aside import aside
 from app.db.session import open_session
 from app.errors import NotFoundError
 from app.network.routes import LazyRoute
@@ -18,7 +19,6 @@ from app.people.classes import Member, Role, members_of
 from app.people.policy import dates_of
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
 from app.web.people.guard import Membership, in_class

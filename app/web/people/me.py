@@ -8,6 +8,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
+from app.aside import aside
 from app.db.claims import Unclaimed
 from app.db.copies import last_copy_expires
 from app.db.people import MemberRow, PersonRow
@@ -27,7 +28,6 @@ from app.people.persons import (
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.translation.dates import short_day
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor
 from app.web.people.guard import sign_in_first

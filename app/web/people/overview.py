@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request, Response
 
+from app.aside import aside
 from app.charts.qr_code import qr_code, svg_path
 from app.db.session import open_session
 from app.federation.standing import Tie, ties_of
@@ -17,7 +18,6 @@ from app.people.overview import Turnout, turnouts
 from app.people.policy import dates_of
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import Visiting
 from app.web.people.due import due_page

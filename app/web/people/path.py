@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter, Request, Response
 from sqlmodel import Session
 
+from app.aside import aside
 from app.db.session import open_session
 from app.network.routes import LazyRoute
 from app.people.activity import State, Work, work_in
@@ -15,7 +16,6 @@ from app.people.gradebook import Cell, cells_of, total
 from app.people.local_time import on_the_calendar
 from app.site import Here, Site
 from app.units import SECOND, show
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
 from app.web.people.cell import student_in

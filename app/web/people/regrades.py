@@ -10,14 +10,14 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
+from app.aside import aside
+from app.aside.fair_queue import Client
 from app.db.session import open_session
 from app.network.routes import LazyRoute
 from app.people.classes import Role, members_of
 from app.people.regrading import Stale, regraded, stale_answers
-from app.sandbox.fair_queue import Client
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, address_of
 from app.web.people.guard import Membership, in_class

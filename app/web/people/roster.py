@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
+from app.aside import aside
 from app.db.people import ClassRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
@@ -24,7 +25,6 @@ from app.people.members import (
 )
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.guard import Membership, in_class

@@ -7,6 +7,7 @@ from zoneinfo import available_timezones
 from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 
+from app.aside import aside
 from app.db.session import open_writing_session
 from app.errors import InputError, sentence
 from app.network.routes import LazyRoute
@@ -16,7 +17,6 @@ from app.people.deletion import delete_class, refuse_other_name
 from app.people.persons import clean_name
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.guard import Membership, in_class

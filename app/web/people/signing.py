@@ -10,6 +10,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
+from app.aside import aside
 from app.db.claims import Unclaimed, claim, unclaimed
 from app.db.people import ClassRow
 from app.db.session import open_session, open_writing_session
@@ -23,7 +24,6 @@ from app.people.local_time import how_far
 from app.people.persons import LIFETIME, close_browser, open_browser
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor, sign_in
 from app.web.people.guard import sign_in_first

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Form, Request, Response
 
+from app.aside import aside
 from app.db.session import open_writing_session
 from app.errors import InputError
 from app.network.routes import LazyRoute
@@ -14,7 +15,6 @@ from app.people.classes import Member, Role, members_of
 from app.people.members import SeatCode, new_seat_codes
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.guard import Membership, in_class

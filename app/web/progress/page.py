@@ -7,6 +7,7 @@ from fastapi import APIRouter, Form, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import UploadFile
 
+from app.aside import aside
 from app.db.personal import Merged, Personal, delete_everything, everything, merge
 from app.db.session import open_session
 from app.errors import InputError, UnavailableError, sentence
@@ -14,7 +15,6 @@ from app.network.door import note_trouble
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import (
     COOKIE,

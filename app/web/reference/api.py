@@ -36,7 +36,7 @@ class Operation:
 
 
 @router.get("/api/docs")
-async def api_docs(request: Request) -> Response:
+def api_docs(request: Request) -> Response:
     """Every operation, from the OpenAPI document."""
     described = request.app.openapi()
     operations = tuple(

@@ -61,7 +61,7 @@ class AuthoringPage:
 
 
 @router.get("/authoring")
-async def authoring(request: Request) -> Response:
+def authoring(request: Request) -> Response:
     """How to write an exercise."""
     says = translate("One YAML file is one exercise: its keys, its kinds and a sample of each.")
     return render(

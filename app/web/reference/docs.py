@@ -31,13 +31,13 @@ def documentation() -> dict[str, MarkdownDocument]:
 
 
 @router.get("")
-async def docs_index(request: Request) -> Response:
+def docs_index(request: Request) -> Response:
     """The index of the documentation."""
     return _shown(request, _read(_FOLDER / f"{_INDEX}{_SUFFIX}"))
 
 
 @router.get("/{name}")
-async def docs_page(request: Request, name: str) -> Response:
+def docs_page(request: Request, name: str) -> Response:
     """One page of the documentation."""
     known = documentation()
     if name not in known:

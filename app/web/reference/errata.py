@@ -93,7 +93,7 @@ class ErratumPage:
 
 
 @router.get("")
-async def errata_list(request: Request, site: Here, chapter: str = "") -> Response:
+def errata_list(request: Request, site: Here, chapter: str = "") -> Response:
     """Every erratum, or those of one chapter."""
     topic = site.catalog.topic(chapter) if chapter else None
     shown = [one for one in errata() if topic is None or topic in _topics(site, one)]
@@ -121,7 +121,7 @@ async def errata_list(request: Request, site: Here, chapter: str = "") -> Respon
 
 
 @router.get("/{name}")
-async def erratum_page(request: Request, site: Here, name: str) -> Response:
+def erratum_page(request: Request, site: Here, name: str) -> Response:
     """One erratum, under an address of its own."""
     erratum = erratum_called(name)
     around = frame(

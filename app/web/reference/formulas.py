@@ -11,7 +11,16 @@ from markupsafe import Markup
 from app.content.errata import errata
 from app.errors import NotFoundError
 from app.expressions import ExpressionError, read_argument
-from app.formulas import FORMULAS, Argument, Formula, Input, evaluate, lookup, shown_default
+from app.formulas import (
+    FORMULAS,
+    MOST_PARTS,
+    Argument,
+    Formula,
+    Input,
+    evaluate,
+    lookup,
+    shown_default,
+)
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import noted, translate
@@ -97,7 +106,7 @@ class FormulaPage:
 
 
 @router.get("")
-async def reference(request: Request) -> Response:
+def reference(request: Request) -> Response:
     """All formulas."""
     says = translate(
         "Every formula of the course, with its derivation, its source and a calculator."
@@ -107,7 +116,7 @@ async def reference(request: Request) -> Response:
 
 
 @router.get("/{name}")
-async def one(request: Request, site: Here, name: str) -> Response:
+def one(request: Request, site: Here, name: str) -> Response:
     """One formula, evaluated for the arguments in the address."""
     formula = formula_called(name)
     given = {k: v[:_LONGEST] for k, v in request.query_params.items() if v.strip()}
@@ -127,7 +136,8 @@ def calculated(formula: Formula, query: Mapping[str, str]) -> tuple[dict[str, st
     """The arguments in the address and the result for them; neither if there is none in a line."""
     given = {k: v[:_LONGEST] for k, v in query.items() if k in formula.inputs and v.strip()}
     try:
-        value = evaluate(formula, _worked_out(formula, given)[0]) if given else None
+        worked = _worked_out(formula, given)[0]
+        value = evaluate(formula, worked, MOST_PARTS) if given else None
     except ValueError:
         value = None
     if value is None:
@@ -177,7 +187,7 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
     if (known and not missing) or not formula.inputs:
         try:
             arguments, worked = _worked_out(formula, known)
-            value = evaluate(formula, arguments)
+            value = evaluate(formula, arguments, MOST_PARTS)
             result, parts = formula.text(value), formula.shown_parts(value)
         except ValueError as error:
             problem = str(error)

@@ -76,7 +76,7 @@ class RecordTable:
 
 
 @router.get("/hardware")
-async def page(request: Request) -> Response:
+def page(request: Request) -> Response:
     """All tables."""
     tables = tuple(
         _table(translate(title), translate(says) if says else "", known)

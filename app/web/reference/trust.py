@@ -88,14 +88,14 @@ class TrustPage:
 
 
 @router.get(_ADDRESS)
-async def trust(request: Request, source: str = "") -> Response:
+def trust(request: Request, source: str = "") -> Response:
     """Every published run, or those of one source."""
     around = frame(request, translate(TITLE), translate(SAYS), "formulas")
     return render("reference/trust.html", around, _page(language(), _known(source)))
 
 
 @router.get(_ADDRESS + "/{number}.{form}")
-async def figure(number: int, form: str, source: str = "") -> Response:
+def figure(number: int, form: str, source: str = "") -> Response:
     """The figure as a file."""
     return figure_file((_scatter(_known(source)),), number, form, "trust")
 

@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, FastAPI, Request, Response
 
+from app.aside import aside
 from app.network.routes import LazyRoute
 from app.quoting import visible
 from app.site import Here, site_in
 from app.translation import translate
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.search.entries import index_of
 from app.web.search.index import KINDS, SINGULAR, Entry, Index, Kind

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from fastapi import APIRouter, Request, Response
 
+from app.aside import aside
 from app.charts.card import Card, card_svg
 from app.content.daily import question_of
 from app.content.errata import erratum_called
@@ -12,9 +13,8 @@ from app.labs.spec import lab_called
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.web.daily.days import open_day
-from app.web.exercise.posted import seed_of
+from app.web.exercise.posted import draw_aside, seed_of
 from app.web.explore.state import explored, explorer_called, state_of, values_in, waits
-from app.web.frame.aside import aside
 from app.web.frame.visitor import spend
 from app.web.labs.compared import groups_of
 from app.web.labs.results import report_called
@@ -57,7 +57,7 @@ async def of_erratum(request: Request, site: Here, name: str) -> Response:
 async def of_formula(request: Request, site: Here, name: str) -> Response:
     """A formula, and its result for the arguments in the address."""
     formula = formula_called(name)
-    given, result = calculated(formula, request.query_params)
+    given, result = await aside(calculated, formula, request.query_params)
     key = ("formulas", formula.name, result, *given.values())
     return await _sent(request, site, key, lambda: formula_card(formula, given, result))
 
@@ -93,6 +93,7 @@ async def of_exercise(
 ) -> Response:
     """The question of an exercise, as a seed draws it."""
     exercise, drawn = site.catalog.exercise(f"{topic}/{slug}"), seed_of(seed)
+    await draw_aside(exercise, drawn)
     card = exercise_card(exercise, site.catalog.topic_of(exercise).title, drawn)
     return await _sent(request, site, ("exercises", exercise.id, card.says), lambda: card)
 

@@ -8,22 +8,20 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
-from starlette.exceptions import HTTPException
-
+from app.aside import Seats, aside, charge
 from app.config import ROOT
 from app.errors import UnavailableError
-from app.translation import translate
-from app.web.frame.aside import aside
+from app.translation import noted, translate
 
 _PAINTER = Path(__file__).with_name("painter.py")
 _FONTS = sorted((ROOT / "static" / "fonts" / "drawn").iterdir())
 _AT_ONCE = 2
-_WAITING = 6  # pictures that are drawn or wait
+_WAITING = 5  # pictures for one address
 _SECONDS = 10.0  # for one picture, by the clock
 _ROOM = 16 << 20  # bytes of pictures that are kept
-_AGAIN = 2  # seconds after which to ask again
-_BUSY = "other pictures are being drawn; ask again in a moment"
+_BUSY = noted("other pictures are being drawn; ask again in a moment")
 
 Key = tuple[str, ...]
 
@@ -44,7 +42,7 @@ class Studio:
         self._room = room
         self._kept: OrderedDict[Key, Picture] = OrderedDict()
         self._drawing: dict[Key, asyncio.Task[Picture]] = {}
-        self._desks = asyncio.Semaphore(_AT_ONCE)
+        self._seats = Seats(_BUSY, count=_AT_ONCE, waiting=_WAITING)
 
     async def picture(
         self, key: Key, drawn: Callable[[], str], admit: Callable[[], None]
@@ -54,7 +52,7 @@ class Studio:
         *admit* is called before anything is drawn, and raises an error if that is not allowed.
 
         Raises:
-            HTTPException: 503, if too many pictures are waiting.
+            HTTPException: 503, if too many pictures for the same address are waiting.
             UnavailableError: it could not be drawn.
         """
         if kept := self._kept.get(key):
@@ -63,14 +61,12 @@ class Studio:
         task = self._drawing.get(key)
         if task is None:
             admit()
-            if len(self._drawing) >= _WAITING:
-                raise HTTPException(503, _BUSY, {"Retry-After": str(_AGAIN)})
             task = self._drawing[key] = asyncio.create_task(self._draw(key, drawn))
         return await asyncio.shield(task)  # others may wait for it, too
 
     async def _draw(self, key: Key, drawn: Callable[[], str]) -> Picture:
         try:
-            async with self._desks:
+            async with self._seats.seat():
                 png = await _painted(await aside(drawn))
             return self._keep(key, Picture(png, hashlib.sha256(png).hexdigest()[:16]))
         finally:
@@ -89,6 +85,7 @@ async def _painted(svg: str) -> bytes:
     Raises:
         UnavailableError: the renderer failed, or took too long.
     """
+    begin = monotonic()
     painter = await asyncio.create_subprocess_exec(
         sys.executable, "-I", str(_PAINTER), *map(str, _FONTS), stdin=PIPE, stdout=PIPE, stderr=PIPE
     )
@@ -101,6 +98,7 @@ async def _painted(svg: str) -> bytes:
         if painter.returncode is None:
             painter.kill()
             await painter.wait()
+        charge(monotonic() - begin)
     if painter.returncode or not png:
         cause = trouble.decode(errors="replace").strip()
         raise UnavailableError(translate("the picture could not be drawn"), cause)

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
+from app.aside import aside
 from app.db.queries import forget_prediction, prediction_of
 from app.db.session import open_session
 from app.db.tables import Prediction
@@ -29,7 +30,6 @@ from app.web.exercise.views.base import Filled, Form, KindView, OtherForm, inlin
 from app.web.exercise.views.choice import OptionView, option_views
 from app.web.exercise.views.measured_runs import Borrowable, RunView, borrowables, runs_of
 from app.web.exercise.views.numeric import BoxView, box_views
-from app.web.frame.aside import aside
 from app.web.frame.rendering import Hyperlink
 from app.web.labs.form import BACKEND
 from app.web.labs.wording import KINDS, LINKS_SAY

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from markupsafe import Markup
 
@@ -58,6 +59,8 @@ class ScheduleForm(Form):
 
 class ScheduleView(KindView[Schedule]):
     """An editor; Run plays the schedule, Submit grades."""
+
+    is_slow: ClassVar[bool] = True  # thousands of instructions may be drawn
 
     def form(self, site: Site, exercise: Schedule, filled: Filled) -> ScheduleForm:
         """The program that was sent, or the starter code."""

@@ -122,7 +122,8 @@ class Route:
             name: await _argument(name, parameter, request)
             for name, parameter in inspect.signature(self.handler).parameters.items()
         }
-        answer: Response = await self.handler(**given)
+        found = self.handler(**given)
+        answer: Response = await found if inspect.isawaitable(found) else found
         return answer
 
 

@@ -7,8 +7,8 @@ stopped.
 import json
 from collections.abc import Awaitable, Callable, Sequence
 
+from app.aside.fair_queue import Client
 from app.sandbox.execution import Execution, Plain, request_of
-from app.sandbox.fair_queue import Client
 from app.sandbox.pool import SandboxHealth
 from app.sandbox.replies import execution_of
 

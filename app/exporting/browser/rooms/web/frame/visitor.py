@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, Request
 
-from app.sandbox.fair_queue import Client
+from app.aside.fair_queue import Client
 
 COOKIE, SESSION, THEME = "learner", "session", "theme"
 Theme = Literal["", "light", "dark"]

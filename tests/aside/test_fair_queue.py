@@ -18,8 +18,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from app.aside.fair_queue import LEARNER_LIMIT, Client, FairQueue, Usage, anonymous, grader
 from app.errors import UnavailableError
-from app.sandbox.fair_queue import LEARNER_LIMIT, Client, FairQueue, Usage, anonymous, grader
 from tests.each import each
 
 CLIENTS = (Client("a"), Client("b"), Client("c"), anonymous("192.0.2.1"), grader("token:school"))
@@ -327,7 +327,7 @@ def test_a_shared_client_takes_one_slot_at_a_time_while_learners_wait() -> None:
 def test_all_that_wait_are_limited_and_what_is_over_is_not_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.sandbox.fair_queue.TOTAL_LIMIT", 3)
+    monkeypatch.setattr("app.aside.fair_queue.TOTAL_LIMIT", 3)
 
     async def visits() -> int:
         queue = queue_of(1)
