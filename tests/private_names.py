@@ -27,7 +27,7 @@ DOCUMENTED = {
     "fontTools": "ttLib",
     "hypothesis": "stateful strategies",
     "jinja2": "ext lexer nodes parser",
-    "joserfc": "errors jwk jwt",
+    "joserfc": "errors jwk jws jwt",
     "mdit_py_plugins": "anchors dollarmath",
     "msgspec": "json",
     "numpy": "linalg",
@@ -37,7 +37,8 @@ DOCUMENTED = {
     "pydantic": "fields json_schema",
     "pygments": "formatters lexers",
     "sqlalchemy": "dialects dialects.postgresql dialects.sqlite engine.interfaces event exc orm pool types",
-    "starlette": "applications concurrency datastructures exceptions middleware.gzip requests responses routing types",
+    "starlette": "applications concurrency convertors datastructures exceptions middleware.gzip requests responses "
+    "routing types",
     "torch": "autograd autograd.graph backends backends.cuda cuda cuda.nccl distributed distributed.device_mesh "
     "distributed.fsdp distributed.optim distributed.pipelining distributed.tensor distributed.tensor.parallel "
     "futures linalg nn nn.attention nn.functional nn.init nn.parallel optim utils.checkpoint version",

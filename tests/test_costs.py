@@ -1,12 +1,12 @@
 """No request that a visitor can think of costs much, in the event loop, in bytes or in memory."""
 
 import asyncio
-import functools
 import gc
 import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from itertools import islice, product
 from urllib.parse import urlencode
 
@@ -26,6 +26,7 @@ from tests.costs import Asker, Cost, running
 from tests.network.test_fuzz import ROUTES, names_of
 
 pytestmark = [pytest.mark.sweep, pytest.mark.slow(120)]
+_CACHED = type(cache(len))
 SECONDS, SIZE, MEMORY = 0.05, 1 << 20, 100_000_000
 TRIES = 4  # other processes may slow down one of them
 LONG = 20_000  # characters
@@ -98,7 +99,7 @@ class Ledger:
 def forget() -> None:
     """Empty the caches of what is computed for a request."""
     for one in gc.get_objects():
-        if isinstance(one, functools._lru_cache_wrapper):
+        if isinstance(one, _CACHED):
             module = str(getattr(one, "__module__", ""))
             if module.startswith(
                 ("app.explorers", "app.simulators", "app.charts", "app.web.explore")
