@@ -2,7 +2,6 @@
 
 import sqlite3
 from pathlib import Path
-from time import monotonic
 
 import pytest
 from fastapi.testclient import TestClient
@@ -23,11 +22,11 @@ def test_a_locked_database_answers_503_and_then_recovers(
     database = tmp_path / "w.db"
     app = create_app(Settings(database=f"sqlite:///{database}", sandbox_workers=1))
     with TestClient(app) as client:
+        with app.state.site.engine.connect() as connection:
+            assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one() == 200  # ms
         lock = sqlite3.connect(database, isolation_level=None)
         lock.execute("BEGIN EXCLUSIVE")
-        before = monotonic()
         refused = client.post(NUMERIC, data={"answer": "70 ms"})
-        assert monotonic() - before < 4  # it waited as told here, not the 5 s of a server
         assert refused.status_code == 503
         assert "locked" in refused.text
         assert "Your answer is still here" in refused.text
