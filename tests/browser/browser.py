@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Playwright, expect, sync_playwright
 
 from tests.needs import provided
+from tests.waiting import HANGS
 
 VARIABLE = "WALLCLOCK_CHROMIUM"
+MILLISECONDS = 1000 * HANGS
 # The shell without a window takes half the processor's time of the whole browser.
 _NAMES = (
     "chromium-headless-shell",
@@ -84,6 +86,12 @@ def running_browser(*flags: str) -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+def be_patient(page: Page, times: int = 1) -> None:
+    """Wait on *page*, and for what is expected of any, until it hangs: a busy machine is slow."""
+    page.set_default_timeout(times * MILLISECONDS)
+    expect.set_options(timeout=times * MILLISECONDS)
 
 
 @contextmanager
