@@ -90,7 +90,7 @@ def running_browser(*flags: str) -> Iterator[Browser]:
 
 def be_patient(page: Page, times: int = 1) -> None:
     """Wait on *page*, and for what is expected of any, until it hangs: a busy machine is slow."""
-    page.set_default_timeout(times * MILLISECONDS)
+    page.context.set_default_timeout(times * MILLISECONDS)
     expect.set_options(timeout=times * MILLISECONDS)
 
 

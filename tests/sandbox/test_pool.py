@@ -119,6 +119,41 @@ def test_a_program_on_a_machine_with_too_much_to_do_is_waited_for(
     assert in_time(loop, outrun())
 
 
+def noted(walls: list[float]) -> type[WorkerProcess]:
+    """Workers that note for how many seconds a program may run."""
+
+    class Noted(WorkerProcess):
+        async def ask(self, request: Mapping[str, object], wall: float) -> dict[str, object]:
+            walls.append(wall)
+            return await super().ask(request, wall)
+
+    return Noted
+
+
+def test_the_clock_does_not_end_a_program_while_others_have_the_processor(
+    loop: Loop, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.sandbox.process._QUIET", HANGS)
+    wall, walls = 0.9, list[float]()
+
+    async def stall() -> bool:
+        one = await started(noted(walls), Settings(sandbox_workers=1, sandbox_wall=wall))
+        await until(lambda: one.health.state == "ready")
+        (worker,) = one.pool.workers
+        long_five = SLOW_FIVE.replace("2_000", "8_000")
+        running = asyncio.create_task(five(one, "learner", long_five))
+        await until(lambda: walls[-1] == wall)  # a short time was not enough
+        await asyncio.sleep(0.05)
+        strike(worker, signal.SIGSTOP)
+        await asyncio.sleep(3.5 * wall)
+        strike(worker, signal.SIGCONT)
+        is_right = await running
+        await one.close()
+        return is_right
+
+    assert in_time(loop, stall())
+
+
 def test_a_program_that_is_given_no_processor_is_not_graded(
     loop: Loop, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
