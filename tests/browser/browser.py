@@ -70,7 +70,9 @@ def launch(playwright: Playwright, *flags: str) -> Browser:
     path = find(playwright)
     sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     try:
-        return playwright.chromium.launch(executable_path=path, args=[*_FLAGS, *flags, *sandbox])
+        return playwright.chromium.launch(
+            executable_path=path, args=[*_FLAGS, *flags, *sandbox], timeout=5 * MILLISECONDS
+        )
     except Error as error:
         lines = [line for line in error.message.splitlines() if "error" in line] or [error.message]
         raise RuntimeError(f"{path} does not start: {lines[0]}") from error

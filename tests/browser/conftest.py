@@ -95,6 +95,7 @@ class Tab:
     def __init__(self, browser: Browser, url: str) -> None:
         self.url = url
         self.page = browser.new_context(base_url=url).new_page()
+        be_patient(self.page)
 
     def clear(self, theme: str, width: int) -> Page:
         """Forget the visitor before, and every page of theirs."""
@@ -146,12 +147,13 @@ def open_page(browser: Browser, server: Server, tabs: list[Tab]) -> Iterator[Mak
             java_script_enabled=script,
         )
         used.callback(context.close)
-        return context.new_page()
+        page = context.new_page()
+        be_patient(page)
+        return page
 
     def make(path: str, theme: str = "light", width: int = 1280, *, script: bool = True) -> Page:
         page = new(theme, width, script) if made or not script else tab(theme, width)
         made.append(page)
-        be_patient(page)
         for event, listener in watch.items():
             page.on(event, listener)
             used.callback(page.remove_listener, event, listener)
