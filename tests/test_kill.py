@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from http.client import HTTPException
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -73,8 +74,7 @@ def test_no_verdict_that_was_sent_is_missing(
             process.communicate()
             for thread in threads:
                 thread.join()
-    found = sqlite3.connect(database)
-    kept = {answer for (answer,) in found.execute("SELECT answer FROM attempt")}
-    found.close()
+    with closing(sqlite3.connect(database)) as found:
+        kept = {answer for (answer,) in found.execute("SELECT answer FROM attempt")}
     assert len(told) > 100
     assert set(told) <= kept

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -212,9 +212,8 @@ def test_a_backup_is_whole_and_never_overwrites(
     main(["token", "create", "kept"])
     copy = tmp_path / "copy.db"
     assert main(["backup", str(copy)]) == 0
-    with sqlite3.connect(copy) as found:
+    with closing(sqlite3.connect(copy)) as found:
         assert found.execute("SELECT name FROM token").fetchall() == [("kept",)]
-    found.close()
     assert main(["backup", str(copy)]) == 1
     assert "already exists" in capsys.readouterr().err
     assert [path.name for path in tmp_path.glob("*.partial")] == []
