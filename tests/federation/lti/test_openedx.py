@@ -419,6 +419,7 @@ def test_a_frame_without_third_party_cookies_opens_a_window(
         opened.value.wait_for_url(f"{service.url}/assignments/{linked}")
         cookies = {cookie["name"]: cookie.get("sameSite") for cookie in page.context.cookies()}
         assert cookies["session"] == "Lax"
+        opened.value.close()  # a page behind another may miss a click
 
         # A browser that stores no cookies in frames at all: the platform's page remembers.
         page.context.clear_cookies()
