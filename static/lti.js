@@ -15,7 +15,7 @@ if (document.querySelector("[data-close]"))
   (window.opener || window.parent).postMessage({ subject: "org.imsglobal.lti.close" }, "*");
 
 // Where cookies are blocked, the platform's page remembers which browser has begun a launch.
-const WAIT = 2000; // ms; a platform that does not answer must not stop the launch
+const WAIT = 5000; // ms; a platform that does not answer must not stop the launch
 const storing = document.querySelector("[data-storing]")?.dataset;
 if (storing) {
   const holder = window.opener || window.parent;

@@ -1,11 +1,12 @@
 """A client of the app that is in its event loop once a request, where Starlette's is eight times."""
 
-import time
 from collections.abc import AsyncIterator, MutableMapping
 from typing import Any
 
 import httpx2
 from fastapi.testclient import TestClient
+
+from tests.waiting import HANGS, wait_until
 
 
 class Client(TestClient):
@@ -19,11 +20,8 @@ class Client(TestClient):
 
 
 def until_ready(client: TestClient) -> None:
-    """Wait until its sandbox runs programs, up to two minutes."""
-    latest = time.monotonic() + 120
-    while client.get("/readyz").json().get("sandbox") != "ready":
-        assert time.monotonic() < latest, "the sandbox did not start"
-        time.sleep(0.02)
+    """Wait until its sandbox runs programs; the first one on a machine is built before."""
+    wait_until(lambda: client.get("/readyz").json().get("sandbox") == "ready", 5 * HANGS)
 
 
 class _Pieces(httpx2.AsyncByteStream):

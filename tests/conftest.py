@@ -23,8 +23,11 @@ from tests.client import Client, until_ready
 from tests.transactions import watch
 
 # The same examples on every machine, however slow; `pytest --hypothesis-profile=explore` draws others.
-hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
-hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
+_PATIENT = hypothesis.settings(
+    deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.register_profile("steady", _PATIENT, derandomize=True)
+hypothesis.settings.register_profile("explore", _PATIENT, max_examples=1000)
 hypothesis.settings.load_profile("steady")
 
 # Servers in processes of their own; a test that needs more workers says so.

@@ -167,14 +167,14 @@ texts = st.one_of(
 def test_any_text_is_read_at_once_or_refused_never_anything_else(
     text: str, wanted: tuple[Unit, Scale | None]
 ) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     try:
         reading = read(text, *wanted)
     except ValueError as refused:
         assert str(refused)
     else:
         assert all(map(math.isfinite, (reading.value, reading.step, reading.other or 0.0)))
-    assert time.perf_counter() - started < 0.2
+    assert time.process_time() - started < 1
 
 
 @each(

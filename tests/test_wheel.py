@@ -13,6 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from app.config import ROOT
+from tests.waiting import HANGS
 
 pytestmark = pytest.mark.slow(15)
 
@@ -106,6 +107,7 @@ def test_the_installed_wheel_serves(wheel: Path, tmp_path: Path) -> None:
         assert process.stderr is not None
         found = re.search(r"http://\S+", process.stderr.readline())
         assert found
-        assert b"Ring all-reduce" in urlopen(found[0]).read()
+        with urlopen(found[0], timeout=HANGS) as answer:
+            assert b"Ring all-reduce" in answer.read()
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=HANGS)

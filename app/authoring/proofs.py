@@ -172,6 +172,7 @@ def _trouble_of(url: str) -> str:
         with urlopen(request, timeout=_TIMEOUT):
             return ""
     except HTTPError as error:
+        error.close()
         gone = error.code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
         return f"{url} returns {error.code} {error.reason}" if gone else ""
     except OSError as error:

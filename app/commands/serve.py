@@ -26,7 +26,7 @@ from app.network.sockets import listen, listen_at, passed_on, url_of
 from app.sandbox.pool import slots_of
 
 _FACTORY = "app.commands.serve:worker"
-_ORPHANS = 5.0  # seconds in which the processes of a server that was killed leave its port
+_ORPHANS = 15.0  # seconds in which the processes of a server that was killed leave its port
 _SILENT = 15  # seconds after which a worker process that does not answer is replaced
 CONNECTION = "app.network.connection:Connection"
 _SLOW_COOKIES = (

@@ -19,7 +19,7 @@ class SandboxSettings(BaseSettings):
     sandbox_wall: float = Field(
         default=1.0,
         gt=0,
-        description="maximum seconds of CPU time per submission; three times that in wall time",
+        description="maximum seconds of processor time per submission",
     )
     sandbox_at: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),

@@ -17,7 +17,8 @@ from app.db.errors import translated_errors
 from app.db.outage import Outage
 from app.errors import InputError, UnavailableError
 
-PATIENCE = 5.0  # seconds that a connection waits for another's lock
+PATIENCE = 20.0  # seconds that a connection waits for another's lock, on a busy disk, too
+_REACHED = 5.0  # seconds at most until a server has accepted a connection
 BEGIN = "wallclock_begin"  # execution option: the statement that opens a transaction on SQLite
 _POOL = {"pool_size": 5, "max_overflow": 60}  # more than a server has threads: no starvation
 
@@ -95,7 +96,8 @@ def _postgresql(url: URL, patience: float) -> Engine:
     milliseconds = round(patience * 1000)
     arguments = {
         "application_name": "wallclock",
-        "connect_timeout": max(2, round(patience)),  # libpq takes whole seconds, at least 2
+        # libpq takes whole seconds, at least 2.
+        "connect_timeout": max(2, round(min(patience, _REACHED))),
         "options": f"-c lock_timeout={milliseconds} -c synchronous_commit=on",
     }
     try:

@@ -91,7 +91,7 @@ class Dispatcher:
         Raises:
             InputError: it cannot run like that.
         """
-        return self.launcher.plan(lab, given, asked, _ASKING)
+        return self.launcher.plan(lab, given, asked, self._asking)
 
     def runs_of(self, address: str) -> "deque[str]":
         """The latest runs requested from *address* at this process; the caller adds new ones."""

@@ -21,7 +21,7 @@ Plain = (
     | set["Plain"]
     | dict["Plain", "Plain"]
 )
-Reason = Literal["time", "memory", "stack", "too large", "refused", "lost"]
+Reason = Literal["time", "memory", "stack", "too large", "refused", "lost", "busy"]
 
 
 @dataclass(frozen=True, slots=True)

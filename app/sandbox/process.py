@@ -5,7 +5,6 @@ Whatever can fail between the server and a worker fails in `_spawn`, `_write` or
 
 import asyncio
 import json
-import math
 import os
 import sys
 import time
@@ -21,11 +20,11 @@ MEGABYTES = 96  # of a submission
 _WORKER = Path(__file__).resolve().parent / "worker.py"
 _LARGEST = 4 << 20  # bytes of a frame: twice what a worker passes on of its replies, escaped
 _LARGE = 32 << 10  # bytes of a frame, from which on it is parsed in another thread
-_START = 20.0  # seconds
-_SLACK = 3  # as in worker.py
-_GRACE = 1.0  # seconds after that before a silent worker counts as lost
+_START = 60.0  # seconds, on a machine with much else to do
+_GRACE = 10.0  # seconds until the pipes of a dead worker are at their end
+_QUIET = 1.0  # seconds between two looks at a worker that does not answer
 _WORK = 3.0  # seconds of processor time after its limit, in which its clock must have stopped it
-_LONGEST = 60.0  # seconds; by then, so does one that was given no processor
+_STARVED = 60.0  # seconds without any processor time, after which a run is given up
 _LOOKS, _LOOK = 10, 0.02  # times, and seconds between them, until a worker counts as idle
 _TICKS = os.sysconf("SC_CLK_TCK")  # per second
 
@@ -40,6 +39,31 @@ class LostError(Exception):
 
 class DiedError(LostError):
     """The worker died; the request may be sent to another one."""
+
+
+class StarvedError(LostError):
+    """The worker was given no processor time: the machine has too much else to do."""
+
+
+class _Effort:
+    """What a run costs: seconds of processor time, and of the clock since there was any."""
+
+    def __init__(self, used: float) -> None:
+        self._first = self._used = used
+        self._since = time.monotonic()
+
+    def note(self, used: float) -> None:
+        """Note what the worker has used by now."""
+        if used > self._used:
+            self._used, self._since = used, time.monotonic()
+
+    @property
+    def spent(self) -> float:
+        return self._used - self._first
+
+    @property
+    def rested(self) -> float:
+        return time.monotonic() - self._since
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +108,16 @@ class WorkerProcess:
         # uvloop raises a RuntimeError if the worker died and its pipe is closed.
         except (OSError, RuntimeError) as error:
             raise DiedError from error
-        receiving = asyncio.ensure_future(self._receive())
-        end, used = time.monotonic() + _LONGEST, math.inf
+        receiving = asyncio.ensure_future(self._frame())
+        effort = _Effort(self._used())
         try:
-            while not await _is_done(receiving, _SLACK * wall + _GRACE):
-                used = min(used, self._used())  # at the first look
-                has_worked = self._used() - used >= wall + _WORK
-                if has_worked or time.monotonic() >= end or await self._is_idle(receiving):
+            while not await _is_done(receiving, _QUIET):
+                effort.note(self._used())
+                if effort.spent >= wall + _WORK or await self._is_idle(receiving):
                     raise LostError
-            return await receiving
+                if effort.rested >= _STARVED:
+                    raise StarvedError
+            return await _parsed(await receiving)
         finally:
             receiving.cancel()
 
@@ -109,36 +134,28 @@ class WorkerProcess:
 
     async def _greet(self) -> None:
         try:
-            hello = await asyncio.wait_for(self._receive(), _START)
+            hello = await _parsed(await asyncio.wait_for(self._frame(), _START))
         except (LostError, TimeoutError) as error:
             said = await self._last_words()
             raise UnavailableError(f"a sandbox worker cannot start: {said}") from error
         if bool(hello.get("locked")) != self.locked:
             raise UnavailableError("a sandbox worker did not lock itself down")
 
-    async def _receive(self) -> dict[str, object]:
+    async def _frame(self) -> bytes:
         try:
             size = int.from_bytes(await self._bytes(4), "big")
             if size > _LARGEST:
                 raise LostError
-            frame = await self._bytes(size)
+            return await self._bytes(size)
         except (EOFError, ConnectionError) as error:
             raise DiedError from error
-        try:
-            # Parsing the largest frames here would block every other request.
-            parsing = asyncio.to_thread(json.loads, frame) if size > _LARGE else None
-            answer = await parsing if parsing else json.loads(frame)
-        except (ValueError, RecursionError) as error:
-            raise LostError from error
-        if not isinstance(answer, dict):
-            raise LostError
-        return answer
 
-    async def _is_idle(self, receiving: asyncio.Future[dict[str, object]]) -> bool:
+    async def _is_idle(self, receiving: asyncio.Future[bytes]) -> bool:
         """Whether it neither answers, nor works, nor waits for a busy processor."""
         used = self._used()
         for _ in range(_LOOKS):  # a thread that works may sleep for a moment
-            if any(fields[0] in "RD" for fields in self._stats("task/*/stat")):
+            threads = self._stats("task/*/stat")
+            if not threads or any(fields[0] in "RD" for fields in threads):
                 return False
             if await _is_done(receiving, _LOOK):
                 return False
@@ -185,5 +202,17 @@ class WorkerProcess:
         return await self.process.stdout.readexactly(size) if self.process.stdout else b""
 
 
-async def _is_done(answer: asyncio.Future[dict[str, object]], timeout: float) -> bool:
+async def _parsed(frame: bytes) -> dict[str, object]:
+    try:
+        # Parsing the largest frames here would block every other request.
+        parsing = asyncio.to_thread(json.loads, frame) if len(frame) > _LARGE else None
+        answer = await parsing if parsing else json.loads(frame)
+    except (ValueError, RecursionError) as error:
+        raise LostError from error
+    if not isinstance(answer, dict):
+        raise LostError
+    return answer
+
+
+async def _is_done(answer: asyncio.Future[bytes], timeout: float) -> bool:
     return bool((await asyncio.wait([answer], timeout=timeout))[0])

@@ -17,7 +17,7 @@ from app.errors import UnavailableError
 from app.metrics import SANDBOX_SERVERS
 from app.sandbox import wire
 from app.sandbox.pool import READY, STARTING, Pool, SandboxHealth, off
-from app.sandbox.process import DiedError, LostError
+from app.sandbox.process import DiedError, LostError, StarvedError
 
 if TYPE_CHECKING:
     import httpx2  # imported where it is used: most servers have workers of their own
@@ -28,6 +28,7 @@ _ABSENCE = 15.0  # seconds for which runs wait until one of the servers is back
 _PAUSE = 0.1  # seconds between two looks for a server that is ready
 _TRIES = 4  # servers that may vanish while they run the same program
 _LARGE = 32 << 10  # bytes of a reply, from which on it is parsed in another thread
+_KINDS = {"died": DiedError, "busy": StarvedError, "lost": LostError}
 _LOST = "the server lost this run; please submit it again"
 _WRONG_TOKEN = "it refuses the token: WALLCLOCK_SANDBOX_TOKEN must have the same value there"
 
@@ -241,5 +242,5 @@ def _answer_of(reply: wire.Reply) -> dict[str, object]:
     if reply.full:
         raise UnavailableError(reply.full)
     if reply.lost:
-        raise DiedError if reply.lost == "died" else LostError
+        raise _KINDS[reply.lost]
     raise GoneError(reply.off or "its reply is empty")

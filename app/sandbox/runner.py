@@ -8,9 +8,9 @@ from app.aside import aside
 from app.aside.fair_queue import Client
 from app.config import Settings
 from app.metrics import SANDBOX_RUNS
-from app.sandbox.execution import Execution, Plain, Stopped, request_of
+from app.sandbox.execution import Execution, Plain, Reason, Stopped, request_of
 from app.sandbox.pool import FIRST_PAUSE, Pool, SandboxHealth
-from app.sandbox.process import DiedError, LostError, WorkerProcess
+from app.sandbox.process import DiedError, LostError, StarvedError, WorkerProcess
 from app.sandbox.remote import RemotePool
 from app.sandbox.replies import execution_of
 
@@ -71,9 +71,10 @@ class Runner:
         client = self._client or Client(learner or f"run {token_hex(8)}")
         try:
             answer = await self._answer(client, request)
-        except LostError:
-            SANDBOX_RUNS.labels("lost").inc()
-            return Execution(None, "", (Stopped("lost"),), self._wall)
+        except LostError as error:
+            reason: Reason = "busy" if isinstance(error, StarvedError) else "lost"
+            SANDBOX_RUNS.labels(reason).inc()
+            return Execution(None, "", (Stopped(reason),), self._wall)
         SANDBOX_RUNS.labels(_outcome(answer)).inc()
         if _length(answer) > _LARGE:
             return await aside(execution_of, answer, len(calls))

@@ -19,9 +19,10 @@ from app.config.checks import is_within
 from app.errors import UnavailableError
 from app.sandbox import wire
 from app.sandbox.pool import Pool
-from app.sandbox.process import DiedError, LostError
+from app.sandbox.process import DiedError, LostError, StarvedError
 
 _JSON = "application/json"
+_KINDS: Mapping[type[LostError], str] = {DiedError: "died", StarvedError: "busy"}
 
 
 def create_service(settings: Settings, state: Mapping[str, object]) -> Starlette:
@@ -122,8 +123,7 @@ class _Service:
             client = order.client.client
             answer = await self._pool.ask(client, program, order.wall, long=order.long)
         except LostError as error:
-            died = isinstance(error, DiedError)
-            return json.dumps({"lost": "died" if died else "lost"}).encode()
+            return json.dumps({"lost": _KINDS.get(type(error), "lost")}).encode()
         except UnavailableError as error:
             kind = "full" if self._pool.health.state == "ready" else "off"
             return json.dumps({kind: str(error)}).encode()

@@ -77,7 +77,7 @@ class Reply(_Message):
     answer: dict[str, object] | None = None
     full: str = ""  # too many runs are waiting
     off: str = ""  # it cannot run programs now
-    lost: Literal["", "died", "lost"] = ""
+    lost: Literal["", "died", "lost", "busy"] = ""
 
 
 def order(client: Client, program: Mapping[str, object], wall: float, *, long: bool) -> bytes:

@@ -20,6 +20,7 @@ from app.main import create_app
 from app.site import Site
 from app.web.frame.visitor import COOKIE
 from tests.calling import Caller, json_body
+from tests.waiting import HANGS
 
 pytestmark = pytest.mark.slow(30)
 
@@ -54,7 +55,7 @@ async def serving(folder: Path) -> AsyncIterator[tuple[Any, Site, str]]:
 
 
 def in_time(work: Coroutine[Any, Any, Any]) -> Any:
-    return asyncio.run(asyncio.wait_for(work, 120))
+    return asyncio.run(asyncio.wait_for(work, 10 * HANGS))
 
 
 def batch(app: Any, token: str, lines: Sequence[bytes]) -> Caller:

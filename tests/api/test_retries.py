@@ -27,6 +27,7 @@ from app.db.tokens import create_token
 from app.db.writer import Writer, store
 from app.site import Site
 from tests.db.test_rows import attempt
+from tests.waiting import HANGS
 
 RING = "collectives/ring-all-reduce-time"
 FUNCTION = "collectives/write-ring-time"
@@ -223,7 +224,7 @@ def test_two_servers_store_one_attempt_when_both_receive_it_at_once(tmp_path: Pa
                 "Idempotency-Key": key,
             }
             body = json.dumps({"exercise": RING, "answer": answer}).encode()
-            with urlopen(Request(f"{address}/api/v1/check", body, headers), timeout=30) as reply:
+            with urlopen(Request(f"{address}/api/v1/check", body, headers), timeout=HANGS) as reply:
                 return bytes(reply.read())
 
         for turn in range(20):

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, Error, Page, Playwright, expect, sync_playwright
 
 from tests.needs import provided
+from tests.waiting import HANGS
 
 VARIABLE = "WALLCLOCK_CHROMIUM"
+MILLISECONDS = 1000 * HANGS
 # The shell without a window takes half the processor's time of the whole browser.
 _NAMES = (
     "chromium-headless-shell",
@@ -68,7 +70,9 @@ def launch(playwright: Playwright, *flags: str) -> Browser:
     path = find(playwright)
     sandbox = ("--no-sandbox",) if hasattr(os, "geteuid") and os.geteuid() == 0 else ()
     try:
-        return playwright.chromium.launch(executable_path=path, args=[*_FLAGS, *flags, *sandbox])
+        return playwright.chromium.launch(
+            executable_path=path, args=[*_FLAGS, *flags, *sandbox], timeout=5 * MILLISECONDS
+        )
     except Error as error:
         lines = [line for line in error.message.splitlines() if "error" in line] or [error.message]
         raise RuntimeError(f"{path} does not start: {lines[0]}") from error
@@ -84,6 +88,12 @@ def running_browser(*flags: str) -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+def be_patient(page: Page, times: int = 1) -> None:
+    """Wait on *page*, and for what is expected of any, until it hangs: a busy machine is slow."""
+    page.context.set_default_timeout(times * MILLISECONDS)
+    expect.set_options(timeout=times * MILLISECONDS)
 
 
 @contextmanager

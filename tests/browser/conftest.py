@@ -2,7 +2,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,7 +11,8 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.browser import BRIEF, running_browser
+from tests.browser.browser import BRIEF, be_patient, running_browser
+from tests.waiting import HANGS, wait_until
 
 HEIGHT = 900  # of a window, in pixels
 
@@ -42,18 +42,18 @@ class Server:
         found = re.search(r"http://\S+", self._process.stderr.readline())
         assert found, "the server did not start"
         self.url = found[0]
-        for _ in range(1200):
-            if b"ready" in urlopen(f"{self.url}/healthz").read():
-                return
-            time.sleep(0.1)
-        raise TimeoutError("the sandbox was not ready within two minutes")
+        wait_until(self._is_ready, 5 * HANGS)
+
+    def _is_ready(self) -> bool:
+        with urlopen(f"{self.url}/healthz", timeout=HANGS) as answer:
+            return b"ready" in answer.read()
 
     def stop(self) -> None:
         """End it with a signal; kill it where that is not enough."""
         if self._process:
             self._process.terminate()
             try:
-                self._process.wait(timeout=20)
+                self._process.wait(timeout=HANGS)
             except subprocess.TimeoutExpired:
                 self.kill()
                 raise
@@ -64,7 +64,7 @@ class Server:
         """End it as a loss of power would."""
         if self._process:
             self._process.kill()
-            self._process.wait(timeout=20)
+            self._process.wait(timeout=HANGS)
             if self._process.stderr:
                 self._process.stderr.close()
 
@@ -95,6 +95,7 @@ class Tab:
     def __init__(self, browser: Browser, url: str) -> None:
         self.url = url
         self.page = browser.new_context(base_url=url).new_page()
+        be_patient(self.page)
 
     def clear(self, theme: str, width: int) -> Page:
         """Forget the visitor before, and every page of theirs."""
@@ -146,12 +147,13 @@ def open_page(browser: Browser, server: Server, tabs: list[Tab]) -> Iterator[Mak
             java_script_enabled=script,
         )
         used.callback(context.close)
-        return context.new_page()
+        page = context.new_page()
+        be_patient(page)
+        return page
 
     def make(path: str, theme: str = "light", width: int = 1280, *, script: bool = True) -> Page:
         page = new(theme, width, script) if made or not script else tab(theme, width)
         made.append(page)
-        page.set_default_timeout(10_000)
         for event, listener in watch.items():
             page.on(event, listener)
             used.callback(page.remove_listener, event, listener)

@@ -1,4 +1,6 @@
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -7,6 +9,7 @@ from tests.browser.accessible import assert_accessible, assert_fits
 from tests.browser.browser import unreachable
 from tests.browser.conftest import MakePage
 from tests.browser.test_pages import over_screens
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow(80)
 
@@ -94,7 +97,7 @@ def test_a_ring_plays_to_its_end(open_page: MakePage) -> None:
     page = open_page("/explore/ring?ranks=3&step=2")
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
-    expect(page.locator(".facts")).to_contain_text("4 of 4", timeout=8000)
+    expect(page.locator(".facts")).to_contain_text("4 of 4")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     expect(page.locator("#c-step")).to_have_value("4")
     page.get_by_label("Ranks, slider").focus()
@@ -195,10 +198,20 @@ def test_a_packet_goes_along_each_arrow_of_the_ring(open_page: MakePage) -> None
     page = open_page("/explore/ring?step=2")
     packets = page.locator("svg.drawing.wide .packet")
     expect(packets).to_have_count(8)
-    page.wait_for_timeout(700)
-    assert packets.first.evaluate("packet => getComputedStyle(packet).opacity") == "0"  # it arrived
+    expect(packets.first).to_have_css("opacity", "0")  # it arrived
     page.emulate_media(reduced_motion="reduce")
     expect(packets.first).to_be_hidden()
+
+
+@contextmanager
+def slow_motion(page: Page) -> Iterator[None]:
+    """In this block, animations take a thousand times as long."""
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Animation.enable")
+    devtools.send("Animation.setPlaybackRate", {"playbackRate": 0.001})
+    yield
+    devtools.send("Animation.setPlaybackRate", {"playbackRate": 1})
+    devtools.detach()
 
 
 def test_blocks_move_to_their_places_in_another_schedule_where_that_is_wanted(
@@ -206,13 +219,16 @@ def test_blocks_move_to_their_places_in_another_schedule_where_that_is_wanted(
 ) -> None:
     page = open_page("/explore/pipeline?show=1")
     page.wait_for_timeout(400)  # a change right after another is shown at once
-    page.select_option("[name=schedule]", "zb_h1")
     moving = page.locator(".moving rect")
-    moving.first.wait_for(state="attached")
-    page.evaluate("document.getAnimations().forEach((one) => (one.pause(), (one.currentTime = 0)))")
-    assert moving.count() == 3 * 4 * 8
-    assert moving.last.evaluate("block => getComputedStyle(block).transform") != "none"
-    page.evaluate("document.getAnimations().forEach((one) => one.finish())")
+    with slow_motion(page):  # it lasts half a second, in which a busy machine does not look
+        page.select_option("[name=schedule]", "zb_h1")
+        moving.first.wait_for(state="attached")
+        page.evaluate(
+            "document.getAnimations().forEach((one) => (one.pause(), (one.currentTime = 0)))"
+        )
+        assert moving.count() == 3 * 4 * 8
+        assert moving.last.evaluate("block => getComputedStyle(block).transform") != "none"
+        page.evaluate("document.getAnimations().forEach((one) => one.finish())")
     expect(moving).to_have_count(0)
     page.emulate_media(reduced_motion="reduce")
     expect(page.get_by_role("button", name="Play")).to_be_hidden()
@@ -280,10 +296,14 @@ def test_a_point_that_is_dragged_moves_its_control(
     value = box.input_value()
     assert float(value) < float(start)
     expect(page).to_have_url(re.compile(rf"[?&]{control}={re.escape(value)}(\+|&|$)"))
-    page.wait_for_timeout(100)
-    moved = handle.bounding_box()
-    assert moved
-    assert abs(moved["x"] + moved["width"] / 2 - (x - 45)) < 25  # a power of two may be a bit off
+
+    def is_under_the_pointer() -> bool:
+        moved = handle.bounding_box()
+        assert moved
+        # A power of two may be a bit off.
+        return abs(moved["x"] + moved["width"] / 2 - (x - 45)) < 25
+
+    wait_until(is_under_the_pointer)
     page.mouse.move(x + 60, y)
     expect(box).to_have_value(value)  # it was let go
 

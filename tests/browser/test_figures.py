@@ -78,9 +78,9 @@ def test_the_first_figure_stays_in_sight_while_a_control_moves(
     control.focus()  # this may scroll the settings, and the page a little
     at_its_end = control.evaluate("control => control.value === control.max")
     slides = control.get_attribute("type") == "range"
-    with page.expect_response(lambda answer: f"/explore/{name}?" in answer.url):
-        page.keyboard.press(("Home" if at_its_end else "End") if slides else "ArrowDown")
-    page.wait_for_timeout(50)
+    page.evaluate("document.querySelector('#explored').classList.add('before')")
+    page.keyboard.press(("Home" if at_its_end else "End") if slides else "ArrowDown")
+    expect(page.locator("#explored:not(.before)")).to_be_visible()
     assert BAR <= top_of_the_first_figure(page) <= HIGHEST
     assert page.evaluate(BESIDE)
 

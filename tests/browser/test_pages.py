@@ -8,11 +8,12 @@ import pytest
 from playwright.sync_api import Browser, Route, expect
 
 from tests.browser.accessible import assert_accessible, assert_fits, assert_good_on_every_screen
-from tests.browser.browser import unreachable
+from tests.browser.browser import be_patient, unreachable
 from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import BUG, FUNCTION, NUMERIC, ORDER
 from tests.content.test_catalog import GOOD
 from tests.pages import PAGES
+from tests.waiting import HANGS
 
 pytestmark = pytest.mark.slow(130)
 
@@ -186,8 +187,9 @@ def test_a_preview_is_fresh_when_the_file_is_saved(browser: Browser, tmp_path: P
         found = re.search(r"http://\S+", process.stderr.readline())
         assert found
         page = browser.new_page()
+        be_patient(page)
         page.goto(found[0])
-        expect(page.locator("#proof")).to_contain_text("Proven", timeout=60_000)
+        expect(page.locator("#proof")).to_contain_text("Proven")
         first = page.frame_locator("iframe >> nth=0")
         expect(first.locator("#prompt")).to_contain_text("How much is 1 twice?")
         path.write_text(GOOD.replace("twice?", "doubled?"), encoding="utf-8")
@@ -202,7 +204,7 @@ def test_a_preview_is_fresh_when_the_file_is_saved(browser: Browser, tmp_path: P
         page.close()
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=HANGS)
         if process.stderr:
             process.stderr.close()
 

@@ -6,9 +6,8 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -20,6 +19,7 @@ from app.content.catalog import Catalog
 from app.db.migrations import migrate
 from app.formulas import FORMULAS
 from tests.each import each
+from tests.waiting import HANGS, wait_until
 
 pytestmark = pytest.mark.slow(60)
 
@@ -212,9 +212,8 @@ def test_a_backup_is_whole_and_never_overwrites(
     main(["token", "create", "kept"])
     copy = tmp_path / "copy.db"
     assert main(["backup", str(copy)]) == 0
-    with sqlite3.connect(copy) as found:
+    with closing(sqlite3.connect(copy)) as found:
         assert found.execute("SELECT name FROM token").fetchall() == [("kept",)]
-    found.close()
     assert main(["backup", str(copy)]) == 1
     assert "already exists" in capsys.readouterr().err
     assert [path.name for path in tmp_path.glob("*.partial")] == []
@@ -344,7 +343,9 @@ def python(
     *arguments: str, env: dict[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "app", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=env)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=HANGS, check=False, env=env
+    )
 
 
 def test_a_closed_pipe_is_no_traceback() -> None:
@@ -423,16 +424,21 @@ def address(process: "subprocess.Popen[str]") -> str:
     return found[0]
 
 
+def fetched(url: str) -> bytes:
+    with urlopen(url, timeout=HANGS) as answer:
+        return bytes(answer.read())
+
+
 @each("workers", ["1", "2"])
 def test_serve_serves_until_it_is_told_to_end(workers: str) -> None:
     with serve("--workers", workers) as process:
         url = address(process)
-        assert b"Predict the training step" in urlopen(url).read()
+        assert b"Predict the training step" in fetched(url)
         if workers == "2":
             kill_one_of(process.pid)
-            assert b"Predict the training step" in urlopen(url).read()
+            assert b"Predict the training step" in fetched(url)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == (0 if workers == "2" else -signal.SIGTERM)
+        assert process.wait(timeout=HANGS) == (0 if workers == "2" else -signal.SIGTERM)
         assert process.stderr is not None
         assert "Traceback" not in process.stderr.read()
 
@@ -443,14 +449,14 @@ def kill_one_of(server: int) -> None:
     before = children.read_text().split()
     assert len(before) == 2
     os.kill(int(before[0]), signal.SIGKILL)
-    for _ in range(200):
+
+    def has_successor() -> bool:
         after = children.read_text().split()
-        if len(after) == 2 and before[0] not in after:
-            (new,) = set(after) - set(before)
-            assert Path(f"/proc/{new}/cmdline").read_bytes().endswith(b"--workers\x002\x00")
-            return
-        time.sleep(0.05)
-    pytest.fail("it was not replaced in ten seconds")
+        return len(after) == 2 and before[0] not in after
+
+    wait_until(has_successor)
+    (new,) = set(children.read_text().split()) - set(before)
+    assert Path(f"/proc/{new}/cmdline").read_bytes().endswith(b"--workers\x002\x00")
 
 
 def test_the_file_of_a_unix_socket_goes_with_its_server(tmp_path: Path) -> None:
@@ -460,7 +466,7 @@ def test_the_file_of_a_unix_socket_goes_with_its_server(tmp_path: Path) -> None:
         assert f"unix:{path}" in process.stderr.readline()
         assert path.is_socket()
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == -signal.SIGTERM
+        assert process.wait(timeout=HANGS) == -signal.SIGTERM
         assert not path.exists()
         assert "Traceback" not in process.stderr.read()
 
@@ -468,22 +474,20 @@ def test_the_file_of_a_unix_socket_goes_with_its_server(tmp_path: Path) -> None:
 def test_a_killed_server_leaves_no_worker_behind() -> None:
     with serve() as process:
         url = address(process)
-        for _ in range(300):
-            if b'"ready"' in urlopen(f"{url}/healthz").read():
-                break
-            time.sleep(0.05)
+        wait_until(lambda: b'"ready"' in fetched(f"{url}/healthz"))
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         assert children
         process.kill()
         process.wait()
-        time.sleep(0.5)
-        assert [child for child in children if is_running(child)] == []
+        wait_until(lambda: not any(map(is_running, children)))
 
 
 def is_running(process: str) -> bool:
     """Whether it is there, and not only a dead one that nobody has asked about."""
-    status = Path(f"/proc/{process}/status")
-    return status.exists() and "State:\tZ" not in status.read_text()
+    try:
+        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def test_a_port_in_use_is_told_in_one_line() -> None:

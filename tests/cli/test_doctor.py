@@ -2,6 +2,7 @@ import json
 import socket
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -64,11 +65,11 @@ def test_a_database_that_would_be_migrated_is_not_touched(tmp_path: Path, made: 
     assert "does not exist yet" in checked_database(settings).says
     migrate(settings.database)
     assert checked_database(settings).state == "ok"
-    with sqlite3.connect(tmp_path / "w.db") as database:
+    with closing(sqlite3.connect(tmp_path / "w.db")) as database, database:
         database.execute("update alembic_version set version_num = '7ec20991a909'")
     found = checked_database(settings)
     assert (found.state, "migration" in found.says) == ("note", True)
-    with sqlite3.connect(tmp_path / "w.db") as database:
+    with closing(sqlite3.connect(tmp_path / "w.db")) as database, database:
         assert database.execute("select * from alembic_version").fetchall() == [("7ec20991a909",)]
         database.execute("update alembic_version set version_num = 'of tomorrow'")
     found = checked_database(settings)

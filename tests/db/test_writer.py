@@ -19,6 +19,7 @@ from app.db.tables import Attempt
 from app.db.writer import Writer
 from app.errors import InputError, UnavailableError
 from tests.db.test_rows import attempt
+from tests.waiting import HANGS
 
 
 def answers(engine: Engine) -> list[str]:
@@ -189,7 +190,7 @@ def test_four_servers_may_migrate_at_once(tmp_path: Path) -> None:
     code = "import sys; from app.db.migrations import migrate; [*map(migrate, sys.argv[1:])]"
     urls = [f"sqlite:///{tmp_path / str(turn)}.db" for turn in range(3)]
     started = [subprocess.Popen([sys.executable, "-c", code, *urls]) for _ in range(4)]
-    assert [process.wait(timeout=60) for process in started] == [0] * 4
+    assert [process.wait(timeout=10 * HANGS) for process in started] == [0] * 4
 
 
 def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:

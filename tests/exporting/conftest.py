@@ -70,6 +70,7 @@ def files(
     topics = tuple(topic for topic in catalog.topics if ids & {e.id for e in topic.exercises})
     image = ROOT / "templates" / "starters" / "pack" / "exercises" / "link.svg"
     small = Catalog(topics, {one.id: one for one in chosen}, images={"mine/link.svg": image})
+    _client.cookies.clear()  # the last visitor may have signed in
     pages = [Page(path, _client.get(path).text) for path in PATHS]
     pages.append(Page(SERVER, pages[0].html))
     python = browser_python(Settings().cache)

@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.browser import running_browser
+from tests.browser.browser import be_patient, running_browser
 from tests.exporting.chromium import served
 from tests.exporting.conftest import CODE, NUMBER
+from tests.waiting import HANGS, wait_until
 
 pytestmark = pytest.mark.slow(12)
 
-PATIENCE = 60_000  # milliseconds
-WALL = ("wall = 3000;", "wall = 300;")  # milliseconds that a program may take
 KEPT = """async () => {
   for (const key of await caches.keys())
     for (const { url } of await (await caches.open(key)).keys())
@@ -37,26 +36,19 @@ def folder(files: Mapping[str, bytes], tmp_path: Path) -> Path:
         path = tmp_path / "deep" / "course" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    (desk,) = (tmp_path / "deep" / "course" / "course").glob("*/desk.js")
-    assert WALL[0] in desk.read_text()
-    desk.write_text(desk.read_text().replace(*WALL))
     return tmp_path
 
 
 def test_a_course_without_a_server(folder: Path) -> None:
     with running_browser() as browser, served(folder) as origin:
         tab = browser.new_context().new_page()
-        tab.set_default_timeout(PATIENCE)
-        expect.set_options(timeout=PATIENCE)
+        be_patient(tab, 5)  # Python comes first
         complaints: list[str] = []
         tab.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
         tab.on("pageerror", lambda error: complaints.append(str(error)))
         base = f"{origin}deep/course/"
         tab.goto(f"{base}errata/")
-        for _ in range(240):
-            if tab.evaluate(KEPT):
-                break
-            tab.wait_for_timeout(250)
+        wait_until(lambda: tab.evaluate(KEPT), 5 * HANGS)
 
         tab.context.set_offline(True)
         tab.goto(f"{base}exercises/{NUMBER}/?seed=another")

@@ -3,10 +3,8 @@
 import fcntl
 import hashlib
 import os
-import socket
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,9 +13,9 @@ from pathlib import Path
 import httpx2
 
 from app.config import ROOT
+from tests.waiting import HANGS, wait_until
 
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "wallclock-peers"
-_SECONDS = 90
 
 
 def peers() -> Path:
@@ -47,12 +45,6 @@ def peers() -> Path:
     return python
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
 @contextmanager
 def running(
     command: Sequence[str], ready: str, variables: Mapping[str, str] | None = None
@@ -75,16 +67,15 @@ def running(
 
 
 def _wait(process: "subprocess.Popen[str]", ready: str) -> None:
-    ends = time.monotonic() + _SECONDS
-    with httpx2.Client(timeout=30, trust_env=False) as http:
-        while time.monotonic() < ends:
-            if process.poll() is not None:
-                assert process.stderr is not None
-                raise RuntimeError(f"the server ended: {process.stderr.read()[-1500:]}")
-            try:
-                http.get(ready).raise_for_status()
-            except httpx2.HTTPError:
-                time.sleep(0.1)
-            else:
-                return
-    raise RuntimeError("the server did not start")
+    def answers() -> bool:
+        if process.poll() is not None:
+            assert process.stderr is not None
+            raise RuntimeError(f"the server ended: {process.stderr.read()[-1500:]}")
+        try:
+            http.get(ready).raise_for_status()
+        except httpx2.HTTPError:
+            return False
+        return True
+
+    with httpx2.Client(timeout=HANGS, trust_env=False) as http:
+        wait_until(answers, 5 * HANGS)

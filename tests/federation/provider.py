@@ -2,7 +2,6 @@
 
 import html
 import re
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,8 +10,10 @@ from pathlib import Path
 import httpx2
 
 from tests.audit.npm import locked
-from tests.federation.environment import free_port, peers, running
+from tests.federation.environment import peers, running
 from tests.needs import node, provided
+from tests.sockets import reserved_port
+from tests.waiting import HANGS
 
 _FOLDER = Path(__file__).with_name("oidc_provider")
 NODE = node()
@@ -39,13 +40,13 @@ def provider(back: str) -> Iterator[str]:
             yield issuer
         return
     package = provided("peers", certified)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [NODE, str(_FOLDER / "server.mjs"), str(package), str(port), back]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as started:
+    with (
+        reserved_port() as port,
+        subprocess.Popen(
+            [NODE, str(_FOLDER / "server.mjs"), str(package), str(port), back],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        ) as started,
+    ):  # fmt: skip
         try:
             assert started.stdout
             issuer = started.stdout.readline().strip()
@@ -62,16 +63,16 @@ def simple_provider() -> Iterator[str]:
 
     Where it cannot be installed, the test is left out.
     """
-    port = free_port()
-    issuer = f"http://localhost:{port}"
-    command = [str(provided("peers", peers)), "-m", "oidc_provider_mock", "--port", str(port)]
-    with running(command, f"{issuer}/.well-known/openid-configuration"):
-        yield issuer
+    with reserved_port() as port:
+        issuer = f"http://localhost:{port}"
+        command = [str(provided("peers", peers)), "-m", "oidc_provider_mock", "--port", str(port)]
+        with running(command, f"{issuer}/.well-known/openid-configuration"):
+            yield issuer
 
 
 def signed_in_there(start: str, back: str, login: str = "mina", *, cancel: bool = False) -> str:
     """The address, below *back*, to which the provider sends a browser that came to *start*."""
-    with httpx2.Client() as browser:
+    with httpx2.Client(timeout=HANGS) as browser:
         page = browser.get(start)
         for _ in range(12):
             if page.is_redirect:

@@ -28,6 +28,8 @@ from app.people.persons import new_person, open_browser
 from app.site import Site
 from tests.client import Client
 from tests.each import each
+from tests.sockets import HOST
+from tests.waiting import HANGS
 
 HEADER = "X-Remote-User"
 PROXY = "192.0.2.7"
@@ -99,15 +101,16 @@ def test_the_connection_of_a_proxy_is_known_behind_the_address_that_it_forwards(
         log_level="error",
     )
     server = uvicorn.Server(config)
-    listening = socket.create_server(("127.0.0.1", 0))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    try:
-        sent = {"X-Forwarded-For": "198.51.100.9", HEADER: "mina"}
-        found = httpx2.get(f"http://127.0.0.1:{listening.getsockname()[1]}/", headers=sent).text
-    finally:
-        server.should_exit = True
-        thread.join()
+    sent = {"X-Forwarded-For": "198.51.100.9", HEADER: "mina"}
+    with socket.create_server((HOST, 0)) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            url = f"http://{HOST}:{listening.getsockname()[1]}/"
+            found = httpx2.get(url, headers=sent, timeout=HANGS).text
+        finally:
+            server.should_exit = True
+            thread.join()
     assert found == "198.51.100.9 127.0.0.1 mina"
 
 

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from app.grading import parallel
 from app.grading.offline import Tally
 from app.grading.shards import Shard, lines_of, span_of
 from tests.each import each
+from tests.waiting import HANGS, wait_until
 
 RING = "collectives/ring-all-reduce-time"
 
@@ -118,11 +118,9 @@ def test_a_process_that_is_killed_costs_no_line(tmp_path: Path) -> None:
     source, output = written(tmp_path / "in.jsonl", 6_000), tmp_path / "out.jsonl"
     command = [sys.executable, "-m", "app", "grade", str(source), "-o", str(output)]
     with subprocess.Popen([*command, "--processes", "2"], stderr=subprocess.PIPE) as grading:
-        deadline = time.monotonic() + 60
-        while len(found := children(grading.pid)) < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        os.kill(found[0], signal.SIGKILL)
-        _, said = grading.communicate(timeout=60)
+        wait_until(lambda: len(children(grading.pid)) == 2)
+        os.kill(children(grading.pid)[0], signal.SIGKILL)
+        _, said = grading.communicate(timeout=5 * HANGS)
     assert grading.returncode == 0
     assert re.search(rb"0 correct, 4000 incorrect, 2000 unreadable, 0 lines", said), said
     assert refs(output) == list(range(1, 6_001))

@@ -10,6 +10,7 @@ from app.content.catalog import Catalog
 from app.errors import UnavailableError
 from app.kinds.answers import Verdict
 from app.kinds.code.altering import alterations
+from app.kinds.code.buggy_line import BuggyLine
 from app.kinds.code.calls import Argument, plain, python, rounded
 from app.kinds.code.feedback import says_of
 from app.kinds.code.function import Function
@@ -89,6 +90,30 @@ def test_nobody_is_right_while_the_right_program_does_not_run_through(
                 graded(loop, exercise, busy, source, 987654)
     assert not graded(loop, exercise, runner, wrong, 987654).correct
     assert graded(loop, exercise, runner, exercise.right, 987654).correct
+
+
+NOT_RUN: dict[Reason, str] = {"lost": "lost this run", "busy": "too busy to run this program"}
+
+
+@each(("reason", "says"), NOT_RUN.items())
+@each("calls", [None, 0, 3])
+def test_a_program_that_did_not_run_is_neither_graded_nor_proven_wrong(
+    catalog: Catalog, runner: Runner, loop: Loop, reason: Reason, says: str, calls: int | None
+) -> None:
+    exercise = function(catalog, "collectives/write-ring-time")
+    listed = catalog.exercise("pipelines/fraction-line")
+    assert isinstance(listed, BuggyLine)
+
+    def busy_with(source: str) -> Busy:
+        return Busy(runner, source, calls, Stopped(reason))
+
+    for work in (
+        exercise.grade(0, exercise.right, busy_with(exercise.right)),
+        exercise.contest().failing(busy_with(exercise.contest()._source)),
+        listed.prove_code(range(1), busy_with(listed.code)),
+    ):
+        with pytest.raises(UnavailableError, match=says):
+            loop.run_until_complete(work)
 
 
 def test_without_a_call_nobody_is_right(catalog: Catalog, runner: Runner, loop: Loop) -> None:

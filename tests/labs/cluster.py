@@ -7,9 +7,12 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+
+from tests.sockets import reserved_port
+from tests.waiting import HANGS, wait_until
 
 NODES = ("one", "two")
 _NAMES = ",".join(NODES)
@@ -55,14 +58,39 @@ PartitionName=labs Nodes={names} Default=YES MaxTime=00:30:00 DefMemPerNode=1 St
 def slurm(folder: Path) -> Iterator[Path]:
     """A running cluster; its configuration, for SLURM_CONF."""
     folder.chmod(0o755)
-    host = socket.gethostname().partition(".")[0]
     for name in ("state", *(f"spool.{node}" for node in NODES)):
         (folder / name).mkdir()
-    nodes = [_NODE.format(name=node, host=host, port=_free_port()) for node in NODES]
+    with ExitStack() as stack:
+        ports = [stack.enter_context(reserved_port()) for _ in ("controller", *NODES)]
+        configuration = _configured(folder, ports)
+        environment = {**os.environ, "SLURM_CONF": str(configuration)}
+        munge = [
+            "munged", "--foreground", "--force", f"--key-file={folder}/munge.key",
+            f"--socket={folder}/munge.socket", f"--pid-file={folder}/munged.pid",
+            f"--log-file={folder}/munged.log", f"--seed-file={folder}/munged.seed",
+        ]  # fmt: skip
+        stack.enter_context(_running(munge, environment))
+        wait_until((folder / "munge.socket").exists)
+        for command in (["slurmctld", "-D", "-i"], *(["slurmd", "-D", "-N", n] for n in NODES)):
+            stack.enter_context(_running(command, environment))
+        try:
+            _wait_until_idle(folder, environment)
+            yield configuration
+        finally:
+            subprocess.run(["scancel", "--me"], env=environment, check=False, capture_output=True)
+
+
+def _configured(folder: Path, ports: Sequence[int]) -> Path:
+    """The files of a cluster in *folder*."""
+    host = socket.gethostname().partition(".")[0]
+    nodes = [
+        _NODE.format(name=node, host=host, port=port)
+        for node, port in zip(NODES, ports[1:], strict=True)
+    ]
     configuration = folder / "slurm.conf"
     configuration.write_text(
         _CONFIGURATION.format(
-            host=host, folder=folder, port=_free_port(), nodes="\n".join(nodes), names=_NAMES
+            host=host, folder=folder, port=ports[0], nodes="\n".join(nodes), names=_NAMES
         )
     )
     gpus = (f"NodeName={_NAMES} Name=gpu Type=fake File={device}\n" for device in _FAKE_GPUS)
@@ -70,41 +98,27 @@ def slurm(folder: Path) -> Iterator[Path]:
     key = folder / "munge.key"
     key.write_bytes(os.urandom(128))
     key.chmod(0o600)
-    environment = {**os.environ, "SLURM_CONF": str(configuration)}
-    commands = [
-        ["munged", "--foreground", "--force", f"--key-file={key}", f"--socket={folder}/munge.socket",
-         f"--pid-file={folder}/munged.pid", f"--log-file={folder}/munged.log",
-         f"--seed-file={folder}/munged.seed"],
-        ["slurmctld", "-D", "-i"],
-        *(["slurmd", "-D", "-N", node] for node in NODES),
-    ]  # fmt: skip
-    running: list[subprocess.Popen[bytes]] = []
-    try:
-        for command in commands:
-            running.append(_started(command, environment))
-            time.sleep(0.3)
-        _wait_until_idle(folder, environment)
-        yield configuration
-    finally:
-        subprocess.run(["scancel", "--me"], env=environment, check=False, capture_output=True)
-        for process in reversed(running):
-            process.terminate()
-            try:
-                process.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+    return configuration
 
 
-def _started(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
+@contextmanager
+def _running(command: list[str], environment: dict[str, str]) -> Iterator[None]:
+    with subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         start_new_session=True,
-    )  # fmt: skip
+    ) as process:  # fmt: skip
+        try:
+            yield
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=HANGS)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def _wait_until_idle(folder: Path, environment: dict[str, str]) -> None:
-    end = time.monotonic() + 120
+    end = time.monotonic() + 5 * HANGS
     while time.monotonic() < end:
         done = subprocess.run(
             ["sinfo", "--noheader", "--Node", "--format=%T"],
@@ -118,9 +132,3 @@ def _wait_until_idle(folder: Path, environment: dict[str, str]) -> None:
         time.sleep(0.1)
     logs = [path.read_text()[-2000:] for path in folder.glob("*.log")]
     raise RuntimeError("Slurm does not start:\n" + "\n".join(logs))
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

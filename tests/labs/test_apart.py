@@ -16,6 +16,7 @@ from app.db.lab_runs import enqueue, lab_run
 from app.db.run_state import State
 from app.main import create_app
 from tests.db.queue import run
+from tests.waiting import HANGS, wait_until
 
 
 @pytest.mark.needs("torch")
@@ -35,13 +36,9 @@ def test_a_web_server_without_labs_leaves_the_queue_to_wallclock_labs(tmp_path: 
         environment = {**os.environ, "WALLCLOCK_DATABASE": database}
         command = [sys.executable, "-m", "app", "labs"]
         with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as labs:
-            for _ in range(400):
-                if state(site.engine) is State.FAILED:
-                    break
-                time.sleep(0.05)
+            wait_until(lambda: state(site.engine) is State.FAILED)
             labs.send_signal(signal.SIGTERM)
-            said = labs.communicate(timeout=20)[1]
-        assert state(site.engine) is State.FAILED
+            said = labs.communicate(timeout=HANGS)[1]
     assert (labs.returncode, b"Labs run on" in said, b"Traceback" in said) == (0, True, False)
 
 

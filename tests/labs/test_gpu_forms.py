@@ -11,6 +11,7 @@ from app.labs.launch.local import LocalLauncher
 from app.labs.results.analysis import report_of
 from app.labs.results.report import Report
 from app.labs.spec import lab_called, read_job
+from tests.labs.conftest import PATIENCE
 from tests.labs.test_running import ended
 
 pytestmark = pytest.mark.slow(60)
@@ -68,7 +69,7 @@ def ran(
         monkeypatch.setattr(spec, "LIBRARY", tmp_path)
         spec.known_labs.cache_clear()
         job = read_job(lab_called(lab), given)
-        return report_of(ended(labs_runner.start(job, "gloo", patience=30)))
+        return report_of(ended(labs_runner.start(job, "gloo", patience=PATIENCE)))
 
     yield run
     monkeypatch.undo()

@@ -23,6 +23,7 @@ from app.labs.machines.asking import answer_of
 from app.labs.run import Run
 from app.labs.spec import lab_called, read_job
 from tests.labs.conftest import PATIENCE
+from tests.waiting import wait_until
 
 # Whatever of torch asks a driver for GPUs; to call it before a fork spoils CUDA for the forks.
 GUARDED = """
@@ -111,10 +112,7 @@ def zygote(tmp_path: Path) -> Iterator[Zygote]:
 
 
 def wait_for(zygote: Zygote, *names: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while zygote.imported != sorted(names):
-        assert time.monotonic() < end, zygote.imported
-        time.sleep(0.01)
+    wait_until(lambda: zygote.imported == sorted(names), PATIENCE)
 
 
 def test_it_is_ready_before_it_imports_what_only_some_ranks_need(zygote: Zygote) -> None:
@@ -227,8 +225,7 @@ def test_it_can_be_closed_while_it_starts(torch_is: Path, tmp_path: Path) -> Non
 
     thread = threading.Thread(target=warm)
     thread.start()
-    while not launcher._zygote:
-        time.sleep(0.01)
+    wait_until(lambda: launcher._zygote)
     launcher.close()
     thread.join(PATIENCE)
     assert told == ["labs need torch: the process that imports it was killed by SIGKILL"]

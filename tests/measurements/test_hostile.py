@@ -114,9 +114,9 @@ def test_reading_apart_finds_the_same(tmp_path: Path) -> None:
 
 
 def test_the_process_apart_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (apart.MEMORY, apart.SECONDS) == (512 << 20, 60)
+    assert (apart.MEMORY, apart.SECONDS, apart.LONGEST) == (512 << 20, 60, 300)
     assert command([tmp_path])[1:4] == ["-P", "-m", "app.measurements.apart"]
-    monkeypatch.setattr(apart, "SECONDS", 0.001)
+    monkeypatch.setattr(apart, "LONGEST", 0.001)
     with pytest.raises(InputError, match="took longer"):
         measured_apart([tmp_path])
 

@@ -5,7 +5,6 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -18,6 +17,8 @@ from app.config import Settings
 from app.main import create_app
 from app.network.sockets import listen, listen_at
 from tests.needs import program
+from tests.sockets import HOST
+from tests.waiting import HANGS, wait_until
 
 NGINX, CADDY, APACHE, OPENSSL = map(program, ("nginx", "caddy", "apache2", "openssl"))
 MODULES = Path("/usr/lib/apache2/modules")
@@ -57,12 +58,6 @@ HEADERS = """
     proxy_set_header X-Forwarded-Proto $scheme;
     proxy_set_header X-Request-ID $request_id;
     proxy_buffering off;"""
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as asking:
-        asking.bind(("127.0.0.1", 0))
-        return int(asking.getsockname()[1])
 
 
 def certificate(folder: Path) -> ssl.SSLContext:
@@ -178,19 +173,22 @@ def _started(command: list[str], *ports: int) -> Iterator[None]:
 
 
 def _wait(process: "subprocess.Popen[bytes]", port: int) -> None:
-    for _ in range(200):
+    def listens() -> bool:
         if process.poll() is not None:
             assert process.stderr
             raise RuntimeError(process.stderr.read().decode())
         with closing(socket.socket()) as asking:
-            if asking.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise TimeoutError(f"nothing listens on port {port}")
+            return asking.connect_ex((HOST, port)) == 0
+
+    wait_until(listens)
 
 
 def browser(context: ssl.SSLContext, origin: str) -> httpx2.Client:
     """A client that sends forms as a browser does, from pages at *origin*."""
     return httpx2.Client(
-        base_url=origin, verify=context, headers={"Origin": origin}, follow_redirects=False
+        base_url=origin,
+        verify=context,
+        headers={"Origin": origin},
+        follow_redirects=False,
+        timeout=HANGS,
     )

@@ -171,8 +171,8 @@ async def _answered(client: TestClient, request: Sent) -> tuple[int, Headers, st
     async def receive() -> MutableMapping[str, Any]:
         if messages:
             return messages.pop()
-        await asyncio.sleep(60)  # the client stays
-        return {"type": "http.disconnect"}
+        await asyncio.Event().wait()  # the client stays
+        raise AssertionError
 
     async def send(message: MutableMapping[str, Any]) -> None:
         answers.append(message)

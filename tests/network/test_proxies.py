@@ -17,10 +17,10 @@ from tests.network.proxies import (
     browser,
     caddy,
     certificate,
-    free_port,
     nginx,
     serving,
 )
+from tests.sockets import reserved_port
 
 EXERCISE = "/exercises/collectives/ring-all-reduce-time"
 PREFIX = "/wallclock"
@@ -45,10 +45,11 @@ class Front:
 def fronts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Front]]:
     folder = tmp_path_factory.mktemp("fronts")
     trusted = certificate(folder)
-    ports = {name: free_port() for name in (*NAMES, *OTHERS)}
-    origins = {name: f"https://localhost:{port}" for name, port in ports.items()}
     with ExitStack() as stack:
-        behind = free_port()
+        names = (*NAMES, *OTHERS, "behind")
+        ports = {name: stack.enter_context(reserved_port()) for name in names}
+        origins = {name: f"https://localhost:{port}" for name, port in ports.items()}
+        behind = ports["behind"]
         root = stack.enter_context(serving(folder / "root", port=behind))
         below = stack.enter_context(serving(folder / "below", url=f"{origins['prefix']}{PREFIX}/"))
         to, under = f"proxy_pass http://unix:{root}", f"proxy_pass http://unix:{below}"

@@ -6,7 +6,6 @@ prints each rule that was broken.
 """
 
 import asyncio
-import contextlib
 import os
 import socket
 import sys
@@ -20,6 +19,7 @@ from app.config import Settings
 from app.errors import AnswerError
 from app.sandbox.execution import Execution, Returned
 from app.sandbox.runner import Runner
+from tests.waiting import HANGS
 
 # The second set was written for an audit of this project: it plays the guest's own protocol.
 ATTACKS = (Path(__file__).parent / "attacks", Path(__file__).parent / "attacks2")
@@ -27,9 +27,7 @@ INPUTS, EXPECTED = (1, 7, 40), (913377, 271829, 606842)  # a table: no one can k
 HONEST = f"def solve(x):\n    return {dict(zip(INPUTS, EXPECTED, strict=True))}[x]\n"
 CANARY = "canary-6b1f0c"
 WALL = 0.3
-LONGEST = 3 * WALL + 1.2  # seconds from the call to the answer
-LONGEST_DELAY = 0.5  # seconds for a learner after a hostile program
-TRIES = 5  # of which one must be in time
+LONGEST = WALL + 1.2  # seconds of processor time of a program, in all workers
 LONGEST_STALL = 0.1  # seconds in which the event loop does nothing else
 LARGEST_WORKER = 250.0  # MB
 FOLDERS = (Path("/tmp"), Path("/dev/shm"), Path.cwd())
@@ -64,9 +62,9 @@ async def besiege(runner: Runner) -> list[str]:
 
 async def _attack(runner: Runner, source: str, listener: socket.socket) -> AsyncIterator[str]:
     before = _processes()
-    async with watched(runner) as watch:
-        replied = await _replied(runner, source)
-    for says in replied:
+    async with watched(runner) as watch, asyncio.timeout(HANGS):
+        report = await _submitted(runner, source)
+    for says in _revealed(report) if report else ():
         yield says
     for says in watch.broken():
         yield says
@@ -80,21 +78,11 @@ async def _attack(runner: Runner, source: str, listener: socket.socket) -> Async
         yield "left a process behind"
 
 
-async def _replied(runner: Runner, source: str) -> list[str]:
-    for _ in range(TRIES):  # the machine may be busy with something else
-        report, took = await _submitted(runner, source)
-        if took <= LONGEST:
-            break
-    late = [f"took {took:.2f} s"] if took > LONGEST else []
-    return [*late, *(_revealed(report) if report else ())]
-
-
-async def _submitted(runner: Runner, source: str) -> tuple[Execution | None, float]:
-    """What became of a program, and the seconds until that was known; None if it was refused."""
-    started, report = time.perf_counter(), None
-    with contextlib.suppress(AnswerError):
-        report = await runner.run(source, "solve", [(x,) for x in INPUTS], "attacker")
-    return report, time.perf_counter() - started
+async def _submitted(runner: Runner, source: str) -> Execution | None:
+    """What became of a program; None if it was refused."""
+    with suppress(AnswerError):
+        return await runner.run(source, "solve", [(x,) for x in INPUTS], "attacker")
+    return None
 
 
 def _revealed(report: Execution) -> Iterator[str]:
@@ -112,40 +100,38 @@ def _revealed(report: Execution) -> Iterator[str]:
 
 
 async def _next_learner(runner: Runner) -> AsyncIterator[str]:
-    for _ in range(TRIES):  # as above
-        report, took = await _honest(runner)
-        if took <= LONGEST_DELAY:
-            break
+    if isinstance(runner, Runner) and (runner.pool.busy or runner.pool.waiting):
+        yield "delays the next learner: it still has a worker"
+    async with asyncio.timeout(HANGS):
+        report = await runner.run(HONEST, "solve", [(x,) for x in INPUTS], "honest")
     if [o.value for o in report.outcomes if isinstance(o, Returned)] != list(EXPECTED):
         yield f"broke the next learner: {report}"
-    if took > LONGEST_DELAY:
-        yield f"delayed the next learner by {took:.2f} s"
-
-
-async def _honest(runner: Runner) -> tuple[Execution, float]:
-    started = time.perf_counter()
-    report = await runner.run(HONEST, "solve", [(x,) for x in INPUTS], "honest")
-    return report, time.perf_counter() - started
 
 
 @dataclass(slots=True)
 class Watch:
-    """The longest stall of the event loop, in seconds of this process, and the largest worker."""
+    """What a program costs: the longest stall of the event loop, the largest worker, and work.
+
+    Seconds are those of processors, so that it does not matter what else a machine does.
+    """
 
     stall: float = 0.0
     memory: float = 0.0
+    work: float = 0.0
 
     def broken(self) -> Iterator[str]:
         if self.stall > LONGEST_STALL:
             yield f"stalled the event loop for {self.stall:.2f} s"
         if self.memory > LARGEST_WORKER:
             yield f"a worker took {self.memory:.0f} MB"
+        if self.work > LONGEST:
+            yield f"took {self.work:.2f} s"
 
 
 @asynccontextmanager
 async def watched(runner: object) -> AsyncIterator[Watch]:
     """Watches while something runs; a runner without workers shows no memory."""
-    watch = Watch()
+    watch, before = Watch(), _worked(runner)
     task = asyncio.create_task(_watch(watch, runner))
     await asyncio.sleep(0)
     yield watch
@@ -153,6 +139,8 @@ async def watched(runner: object) -> AsyncIterator[Watch]:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     watch.memory = max([watch.memory, *_peaks(runner)])
+    after = _worked(runner)
+    watch.work = sum(after[worker] - before[worker] for worker in after.keys() & before.keys())
 
 
 async def _watch(watch: Watch, runner: object) -> None:
@@ -175,6 +163,12 @@ def _peaks(runner: object) -> Iterator[float]:
         with suppress(OSError, IndexError):
             status = Path(f"/proc/{worker.process.pid}/status").read_text()
             yield int(status.split("VmHWM:")[1].split()[0]) / 1000
+
+
+def _worked(runner: object) -> dict[int, float]:
+    """Seconds of processor time of each worker; none of a runner without workers."""
+    workers = runner.pool.workers if isinstance(runner, Runner) else ()
+    return {worker.process.pid: worker._used() for worker in workers}
 
 
 def _connected(listener: socket.socket) -> bool:

@@ -20,6 +20,7 @@ from app.sandbox.process import WorkerProcess
 from app.sandbox.runner import Runner
 from tests.each import each
 from tests.sandbox.faults import OPERATIONS, faulty
+from tests.waiting import HANGS, until
 
 pytestmark = pytest.mark.slow(100)
 
@@ -28,16 +29,10 @@ FIVE = "def f():\n    return 5\n"
 SLOW_FIVE = "def f():\n    for _ in range(2_000_000): pass\n    return 5\n"
 SLOTS = 2
 PAUSE = 0.02  # seconds until a failed start is tried again
-LONGEST = 60.0  # seconds for anything here, on however busy a machine
 
 
 def in_time(loop: Loop, work: Coroutine[Any, Any, Any]) -> Any:
-    return loop.run_until_complete(asyncio.wait_for(work, LONGEST))
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    while not holds():
-        await asyncio.sleep(0.005)
+    return loop.run_until_complete(asyncio.wait_for(work, HANGS))
 
 
 def slots_are_back(runner: Runner, slots: int = 4) -> bool:
@@ -115,8 +110,7 @@ def test_a_program_on_a_machine_with_too_much_to_do_is_waited_for(
     loop: Loop, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was called lost when its worker had been given no processor for a second."""
-    monkeypatch.setattr("app.sandbox.process._SLACK", 0)
-    monkeypatch.setattr("app.sandbox.process._GRACE", 0.05)
+    monkeypatch.setattr("app.sandbox.process._QUIET", 0.01)
 
     async def outrun() -> bool:
         await until(lambda: slots_are_back(runner))
@@ -125,18 +119,73 @@ def test_a_program_on_a_machine_with_too_much_to_do_is_waited_for(
     assert in_time(loop, outrun())
 
 
+def noted(walls: list[float]) -> type[WorkerProcess]:
+    """Workers that note for how many seconds a program may run."""
+
+    class Noted(WorkerProcess):
+        async def ask(self, request: Mapping[str, object], wall: float) -> dict[str, object]:
+            walls.append(wall)
+            return await super().ask(request, wall)
+
+    return Noted
+
+
+def test_the_clock_does_not_end_a_program_while_others_have_the_processor(
+    loop: Loop, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.sandbox.process._QUIET", HANGS)
+    wall, walls = 0.9, list[float]()
+
+    async def stall() -> bool:
+        one = await started(noted(walls), Settings(sandbox_workers=1, sandbox_wall=wall))
+        await until(lambda: one.health.state == "ready")
+        (worker,) = one.pool.workers
+        long_five = SLOW_FIVE.replace("2_000", "8_000")
+        running = asyncio.create_task(five(one, "learner", long_five))
+        await until(lambda: walls[-1] == wall)  # a short time was not enough
+        await asyncio.sleep(0.05)
+        strike(worker, signal.SIGSTOP)
+        await asyncio.sleep(3.5 * wall)
+        strike(worker, signal.SIGCONT)
+        is_right = await running
+        await one.close()
+        return is_right
+
+    assert in_time(loop, stall())
+
+
+def test_a_program_that_is_given_no_processor_is_not_graded(
+    loop: Loop, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It runs, as far as the system says, and gets nowhere."""
+
+    async def starve() -> tuple[Execution, bool]:
+        await until(lambda: slots_are_back(runner))
+        with monkeypatch.context() as starving:
+            starving.setattr("app.sandbox.process._QUIET", 0.01)
+            starving.setattr("app.sandbox.process._STARVED", 0)
+            starved = await runner.run(SLOW_FIVE, "f", [()])
+        await until(lambda: slots_are_back(runner))
+        return starved, await five(runner)
+
+    starved, following = in_time(loop, starve())
+    assert starved.outcomes == (Stopped("busy"),)
+    assert following
+
+
 def test_more_workers_die_than_there_are(loop: Loop, runner: Runner) -> None:
     async def massacre() -> list[bool]:
         for number in range(12):
-            running = asyncio.create_task(five(runner, "learner", SLOW_FIVE))
-            await asyncio.sleep(0.002 * number)
-            for worker in list(runner.pool.workers)[:1]:
-                strike(worker)
-            await asyncio.wait([running])
+            async with asyncio.timeout(HANGS):
+                running = asyncio.create_task(five(runner, "learner", SLOW_FIVE))
+                await asyncio.sleep(0.002 * number)
+                for worker in list(runner.pool.workers)[:1]:
+                    strike(worker)
+                await asyncio.wait([running])
         await until(lambda: slots_are_back(runner))
         return [await five(runner, "learner") for _ in range(6)]
 
-    assert in_time(loop, massacre()) == [True] * 6
+    assert loop.run_until_complete(massacre()) == [True] * 6
 
 
 class Mortal(WorkerProcess):
@@ -201,7 +250,8 @@ def test_every_operation_of_a_run_may_fail(loop: Loop, runner: Runner, operation
             with fault.at(operation, number):
                 (dead, *_) = swept.pool.workers
                 strike(dead)  # so that a worker is started, too
-                await journey(swept)
+                async with asyncio.timeout(HANGS):
+                    await journey(swept)
                 await until(lambda dead=dead: dead not in swept.pool.workers)  # type: ignore[misc]
                 await ready(swept)
                 met = fault.met
@@ -210,7 +260,7 @@ def test_every_operation_of_a_run_may_fail(loop: Loop, runner: Runner, operation
         await swept.close()
         return number
 
-    assert in_time(loop, sweep()) > 1
+    assert loop.run_until_complete(sweep()) > 1
 
 
 @each("operation", ["spawn", "write", "read"])
@@ -222,7 +272,8 @@ def test_every_operation_of_a_start_may_fail(operation: str) -> None:
             fault, workers = faulty()
             with fault.at(operation, number):
                 starting = await started(workers)
-                health = await starting.ready()
+                async with asyncio.timeout(HANGS):
+                    health = await starting.ready()
                 assert health.state == "ready" or health.cause
                 await ready(starting)
                 met = fault.met
@@ -230,25 +281,30 @@ def test_every_operation_of_a_start_may_fail(operation: str) -> None:
             await starting.close()
         return number
 
-    assert asyncio.run(asyncio.wait_for(sweep(), 2 * LONGEST)) > SLOTS
+    assert asyncio.run(sweep()) > SLOTS
 
 
-class Deaf(WorkerProcess):
-    """A worker at which a cancellation is lost, as in `wait_for` before Python 3.12."""
+def deaf(asked: asyncio.Event) -> type[WorkerProcess]:
+    """Workers at which a cancellation is lost, as in `wait_for` before Python 3.12."""
 
-    async def ask(self, request: Mapping[str, object], wall: float) -> dict[str, object]:
-        answering = asyncio.ensure_future(super().ask(request, wall))
-        try:
-            return await asyncio.shield(answering)
-        except asyncio.CancelledError:
-            return await answering
+    class Deaf(WorkerProcess):
+        async def ask(self, request: Mapping[str, object], wall: float) -> dict[str, object]:
+            answering = asyncio.ensure_future(super().ask(request, wall))
+            asked.set()
+            try:
+                return await asyncio.shield(answering)
+            except asyncio.CancelledError:
+                return await answering
+
+    return Deaf
 
 
 def test_a_sandbox_that_is_closed_in_its_self_test_ends(loop: Loop, runner: Runner) -> None:
     async def close_early() -> set[WorkerProcess]:
-        starting = await started(Deaf)
-        await until(lambda: len(starting.pool.workers) == SLOTS)
-        await asyncio.sleep(0.02)
+        asked = asyncio.Event()
+        starting = await started(deaf(asked))
+        await asked.wait()
+        assert len(starting.pool.workers) == SLOTS
         assert starting.health.state == "starting"
         await starting.close()
         return starting.pool.workers
@@ -256,7 +312,11 @@ def test_a_sandbox_that_is_closed_in_its_self_test_ends(loop: Loop, runner: Runn
     assert in_time(loop, close_early()) == set()
 
 
-def test_a_run_waits_for_a_sandbox_that_starts(loop: Loop, runner: Runner) -> None:
+def test_a_run_waits_for_a_sandbox_that_starts(
+    loop: Loop, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "_PREPARED", HANGS)
+
     async def run_early() -> bool:
         starting = await started(WorkerProcess)
         assert starting.health.state == "starting"
@@ -273,7 +333,7 @@ class Asleep(WorkerProcess):
 
     @classmethod
     async def start(cls, *_: object, **__: object) -> "Asleep":
-        await asyncio.sleep(LONGEST)
+        await asyncio.sleep(HANGS)
         raise AssertionError
 
 
@@ -336,7 +396,7 @@ def test_a_sandbox_that_can_start_no_worker_is_off_until_the_cause_is_gone(
         for worker in list(runner.pool.workers):
             strike(worker)
         with pytest.raises(UnavailableError, match="cannot run programs right now"):
-            await asyncio.wait_for(forever(lambda: five(runner, "learner")), 20)
+            await asyncio.wait_for(forever(lambda: five(runner, "learner")), HANGS)
         assert runner.health.state == "off"
         mend()
         await ready(runner)

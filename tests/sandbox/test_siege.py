@@ -34,7 +34,7 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 
 def run_module(name: str, *arguments: str, before: tuple[str, ...] = ()) -> str:
     command = [*before, sys.executable, "-B", "-m", name, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
 
 

@@ -1,8 +1,8 @@
 """What happens when the disk, the database or the sandbox fails under the site."""
 
 import sqlite3
+from contextlib import ExitStack, closing
 from pathlib import Path
-from time import monotonic
 
 import pytest
 from fastapi.testclient import TestClient
@@ -22,12 +22,12 @@ def test_a_locked_database_answers_503_and_then_recovers(
     monkeypatch.setattr("app.db.session.PATIENCE", 0.2)
     database = tmp_path / "w.db"
     app = create_app(Settings(database=f"sqlite:///{database}", sandbox_workers=1))
-    with TestClient(app) as client:
-        lock = sqlite3.connect(database, isolation_level=None)
+    with TestClient(app) as client, ExitStack() as stack:
+        with app.state.site.engine.connect() as connection:
+            assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar_one() == 200  # ms
+        lock = stack.enter_context(closing(sqlite3.connect(database, isolation_level=None)))
         lock.execute("BEGIN EXCLUSIVE")
-        before = monotonic()
         refused = client.post(NUMERIC, data={"answer": "70 ms"})
-        assert monotonic() - before < 4  # it waited as told here, not the 5 s of a server
         assert refused.status_code == 503
         assert "locked" in refused.text
         assert "Your answer is still here" in refused.text
@@ -36,7 +36,6 @@ def test_a_locked_database_answers_503_and_then_recovers(
         assert health.status_code == 503
         assert "locked" in health.json()["detail"]
         lock.execute("ROLLBACK")
-        lock.close()
         assert "Right" in client.post(NUMERIC, data={"answer": "70 ms"}).text
         assert client.get("/healthz").status_code == 200
 

@@ -19,6 +19,7 @@ from app.kinds.base import Finding
 from app.kinds.code import agreement
 from app.kinds.code.altering import Altered, alterations
 from app.kinds.code.calls import Argument, plain, python
+from app.kinds.code.feedback import refuse_lost
 from app.sandbox.execution import Outcome, Plain, Returned, Stopped
 from app.sandbox.runner import Runner
 
@@ -153,6 +154,7 @@ class Contest:
         while len(found) < len(pairs):
             calls = [(what, *pair, count) for pair in pairs[len(found) : len(found) + at_once]]
             report = await runner.run(self._source, "search", calls)
+            refuse_lost(report)
             if report.body or not report.outcomes:
                 raise UnavailableError(f"the sandbox did not run a search: {report.body}")
             found += _found(report.outcomes)

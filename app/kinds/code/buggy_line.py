@@ -19,6 +19,7 @@ from app.kinds.code.agreement import alike, combinations
 from app.kinds.code.base import CodeExercise
 from app.kinds.code.calls import TrialCall, function_in, rounded
 from app.kinds.code.edits import Operator
+from app.kinds.code.feedback import refuse_lost
 from app.kinds.code.interpreter import ListingError
 from app.kinds.code.mutation import (
     SAYS,
@@ -285,6 +286,7 @@ class BuggyLine(CodeExercise):
     ) -> str:
         """The first call whose result is not that of the reference; nothing if all agree."""
         report = await runner.run(source, entry, [call.arguments for call in calls])
+        refuse_lost(report)
         if report.body:
             return str(report.body)
         for call, outcome in zip(calls, report.outcomes, strict=False):

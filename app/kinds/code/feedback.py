@@ -24,7 +24,10 @@ _STOPPED = {
     "stack": noted("It recursed too deeply: does the recursion ever end?"),
     "too large": noted("What it printed or returned is too large."),
     "refused": noted("It tried something that is not allowed here."),
-    "lost": noted("The server lost this run."),
+}
+_NOT_RUN = {
+    "lost": noted("the server lost this run: please submit it again"),
+    "busy": noted("the server is too busy to run this program: please submit it again in a minute"),
 }
 _NOTHING = noted("{call} should return **{right}** but returned nothing: is a `return` missing?")
 _NO_NUMBER = noted("{call} should return **{right}**, a number, but returned {type}: {got}.")
@@ -249,11 +252,11 @@ def refuse_lost(report: Execution) -> None:
     """Refuse a run that says nothing about the program.
 
     Raises:
-        UnavailableError: the server lost it.
+        UnavailableError: the server lost it, or was too busy to run it.
     """
     for outcome in (report.body, *report.outcomes):
-        if isinstance(outcome, Stopped) and outcome.reason == "lost":
-            raise UnavailableError(translate("the server lost this run: please submit it again"))
+        if isinstance(outcome, Stopped) and outcome.reason in _NOT_RUN:
+            raise UnavailableError(translate(_NOT_RUN[outcome.reason]))
 
 
 def common_mistake_in(calls: Sequence[TrialCall], outcomes: Sequence[Outcome], scale: Scale) -> str:

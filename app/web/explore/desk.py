@@ -4,14 +4,14 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
-from time import monotonic
+from time import thread_time
 
 from app.aside import Seats, aside
 from app.searching import Found, Space, found_in
 from app.translation import noted
 
 MOST = 2_000_000  # layouts of a search
-_SECONDS = 6.0  # for one search
+_SECONDS = 6.0  # of processor time, for one search
 _KEPT = 128  # results that are remembered, about 40 kB each
 _WAITING = 5  # searches of one address
 _TOP = 10
@@ -62,10 +62,10 @@ class Desk:
 
 
 def _searched(space: Callable[[], Space], seconds: float) -> Found | str:
-    end = monotonic() + seconds
+    end = thread_time() + seconds
 
     def hurry(seen: int, size: int) -> None:
-        if monotonic() > end:
+        if thread_time() > end:
             raise ValueError(
                 f"after {seconds:g} seconds, {seen:,} of {size:,} layouts had been searched; fix"
                 " some of the degrees"

@@ -18,7 +18,7 @@ from starlette.types import Message
 
 from app.aside import Seats, address, aside, charge
 from app.errors import InputError
-from app.measurements.apart import SECONDS, command, environment, reports_from
+from app.measurements.apart import LONGEST, SECONDS, command, environment, reports_from
 from app.measurements.opening import PACKED_LIMIT
 from app.measurements.reading import Report
 from app.translation import noted, translate
@@ -134,7 +134,7 @@ async def _read(paths: Sequence[Path]) -> list[Report]:
         *command(paths), env=environment(), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
     )
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(LONGEST):
             output, _ = await reader.communicate()
     except TimeoutError:
         raise InputError(

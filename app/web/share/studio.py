@@ -19,7 +19,7 @@ _PAINTER = Path(__file__).with_name("painter.py")
 _FONTS = sorted((ROOT / "static" / "fonts" / "drawn").iterdir())
 _AT_ONCE = 2
 _WAITING = 5  # pictures for one address
-_SECONDS = 10.0  # for one picture, by the clock
+_SECONDS = 60.0  # for one picture, by the clock: its processor time is limited as well
 _ROOM = 16 << 20  # bytes of pictures that are kept
 _BUSY = noted("other pictures are being drawn; ask again in a moment")
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +13,8 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+
+from tests.waiting import until, wait_until
 
 Odd = Callable[[str], Response | None]
 
@@ -34,7 +35,7 @@ class FakePlatform:
     about: dict[str, str] = field(default_factory=dict)
     keys: list[dict[str, Any]] = field(default_factory=list)
     registered: tuple[str, dict[str, Any]] = ("", {})
-    slow: float = 0.0
+    held: bool = False  # it gives no token until this is false
     active: int = 0
     most: int = 0
 
@@ -53,7 +54,7 @@ class FakePlatform:
         )
 
     async def token(self, request: Request) -> Response:
-        await asyncio.sleep(self.slow)
+        await until(lambda: not self.held)
         if odd := self.odd("token"):
             return odd
         form = await request.form()
@@ -154,8 +155,7 @@ def fake_platform() -> Iterator[FakePlatform]:
     server = uvicorn.Server(uvicorn.Config(made.app(), port=0, lifespan="off", log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()
-    while not server.started:
-        time.sleep(0.01)
+    wait_until(lambda: server.started)
     made.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     try:
         yield made

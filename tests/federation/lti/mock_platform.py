@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 
 import httpx2
 
-from tests.federation.environment import free_port, peers, running
+from tests.federation.environment import peers, running
 from tests.needs import provided
+from tests.sockets import reserved_port
+from tests.waiting import HANGS
 
 CLIENT, DEPLOYMENT, COURSE = "lti-provider-mock", "1", "intro"
 _NAMES = {"id-7": ("Mina", "Maier"), "id-8": ("Noor", "Aziz")}
@@ -23,24 +25,24 @@ _NAMES = {"id-7": ("Mina", "Maier"), "id-8": ("Noor", "Aziz")}
 @contextmanager
 def platform(tool: str) -> Iterator[str]:
     """The address of the platform, whose course opens the tool at the address *tool*."""
-    port = free_port()
-    url = f"http://localhost:{port}"
     users = [
         {"id": name, "given_name": given, "family_name": family, "email": "not@sent.example"}
         for name, (given, family) in _NAMES.items()
     ]
-    variables = {
-        "USERS": json.dumps(users),
-        "COURSES": json.dumps([{"id": COURSE, "name": "Introduction"}]),
-        "LTI__ISS": url,
-        "LTI__LOGIN_URL": f"{tool}/lti/login",
-        "LTI__LAUNCH_URL": f"{tool}/lti/launch",
-    }
-    command = [str(provided("peers", peers)), "-m", "uvicorn",
-               "lti_provider_mock.server:app", "--port", str(port), "--log-level", "warning"]  # fmt: skip
-    named = {f"LTI_PROVIDER_MOCK__{name}": value for name, value in variables.items()}
-    with running(command, f"{url}/jwks", named):
-        yield url
+    with reserved_port() as port:
+        url = f"http://localhost:{port}"
+        variables = {
+            "USERS": json.dumps(users),
+            "COURSES": json.dumps([{"id": COURSE, "name": "Introduction"}]),
+            "LTI__ISS": url,
+            "LTI__LOGIN_URL": f"{tool}/lti/login",
+            "LTI__LAUNCH_URL": f"{tool}/lti/launch",
+        }
+        command = [str(provided("peers", peers)), "-m", "uvicorn",
+                   "lti_provider_mock.server:app", "--port", str(port), "--log-level", "warning"]  # fmt: skip
+        named = {f"LTI_PROVIDER_MOCK__{name}": value for name, value in variables.items()}
+        with running(command, f"{url}/jwks", named):
+            yield url
 
 
 @dataclass
@@ -54,7 +56,7 @@ class Student:
     here: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.there = httpx2.Client(timeout=30, trust_env=False)
+        self.there = httpx2.Client(timeout=HANGS, trust_env=False)
         self.there.post(f"{self.platform}/login", data={"userid": self.subject})
 
     def begin(self) -> dict[str, str]:
@@ -68,7 +70,7 @@ class Student:
 
     def post(self, path: str, data: dict[str, str]) -> httpx2.Response:
         cookies = "; ".join(f"{name}={value}" for name, value in self.here.items())
-        with httpx2.Client(timeout=30, trust_env=False) as http:
+        with httpx2.Client(timeout=HANGS, trust_env=False) as http:
             answer = http.post(self.tool + path, data=data, headers={"Cookie": cookies})
         for line in answer.headers.get_list("set-cookie"):
             name, _, value = line.split(";")[0].partition("=")

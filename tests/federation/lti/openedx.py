@@ -7,8 +7,10 @@ from typing import Any
 
 import httpx2
 
-from tests.federation.environment import free_port, peers, running
+from tests.federation.environment import peers, running
 from tests.needs import provided
+from tests.sockets import reserved_port
+from tests.waiting import HANGS
 
 _SERVER = Path(__file__).parent / "openedx_server.py"
 
@@ -18,7 +20,7 @@ class Platform:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.http = httpx2.Client(timeout=30, trust_env=False)
+        self.http = httpx2.Client(timeout=HANGS, trust_env=False)
 
     def told(self, path: str) -> Any:
         return self.http.get(f"{self.url}/{path}").json()
@@ -30,11 +32,8 @@ class Platform:
 @contextmanager
 def platform(tool: str, members: int = 25) -> Iterator[Platform]:
     """Open edX's platform, which has the tool at the address *tool*."""
-    port = free_port()
-    made = Platform(f"http://localhost:{port}")
-    command = [str(provided("peers", peers)), str(_SERVER), str(port), tool, str(members)]
-    with running(command, f"{made.url}/config"):
-        try:
+    with reserved_port() as port:
+        made = Platform(f"http://localhost:{port}")
+        command = [str(provided("peers", peers)), str(_SERVER), str(port), tool, str(members)]
+        with made.http, running(command, f"{made.url}/config"):
             yield made
-        finally:
-            made.http.close()

@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from app.federation.lti.tool import Tool
 from app.main import create_app, create_site
 from app.site import Site
 from app.web.lti.desk import tool_for
+from tests.waiting import wait_until
 
 
 class Service:
@@ -48,8 +48,7 @@ def served(folder: Path) -> Iterator[Service]:
         server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning"))
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
-        while not server.started:
-            time.sleep(0.02)
+        wait_until(lambda: server.started)
         try:
             yield Service(url, app, site)
         finally:

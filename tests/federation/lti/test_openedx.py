@@ -24,7 +24,7 @@ from app.people.assignments import assignments_of
 from app.people.classes import Role, members_of
 from app.people.persons import known_person
 from app.people.variants import variant_seed
-from tests.browser.browser import BRIEF, running_browser
+from tests.browser.browser import BRIEF, be_patient, running_browser
 from tests.federation.lti import openedx
 from tests.federation.lti.launches import Browser, Fields, fields, path_of
 from tests.federation.lti.serving import Service, served
@@ -411,6 +411,7 @@ def test_a_frame_without_third_party_cookies_opens_a_window(
 ) -> None:
     with running_browser(BRIEF, "--test-third-party-cookie-phaseout") as chromium:
         page = chromium.new_page()
+        be_patient(page)
         page.goto(f"{lms.url}/frame?user=7&role=student")
         button = page.frame_locator("#tool").get_by_role("button", name="Open in a new window")
         with page.expect_popup() as opened:
@@ -418,6 +419,7 @@ def test_a_frame_without_third_party_cookies_opens_a_window(
         opened.value.wait_for_url(f"{service.url}/assignments/{linked}")
         cookies = {cookie["name"]: cookie.get("sameSite") for cookie in page.context.cookies()}
         assert cookies["session"] == "Lax"
+        opened.value.close()  # a page behind another may miss a click
 
         # A browser that stores no cookies in frames at all: the platform's page remembers.
         page.context.clear_cookies()

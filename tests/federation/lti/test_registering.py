@@ -17,6 +17,7 @@ from tests.each import each
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
 from tests.federation.lti.launches import fields
 from tests.federation.lti.serving import Service, served
+from tests.waiting import HANGS
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +40,11 @@ def link(service: Service, name: str) -> str:
 
 
 def get(service: Service, path: str) -> httpx2.Response:
-    return httpx2.get(service.url + path, trust_env=False)
+    return httpx2.get(service.url + path, trust_env=False, timeout=HANGS)
 
 
 def post(service: Service, path: str, data: dict[str, str]) -> httpx2.Response:
-    return httpx2.post(service.url + path, data=data, trust_env=False)
+    return httpx2.post(service.url + path, data=data, trust_env=False, timeout=HANGS)
 
 
 def test_a_platform_registers_once_and_waits_for_an_operator(

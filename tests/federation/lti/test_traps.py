@@ -20,6 +20,7 @@ from app.people.assignments import Entry, create_assignment
 from app.people.policy import Policy
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
 from tests.federation.lti.test_outbox import EXERCISE, SECRET, Course, course_of
+from tests.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_a_slow_platform_holds_up_no_other(
     course: tuple[Course, FakePlatform], engine: Engine, loop: asyncio.AbstractEventLoop
 ) -> None:
     held, slow = course
-    slow.slow = 0.6
+    slow.held = True
     held.answer(0)
     with fake_platform() as fast:
         other = course_of(engine, fast, loop, 1, Policy(), alone=False)
@@ -78,9 +79,9 @@ def test_a_slow_platform_holds_up_no_other(
 
         async def until_one_has_arrived() -> bool:
             tasks = await held.courier().look()
-            while not fast.scores and not all(task.done() for task in tasks):
-                await asyncio.sleep(0.01)
+            await until(lambda: fast.scores)
             waits = not slow.scores
+            slow.held = False
             await asyncio.gather(*tasks)
             return waits
 
