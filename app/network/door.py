@@ -150,7 +150,7 @@ class Door:
         if sender.bodiless:  # a copy: the server needs the original to know that no body follows
             scope = {**scope, "method": "GET"}
         try:
-            await self._paid(scope, receive, sender)
+            await self._pass(scope, receive, sender)
         except ClientDisconnect:
             pass  # no one waits for a response
         except Exception as error:  # whatever it is, the response to it has these headers
@@ -160,18 +160,6 @@ class Door:
             await response(scope, receive, sender)
         return scope, sender.status
 
-    async def _paid(self, scope: Scope, receive: Receive, send: Send) -> None:
-        budget = self._rules.budget
-        if budget is None or scope["path"] in self._rules.free:
-            await self._pass(scope, receive, send)
-            return
-        try:
-            account = budget.account(scope)
-        except HTTPException:
-            await asyncio.sleep(_PAUSE)
-            raise
-        await budget.charged(account, self._pass(scope, receive, send))
-
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             check_head(scope)
@@ -180,6 +168,18 @@ class Door:
             raise
         if not self._rules.admits(scope):
             raise HTTPException(421, translate(_OTHER_NAME))
+        budget = self._rules.budget
+        if budget is None or scope["path"] in self._rules.free:
+            await self._handle(scope, receive, send)
+            return
+        try:
+            account = budget.account(scope)
+        except HTTPException:
+            await asyncio.sleep(_PAUSE)
+            raise
+        await budget.charged(account, self._handle(scope, receive, send))
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._rules.ready:
             await self._rules.ready(scope["path"])
         if scope["path"] not in self._rules.streamed:
