@@ -12,6 +12,9 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser.browser import find, require_driver
 
+# The second is for Playwright itself, where the system is a small one.
+_DEBIAN = ("chromium", "libatomic1")
+
 
 def main() -> None:
     """Install one, or say how to."""
@@ -40,7 +43,7 @@ def _means() -> list[list[str]]:
     means = [[sys.executable, "-m", "playwright", "install", "chromium"]]
     if shutil.which("apt-get") and os.geteuid() == 0:
         apt = ["apt-get", "-qq", "-o", "Dpkg::Use-Pty=0"]
-        means = [[*apt, "update"], [*apt, "install", "--yes", "chromium"], *means]
+        means = [[*apt, "update"], [*apt, "install", "--yes", *_DEBIAN], *means]
     return means
 
 
