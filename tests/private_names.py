@@ -37,8 +37,8 @@ DOCUMENTED = {
     "pydantic": "fields json_schema",
     "pygments": "formatters lexers",
     "sqlalchemy": "dialects dialects.postgresql dialects.sqlite engine.interfaces event exc orm pool types",
-    "starlette": "applications concurrency convertors datastructures exceptions middleware.gzip requests responses "
-    "routing types",
+    "starlette": "applications concurrency convertors datastructures exceptions "  # codespell:ignore
+    "middleware.gzip requests responses routing types",
     "torch": "autograd autograd.graph backends backends.cuda cuda cuda.nccl distributed distributed.device_mesh "
     "distributed.fsdp distributed.optim distributed.pipelining distributed.tensor distributed.tensor.parallel "
     "futures linalg nn nn.attention nn.functional nn.init nn.parallel optim utils.checkpoint version",
