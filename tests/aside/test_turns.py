@@ -8,6 +8,7 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from app.aside import Account, Seats, aside, on_account
+from tests.waiting import HANGS, until
 
 GREEDY, OTHER = "192.0.2.9", "192.0.2.10"
 
@@ -26,7 +27,7 @@ class Rooms:
         with self.lock:
             self.runs[address] += 1
             self.most[address] = max(self.most[address], self.runs[address])
-        assert self.end.wait(20)
+        assert self.end.wait(HANGS)
         with self.lock:
             self.runs[address] -= 1
         return address
@@ -40,12 +41,9 @@ def test_one_address_leaves_a_seat_to_others() -> None:
     async def tried() -> None:
         rooms = Rooms()
         greedy = [asyncio.create_task(rooms.ask(GREEDY)) for _ in range(8)]
-        while not rooms.runs[GREEDY]:
-            await asyncio.sleep(0.01)
+        await until(lambda: rooms.runs[GREEDY])
         other = asyncio.create_task(rooms.ask(OTHER))
-        async with asyncio.timeout(10):
-            while not rooms.runs[OTHER]:
-                await asyncio.sleep(0.01)
+        await until(lambda: rooms.runs[OTHER])
         rooms.end.set()
         assert await other == OTHER
         assert await asyncio.gather(*greedy) == [GREEDY] * 8
@@ -58,8 +56,7 @@ def test_too_much_of_one_address_is_refused_and_that_of_others_is_not() -> None:
     async def tried() -> None:
         rooms = Rooms(waiting=3)
         tasks = [asyncio.create_task(rooms.ask(GREEDY)) for _ in range(6)]
-        while sum(task.done() for task in tasks) < 2:
-            await asyncio.sleep(0.01)
+        await until(lambda: sum(task.done() for task in tasks) == 2)
         other = asyncio.create_task(rooms.ask(OTHER))
         await asyncio.sleep(0.05)
         rooms.end.set()

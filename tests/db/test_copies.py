@@ -10,6 +10,7 @@ import pytest
 from app.db.copies import LIFE, expiring, last_copy_expires, remove_expired_copies
 from app.db.sqlite_copy import copy_beside
 from app.db.tables import now
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -57,10 +58,7 @@ def test_a_server_looks_when_it_starts(database: str) -> None:
 
     async def serve() -> None:
         async with expiring(database):
-            for _ in range(200):
-                if not copy.exists():
-                    return
-                await asyncio.sleep(0.02)
+            await until(lambda: not copy.exists())
 
     asyncio.run(serve())
     assert not copy.exists()

@@ -14,6 +14,7 @@ from app.main import create_app
 from app.network.allowance import Allowance, Allowances, network
 from app.network.bucket_table import REMEMBERED, BucketTable
 from tests.each import each
+from tests.waiting import HANGS
 
 RING = "/exercises/collectives/ring-all-reduce-time"
 
@@ -140,7 +141,7 @@ def test_a_process_that_is_killed_with_the_lock_blocks_no_other(
         with pytest.raises(TimeoutError):
             waiting.result(timeout=0.2)
         holder.kill()
-        assert waiting.result(timeout=10) == 0
+        assert waiting.result(timeout=HANGS) == 0
     holder.communicate()
 
 

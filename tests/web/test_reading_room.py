@@ -9,6 +9,7 @@ from app.config import Settings
 from app.main import create_app
 from app.web.measured import reading_room
 from tests.costs import Asker, Cost, running
+from tests.waiting import until
 
 GREEDY, OTHER = "192.0.2.9", "192.0.2.10"
 BOUNDARY = "-" * 20
@@ -34,6 +35,11 @@ def sent(
     return asyncio.create_task(asked)
 
 
+async def has_arrived(app: FastAPI, address: str, size: int) -> None:
+    """Wait until *size* bytes of an address are on the disk."""
+    await until(lambda: app.state.reading_room._arriving[address] >= size)
+
+
 async def canceled(tasks: "list[asyncio.Task[Cost]]") -> None:
     for task in tasks:
         task.cancel()
@@ -44,7 +50,7 @@ def test_slow_uploads_keep_no_one_from_reading(app: FastAPI) -> None:
     async def tried() -> None:
         async with running(app) as asker:
             slow = [sent(asker, GREEDY, ends=False) for _ in range(30)]
-            await asyncio.sleep(0.2)
+            await has_arrived(app, GREEDY, 30 * len(TABLE))
             for address in (OTHER, GREEDY):
                 assert (await asyncio.wait_for(sent(asker, address), 60)).status == 200
             assert not any(task.done() for task in slow)
@@ -63,11 +69,11 @@ def test_what_one_address_has_on_the_disk_is_limited(
     async def tried() -> None:
         async with running(app) as asker:
             slow = [sent(asker, GREEDY, large, ends=False) for _ in range(2)]
-            await asyncio.sleep(0.2)
+            await has_arrived(app, GREEDY, 2 * len(large))
             assert (await sent(asker, GREEDY, large)).status == 503
             assert (await sent(asker, OTHER, large)).status == 200
             further = [sent(asker, OTHER, large, ends=False)]
-            await asyncio.sleep(0.2)
+            await has_arrived(app, OTHER, len(large))
             assert (await sent(asker, "192.0.2.11", large)).status == 503
             await canceled([*slow, *further])
             assert (await sent(asker, GREEDY, large)).status == 200
