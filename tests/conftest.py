@@ -1,5 +1,4 @@
 import asyncio
-import gc
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -45,11 +44,8 @@ TOGETHER = (
     *(("forms", f"tests/labs/test_{name}.py") for name in ("gpu_forms", "running", "check")),
 )  # fmt: skip
 
-pytest_plugins = ["tests.needs"]
+pytest_plugins = ["tests.garbage", "tests.needs"]
 watch()
-
-_OBJECTS = 50_000  # made between two collections of garbage: it takes 5 % less time than with 700
-gc.disable()  # until all is collected: the tests stay alive to the end
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -130,19 +126,6 @@ def _shuffle(items: list[pytest.Item], source: random.Random) -> None:
     items[:] = [item for found in files for item in found]
 
 
-def pytest_collection_finish() -> None:
-    """Collect garbage again, but seldom, and let it pass over the tests themselves."""
-    gc.freeze()
-    gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
-    gc.enable()
-
-
-def pytest_unconfigure() -> None:
-    """Look for garbage once, where pytest would five times and the interpreter again."""
-    gc.collect()
-    gc.freeze()
-
-
 @pytest.fixture(scope="session")
 def catalog() -> Catalog:
     return Catalog.read([ROOT / "exercises"])
@@ -159,11 +142,13 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 def runner(loop: asyncio.AbstractEventLoop) -> Iterator[Runner]:
     """The real sandbox; its component stays in the user's cache, so only a first run builds it."""
     made = Runner(Settings(sandbox_workers=4))
-    loop.run_until_complete(made.start())
-    health = loop.run_until_complete(made.ready())
-    assert health.state == "ready", health.says
-    yield made
-    loop.run_until_complete(made.close())
+    try:
+        loop.run_until_complete(made.start())
+        health = loop.run_until_complete(made.ready())
+        assert health.state == "ready", health.says
+        yield made
+    finally:
+        loop.run_until_complete(made.close())
 
 
 @pytest.fixture(scope="session")
