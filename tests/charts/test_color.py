@@ -11,7 +11,7 @@ from app.charts.timeline import Timeline
 from app.config import ROOT
 from app.explorers import EXPLORERS, Explored, Values, read_controls
 from tests.each import each
-from tests.explorers.test_noise import edges
+from tests.explorers.test_noise import WHICH, States
 
 TOKENS = (ROOT / "static/css/tokens.css").read_text(encoding="utf-8")
 FIGURES = (ROOT / "static/figures.css").read_text(encoding="utf-8")
@@ -49,9 +49,9 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def drawn() -> Iterator[tuple[str, Explored]]:
+def drawn(which: States) -> Iterator[tuple[str, Explored]]:
     for name, explorer in EXPLORERS.items():
-        for state in edges(explorer):
+        for state in which(explorer):
             values, _ = read_controls(explorer.controls, state)
             try:
                 yield name, explorer.explore(Values(values))
@@ -105,10 +105,12 @@ def test_every_tone_has_its_hue_and_its_pattern(tone: str) -> None:
 
 
 @cache
-def seen() -> tuple[set[tuple[str, str, str]], set[tuple[str, str, frozenset[tuple[str, str]]]]]:
+def seen(
+    which: States,
+) -> tuple[set[tuple[str, str, str]], set[tuple[str, str, frozenset[tuple[str, str]]]]]:
     """In each explorer: tones that touch, and the tones and names in a figure of bars."""
     touching, named = set(), set()
-    for name, shown in drawn():
+    for name, shown in drawn(which):
         for stack in stacks(shown):
             touching |= {(name, one, other) for (_, one), (_, other) in pairwise(stack)}
         for figure in shown.figures:
@@ -119,8 +121,9 @@ def seen() -> tuple[set[tuple[str, str, str]], set[tuple[str, str, frozenset[tup
     return touching, named
 
 
-def test_neighbors_are_told_apart_by_lightness_or_by_a_pattern() -> None:
-    touching, _ = seen()
+@WHICH
+def test_neighbors_are_told_apart_by_lightness_or_by_a_pattern(which: States) -> None:
+    touching, _ = seen(which)
     # Two micro-batches, one after the other, may look the same.
     different = [(name, one, other) for name, one, other in touching if one != other]
     assert len(different) > 20
@@ -130,9 +133,12 @@ def test_neighbors_are_told_apart_by_lightness_or_by_a_pattern() -> None:
             assert apart or one[1:] != other[1:], (name, one, other)
 
 
-def test_a_name_has_one_tone_on_the_whole_site_and_a_tone_one_name_in_a_figure() -> None:
+@WHICH
+def test_a_name_has_one_tone_on_the_whole_site_and_a_tone_one_name_in_a_figure(
+    which: States,
+) -> None:
     tones: dict[str, set[str]] = {}
-    for name, title, found in seen()[1]:
+    for name, title, found in seen(which)[1]:
         here: dict[str, set[str]] = {}
         for tone, part in found:
             tones.setdefault(part, set()).add(tone)

@@ -7,13 +7,13 @@ from app.charts.paper import NARROW, WIDE, Paper, text_width
 from app.charts.plot import Plot
 from app.explorers import EXPLORERS, Explorer, Slider, Values, read_controls
 from tests.each import each
-from tests.explorers.test_noise import states
+from tests.explorers.test_noise import WHICH, States
 
 DRAWN = ("formats", "ring", "routing", "run", "split", "tolls")
 
 
-def sheets(name: str, paper: Paper) -> Iterator[tuple[dict[str, str], Sheet]]:
-    for state in states(EXPLORERS[name]):
+def sheets(which: States, name: str, paper: Paper) -> Iterator[tuple[dict[str, str], Sheet]]:
+    for state in which(EXPLORERS[name]):
         values, _ = read_controls(EXPLORERS[name].controls, state)
         try:
             figures = EXPLORERS[name].explore(Values(values)).figures
@@ -22,11 +22,12 @@ def sheets(name: str, paper: Paper) -> Iterator[tuple[dict[str, str], Sheet]]:
         yield from ((state, one.on(paper)) for one in figures if isinstance(one, Drawing))
 
 
+@WHICH
 @each("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
 @each("name", DRAWN)
-def test_everything_drawn_is_on_the_paper(name: str, paper: Paper) -> None:
+def test_everything_drawn_is_on_the_paper(which: States, name: str, paper: Paper) -> None:
     drew = 0
-    for state, sheet in sheets(name, paper):
+    for state, sheet in sheets(which, name, paper):
         drew += 1
         for rect in sheet.rects:
             assert 0 <= rect.x <= rect.x + rect.width <= paper.width, (state, rect)

@@ -2,16 +2,15 @@
 
 import itertools
 import math
+import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pytest
 
 from app.charts.svg import to_svg
 from app.explorers import EXPLORERS, Explored, Explorer, Slider, Values, read_controls
 from tests.each import each
-
-pytestmark = pytest.mark.slow(10)
 
 NOISE = re.compile(
     r"\d[eE]-(?:1[1-9]|[2-9]\d)\b|(?<![\d.,e^])-0(?:\.0*)?(?![\d.,])|\bnan\b|\binf\b"
@@ -23,35 +22,55 @@ ONE_OF_SEVERAL = re.compile(
 POWER = re.compile(r"\de\+\d")  # 1e+03 days
 # Numbers that are as small as this: FP32 near 1e-4 has one every 7.3e-12; a rate of 1e-6 over 1e5.
 SMALL = {"formats", "learning-rate"}
-_OPTIONS = 12  # of a list at most: models differ in their numbers
-_IN_PAIRS = 6  # together with each choice of another control
+States = Callable[[Explorer], Iterator[dict[str, str]]]  # the settings that are tried
+_CORNERS = 24  # of an explorer with many controls
+_PRODUCT = 512  # combinations of all settings of an explorer that are tried in full
 
 
-def ends(explorer: Explorer, most: int = _OPTIONS) -> Iterator[tuple[str, list[str]]]:
-    for control in explorer.controls:
-        if isinstance(control, Slider):
-            yield control.name, [f"{end:g}" for end in (control.low, control.high)]
-        else:
-            options = list(control.options)
-            yield control.name, options[:: -(-len(options) // most)]
-
-
-def states(explorer: Explorer) -> Iterator[dict[str, str]]:
-    """Each control at each of its ends, alone and with each choice, and some corners of all."""
-    yield from edges(explorer)
-    for (one, first), (other, second) in itertools.combinations(ends(explorer, _IN_PAIRS), 2):
-        if len(first) > 2 or len(second) > 2:
-            yield from ({one: a, other: b} for a, b in itertools.product(first, second))
+def ends(explorer: Explorer) -> dict[str, list[str]]:
+    """Each control's options, or both ends of its range."""
+    return {
+        control.name: [f"{end:g}" for end in (control.low, control.high)]
+        if isinstance(control, Slider)
+        else list(control.options)
+        for control in explorer.controls
+    }
 
 
 def edges(explorer: Explorer) -> Iterator[dict[str, str]]:
     """Each control at each of its ends, and some corners of all."""
-    controls = dict(ends(explorer))
+    controls = ends(explorer)
     for name, texts in controls.items():
         yield from ({name: text} for text in texts)
-    every = max(1, math.prod(map(len, controls.values())) // 24)
-    for corner in itertools.islice(itertools.product(*controls.values()), 0, None, every):
-        yield dict(zip(controls, corner, strict=True))
+    yield from _corners(controls, _CORNERS)
+
+
+def states(explorer: Explorer) -> Iterator[dict[str, str]]:
+    """Each end of each control, alone and with each end of each other one; all together where they are few.
+
+    Of four explorers all combinations would be up to 15 millions: there, some are drawn.
+    """
+    yield from edges(explorer)
+    controls = ends(explorer)
+    for (one, first), (other, second) in itertools.combinations(controls.items(), 2):
+        yield from ({one: a, other: b} for a, b in itertools.product(first, second))
+    yield from _corners(controls, _PRODUCT)
+
+
+# A quick look, and the sweep of all.
+WHICH = pytest.mark.parametrize(
+    "which", [edges, pytest.param(states, marks=[pytest.mark.slow(40), pytest.mark.sweep])]
+)
+
+
+def _corners(controls: dict[str, list[str]], most: int) -> Iterator[dict[str, str]]:
+    """The combinations of all, or *most* drawn ones."""
+    if math.prod(map(len, controls.values())) <= most:
+        drawn: Iterable[Sequence[str]] = itertools.product(*controls.values())
+    else:
+        source = random.Random(1)
+        drawn = ([source.choice(ends) for ends in controls.values()] for _ in range(most))
+    yield from (dict(zip(controls, corner, strict=True)) for corner in drawn)
 
 
 def texts(shown: Explored) -> Iterator[str]:
@@ -65,10 +84,13 @@ def texts(shown: Explored) -> Iterator[str]:
         )
 
 
+@WHICH
 @each("name", sorted(EXPLORERS))
-def test_no_text_shows_the_noise_of_a_sum_one_of_several_or_a_power(name: str) -> None:
+def test_no_text_shows_the_noise_of_a_sum_one_of_several_or_a_power(
+    which: States, name: str
+) -> None:
     explorer, drew = EXPLORERS[name], 0
-    for state in states(explorer):
+    for state in which(explorer):
         values, _ = read_controls(explorer.controls, state)
         try:
             shown = explorer.explore(Values(values))
