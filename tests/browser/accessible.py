@@ -1,82 +1,54 @@
-"""Pages as axe sees them; the contrast of what looks the same is computed once."""
+"""Pages as axe sees them, on every screen on which it can see something else."""
 
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from axe_playwright_python.base import AXE_SCRIPT, AxeResults  # type: ignore[import-untyped]
 from playwright.sync_api import Page
 
-# What colors decide: once for what looks the same.
-OF_COLORS = ("color-contrast", "link-in-text-block")
-# What widths decide; the other rules read the same document as before.
-OF_THE_WIDTH = (
-    "css-orientation-lock", "meta-viewport", "scrollable-region-focusable", "target-size",
-)  # fmt: skip
-_LOOKS = Path(__file__).with_name("contrast.js").read_text("utf-8")
-_known: list[
-    str
-] = []  # looks of texts whose contrast was computed: on every page they are the same
-
-# Of many of a kind in a row, such as the formulas of a list, a few are looked at.
-THIN_OUT = """() => {
-  for (const parent of document.querySelectorAll("main :is(ul, ol, dl, tbody)")) {
-    const alike = {};
-    for (const child of [...parent.children]) {
-      const kind = child.tagName + child.className;
-      alike[kind] = (alike[kind] ?? 0) + 1;
-      if (alike[kind] > 6) child.remove();
-    }
-  }
-}"""
-
+WIDTHS = (1280, 390, 320)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+OF_COLORS = ("color-contrast", "link-in-text-block")  # the rules that a color scheme can change
+OTHERS = {"rules": {rule: {"enabled": False} for rule in OF_COLORS}}
+COLORS = {"runOnly": {"type": "rule", "values": OF_COLORS}}
+# All that the rules of colors depend on: of each element that is shown, its colors and its letters.
+LOOKS = """() => JSON.stringify([...document.body.querySelectorAll("*")].map((element) => {
+  if (!element.checkVisibility({visibilityProperty: true, opacityProperty: true})) return "";
+  const style = getComputedStyle(element);
+  return [style.color, style.fill, style.backgroundColor, style.backgroundImage, style.opacity, style.filter,
+    style.fontSize, style.fontWeight, style.textDecorationLine, style.display, style.position, style.textShadow,
+    style.mixBlendMode].join();
+}))"""
 # A script makes what scrolls focusable when the window is resized, which precedes the next frame.
 SETTLED = (
     "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 )
 
 
-def assert_accessible(page: Page, *rules: str) -> None:
-    """By all rules, or by *rules* alone; always by the contrast of what looks unlike all before."""
-    only: dict[str, Any] = {"rules": {rule: {"enabled": False} for rule in OF_COLORS}}
-    if rules:
-        only = {"runOnly": {"type": "rule", "values": rules}}
-    options = {"resultTypes": ["violations"], **only}
-    _bring_axe(page)
-    _assert_nothing(page.evaluate("options => axe.run(document, options)", options))
-    assert_contrast(page)
-
-
-def assert_contrast(page: Page) -> None:
-    """Of the texts that look unlike all those that were looked at before, here and elsewhere."""
-    _bring_axe(page)
-    result = page.evaluate(_LOOKS, _known)
-    _assert_nothing(result["found"])
-    _known.extend(result["sure"])
+def assert_accessible(page: Page, **options: Any) -> None:
+    """By all rules, or as the *options* of axe say, as the page is shown now."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE_SCRIPT)
+    asked = {"resultTypes": ["violations"], **options}
+    results = AxeResults(page.evaluate("options => axe.run(document, options)", asked))
+    assert results.violations_count == 0, results.generate_report()
 
 
 def assert_good_on_every_screen(page: Page) -> None:
-    """Light and wide, as it was opened, and on phones; then dark and narrow."""
-    for width in (320, 390, 1280):
+    """In every width by all rules; by those of colors in both schemes, wherever the page looks different."""
+    looked: set[str] = set()
+    for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme="light")
+        page.evaluate(SETTLED)
         assert_fits(page, width)
-    page.evaluate(SETTLED)
-    page.evaluate(THIN_OUT)
-    assert_accessible(page)
-    page.emulate_media(color_scheme="dark")
-    page.set_viewport_size({"width": 390, "height": 900})
-    page.evaluate(SETTLED)
-    assert_accessible(page, *OF_THE_WIDTH)
+        assert_accessible(page, **OTHERS)
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            page.evaluate(SETTLED)
+            if (looks := page.evaluate(LOOKS)) not in looked:
+                assert_accessible(page, **COLORS)
+                looked.add(looks)
 
 
 def assert_fits(page: Page, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def _bring_axe(page: Page) -> None:
-    if not page.evaluate("'axe' in window"):
-        page.evaluate(AXE_SCRIPT)
-
-
-def _assert_nothing(found: dict[str, Any]) -> None:
-    results = AxeResults(found)
-    assert results.violations_count == 0, results.generate_report()

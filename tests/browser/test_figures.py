@@ -15,7 +15,7 @@ from app.measurements.trace.slimming import slim
 from tests.browser.accessible import assert_good_on_every_screen
 from tests.browser.conftest import MakePage
 
-pytestmark = pytest.mark.slow(60)
+pytestmark = pytest.mark.slow(90)
 
 HIGHEST = 560  # pixels from the top of the page to the first figure, at 1280 by 800
 WIDE: ViewportSize = {"width": 1280, "height": 800}
@@ -57,6 +57,7 @@ def top_of_the_first_figure(page: Page) -> float:
     return float(page.evaluate(TOP))
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", sorted(EXPLORERS))
 def test_an_explorer_is_accessible_fits_every_screen_and_has_its_first_figure_in_sight(
     open_page: MakePage, name: str

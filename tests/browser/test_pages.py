@@ -12,15 +12,16 @@ from tests.browser.browser import be_patient, unreachable
 from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import BUG, FUNCTION, NUMERIC, ORDER
 from tests.content.test_catalog import GOOD
-from tests.pages import PAGES
+from tests.pages import EXPLORED, PAGES
 from tests.waiting import HANGS
 
-pytestmark = pytest.mark.slow(130)
+pytestmark = pytest.mark.slow(300)
 
 # Both themes and both widths; what a theme changes, its colors, does not depend on the width.
 over_screens = pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("path", PAGES.values(), ids=PAGES)
 def test_every_page_is_accessible_and_fits_every_screen(open_page: MakePage, path: str) -> None:
     page = open_page(path)
@@ -28,7 +29,8 @@ def test_every_page_is_accessible_and_fits_every_screen(open_page: MakePage, pat
     assert_good_on_every_screen(page)
 
 
-@pytest.mark.parametrize("path", ["/", NUMERIC, "/explore/pipeline?show=1"])
+@pytest.mark.sweep
+@pytest.mark.parametrize("path", [*PAGES.values(), *EXPLORED.values()], ids=[*PAGES, *EXPLORED])
 def test_a_page_opened_on_the_narrowest_phone_scrolls_one_way_only(
     open_page: MakePage, path: str
 ) -> None:

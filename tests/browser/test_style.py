@@ -2,8 +2,10 @@ import pytest
 from playwright.sync_api import Browser
 
 from app.web.frame.assets import FOLDER, minified
-from tests.browser.accessible import assert_contrast
+from tests.browser.accessible import assert_good_on_every_screen
 from tests.browser.conftest import MakePage
+
+pytestmark = pytest.mark.slow(15)
 
 RULES = """css => {
   const sheet = new CSSStyleSheet();
@@ -23,14 +25,44 @@ def test_a_browser_reads_the_same_rules_from_a_minified_style_sheet(browser: Bro
     page.close()
 
 
-def test_a_text_that_cannot_be_read_is_found_on_any_page_and_on_any_ground(
+STYLED = """css => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  document.adoptedStyleSheets = [sheet];
+}"""
+NAMELESS = """() => {
+  const button = document.createElement("button");
+  document.querySelector("main").append(button);
+  const narrow = matchMedia("(width <= 320px)");
+  narrow.onchange = () => (button.hidden = !narrow.matches);
+  button.hidden = true;
+}"""
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "main p { color: #8f8f8f !important }",
+        "main p { background: #333; color: #222 !important }",
+        "main p { color: light-dark(#000, #333) !important }",
+        "@media (max-width: 390px) { main p { color: #8f8f8f !important } }",
+        "@media (max-width: 320px) { main p { color: light-dark(#000, #333) !important } }",
+    ],
+    ids=["color", "ground", "dark", "phone", "dark on the narrowest phone"],
+)
+def test_a_text_that_cannot_be_read_is_found_on_every_screen(
+    open_page: MakePage, rule: str
+) -> None:
+    page = open_page("/nothing")
+    page.evaluate(STYLED, rule)
+    with pytest.raises(AssertionError, match="color-contrast"):
+        assert_good_on_every_screen(page)
+
+
+def test_a_button_without_a_name_is_found_on_the_one_screen_that_shows_it(
     open_page: MakePage,
 ) -> None:
-    """Texts that look alike are computed once; a color or a ground of its own is another look."""
-    page = open_page("/glossary")
-    assert_contrast(page)
-    for style in ("color: #8f8f8f", "background: #333; color: #222"):
-        page = open_page("/glossary")
-        page.evaluate("style => document.querySelector('main p').style.cssText = style", style)
-        with pytest.raises(AssertionError, match="color-contrast"):
-            assert_contrast(page)
+    page = open_page("/nothing")
+    page.evaluate(NAMELESS)
+    with pytest.raises(AssertionError, match="button-name"):
+        assert_good_on_every_screen(page)
