@@ -103,3 +103,16 @@ def test_no_text_shows_the_noise_of_a_sum_one_of_several_or_a_power(
             found = ONE_OF_SEVERAL.search(text) or POWER.search(text)
             assert not found, (state, found[0], text[:300])
     assert drew > len(explorer.controls)
+
+
+@each("name", sorted(EXPLORERS))
+def test_every_setting_is_tried_with_every_setting_of_every_other_control(name: str) -> None:
+    found = ends(EXPLORERS[name])
+    tried = {
+        pair
+        for state in states(EXPLORERS[name])
+        for pair in itertools.combinations(state.items(), 2)
+    }
+    assert all(len(texts) > 1 for texts in found.values())
+    for (one, first), (other, second) in itertools.combinations(found.items(), 2):
+        assert {((one, a), (other, b)) for a in first for b in second} <= tried
