@@ -22,7 +22,7 @@ class Tone(StrEnum):
     FIRST_MOMENT = "wx"
     SECOND_MOMENT = "wh"
     ACTIVATIONS = "as"
-    BUFFERS = "i"
+    BUFFERS = "id"
     COMMUNICATION = "c"
     NVLINK = "c"  # traffic inside a node
     NETWORK = "cs"  # traffic between nodes
