@@ -1,4 +1,4 @@
-"""One exported course for every test of exports: a few pages, and an exercise of each kind."""
+"""One exported course for every test of exports: a few pages, and two exercises of each kind."""
 
 import dataclasses
 import io
@@ -6,7 +6,7 @@ import lzma
 import re
 import zipfile
 from collections.abc import Mapping
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from app.config import ROOT, Settings
 from app.content.catalog import Catalog
 from app.content.pack_file import CoursePack, read_pack
 from app.content.pack_formulas import loaded, sources_of
-from app.exporting import course, reading
+from app.exporting import course
 from app.exporting.pages import Page
 from app.exporting.python import browser_python
 from app.exporting.reading import SERVER
@@ -44,10 +44,11 @@ class Nothing:
 
 @pytest.fixture(scope="session")
 def chosen(catalog: Catalog) -> list[Exercise]:
-    """One exercise of each kind, and those with pages of their own."""
+    """Two exercises of each kind, and those with pages of their own."""
     ordered = sorted(catalog.exercises, key=lambda one: (one.kind, one.id not in (NUMBER, CODE)))
-    first = [next(found) for _, found in groupby(ordered, key=lambda one: one.kind)]
-    return [*first, catalog.exercise(OWN)]
+    kinds = groupby(ordered, key=lambda one: one.kind)
+    two = [exercise for _, found in kinds for exercise in islice(found, 2)]
+    return [*two, catalog.exercise(OWN)]
 
 
 @pytest.fixture(scope="session")
@@ -77,7 +78,6 @@ def files(
     plain = dataclasses.replace(python, compiler=Nothing())  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(course, "EFFORT", 0)
-        patch.setattr(reading, "_SEEDS", 8)
         patch.setattr(FORMULAS, "_functions", dict(FORMULAS._functions))
         FORMULAS.add(loaded(pack, sources_of(pack)))
         return dict(course.course_files(small, plain, pages))
