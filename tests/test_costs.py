@@ -23,7 +23,7 @@ from app.formulas import FORMULAS
 from app.kinds import KINDS
 from app.main import create_app
 from tests.costs import Asker, Cost, running
-from tests.network.test_fuzz import ROUTES, names_of
+from tests.network.addresses import ROUTES, names_of
 
 pytestmark = [pytest.mark.sweep, pytest.mark.slow(120)]
 _CACHED = type(cache(len))

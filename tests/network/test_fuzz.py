@@ -6,11 +6,9 @@ the same each time: every route with every hostile text in each place, then draw
 
 import json
 import random
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -18,58 +16,26 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app import api, web
 from app.config import Settings
 from app.db.session import open_session
 from app.db.tokens import create_token
 from app.main import create_app
 from app.network.routes import LazyRoute, PlainRoute
 from app.people.policy import Policy
-from app.web.frame.assets import address
 from app.web.frame.visitor import SESSION
 from tests.client import Client
 from tests.each import each
+from tests.network.addresses import PLACE, ROUTES, names_in_queries, names_of
 from tests.network.hostile import HEADERS, TEXTS, Sent, bodies, queries, survives
-from tests.pages import RUN
 from tests.people.school import School
 
 pytestmark = [pytest.mark.slow(200), pytest.mark.sweep]
 
 DRAWN = 1_000
-PLACE = re.compile(r"{(\w+)(?::\w+)?}")
-ROUTES = {
-    f"{method} {route.path}": route
-    for part in (*web.PARTS, *api.PARTS)
-    for route in part.router.routes
-    for method in sorted(route.methods or ())
-}
-# What is at a place of an address, by how the address begins.
-NAMED = {
-    "/labs": "algorithms", "/pictures/labs": "algorithms", "/explore": "ring", "/pictures/explore": "ring",
-    "/formulas": "collectives.ring_all_reduce_time", "/pictures/formulas": "collectives.ring_all_reduce_time",
-    "/api/v1/formulas": "collectives.ring_all_reduce_time", "/errata": "E-01", "/pictures/errata": "E-01",
-    "/docs": "grading", "/measured/traces": "a100-2-ddp-with-bytes", "/measured": "h100-16-p5",
-    "/static": address("favicon.svg").removeprefix("/static/"),
-}  # fmt: skip
-PLACES = {
-    "topic": "collectives", "slug": "ring-all-reduce-time", "id": "collectives/ring-all-reduce-time", "number": "0",
-    "form": "svg", "run": RUN.rpartition("/")[2], "draw": "7", "provider": "x",
-    "chapter": "collectives",
-}  # fmt: skip
 # What needs another service, a setting or a chapter with images.
 ELSEWHERE = {
     "/lti/login", "/lti/register", "/sign-in/back", "/sign-in/proxy", "/sign-in/{provider}",
     "/images/{chapter}/{name}", "/sitemap.xml", "/metrics", "/exercises/{topic}/{slug}/board",
-}  # fmt: skip
-# Read from queries without being declared.
-ASKED = {
-    "/explore": ("ranks", "size", "step", "guess", "was", "predict", "show"),
-    "/pictures/explore": ("ranks", "size", "show"),
-    "/formulas": ("size", "ranks", "bandwidth"), "/pictures/formulas": ("size", "ranks", "bandwidth"),
-    "/layouts": ("model", "gpus", "batch", "cluster"), "/measured/traces": ("model", "cluster", "layout"),
-    "/labs": ("sizes", "ranks", "chapter", "needs", "mine", "order"), "/final": ("seed",),
-    "/lti": ("iss", "login_hint", "target_link_uri", "client_id"), "/classes": ("format",),
-    "/api/v1/chapters": ("size", "ranks", "bandwidth"),
 }  # fmt: skip
 
 
@@ -117,23 +83,19 @@ class Target:
         return Sent(self.method, address, {**self.headers, **named}, body)
 
 
-Aim = Callable[[str], Target]
+Aim = Callable[[str, str], Target]
 
 
 @pytest.fixture
 def aim(app: FastAPI, visitor: TestClient, bearer: str) -> Aim:
     """At a route, by its method and path; what a request deletes is there again for the next route."""
 
-    def target(name: str) -> Target:
-        method, path = name.split()
+    def target(method: str, path: str) -> Target:
         school = School(app.state.site)
         student, _, _ = school.member("Grace")
         assignment = school.assign(Policy())
-        starts = [start for start in NAMED if path.startswith(start)]
         places = {
-            **PLACES,
-            "name": NAMED[max(starts, key=len)] if starts else "collectives",
-            "number": "1" if path.startswith(("/final", "/placement")) else "0",
+            **names_of(path),
             "class_id": str(school.id),
             "person": str(student.person),
             "assignment": str(assignment.id),
@@ -146,24 +108,9 @@ def aim(app: FastAPI, visitor: TestClient, bearer: str) -> Aim:
     return target
 
 
-def names_in_queries(name: str) -> list[str]:
-    """What a route reads of its query, as it declares it or not."""
-    route, path = ROUTES[name], name.split()[1]
-    declared = _declared(route.dependant) if isinstance(route, LazyRoute) else ()
-    undeclared = (names for start, names in ASKED.items() if path.startswith(start))
-    return list(dict.fromkeys((*declared, *chain.from_iterable(undeclared))))
-
-
-def _declared(dependant: Any) -> Iterator[str]:
-    """The names of a route or a dependency, and of those that it depends on."""
-    yield from (parameter.alias for parameter in dependant.query_params)
-    for other in dependant.dependencies:
-        yield from _declared(other)
-
-
 def test_all_routes_are_known_here(app: FastAPI) -> None:
     served = {
-        f"{method} {route.path}"
+        (method, route.path)
         for route in app.routes
         if isinstance(route, LazyRoute | PlainRoute)
         for method in route.methods or ()
@@ -174,18 +121,20 @@ def test_all_routes_are_known_here(app: FastAPI) -> None:
 def test_good_addresses_lead_to_what_is_there(visitor: TestClient, aim: Aim) -> None:
     """So hostile ones meet the code of their routes, and not a door before it."""
     away = set()
-    for name in ROUTES:
-        if name.startswith("GET "):
-            target = aim(name)
+    for method, path in ROUTES:
+        if method == "GET":
+            target = aim(method, path)
             (status,) = survives(visitor, [target.sent(target.at())])
             if status >= 400:
                 away.add(target.path)
     assert sorted(away ^ ELSEWHERE) == []
 
 
-@each("name", ROUTES)
-def test_hostile_places_in_an_address(visitor: TestClient, aim: Aim, name: str) -> None:
-    target = aim(name)
+@each(("method", "path"), ROUTES)
+def test_hostile_places_in_an_address(
+    visitor: TestClient, aim: Aim, method: str, path: str
+) -> None:
+    target = aim(method, path)
     places = PLACE.findall(target.path)
     survives(
         visitor,
@@ -193,26 +142,26 @@ def test_hostile_places_in_an_address(visitor: TestClient, aim: Aim, name: str) 
     )
 
 
-@each("name", ROUTES)
-def test_hostile_queries(visitor: TestClient, aim: Aim, name: str) -> None:
-    target = aim(name)
+@each(("method", "path"), ROUTES)
+def test_hostile_queries(visitor: TestClient, aim: Aim, method: str, path: str) -> None:
+    target = aim(method, path)
     good = target.at()
-    every = queries(names_in_queries(name))
+    every = queries(names_in_queries(method, path))
     survives(visitor, (target.sent(f"{good}?{query}") for query in every))
 
 
-@each("name", ROUTES)
-def test_hostile_headers(visitor: TestClient, aim: Aim, name: str) -> None:
-    target = aim(name)
+@each(("method", "path"), ROUTES)
+def test_hostile_headers(visitor: TestClient, aim: Aim, method: str, path: str) -> None:
+    target = aim(method, path)
     body = None if target.method == "GET" else b"{}"
     usual = {**target.headers, "Content-Type": "application/json"}
     good = target.at()
     survives(visitor, (Sent(target.method, good, {**usual, n: text}, body) for n, text in HEADERS))
 
 
-@each("name", [name for name in ROUTES if not name.startswith(("GET ", "HEAD "))])
-def test_hostile_bodies(visitor: TestClient, aim: Aim, name: str) -> None:
-    target = aim(name)
+@each(("method", "path"), [one for one in ROUTES if one[0] not in ("GET", "HEAD")])
+def test_hostile_bodies(visitor: TestClient, aim: Aim, method: str, path: str) -> None:
+    target = aim(method, path)
     good = target.at()
     survives(visitor, (target.sent(good, body, Content_Type=kind) for kind, body in bodies()))
 
