@@ -72,11 +72,10 @@ def run() -> None:
 
 
 def _parsed(given: Sequence[str] | None) -> argparse.Namespace:
-    """The arguments; key=value may also follow an option, where argparse gives up on a list."""
+    """The arguments; a list may go on after an option, where earlier argparses give up."""
     parser = _parser()
     arguments, rest = parser.parse_known_args(given)
-    takes_pairs = hasattr(arguments, "pairs")
-    if rest and not (takes_pairs and all("=" in word[1:] and word[0] != "-" for word in rest)):
+    if rest and not (hasattr(arguments, "pairs") and all(word[:1] != "-" for word in rest)):
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     if rest:
         arguments.pairs = [*arguments.pairs, *rest]

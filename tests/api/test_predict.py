@@ -71,6 +71,7 @@ def test_a_line_is_answered_before_the_next_is_sent(tmp_path: Path) -> None:
         sent = len(caller._body)
         caller.go_away()
         await answering
+        app.state.site.engine.dispose()
         return sent, len(asyncio.all_tasks()) - tasks
 
     assert asyncio.run(talk()) == (1, 0)

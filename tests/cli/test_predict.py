@@ -154,11 +154,11 @@ def test_a_command_that_is_killed_leaves_the_old_output_as_it_was(tmp_path: Path
     line = json.dumps({**LINE, "layout": "data=8"}).encode() + b"\n"
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         assert process.stdin is not None
-        process.stdin.write(line * 100)
-        process.stdin.flush()
         partial = tmp_path / "out.jsonl.partial"
         while not (partial.exists() and partial.stat().st_size):  # some of it is on the disk
             assert process.poll() is None
+            process.stdin.write(line * 100)  # Python 3.14 writes 128 KiB at a time
+            process.stdin.flush()
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
     assert output.read_text() == "old\n"

@@ -61,6 +61,6 @@ def test_a_code_of_another_sign_in_is_refused_by_its_nonce(browser: TestClient) 
 def test_a_sign_in_that_was_canceled_signs_nobody_in(browser: TestClient) -> None:
     browser.cookies.clear()
     page = browser.get(there(browser, "mina", cancel=True))
-    assert page.status_code == 400
-    assert "sign in again" in page.text  # this provider leaves out the state
+    assert page.status_code == 400  # an earlier version of this provider leaves out the state
+    assert any(says in page.text for says in ("sign in again", "was canceled"))
     assert "session" not in browser.cookies

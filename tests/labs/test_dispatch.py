@@ -203,6 +203,7 @@ def test_without_torch_the_page_says_how_to_get_it(
     page = client.get("/labs/ring-bytes").text
     assert "labs need torch: pip install &#39;wallclock[lab]&#39;" in page
     assert "recorded" in page
+    assert "12345" not in client.get("/labs/ring-bytes?ranks=12345").text  # it lists the defaults
 
 
 @pytest.mark.needs("torch")

@@ -216,6 +216,8 @@ def test_processes_share_the_file_that_metrics_lie_beside(
 ) -> None:
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
     settings = Settings(database=f"sqlite:///{tmp_path / 'w.db'}", processor_allowed=5)
-    one, other = (create_app(settings).state.site.allowances for _ in range(2))
-    one.processor.charge(GREEDY, 20)
-    assert other.processor.blocked(GREEDY) > 0
+    one, other = (create_app(settings).state.site for _ in range(2))
+    one.allowances.processor.charge(GREEDY, 20)
+    assert other.allowances.processor.blocked(GREEDY) > 0
+    for site in (one, other):
+        site.engine.dispose()

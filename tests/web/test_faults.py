@@ -166,7 +166,16 @@ def health(client: TestClient, _: str) -> list[Response]:
     return [client.get(path) for path in ("/livez", "/readyz", "/healthz")]
 
 
-JOURNEYS = [page, answers, program, checks, progress, take, queue, health]
+JOURNEYS = [
+    page,
+    answers,
+    program,
+    checks,
+    progress,
+    take,
+    pytest.param(queue, marks=pytest.mark.needs("torch")),
+    health,
+]
 
 
 def assert_told(answer: Response) -> None:

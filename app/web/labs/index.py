@@ -113,7 +113,7 @@ async def start(request: Request, site: Here, visiting: Visiting, name: str) -> 
 
 def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "") -> LabPage:
     """The page of *lab*, with the *values* in its form and the *problem* with them."""
-    form = run_form(site, lab, values)
+    form = run_form(site, lab, {} if site.labs.trouble else values)  # then it lists the defaults
     shown = form.lab
     asked = shown.asked_of(shown.starts)
     return LabPage(
