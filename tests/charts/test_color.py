@@ -157,7 +157,7 @@ def test_the_kinds_of_a_schedule_have_the_tones_of_what_they_are() -> None:
         )
         assert line == HUES[tone[0]]
         if len(tone) > 1:
-            assert re.search(rf"path\.p-{kind}\b[^{{]*\{{ fill: url\(#{tone}\)", FIGURES)
+            assert re.search(rf"\.p-{kind}\b[^{{]*\{{ fill: url\(#{tone}\)", FIGURES)
     assert (Tone.COMPUTE, Tone.BACKWARD, Tone.WEIGHT_GRADIENT, Tone.COMMUNICATION) == (
         "f", "bs", "wd", "c",
     )  # fmt: skip
