@@ -1,6 +1,6 @@
 # Two commands on a fresh machine: make serve, make test. They need Python 3.11 or newer and make.
-#   make quick   the tests but for browsers, Slurm, PostgreSQL, killed servers and sieges: a minute
-#   make test    all of them: about six minutes on two cores
+#   make quick   the tests but for browsers, Slurm, PostgreSQL, killed servers, sieges and full sweeps: two minutes
+#   make test    all of them: about twelve minutes on two cores
 #   make again   those that failed the last time, one after the other
 #   make check   format, lint, types, words and the proof of every exercise: a minute and a half
 PYTHON ?= python3

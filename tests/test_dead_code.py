@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from app.config import ROOT
 
 FILES = [path for path in sorted((ROOT / "app").rglob("*.py")) if "bundle" not in path.parts]
@@ -51,6 +53,7 @@ def _is_formula(path: Path, one: Definition) -> bool:
     return "formulas" in path.parts and not one.name.startswith("_")
 
 
+@pytest.mark.sweep
 def test_every_function_class_and_method_is_used_somewhere() -> None:
     known = {name for path in FILES for name in used(path)} | BY_OTHERS
     for template in (ROOT / "templates").rglob("*.*"):

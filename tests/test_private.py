@@ -101,6 +101,7 @@ def test_labs_admit_no_torch_that_is_newer_than_the_tested_one() -> None:
     assert Version(f"{newest.major}.{newest.minor + 1}") not in lab
 
 
+@pytest.mark.sweep
 def test_no_private_name_of_others_is_used_that_the_table_does_not_name() -> None:
     named = {(one.name, file) for names in TABLE.values() for one in names for file in one.files}
     new = [

@@ -6,6 +6,8 @@ A pattern of `NEVER` is found nowhere.
 import re
 from collections.abc import Iterator
 
+import pytest
+
 from app.config import ROOT
 from tests.each import each
 
@@ -55,6 +57,7 @@ def found(pattern: str) -> Iterator[str]:
                 yield f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
 
 
+@pytest.mark.sweep
 @each("pattern", NEVER)
 def test_a_habit_that_was_mended_does_not_come_back(pattern: str) -> None:
     assert list(found(pattern)) == [], f"better: {NEVER[pattern]}"

@@ -16,6 +16,7 @@ from app.exporting.addresses import Known
 from app.exporting.modules import BROWSER
 from app.exporting.python import VERSION, browser_python
 
+pytestmark = pytest.mark.slow(20)
 LINK = re.compile(r'\s(?:href|src|action|data-app|data-editor)="([^"#?]*)[^"]*"')
 
 

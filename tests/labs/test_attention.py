@@ -65,6 +65,7 @@ def given(seed: int, length: int) -> Iterator[torch.Tensor]:
         yield torch.randn(1, HEADS, length, HEAD).bfloat16()
 
 
+@pytest.mark.sweep
 @each("causal", [False, True])
 def test_no_right_kernel_is_refused_and_no_wrong_scale_passes(causal: bool) -> None:
     """As BF16 differs from itself, one tolerance for all elements refused 6 of 150 runs."""

@@ -81,6 +81,7 @@ def apart(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, "subprocess.Po
             process.kill()
 
 
+@pytest.mark.slow(20)
 def test_programs_run_on_a_sandbox_server(tmp_path: Path) -> None:
     async def check() -> None:
         with closing(listen_at(tmp_path / "s.sock")) as listening:
@@ -137,6 +138,7 @@ async def refused(address: str) -> None:
         assert (await http.post(wire.RUN, content=large)).status_code == 413
 
 
+@pytest.mark.slow(20)
 def test_a_sandbox_server_that_is_killed_costs_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     async def check(address: str, process: "subprocess.Popen[str]") -> None:
         with closing(listen("127.0.0.1", 0)) as listening:

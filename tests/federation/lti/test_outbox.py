@@ -154,6 +154,7 @@ def course_of(
         )  # fmt: skip
 
 
+@pytest.mark.sweep
 def test_of_300_scores_of_which_the_seventh_is_refused_299_arrive(
     engine: Engine, platform: FakePlatform, course: Make
 ) -> None:
