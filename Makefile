@@ -11,7 +11,8 @@ CONSTRAINTS = constraints.txt
 INSTALL = PIP_CONSTRAINT=$(CONSTRAINTS) PIP_BUILD_CONSTRAINT=$(CONSTRAINTS) \
   $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint $(CONSTRAINTS)
 # Four workers on two cores, a file each, the slowest first: many tests wait for something.
-TEST = $(BIN)/python -m pytest -n 4
+# REQUIRE names what must be there, so that no test is left out for lack of it: --require=browser --require=nginx ...
+TEST = $(BIN)/python -m pytest -n 4 $(REQUIRE)
 
 # The tests start a hundred servers and ranks, which need not compile all of it again each time.
 unexport PYTHONDONTWRITEBYTECODE

@@ -24,8 +24,8 @@ _DIGESTS = 20_000  # names whose digest is remembered
 class BucketTable:
     """For each bucket, the time at which it is full again.
 
-    It has a fixed size. Where there is no room for another bucket, that one of a few is forgotten
-    which is full soonest. Every change is made under a lock on a part of the file, which the kernel
+    Its size is fixed. A bucket that finds all of its places taken replaces the one in them that is
+    full soonest. Every change is made under a lock on a part of the file, which the kernel
     releases if the process is killed.
     """
 
