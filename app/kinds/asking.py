@@ -3,8 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-
-from pydantic import PrivateAttr
+from functools import cached_property
 
 from app.expressions import Names, Quantity
 from app.kinds.base import Base, Finding, Where
@@ -30,7 +29,6 @@ class Asking(Base):
     """An exercise that asks for one quantity or several."""
 
     asks_for_numbers = True
-    _keys: Remembered[int, Mapping[str, AnswerKey]] = PrivateAttr(default_factory=Remembered)
 
     @property
     @abstractmethod
@@ -97,6 +95,10 @@ class Asking(Base):
             ExpressionError: an expression has no value for them.
         """
         return self._keys_of(redrawn(self.draw(0), values, self.let))
+
+    @cached_property  # Pydantic's private attributes are looked up twenty times as slowly
+    def _keys(self) -> Remembered[int, Mapping[str, AnswerKey]]:
+        return Remembered()
 
     def _keys_of(self, drawn: Draw) -> Mapping[str, AnswerKey]:
         def filled(text: str, names: Names) -> str:

@@ -12,7 +12,6 @@ from pydantic import (
     ConfigDict,
     Field,
     HttpUrl,
-    PrivateAttr,
     model_validator,
 )  # fmt: skip
 
@@ -143,8 +142,6 @@ class Base(Strict, Worded, ABC):
         default_factory=list,
         description="glossary terms without a tooltip here, since it would give the answer away",
     )
-    _variants: Remembered[int, Variant] = PrivateAttr(default_factory=Remembered)
-    _draws: Remembered[int, Draw] = PrivateAttr(default_factory=Remembered)
 
     @model_validator(mode="after")
     def _has_its_parameters(self) -> Self:
@@ -165,6 +162,14 @@ class Base(Strict, Worded, ABC):
     def dotted(self) -> frozenset[str]:
         """Every name with a dot in the file, such as those of formulas."""
         return frozenset(_DOTTED.findall(repr(self)))
+
+    @cached_property  # Pydantic's private attributes are looked up twenty times as slowly
+    def _draws(self) -> Remembered[int, Draw]:
+        return Remembered()
+
+    @cached_property
+    def _variants(self) -> Remembered[int, Variant]:
+        return Remembered()
 
     def draw(self, seed: int) -> Draw:
         """The values that *seed* draws."""

@@ -37,11 +37,12 @@ def common_mistake(ratio: float, scale: Scale, tolerance: float) -> str:
     *scale* is the unit that was typed, else the one that the page shows; *tolerance* is that of
     the exercise, and a mistake is only named when the figures match closely.
     """
+    closer, close = min(tolerance, _CLOSER), min(tolerance, _CLOSE)
     for factor, says in _binary(scale):
-        if abs(ratio / factor - 1) <= min(tolerance, _CLOSER):
+        if abs(ratio / factor - 1) <= closer:
             return says
     for known in _COMMON:
-        if abs(ratio / known.factor - 1) <= min(tolerance, _CLOSE) and known.can(scale):
+        if abs(ratio / known.factor - 1) <= close and known.can(scale):
             return known.says
     return ""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
@@ -71,7 +72,7 @@ class Numeric(Asking):
         }
         return self
 
-    @property
+    @cached_property  # looked up twenty times as fast as a private attribute of Pydantic
     def asked(self) -> Mapping[str, AskedQuantity]:
         """The quantities by name."""
         return self._asked
@@ -79,7 +80,7 @@ class Numeric(Asking):
     @property
     def minutes(self) -> int:
         """About how long it takes: half a minute more for each box after the first."""
-        return super().minutes + (len(self._asked) - 1) // 2
+        return super().minutes + (len(self.asked) - 1) // 2
 
     def question(self, seed: int) -> NumericQuestion:
         """The boxes to fill in."""
@@ -110,13 +111,13 @@ class Numeric(Asking):
         readings = {name: self._read(name, text) for name, text in self._given(answer).items()}
         parts = {
             name: self._judge(seed, name, readings) if name in readings else PartVerdict(None, "")
-            for name in self._asked
+            for name in self.asked
         }
         score = sum(part.correct is True for part in parts.values()) / len(parts)
         if not self.answers:
             only = parts[ONLY]
             return Verdict(score == 1, score, (only.says,), mistake=only.mistake)
-        titles = {name: self.title_of(name, seed) for name in self._asked}
+        titles = {name: self.title_of(name, seed) for name in self.asked}
         says = [f"*{titles[name]}*: {part.says}" for name, part in parts.items() if part.says]
         if missing := [titles[name] for name, part in parts.items() if part.correct is None]:
             says.append(translate("Still empty: {missing}.", missing="; ".join(missing)))
@@ -131,13 +132,13 @@ class Numeric(Asking):
     def texts(self) -> Iterator[tuple[Where, str]]:
         """The prompt of each box and the sentence of each mistake, too."""
         yield from super().texts()
-        for name in self._asked:
+        for name in self.asked:
             yield from ((self._where(name, *where), text) for where, text in self.texts_of(name))
 
     @property
     def draws_mistakes(self) -> bool:
         """Whether an answer adds up parts."""
-        return any(asked.parts for asked in self._asked.values())
+        return any(asked.parts for asked in self.asked.values())
 
     def counted(self, seed: int, answer: Answer) -> Counted | None:
         """The parts of the first listed mistake among the answers that is the sum of some."""
@@ -163,10 +164,10 @@ class Numeric(Asking):
             clashes = {name: list(self.clashes(keys, name)) for name in keys}
             parts = {name: trouble_of_parts(key) for name, key in keys.items()}
         except ExpressionError as error:
-            yield Finding(self._where(next(iter(self._asked)), "answer"), str(error))
+            yield Finding(self._where(next(iter(self.asked)), "answer"), str(error))
             return
         if sum(len(key.asked.mistakes) for key in keys.values()) < _FORESEEN:
-            where = self._where(next(iter(self._asked)), "answer")
+            where = self._where(next(iter(self.asked)), "answer")
             yield Finding(where, "fewer than two mistakes are listed", "add them under mistakes")
         for name, says in parts.items():
             if says:
@@ -187,12 +188,12 @@ class Numeric(Asking):
             names = ", ".join(self.answers)
             raise AnswerError(translate("the answer must be an object with {names}", names=names))
         for name in answer:
-            if name not in self._asked:
+            if name not in self.asked:
                 raise AnswerError(
                     translate(
                         "there is no answer called {name!r}{near}",
                         name=name,
-                        near=nearest(name, self._asked),
+                        near=nearest(name, self.asked),
                     )
                 )
         filled = {name: text for name, text in answer.items() if text.strip()}
@@ -202,23 +203,23 @@ class Numeric(Asking):
 
     def _read(self, name: str, text: str) -> Reading:
         try:
-            return self._asked[name].read(text)
+            return self.asked[name].read(text)
         except AnswerError as error:
             raise AnswerError(f"{name}: {error}" if self.answers else str(error)) from error
 
     def _judge(self, seed: int, name: str, readings: Mapping[str, Reading]) -> PartVerdict:
         verdict = self.keys(seed)[name].judge(readings[name])
-        if verdict.correct or not self._follows(seed, name, readings):
+        if verdict.correct or not self.answers or not self._follows(seed, name, readings):
             return verdict
         says = translate("Right for your own answers above, which are not right yet.")
-        return PartVerdict(True, says + self._asked[name].echo(readings[name]))
+        return PartVerdict(True, says + self.asked[name].echo(readings[name]))
 
     def _follows(self, seed: int, name: str, readings: Mapping[str, Reading]) -> bool:
         """Whether the answer is right for what the learner answered before it."""
-        asked, keys = self._asked[name], self.keys(seed)
+        asked, keys = self.asked[name], self.keys(seed)
         names = dict(self.draw(seed).names)
-        before = list(self._asked)[: list(self._asked).index(name)]
-        mentioned = names_in(parse(asked.answer, [*names, *self._asked]))
+        before = list(self.asked)[: list(self.asked).index(name)]
+        mentioned = names_in(parse(asked.answer, [*names, *self.asked]))
         if not any(other in mentioned and other in readings for other in before):
             return False
         for other in before:

@@ -11,7 +11,7 @@ from app.errors import InputError, nearest
 from app.translation import translate
 
 _GRADER = "token:"
-_ESCAPES = {"%": "%25", "/": "%2F", "#": "%23"}
+_ESCAPES = str.maketrans({"%": "%25", "/": "%2F", "#": "%23"})
 _DIGEST = 40  # characters of a digest
 _NEAREST = 2_000  # members among whom the closest is looked for
 
@@ -38,7 +38,7 @@ def labeled(token: str, label: str) -> str:
 
 def _escaped(token: str) -> str:
     """A token's name without what separates it from a label or a digest."""
-    return "".join(_ESCAPES.get(character, character) for character in token)
+    return token.translate(_ESCAPES)
 
 
 def _whole_or_digest(grader: str, label: str) -> str:
