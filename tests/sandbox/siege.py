@@ -21,8 +21,10 @@ from app.sandbox.execution import Execution, Returned
 from app.sandbox.runner import Runner
 from tests.waiting import HANGS
 
-# The second set was written for an audit of this project: it plays the guest's own protocol.
-ATTACKS = (Path(__file__).parent / "attacks", Path(__file__).parent / "attacks2")
+# The second and third sets were written for audits of this project: they play the guest's protocol.
+_HERE = Path(__file__).parent
+ATTACKS = (_HERE / "attacks", _HERE / "attacks2", _HERE / "attacks3" / "function")
+ON_SCHEDULES = _HERE / "attacks3" / "schedule"  # programs with a function program(rank)
 INPUTS, EXPECTED = (1, 7, 40), (913377, 271829, 606842)  # a table: no one can know it
 HONEST = f"def solve(x):\n    return {dict(zip(INPUTS, EXPECTED, strict=True))}[x]\n"
 CANARY = "canary-6b1f0c"
@@ -35,17 +37,21 @@ FOLDERS = (Path("/tmp"), Path("/dev/shm"), Path.cwd())
 
 def attacks() -> Mapping[str, str]:
     """The hostile programs, by name."""
-    sources = {
-        f"{folder.name}/{f.stem}": f.read_bytes().decode("utf-8", "surrogateescape")
-        for folder in ATTACKS
-        for f in folder.glob("*.py")
-    }
-    return sources | {
+    return sources(*ATTACKS) | {
         "83_source_long": "# " + "A" * 1_000_000,
         "b1_many_lines": "\n" * 70_000,
         "b2_many_parentheses": "x = " + "(" * 30_000 + ")" * 30_000,
         "b3_many_names": "\n".join(f"x{n} = {n}" for n in range(5_000)),
         "b4_long_expression": "x = " + "+".join("1" * 15_000),
+    }
+
+
+def sources(*folders: Path) -> dict[str, str]:
+    """The programs in *folders*, by name."""
+    return {
+        f"{folder.name}/{file.stem}": file.read_bytes().decode("utf-8", "surrogateescape")
+        for folder in folders
+        for file in folder.glob("*.py")
     }
 
 

@@ -1,7 +1,8 @@
 """The attacks that play the guest's own protocol, sent as a grader and as a visitor would."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import shutil
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -9,17 +10,28 @@ from urllib.parse import urlencode
 
 import pytest
 
-from app.config import Settings
+from app.config import ROOT, Settings
 from app.db.session import open_session
 from app.db.tokens import create_token
 from app.main import create_app
 from app.sandbox.runner import Runner
+from app.yaml_file import read_document
 from tests.calling import Caller, json_body
-from tests.sandbox.siege import EXPECTED, HONEST, INPUTS, WALL, attacks, watched
+from tests.sandbox.siege import (
+    EXPECTED,
+    HONEST,
+    INPUTS,
+    ON_SCHEDULES,
+    WALL,
+    attacks,
+    sources,
+    watched,
+)
 from tests.waiting import HANGS
 
 pytestmark = pytest.mark.slow(20)
 
+SCHEDULE = ROOT / "exercises" / "puzzles" / "hide-the-sums.yaml"
 EXERCISE = f"""
 kind: function
 title: A table
@@ -55,6 +67,7 @@ async def serving(folder: Path) -> AsyncIterator[tuple[Any, Runner, str]]:
         "title: Attacks\nposition: 99\nsummary: For tests.\nopening: Words.\n"
     )
     (chapter / "solve.yaml").write_text(EXERCISE)
+    shutil.copy(SCHEDULE, chapter / "program.yaml")
     settings = Settings(
         database=f"sqlite:///{folder / 'w.db'}",
         exercises=(folder / "exercises",),
@@ -69,10 +82,12 @@ async def serving(folder: Path) -> AsyncIterator[tuple[Any, Runner, str]]:
         yield app, app.state.site.runner, token
 
 
-async def broken_by(source: str, app: Any, runner: Runner, token: str) -> AsyncIterator[str]:
+async def broken_by(
+    source: str, exercise: str, honest: str, app: Any, runner: Runner, token: str
+) -> AsyncIterator[str]:
     """Each rule that the hostile program *source* breaks."""
-    row = {"exercise": "attacks/solve", "seed": 5, "answer": source}
-    page = "/exercises/attacks/solve?seed=5"
+    row = {"exercise": f"attacks/{exercise}", "seed": 5, "answer": source}
+    page = f"/exercises/attacks/{exercise}?seed=5"
     fields = {"answer": source, "action": "run"}
     callers = [
         Caller(app, "/api/v1/check", json_body(row), token),
@@ -85,20 +100,35 @@ async def broken_by(source: str, app: Any, runner: Runner, token: str) -> AsyncI
             yield f"got {caller.status}: {answer[-200:]!r}"
         for says in watch.broken():
             yield says
-    honest = Caller(app, "/api/v1/check", json_body({**row, "answer": HONEST}), token)
-    if b'"verdict":"correct"' not in await honest.answer():
-        yield f"the next honest program got {honest.sent[-1]!r}"
+    after = Caller(app, "/api/v1/check", json_body({**row, "answer": honest}), token)
+    if b'"verdict":"correct"' not in await after.answer():
+        yield f"the next honest program got {after.sent[-1]!r}"
 
 
-def test_no_hostile_program_is_right_or_stops_the_site(tmp_path: Path) -> None:
+def besieged(folder: Path, hostile: Mapping[str, str], exercise: str, honest: str) -> list[str]:
     async def besiege() -> list[str]:
-        async with serving(tmp_path) as (app, runner, token):
-            hostile = {name: source for name, source in attacks().items() if "attacks2" in name}
-            assert len(hostile) >= 45
+        async with serving(folder) as (app, runner, token):
             return [
                 f"{name}: {says}"
                 for name, source in sorted(hostile.items())
-                for says in [says async for says in broken_by(source, app, runner, token)]
+                for says in [
+                    says async for says in broken_by(source, exercise, honest, app, runner, token)
+                ]
             ]
 
-    assert asyncio.run(besiege()) == []
+    return asyncio.run(besiege())
+
+
+def test_no_hostile_program_is_right_or_stops_the_site(tmp_path: Path) -> None:
+    hostile = {
+        n: source for n, source in attacks().items() if n.startswith(("attacks2", "function"))
+    }
+    assert len(hostile) >= 70
+    assert besieged(tmp_path, hostile, "solve", HONEST) == []
+
+
+def test_no_hostile_schedule_is_right_or_stops_the_site(tmp_path: Path) -> None:
+    hostile = sources(ON_SCHEDULES)
+    assert len(hostile) >= 25
+    honest = str(read_document(SCHEDULE).values["right"])
+    assert besieged(tmp_path, hostile, "program", honest) == []
