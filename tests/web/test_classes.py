@@ -6,11 +6,13 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 
-from app.charts.qr_code import qr_code, svg_path
 from app.db.people import ClassRow
 from app.db.session import open_session
 from app.people.classes import Role, class_with, join_code_of
 from app.site import Site
+from app.web.people.join_link import qr_code
+from tests.each import each
+from tests.qr_codes import read_svg
 from tests.web.a_class import Browser, a_class, browser, joined, words
 
 TAUGHT = ("", "/people", "/slide", "/settings", "/assignments/new", "/people/roster", "/date")
@@ -142,9 +144,19 @@ def test_the_slide_has_the_link_as_text_and_as_a_qr_code(client: TestClient, sit
     code = join_code_of(site.secret, stored(site, class_id))
     page = grace.get(f"/classes/{class_id}/slide")
     assert f"testserver /join/{code}" in words(page)
-    assert svg_path(qr_code(f"http://testserver/join/{code}") or []) in page
+    assert read_svg(page) == f"http://testserver/join/{code}"
     grace.post(f"/classes/{class_id}/people/link", {"do": "closed"})
     assert code not in grace.get(f"/classes/{class_id}/slide")
+
+
+@each("length", (1, 100, 1_000, 2_331))
+def test_the_qr_code_of_a_long_address_is_whole(length: int) -> None:
+    address = "https://example.org/".ljust(length, "z")[:length]
+    assert read_svg(f'<div class="qr">{qr_code(address)}') == address
+
+
+def test_an_address_too_long_for_any_qr_code_has_none() -> None:
+    assert qr_code("z" * 2_332) == ""
 
 
 def test_a_form_of_another_site_is_refused(client: TestClient, site: Site) -> None:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import segno
 from fastapi import Request
+from markupsafe import Markup
 
 from app.people.classes import join_code_of
 from app.site import Site
@@ -30,3 +32,12 @@ def root_of(request: Request, site: Site) -> str:
     """The address of the site: as configured, else as the browser of a teacher reached it."""
     reached = str(request.base_url).rstrip("/") + site.settings.prefix
     return site.settings.url or reached
+
+
+def qr_code(address: str) -> Markup:
+    """The QR code of *address* as an SVG, black on white; empty if none is large enough for it."""
+    try:
+        code = segno.make_qr(address, error="m")
+    except segno.DataOverflowError:  # more than 2,331 bytes
+        return Markup()
+    return Markup(code.svg_inline(border=4, omitsize=True, light="#fff"))

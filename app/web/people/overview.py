@@ -5,9 +5,9 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
 
 from app.aside import aside
-from app.charts.qr_code import qr_code, svg_path
 from app.db.session import open_session
 from app.federation.standing import Tie, ties_of
 from app.network.routes import LazyRoute
@@ -23,7 +23,7 @@ from app.web.frame.visitor import Visiting
 from app.web.people.due import due_page
 from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, assignment_url, head_of
-from app.web.people.join_link import JoinLink, join_link
+from app.web.people.join_link import JoinLink, join_link, qr_code
 
 router = APIRouter(prefix="/classes/{class_id:int}", route_class=LazyRoute)
 
@@ -70,12 +70,11 @@ class ClassPage:
 
 @dataclass(frozen=True, slots=True)
 class SlidePage:
-    """The join link, large; *picture*: its QR code, as a path of an SVG that is *size* wide."""
+    """The join link, large, and its QR code."""
 
     head: ClassHead
     link: JoinLink
-    picture: str
-    size: int
+    qr_code: Markup
 
 
 @router.get("")
@@ -92,8 +91,7 @@ async def slide(request: Request, site: Here, visiting: Visiting, class_id: int)
     """The join link, to show in a classroom."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
     link = join_link(request, site, member)
-    modules = qr_code(link.href)
-    page = SlidePage(head_of(member), link, svg_path(modules or []), len(modules or []))
+    page = SlidePage(head_of(member), link, qr_code(link.href))
     around = frame(request, translate("Join {name}", name=member.row.name), here="classes")
     return render("people/slide.html", around, page)
 
