@@ -7,7 +7,7 @@ lines of them can expand to more than fits into memory.
 import hashlib
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,9 @@ _SafeLoader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoade
 _TAG = "tag:yaml.org,2002:"
 _BOOLEAN, _TEXT = f"{_TAG}bool", f"{_TAG}str"
 _WORDS = {_BOOLEAN, f"{_TAG}timestamp", f"{_TAG}merge", f"{_TAG}value"}
-_OF_SCALARS = {_BOOLEAN, _TEXT, f"{_TAG}int", f"{_TAG}float", f"{_TAG}null"}
-_OF_OTHERS = {None, "!", f"{_TAG}map", f"{_TAG}seq"}
+_OF_SCALARS = {_BOOLEAN, f"{_TAG}int", f"{_TAG}float", f"{_TAG}null"}
+_OF_OTHERS = {f"{_TAG}map", f"{_TAG}seq"}
+_TAGS = ("tags (!...) are not supported", "remove it")
 
 _QUOTE = "put text with special characters in quotes, or on its own line after `>` or `|`"
 _SYNTAX = {
@@ -36,9 +37,8 @@ _SYNTAX = {
     "did not find expected ',' or": ("a comma or a closing bracket is missing", _QUOTE),
     "special characters are not allowed": ("a control character", "delete it"),
     "control characters are not allowed": ("a control character", "delete it"),
-    "could not determine a constructor": ("tags (!...) are not supported", "remove it"),
-    "found unhashable key": ("a key that is a list or a mapping", _QUOTE),
-    "expected a single document": ("a second document begins here", "remove the line `---`"),
+    "second occurrence": ("an anchor (&...) a second time", "remove it"),
+    "found another document": ("a second document begins here", "remove the line `---`"),
 }
 
 
@@ -83,8 +83,8 @@ def read_document(path: Path) -> YamlDocument:
     source = _source(path)
     text = _text_of(path, source)
     try:
-        read = _Read(path, text)
-        values = read.values()
+        root, walk = _composed(path, text), _Walk(path)
+        values = walk.value(root) if root else None
     except yaml.YAMLError as error:
         raise ContentError([_unreadable(path, error)]) from error
     except ValueError as error:  # an impossible number
@@ -93,96 +93,83 @@ def read_document(path: Path) -> YamlDocument:
     if not isinstance(values, dict):
         says = "must be a mapping: kind: ..., title: ..."
         raise ContentError([Problem(path, 1, says, "`wallclock new` writes a file to start from")])
-    if read.duplicates:
-        raise ContentError(read.duplicates)
-    return YamlDocument(path, values, read.lines, hashlib.sha256(source).hexdigest())
+    if walk.duplicates:
+        raise ContentError(walk.duplicates)
+    return YamlDocument(path, values, walk.lines, hashlib.sha256(source).hexdigest())
 
 
-class _Read:
-    """The values of a text, made of the events of the parser in one pass, and their lines."""
+def _composed(path: Path, text: str) -> Any:
+    """The node of the only document, without aliases; None, if there is none."""
+    try:
+        if "&" in text:
+            _refuse_aliases(path, text)
+        return yaml.compose(text, Loader=_Loader)
+    except yaml.YAMLError:
+        _refuse_aliases(path, text)  # one before the error, or of no anchor
+        raise
 
-    def __init__(self, path: Path, text: str) -> None:
+
+def _refuse_aliases(path: Path, text: str) -> None:
+    """Raise a ContentError at the first alias, of which nodes know nothing, or at a deep value."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            says = f"*{event.anchor}: anchors and aliases are not supported"
+            raise ContentError([Problem(path, _line(event), says, "write the value out")])
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise ContentError([_too_deep(path, _line(event))])
+
+
+class _Walk:
+    """The values of nodes, the line of each, and the keys that are there twice."""
+
+    def __init__(self, path: Path) -> None:
         self.lines: dict[KeyPath, int] = {}
         self.duplicates: list[Problem] = []
         self._path = path
-        self._loader = _Loader(text)
-        self._next: Callable[[], Any] = self._loader.get_event
+        self._scalar_of = _Loader("").construct_object
 
-    def values(self) -> object:
-        """The value of the only document; None, if there is none.
+    def value(self, node: Any, where: KeyPath = ()) -> object:
+        """The value of *node*, which is at *where*."""
+        self.lines.setdefault(where, node.start_mark.line + 1)
+        if type(node) is yaml.ScalarNode:
+            return self._scalar(node)
+        if len(where) == _DEEPEST:
+            raise ContentError([_too_deep(self._path, _line(node))])
+        if node.tag not in _OF_OTHERS:
+            raise self._refusal(node, *_TAGS)
+        if type(node) is yaml.MappingNode:
+            return self._mapping(node, where)
+        return [self.value(child, (*where, place)) for place, child in enumerate(node.value)]
 
-        Raises:
-            ContentError: it could take too much memory or stack.
-            yaml.YAMLError: it is not valid YAML.
-            ValueError: it has a number that cannot be read.
-        """
-        try:
-            self._next()  # the start of the stream
-            if type(self._next()) is yaml.StreamEndEvent:
-                return None
-            found = self._value(self._next(), (), 0)
-            self._next()  # the end of the document
-            if type(other := self._next()) is not yaml.StreamEndEvent:
-                says = "expected a single document"
-                raise yaml.MarkedYAMLError(None, None, says, other.start_mark)
-            return found
-        finally:
-            self._loader.dispose()
-
-    def _value(self, event: Any, where: KeyPath, depth: int) -> object:
-        self.lines.setdefault(where, event.start_mark.line + 1)
-        if type(event) is yaml.ScalarEvent:
-            return self._scalar(event)
-        if type(event) is yaml.AliasEvent:
-            raise self._alias(event)
-        if depth == _DEEPEST:
-            raise ContentError([_too_deep(self._path, _line(event))])
-        if event.tag not in _OF_OTHERS:
-            raise _wrong(event, f"could not determine a constructor for {event.tag!r}")
-        if type(event) is yaml.MappingStartEvent:
-            return self._mapping(where, depth + 1)
-        return self._list(where, depth + 1)
-
-    def _list(self, where: KeyPath, depth: int) -> list[object]:
-        found: list[object] = []
-        while type(event := self._next()) is not yaml.SequenceEndEvent:
-            found.append(self._value(event, (*where, len(found)), depth))
-        return found
-
-    def _mapping(self, where: KeyPath, depth: int) -> dict[object, object]:
-        found: dict[object, object] = {}
+    def _mapping(self, node: Any, where: KeyPath) -> dict[object, object]:
+        values: dict[object, object] = {}
         names: set[str | int] = set()
-        while type(event := self._next()) is not yaml.MappingEndEvent:
-            if type(event) is yaml.AliasEvent:
-                raise self._alias(event)
-            if type(event) is not yaml.ScalarEvent:
-                raise _wrong(event, "found unhashable key")
-            key, line = self._scalar(event), _line(event)
-            name = key if type(key) is int and event.value.isdigit() else event.value
+        for key_node, child in node.value:
+            if type(key_node) is not yaml.ScalarNode:
+                raise self._refusal(key_node, "a key that is a list or a mapping", _QUOTE)
+            key, line = self._scalar(key_node), _line(key_node)
+            name = key if type(key) is int and key_node.value.isdigit() else key_node.value
             if name in names:
                 says = f"duplicate key {name!r}"
                 self.duplicates.append(Problem(self._path, line, says, "keep one of them"))
             names.add(name)
             inner = (*where, name)
             self.lines.setdefault(inner, line)
-            found[key] = self._value(self._next(), inner, depth)
-        return found
+            values[key] = self.value(child, inner)
+        return values
 
-    def _scalar(self, event: Any) -> object:
-        text, tag = event.value, event.tag
-        if tag is None or tag == "!":
-            if not event.implicit[0] or text[:1] not in _Loader.yaml_implicit_resolvers:
-                return text
-            tag = self._loader.resolve(yaml.ScalarNode, text, event.implicit)
-        if tag == _TEXT:
-            return text
-        if tag not in _OF_SCALARS:
-            raise _wrong(event, f"could not determine a constructor for {tag!r}")
-        return self._loader.construct_object(yaml.ScalarNode(tag, text, event.start_mark))
+    def _scalar(self, node: Any) -> object:
+        if node.tag == _TEXT:
+            return node.value
+        if node.tag not in _OF_SCALARS:
+            raise self._refusal(node, *_TAGS)
+        return self._scalar_of(node)
 
-    def _alias(self, event: Any) -> ContentError:
-        says = f"*{event.anchor}: anchors and aliases are not supported"
-        return ContentError([Problem(self._path, _line(event), says, "write the value out")])
+    def _refusal(self, node: Any, says: str, cure: str) -> ContentError:
+        return ContentError([Problem(self._path, _line(node), f"is not valid YAML: {says}", cure)])
 
 
 def _source(path: Path) -> bytes:
@@ -217,10 +204,6 @@ def _text_of(path: Path, source: bytes) -> str:
 def _line(event: Any) -> int:
     line: int = event.start_mark.line
     return line + 1
-
-
-def _wrong(event: Any, says: str) -> yaml.YAMLError:
-    return yaml.MarkedYAMLError(None, None, says, event.start_mark)
 
 
 def _unreadable(path: Path, error: yaml.YAMLError) -> Problem:

@@ -122,11 +122,6 @@ TABLE: dict[tuple[str, str], tuple[Private, ...]] = {
     ("httpx2", ">=2.16,<2.17"): (
         Private("fastapi.testclient.TestClient._transport", ("tests/client.py",)),
     ),
-    ("pyyaml", ">=6.0.2,<6.1"): (
-        Private(
-            "yaml.SafeLoader.resolve", ("app/yaml_file.py",), ("(self, kind, value, implicit)",)
-        ),
-    ),
     ("componentize-py", ">=0.25,<0.26"): (  # the Python of the component
         Private("_io", ("app/sandbox/guest/component.py",), ("FileIO", "open", "open_code")),
     ),
