@@ -97,27 +97,8 @@ TABLE: dict[tuple[str, str], tuple[Private, ...]] = {
             ("(config, target, sockets)", "run(self)"),
         ),
     ),
-    ("fastapi", ">=0.165,<0.166"): (
-        # `LazyRoute` sets what a route is matched by, and lets FastAPI make the rest later.
-        Private(
-            "fastapi.routing.APIRoute",
-            (ROUTES,),
-            (
-                "endpoint",
-                "include_in_schema",
-                "methods",
-                "name",
-                "param_convertors",
-                "path",
-                "path_format",
-                "path_regex",
-            ),
-        ),
-    ),
     ("starlette", ">=1.10,<1.11"): (
         Private("starlette.routing.Match", (ROUTES,), ("NONE", "PARTIAL", "FULL")),
-        Private("starlette.routing.compile_path", (ROUTES,), ("(path)",)),
-        Private("starlette.routing.get_name", (ROUTES,), ("(endpoint)",)),
     ),
     ("httpx2", ">=2.16,<2.17"): (
         Private("fastapi.testclient.TestClient._transport", ("tests/client.py",)),

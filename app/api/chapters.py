@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from pydantic import BaseModel, Field
 
 from app.api.documents import responses
@@ -10,10 +10,10 @@ from app.content.topic_file import Route
 from app.db.tables import SEED_LIMIT
 from app.learning import Prerequisites
 from app.learning.finals import final_questions
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here
 
-router = APIRouter(prefix="/api/v1", tags=["exercises"], route_class=LazyRoute)
+router = Router(prefix="/api/v1", tags=["exercises"])
 Draw = Annotated[int, Path(ge=0, lt=SEED_LIMIT, examples=[7], description="the number of the draw")]
 
 

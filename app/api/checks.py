@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from functools import partial
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
@@ -40,7 +40,7 @@ from app.grading.verdicts import (
     unreadable_result,
 )
 from app.kinds.answers import TooLongError
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site, site_in
 
 MakeReplay = Callable[[CheckResult], Replay]
@@ -54,7 +54,7 @@ _LINES = {
         '"answer": "70 ms", "ref": "a1"}\n',
     }
 }
-router = APIRouter(prefix="/api/v1", tags=["check"], route_class=LazyRoute)
+router = Router(prefix="/api/v1", tags=["check"])
 
 
 @router.post(

@@ -4,14 +4,14 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 from pydantic.json_schema import models_json_schema
 
 from app.api.problems import ProblemDocument
 from app.grading.verdicts import Submission
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 _TYPE = "application/problem+json"
 _DEFAULT = "default"
 _REFERENCE = "#/components/schemas/{model}"

@@ -3,15 +3,15 @@
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.documents import responses
 from app.kinds import SEEDS
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here
 
-router = APIRouter(prefix="/api/v1", tags=["exercises"], route_class=LazyRoute)
+router = Router(prefix="/api/v1", tags=["exercises"])
 Seed = Annotated[int, Query(ge=0, lt=SEEDS, examples=[7], description="0: the original values")]
 Id = Annotated[
     str,

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body
+from fastapi import Body
 from pydantic import BaseModel, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from app.api.documents import responses
 from app.errors import InputError, NotFoundError
 from app.formulas import FORMULAS, MOST_PARTS, Formula, Single, evaluate, lookup
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 
-router = APIRouter(prefix="/api/v1", tags=["formulas"], route_class=LazyRoute)
+router = Router(prefix="/api/v1", tags=["formulas"])
 ArgumentValue = StrictInt | StrictFloat | StrictBool | StrictStr
 _EXAMPLE = {"size": "2 GB", "ranks": 8, "bandwidth": "50 GB/s"}
 

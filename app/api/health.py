@@ -8,17 +8,16 @@ so a load balancer should not drop it.
 import asyncio
 from typing import Literal
 
-from fastapi import APIRouter
 from pydantic import BaseModel
 
 from app.api.documents import responses
 from app.db.migrations import probe
 from app.db.outage import impatient
 from app.errors import UnavailableError
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here
 
-router = APIRouter(tags=["health"], route_class=LazyRoute)
+router = Router(tags=["health"])
 
 PATHS = frozenset({"/livez", "/readyz", "/healthz"})
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 from sqlmodel import col, func, select
 from starlette.exceptions import HTTPException
@@ -15,12 +15,12 @@ from app.db.platforms import OutboxRow
 from app.db.run_state import State
 from app.db.session import open_session
 from app.db.tables import LabRunRow
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 
 PATH = "/metrics"
 _PAUSE = 5.0  # seconds between two looks at the queues of a process that shares its counts
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 
 
 @router.get(PATH, include_in_schema=False)

@@ -2,15 +2,15 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request
+from fastapi import Path, Request
 from pydantic import BaseModel, Field
 
 from app.api.documents import responses
 from app.kinds.parameters import chosen, seed_of_choice, values
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here
 
-router = APIRouter(prefix="/api/v1", tags=["exercises"], route_class=LazyRoute)
+router = Router(prefix="/api/v1", tags=["exercises"])
 Chapter = Annotated[str, Path(examples=["your-cluster"], description="the id of a chapter")]
 
 

@@ -5,12 +5,12 @@ from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 
 from app.api.documents import responses
 from app.api.headers import Granted
 from app.api.streams import LineStream, arrivals_of
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.predicting.lines import Predictor
 from app.site import Here
 
@@ -30,7 +30,7 @@ _FOUND = (
     '{"ref": "a2", "error": "line 2: layout: a layout has no field \'tensr\'; did you mean '
     "'tensor'?\"}\n"
 )
-router = APIRouter(prefix="/api/v1", tags=["predict"], route_class=LazyRoute)
+router = Router(prefix="/api/v1", tags=["predict"])
 
 
 def _lines(example: str) -> dict[str, object]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 from starlette.types import Message, Scope
 
 from app.config import Settings
@@ -15,13 +15,13 @@ from app.content.catalog import Catalog
 from app.exporting.reading import SERVER, TROUBLE
 from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.sandbox.pool import SandboxHealth
 from app.sandbox.runner import Runner
 from app.web.frame.rendering import frame, render
 
 _SAYS = "What an exported course leaves to a server, and how to run one."
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 
 
 @router.get(SERVER)

@@ -1,13 +1,13 @@
-"""Routes that are analyzed when they are first needed."""
+"""What the routes of pages and of the API have in common."""
 
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from fastapi.routing import APIRoute
+from fastapi import APIRouter
 from starlette.convertors import IntegerConvertor, register_url_convertor  # codespell:ignore
-from starlette.routing import Match, Route, compile_path, get_name
+from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from app.aside import aside
@@ -30,44 +30,14 @@ class NumberConvertor(IntegerConvertor):
 register_url_convertor("int", NumberConvertor())
 
 
-class LazyRoute(APIRoute):
-    """A route whose endpoint FastAPI analyzes for its first request, not when the server starts.
+class Router(APIRouter):
+    """FastAPI's, but a plain function is called aside, by turns and on an account."""
 
-    There are 170 of them, which take a quarter of a second; a visitor needs a few. An endpoint that
-    is a plain function is called aside, not on the event loop.
-    """
-
-    def __init__(
-        self,
-        path: str,
-        endpoint: Callable[..., Any],
-        *,
-        methods: Collection[str] | None = None,
-        include_in_schema: bool = True,
-        **options: Any,
-    ) -> None:
+    def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """Add a route, as the decorators of a router do."""
         if not inspect.iscoroutinefunction(endpoint):
             endpoint = _called_aside(endpoint)
-        self.path, self.endpoint = path, endpoint
-        self.name = options["name"] = options.get("name") or get_name(endpoint)
-        self.path_regex, self.path_format, self.param_convertors = compile_path(path)
-        self.methods = {method.upper() for method in methods or ["GET"]}
-        self.include_in_schema = include_in_schema
-        self._options = options
-
-    def __getattr__(self, name: str) -> Any:
-        """What the analysis finds; Python asks here for what is not there yet."""
-        if "_options" not in self.__dict__:
-            raise AttributeError(name)
-        super().__init__(
-            self.path,
-            self.endpoint,
-            methods=self.methods,
-            include_in_schema=self.include_in_schema,
-            **self._options,
-        )
-        del self._options
-        return getattr(self, name)
+        super().add_api_route(path, endpoint, **options)
 
 
 def _called_aside(endpoint: Callable[..., Any]) -> Callable[..., Any]:

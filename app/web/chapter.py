@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.content.catalog import Topic
@@ -12,7 +12,7 @@ from app.db.queries import Effort, efforts, last_right_answers
 from app.db.tables import Attempt
 from app.explorers import EXPLORERS
 from app.markdown import html
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import foreign, translate
 from app.web.chapter_choice import ChoiceForm, choice_form, chosen_here, seed_here
@@ -27,7 +27,7 @@ from app.web.progress.veil import open_history
 from app.web.share.cards import chapter_card, preview_of
 from app.web.urls import chapter_url, exercise_url, explorer_url
 
-router = APIRouter(prefix="/chapters", route_class=LazyRoute)
+router = Router(prefix="/chapters")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.content.daily import title_of
@@ -11,7 +11,7 @@ from app.db.session import open_session
 from app.explorers import EXPLORERS
 from app.labs.spec import known_labs
 from app.markdown import html
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.explore.figures import EmbeddedView, taste
@@ -21,7 +21,7 @@ from app.web.progress.onward import Onward, onward_for
 from app.web.progress.standing import Card, card_of, past_of, today
 from app.web.urls import chapter_url
 
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 _STREAK_BACK = 400  # days that are searched
 _SAYS = noted(
     "Exercises in the arithmetic of distributed training: predict the training step, then time it."

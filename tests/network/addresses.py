@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
+from fastapi.routing import APIRoute
+
 from app import api, web
-from app.network.routes import LazyRoute
 from app.web.frame.assets import address
 from tests.pages import RUN
 
@@ -55,7 +56,7 @@ def names_of(path: str) -> dict[str, str]:
 def names_in_queries(method: str, path: str) -> list[str]:
     """What a route reads of its query, as it declares it or not."""
     route = ROUTES[method, path]
-    declared = _declared(route.dependant) if isinstance(route, LazyRoute) else ()
+    declared = _declared(route.dependant) if isinstance(route, APIRoute) else ()
     undeclared = (names for start, names in ASKED.items() if path.startswith(start))
     return list(dict.fromkeys((*declared, *chain.from_iterable(undeclared))))
 

@@ -1,41 +1,40 @@
-import pytest
-from fastapi import APIRouter, FastAPI
+from threading import current_thread
+
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from app import api, web
-from app.network.routes import LazyRoute
-
-PARTS = (*web.PARTS, *api.PARTS)
-ROUTES = [route for part in PARTS for route in part.router.routes if isinstance(route, LazyRoute)]
+from app.network.routes import Router
 
 
-def test_a_route_is_analyzed_for_its_first_request() -> None:
-    router = APIRouter(prefix="/twice", route_class=LazyRoute)
+def test_a_plain_function_is_called_aside_and_a_coroutine_on_the_event_loop() -> None:
+    router = Router(prefix="/threads")
 
-    @router.get("/{number}", name="double")
-    async def endpoint(number: int, plus: int = 0) -> int:
-        """Twice as much."""
-        return 2 * number + plus
+    @router.get("/{number}", name="plain")
+    def plain(number: int) -> str:
+        """Where a plain function runs."""
+        return f"{number} {current_thread().name}"
+
+    @router.post("/{number}")
+    async def coroutine(number: int) -> str:
+        return f"{number} {current_thread().name}"
 
     app = FastAPI()
     app.router.routes.extend(router.routes)
-    route = router.routes[0]
-    assert "dependant" not in vars(route)
     client = TestClient(app)
-    assert client.get("/twice/4?plus=1").json() == 9
-    assert "dependant" in vars(route)
-    assert client.get("/twice/four").status_code == 422
-    assert client.post("/twice/4").status_code == 405
-    assert app.url_path_for("double", number=3) == "/twice/3"
-    described = app.openapi()["paths"]["/twice/{number}"]["get"]
-    assert described["description"] == "Twice as much."
-    with pytest.raises(AttributeError):
-        route.nothing  # type: ignore[attr-defined]  # noqa: B018
+    assert client.get("/threads/4").json().startswith("4 asyncio_"), "and not a thread of FastAPI"
+    assert "asyncio_" not in client.post("/threads/4").json()
+    assert client.get("/threads/four").status_code == 422
+    assert client.put("/threads/4").status_code == 405
+    assert app.url_path_for("plain", number=3) == "/threads/3"
+    described = app.openapi()["paths"]["/threads/{number}"]["get"]
+    assert described["description"] == "Where a plain function runs."
 
 
-def test_every_route_is_lazy_and_can_be_analyzed() -> None:
-    assert len(ROUTES) == sum(len(part.router.routes) for part in PARTS) > 160
-    assert all(route.dependant.call is route.endpoint for route in ROUTES)
+def test_the_routes_of_every_part_are_called_so() -> None:
+    routers = [part.router for part in (*web.PARTS, *api.PARTS)]
+    assert all(type(router) is Router for router in routers)
+    assert sum(len(router.routes) for router in routers) > 160
 
 
 def test_the_largest_number_of_a_row_is_one_of_an_address(client: TestClient) -> None:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, HTTPException, Response
+from fastapi import Header, HTTPException, Response
 
 from app.api.documents import responses
 from app.api.people.access import (
@@ -19,7 +19,7 @@ from app.api.people.access import (
 from app.api.people.shapes import AssignmentDocument, EntryDocument, NewAssignment, PersonVariants
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.assignments import (
     Assignment,
     Entry,
@@ -37,7 +37,7 @@ from app.site import Here, Site
 
 ASSIGNMENTS = ONE_CLASS + "/assignments"
 ASSIGNMENT = ASSIGNMENTS + "/{assignment}"
-router = APIRouter(tags=["assignments"], responses=ERRORS, route_class=LazyRoute)
+router = Router(tags=["assignments"], responses=ERRORS)
 CHANGED = responses(412)
 VERSIONED: dict[str, Any] = {
     "headers": {

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from sqlmodel import Session, col, select
 
 from app.api.people.access import (
@@ -21,7 +21,7 @@ from app.api.people.shapes import ClassDocument, MadeClass, NewClass
 from app.db.people import ClassRow
 from app.db.session import open_session, open_writing_session
 from app.db.tables import NAME_LIMIT
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import (
     Role,
     archive,
@@ -38,7 +38,7 @@ from app.people.persons import clean_name, new_person
 from app.site import Here, Site
 
 ARCHIVE = ONE_CLASS + "/archive"
-router = APIRouter(tags=["classes"], responses=ERRORS, route_class=LazyRoute)
+router = Router(tags=["classes"], responses=ERRORS)
 
 
 @router.get(CLASSES, summary="List classes", responses={200: LINK})

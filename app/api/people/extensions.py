@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from sqlmodel import Session, select
 
 from app.api.people.access import (
@@ -19,13 +19,13 @@ from app.api.people.shapes import ExtensionDocument, NewExtension
 from app.db.people import ExtensionRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.assignments import Assignment, extend
 from app.people.classes import members_of
 from app.site import Here
 
 EXTENSIONS = ASSIGNMENT + "/extensions"
-router = APIRouter(tags=["assignments"], responses=ERRORS, route_class=LazyRoute)
+router = Router(tags=["assignments"], responses=ERRORS)
 
 
 @router.get(EXTENSIONS, summary="List extensions", responses={200: LINK})

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from starlette.concurrency import run_in_threadpool
 
@@ -26,7 +26,7 @@ from app.api.people.shapes import (
 )
 from app.db.people import REASON_LIMIT
 from app.db.session import open_session, open_writing_session
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.assignments import assignments_of
 from app.people.classes import Role, members_of
 from app.people.csv_files import Format
@@ -37,7 +37,7 @@ from app.people.gradebook import gradebook_of
 from app.people.results import results_of_class
 from app.site import Here
 
-router = APIRouter(tags=["grades"], responses=ERRORS, route_class=LazyRoute)
+router = Router(tags=["grades"], responses=ERRORS)
 _CSV = {
     "text/csv": {
         "schema": {"type": "string"},

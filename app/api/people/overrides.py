@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from sqlmodel import Session
 
 from app.api.people.access import (
@@ -19,14 +19,14 @@ from app.api.people.shapes import NewOverride, OverrideDocument
 from app.db.people import REASON_LIMIT
 from app.db.session import open_session, open_writing_session
 from app.errors import NotFoundError
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import members_of
 from app.people.gradebook import WHOLE
 from app.people.overrides import Override, held, override
 from app.site import Here
 
 OVERRIDES = ASSIGNMENT + "/overrides"
-router = APIRouter(tags=["grades"], responses=ERRORS, route_class=LazyRoute)
+router = Router(tags=["grades"], responses=ERRORS)
 Exercise = Annotated[
     str, Query(max_length=200, description="the exercise; without one, the whole assignment")
 ]

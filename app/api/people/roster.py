@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi import Body, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from sqlmodel import Session
 from starlette.concurrency import run_in_threadpool
@@ -12,7 +12,7 @@ from app.api.people.access import ERRORS, LINK, ONE_CLASS, Number, Paged, Scoped
 from app.api.people.shapes import NewPerson, PersonChange, PersonDocument, RosterDifference
 from app.db.session import open_session, open_writing_session
 from app.db.tokens import Grant
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import Member, Role, members_of
 from app.people.csv_files import MOST_LINES, Listed, read_roster, write_roster
 from app.people.csv_heads import clean_id
@@ -22,7 +22,7 @@ from app.site import Here, Site
 
 ROSTER = ONE_CLASS + "/roster"
 _CSV = {"text/csv": {"schema": {"type": "string"}, "example": "id,name,role\n4711,Ada,student\n"}}
-router = APIRouter(tags=["roster"], responses=ERRORS, route_class=LazyRoute)
+router = Router(tags=["roster"], responses=ERRORS)
 DryRun = Annotated[bool, Query(description="change nothing, and return what would change")]
 RemoveMissing = Annotated[
     bool, Query(description="remove the students who are not on it; their answers stay")

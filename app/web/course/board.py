@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.charts.board import Board, board_drawing
@@ -11,7 +11,7 @@ from app.db.boards import MOST_POINTS, BoardPoint, BoardRow, board_points, entry
 from app.db.session import open_session
 from app.errors import NotFoundError
 from app.kinds import Exercise
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
 from app.web.explore.figures import BOTH, drawn_on
@@ -19,7 +19,7 @@ from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
 from app.web.urls import exercise_url
 
-router = APIRouter(prefix="/exercises", route_class=LazyRoute)
+router = Router(prefix="/exercises")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.db.assessments import AssessedRow, assessed_by
 from app.db.session import open_session
 from app.learning.finals import FINAL_QUESTIONS, Tally, final_questions, tallied
 from app.learning.placing import Question
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.course.questions import Sitting, acted, answers_in, draw_of, shown
@@ -20,7 +20,7 @@ from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.urls import chapter_url, exercise_url
 
-router = APIRouter(prefix="/final", route_class=LazyRoute)
+router = Router(prefix="/final")
 _SAYS = noted("Twenty drawn questions from the whole course, and what to repeat.")
 _ABOUT = noted("One answer, without hints. A calculator is welcome.")
 _DRAWS = 1_000_000

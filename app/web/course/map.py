@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.aside import aside
@@ -14,7 +14,7 @@ from app.db.assessments import MOST_CHAPTERS, mark_known
 from app.db.session import open_session
 from app.errors import NotFoundError, nearest
 from app.learning import Prerequisites
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, plural, translate
 from app.web.frame.rendering import Frame, Hyperlink, frame, render
@@ -22,7 +22,7 @@ from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spen
 from app.web.progress.standing import Past, past_of, path_of
 from app.web.urls import chapter_url
 
-router = APIRouter(prefix="/map", route_class=LazyRoute)
+router = Router(prefix="/map")
 _SAYS = noted(
     "Which chapter builds on which, and routes for those who train, serve, or run the cluster."
 )

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.content.catalog import Topic
@@ -16,7 +16,7 @@ from app.learning.placing import (
     placed,
     placement_question,
 )
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.course.map import ROUTES, Choice, choices, topics_on
@@ -26,7 +26,7 @@ from app.web.frame.visitor import FromHere, Visiting
 from app.web.progress.standing import past_of
 from app.web.urls import chapter_url, exercise_url
 
-router = APIRouter(prefix="/placement", route_class=LazyRoute)
+router = Router(prefix="/placement")
 _SAYS = noted("Six questions at most that say which chapters you can skip.")
 _ABOUT = noted("One answer, without hints. A calculator is welcome; if you do not know, skip.")
 _DRAWS = 1_000_000  # of each route: the first are about all chapters

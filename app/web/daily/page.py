@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.aside import aside
@@ -12,7 +12,7 @@ from app.content.daily import question_of
 from app.db.tables import DailyGuess
 from app.errors import AnswerError, UnavailableError, sentence
 from app.network.door import note_trouble
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.daily.days import address, day_called, open_day
@@ -21,7 +21,7 @@ from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
 from app.web.share.cards import daily_card, preview_of
 
-router = APIRouter(prefix="/guess", route_class=LazyRoute)
+router = Router(prefix="/guess")
 _SAYS = noted(
     "One question a day on the arithmetic of distributed training, the same for "
     "everyone: guess, then see the answer, its formula and everyone's guesses."

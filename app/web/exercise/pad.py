@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 
 from app.expressions import PAD_LIMIT, PadLine, worked_pad
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here
 from app.translation import translate
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, spend
 
-router = APIRouter(prefix="/scratch", route_class=LazyRoute)
+router = Router(prefix="/scratch")
 _COST = 0.2  # of an answer: it is worked out again while one types
 
 

@@ -3,7 +3,7 @@
 import secrets
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.aside import aside
@@ -14,7 +14,7 @@ from app.grading.check import check
 from app.kinds import Exercise
 from app.kinds.answers import TooLongError
 from app.network.door import note_trouble
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.past import LearnerAt, PastAt
 from app.site import Here, Site, site_in
 from app.web.chapter_choice import kept_seed
@@ -50,7 +50,7 @@ from app.web.frame.visitor import (
 from app.web.share.cards import exercise_card, preview_of
 from app.web.urls import exercise_url
 
-router = APIRouter(prefix="/exercises", route_class=LazyRoute)
+router = Router(prefix="/exercises")
 ANSWERS = "/exercises/{topic}/{slug}"
 _LONGEST_SITTING = 4 * 3600  # seconds; a page left open overnight says nothing
 PART = 1000  # characters of a form that count as one more answer

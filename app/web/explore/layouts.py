@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Tone
@@ -12,7 +12,7 @@ from app.errors import InputError
 from app.explorers import EXPLORERS, Control, Select, Values, address_text, read_controls
 from app.explorers.placements import RECOMPUTE, STAGES, cluster_of
 from app.formulas.presets import Layout, ModelShape
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.searching import Found, Ranked, Space
 from app.site import Here
 from app.translation import noted, translate
@@ -26,7 +26,7 @@ from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import spend
 from app.web.urls import LAYOUTS, explorer_url, layouts_url
 
-router = APIRouter(prefix=LAYOUTS, route_class=LazyRoute)
+router = Router(prefix=LAYOUTS)
 _COST = 60  # of an answer: a search may take a second
 _FIT = EXPLORERS["fit"]
 _ANY = {"": "any"}

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.charts.paper import PAPERS, Paper
@@ -32,7 +32,7 @@ from app.explorers import (
     with_ghosts,
 )
 from app.markdown import html, inline_html
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here
 from app.translation import language, translate
 from app.web.explore.figures import (
@@ -64,7 +64,7 @@ from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.share.cards import explorer_card, preview_of
 from app.web.urls import chapter_url, explorer_url, formula_url
 
-router = APIRouter(prefix="/explore", route_class=LazyRoute)
+router = Router(prefix="/explore")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,18 +4,18 @@ import hashlib
 from functools import lru_cache
 from pathlib import Path
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from app.content.images import read_image
 from app.errors import NotFoundError
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here
 from app.translation import translate
 
 _KEPT = 64  # images in memory, of at most a megabyte each
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 
 
 @router.get("/images/{chapter}/{name}")

@@ -2,16 +2,16 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Response
+from fastapi import Form, Response
 from fastapi.responses import RedirectResponse
 
 from app.network.languages import COOKIE
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.translation import LANGUAGES
 from app.web.frame.visitor import FromHere
 
 _AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 
 
 @router.post("/language", dependencies=[FromHere])

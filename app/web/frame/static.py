@@ -1,15 +1,15 @@
 """/static: a file with its hash in the name never changes, so it may be kept for a year."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.errors import NotFoundError
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.translation import translate
 from app.web.frame.assets import Asset, assets, by_hashed_name
 
 _FOR_EVER = "public, max-age=31536000, immutable"
 _ASK_AGAIN = "no-cache"
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 
 
 @router.get("/static/{name:path}")

@@ -2,14 +2,14 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Response
+from fastapi import Form, Response
 from fastapi.responses import RedirectResponse
 
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.web.frame.visitor import THEME, FromHere
 
 _AGE = 400 * 24 * 3600
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 
 
 @router.post("/theme", dependencies=[FromHere])

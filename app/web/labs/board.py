@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from starlette.datastructures import UploadFile
 
 from app.aside import aside
@@ -19,7 +19,7 @@ from app.labs.run import new_name
 from app.labs.spec import Lab, lab_called
 from app.labs.telling import told
 from app.network.door import note_trouble
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
 from app.web.explore.figures import FigureView, figure_file, figure_view
@@ -40,7 +40,7 @@ from app.web.measured.listing import PublishedGroup, published_groups, published
 from app.web.share.cards import board_card, preview_of
 from app.web.urls import lab_url, run_url
 
-router = APIRouter(prefix="/labs", route_class=LazyRoute)
+router = Router(prefix="/labs")
 _GROUPS = 12  # on one page
 
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.aside import aside
@@ -20,7 +20,7 @@ from app.labs.telling import told
 from app.markdown import html
 from app.network.allowance import network
 from app.network.door import note_trouble
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
 from app.units import scale_of
@@ -40,7 +40,7 @@ from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
 from app.web.share.cards import lab_card, preview_of
 from app.web.urls import exercise_url, lab_url, run_url
 
-router = APIRouter(prefix="/labs", route_class=LazyRoute)
+router = Router(prefix="/labs")
 _PARAMETER = "run."  # before a parameter's name in a form
 _GLOO = " --backend gloo"  # nccl is the default where there is a choice
 _RUN = 50_000  # bytes of a run and its results

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.aside import aside
 from app.db.lab_runs import counted_runs
@@ -12,7 +12,7 @@ from app.db.session import open_session
 from app.labs.results.archive import recorded
 from app.labs.spec import Lab, known_labs
 from app.labs.telling import told
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -21,7 +21,7 @@ from app.web.labs.pictures import HEIGHT, WIDTH, Shape, picture_of
 from app.web.labs.wording import KINDS, place_of
 from app.web.urls import chapter_url, lab_url
 
-router = APIRouter(prefix="/labs", route_class=LazyRoute)
+router = Router(prefix="/labs")
 _MINUTE, _COARSE = 60.0, 10.0
 # What a lab needs, by the word in the address.
 _NEEDS: Mapping[str, tuple[str, Callable[[Lab], bool]]] = {

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.aside import aside
@@ -18,7 +18,7 @@ from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.labs.telling import told
 from app.markdown import html
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.translation.reports import retold_note
@@ -46,7 +46,7 @@ from app.web.labs.wording import (
 from app.web.share.cards import lab_card, preview_of, run_card
 from app.web.urls import exercise_url, lab_url, run_url
 
-router = APIRouter(prefix="/labs", route_class=LazyRoute)
+router = Router(prefix="/labs")
 _TIMES = "\N{NO-BREAK SPACE}×"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from sqlmodel import Session
 
 from app.aside import aside
@@ -20,7 +20,7 @@ from app.federation.lti.arriving import arrive, class_of, new_class, tie
 from app.federation.lti.launching import Launch
 from app.federation.lti.tickets import CHOICE_LIFE, sealed, unsealed, use_once
 from app.network.beyond import let_frame, let_post
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.assignments import (
     Assignment,
     Entry,
@@ -36,7 +36,7 @@ from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere
 from app.web.lti.desk import refused, tool_in
 
-router = APIRouter(prefix="/lti", route_class=LazyRoute)
+router = Router(prefix="/lti")
 _MOST = 50  # assignments that are added at once
 
 

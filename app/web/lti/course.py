@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.aside import aside
@@ -17,7 +17,7 @@ from app.federation.lti.roster import Participant
 from app.federation.outbox import send_again, send_refused_again
 from app.federation.standing import Sending, Tie, Unsent, sending_of, ties_of, unsent_of
 from app.network.door import note_trouble
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import Role
 from app.site import Here, Site
 from app.translation import translate
@@ -27,7 +27,7 @@ from app.web.lti.desk import tool_in
 from app.web.people.guard import Membership, in_assignment, in_class
 from app.web.people.head import ClassHead, head_of
 
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 _SHOWN = 100  # scores that did not arrive, and changes of a roster
 
 

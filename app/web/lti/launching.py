@@ -8,7 +8,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse
 
 from app.aside import aside
@@ -33,7 +33,7 @@ from app.network.beyond import (
     origin_of,
     redirect_beyond,
 )
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.origin import is_from_here
@@ -43,7 +43,7 @@ from app.web.lti.choosing import choosing
 from app.web.lti.desk import refused, tool_in
 from app.web.lti.entering import Said, entered
 
-router = APIRouter(prefix="/lti", route_class=LazyRoute)
+router = Router(prefix="/lti")
 KEYS = "/lti/jwks"
 _MOST_FIELDS = 50
 _COOKIE = "lti_"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 
 from app.aside import aside
 from app.db.session import open_session, open_writing_session
@@ -15,7 +15,7 @@ from app.federation.lti.platforms import (
     use_registration,
 )
 from app.network.beyond import let_frame, origin_of
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.rendering import frame, render
@@ -25,7 +25,7 @@ from app.web.lti.desk import refused, tool_in
 if TYPE_CHECKING:
     from app.federation.lti.registering import Registered
 
-router = APIRouter(prefix="/lti", route_class=LazyRoute)
+router = Router(prefix="/lti")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.aside import aside
 from app.db.measurements import is_measurement_name
@@ -20,7 +20,7 @@ from app.measurements.published import (
 )
 from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, TrainingLog
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.explore.figures import figure_file
@@ -34,7 +34,7 @@ from app.web.measured.saved import Offer, offered, saved_links, saved_page
 from app.web.measured.trace_view import TraceView
 from app.web.measured.views import ADDRESS, ReportView, view_of, view_of_log, view_of_test
 
-router = APIRouter(prefix=ADDRESS, route_class=LazyRoute)
+router = Router(prefix=ADDRESS)
 _TITLE = noted("Your own measurements")
 _LEAD = noted(
     "Paste what nccl-tests printed or the log of a training run, and see it beside the "

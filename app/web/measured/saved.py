@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
@@ -26,7 +26,7 @@ from app.formulas.presets import Cluster
 from app.measurements.reading import Report
 from app.measurements.reports import Unread
 from app.measurements.stored import read_stored, stored
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -43,7 +43,7 @@ from app.web.measured.predicted import RECORDS
 from app.web.measured.trace_view import TraceView
 from app.web.measured.views import ADDRESS, ReportView, view_of
 
-router = APIRouter(prefix=ADDRESS, route_class=LazyRoute)
+router = Router(prefix=ADDRESS)
 _SERIAL = 16  # bytes, which differ for each page
 _SALT = "wallclock.measurement"
 _AGE = 24 * 3600  # seconds in which a page that was read can be saved

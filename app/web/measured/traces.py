@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.aside import aside
 from app.errors import InputError, NotFoundError, nearest, sentence
@@ -13,7 +13,7 @@ from app.measurements.reports import Unread
 from app.measurements.trace.reading import read_trace
 from app.measurements.trace.report import TraceReport
 from app.measurements.trace.samples import SAMPLES, TraceSample
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.rendering import frame, render
@@ -26,7 +26,7 @@ from app.web.measured.views import ADDRESS
 TRACES = f"{ADDRESS}/traces"
 TITLE = noted("Where a traced step's time goes")
 _BY_NAME = {sample.name: sample for sample in SAMPLES}
-router = APIRouter(prefix=TRACES, route_class=LazyRoute)
+router = Router(prefix=TRACES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError, sentence
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.assignments import (
     MOST_EXERCISES,
     Assignment,
@@ -43,7 +43,7 @@ from app.web.people.guard import Membership, in_assignment, in_class
 from app.web.people.head import ClassHead, assignment_url, class_url, head_of
 from app.web.people.meanwhile import Meanwhile, changes, merged, same, seen_form, seen_text
 
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 _FIELDS = 4 * MOST_EXERCISES + 4_000  # at most in a form: two for each exercise of the site
 
 

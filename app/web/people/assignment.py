@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, capitalized
 from app.federation.standing import Receipt, receipts
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.assignments import Assignment, Entry, begin_sitting
 from app.people.classes import Role
 from app.people.gradebook import Cell
@@ -27,7 +27,7 @@ from app.web.people.mine import Mine, mine
 from app.web.people.rules import rules_of
 
 _GONE = noted("no longer in the course")
-router = APIRouter(prefix="/assignments/{assignment:int}", route_class=LazyRoute)
+router = Router(prefix="/assignments/{assignment:int}")
 _NEARLY = 1e-9  # of the points: they are sums of fractions
 
 

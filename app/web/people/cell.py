@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 from sqlmodel import Session
@@ -14,7 +14,7 @@ from app.aside import aside
 from app.db.people import OverrideRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError, sentence
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.assignments import Assignment, assignments_of, dates_for
 from app.people.classes import Member, Role, members_of
 from app.people.given import Given, given_in
@@ -31,9 +31,7 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import idea_html, link_to
 
-router = APIRouter(
-    prefix="/classes/{class_id:int}/grades/{assignment:int}/{person:int}", route_class=LazyRoute
-)
+router = Router(prefix="/classes/{class_id:int}/grades/{assignment:int}/{person:int}")
 _NONE = Cell(0.0)
 _LONGEST = 300  # characters of an answer that are shown
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 from zoneinfo import available_timezones
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlalchemy import func
 from sqlalchemy import select as columns
@@ -14,7 +14,7 @@ from app.aside import aside
 from app.db.people import ClassRow, MemberRow, PersonRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import Role, classes_of, create_class, enroll, number_of
 from app.people.persons import SignedIn, clean_name, new_person, open_browser
 from app.site import Here, Site
@@ -23,7 +23,7 @@ from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import PERSON, FromHere, Visiting, sign_in, spend, spend_storage
 from app.web.people.head import class_url
 
-router = APIRouter(prefix="/classes", route_class=LazyRoute)
+router = Router(prefix="/classes")
 _COST = 100.0  # answers; what a new class takes of the allowance of an address
 _SAYS = noted(
     "Run a course on Wallclock: students join by a link, you choose exercises and "

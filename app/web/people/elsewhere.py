@@ -3,7 +3,7 @@
 from typing import Annotated
 from urllib.parse import urlencode, urlsplit
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.aside import aside
@@ -15,7 +15,7 @@ from app.federation.identities import connect_identity, may_connect, person_of
 from app.federation.pending import PATIENCE, Pending
 from app.federation.providers import Provider, obstacles
 from app.network.beyond import redirect_beyond
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import number_of
 from app.people.persons import clean_name, open_browser
 from app.site import Here, Site
@@ -31,7 +31,7 @@ _PATH = "/sign-in"
 _FLIGHT, _PENDING = "flight", "identity"  # cookies
 _NAMELESS = noted("someone without a name")
 _LED_HERE = noted("a page of another site has led you here; if you want to sign in, do it here")
-router = APIRouter(prefix=_PATH, route_class=LazyRoute)
+router = Router(prefix=_PATH)
 
 
 @router.get("/back")

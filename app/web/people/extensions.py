@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session, select
 
@@ -14,7 +14,7 @@ from app.aside import aside
 from app.db.people import REASON_LIMIT, ExtensionRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.assignments import Assignment, extend
 from app.people.classes import Member, Role, members_of
 from app.people.local_time import in_words, on_the_calendar, read_moment
@@ -27,7 +27,7 @@ from app.web.people.assignment_form import date_words
 from app.web.people.guard import Membership, in_assignment
 from app.web.people.head import ClassHead, assignment_url, head_of
 
-router = APIRouter(prefix="/assignments/{assignment:int}/extensions", route_class=LazyRoute)
+router = Router(prefix="/assignments/{assignment:int}/extensions")
 _DIGITS = 18  # of the number of a person
 _FIELDS = 10_100  # one for each member
 

@@ -3,14 +3,14 @@
 import re
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import UploadFile
 
 from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, nearest, sentence
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.assignments import assignments_of
 from app.people.classes import Role
 from app.people.csv_files import FORMATS, Format
@@ -31,7 +31,7 @@ from app.web.people.grades import one_of, students_of
 from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, head_of
 
-router = APIRouter(prefix="/classes/{class_id:int}", route_class=LazyRoute)
+router = Router(prefix="/classes/{class_id:int}")
 _SHOWN = 100  # of a list
 _DIGITS = 18  # of the number of an assignment
 _BOM = "\ufeff"  # a spreadsheet would read UTF-8 as something else without it

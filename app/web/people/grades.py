@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from sqlmodel import Session
 
 from app.aside import aside
 from app.db.session import open_session
 from app.errors import NotFoundError
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.activity import figures_of, ideas_in, work_in
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
@@ -30,7 +30,7 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import Idea, idea_html, link_to
 
-router = APIRouter(prefix="/classes/{class_id:int}/grades", route_class=LazyRoute)
+router = Router(prefix="/classes/{class_id:int}/grades")
 _IDEAS = 3  # of an exercise, in its figures
 _MOST_PAGES = 999
 

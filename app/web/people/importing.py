@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 
 from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import Role, members_of
 from app.people.csv_files import MOST_LINES, read_roster
 from app.people.csv_text import decoded
@@ -22,7 +22,7 @@ from app.web.frame.visitor import FromHere, Visiting, spend_storage
 from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, class_url, head_of
 
-router = APIRouter(prefix="/classes/{class_id:int}/people/roster", route_class=LazyRoute)
+router = Router(prefix="/classes/{class_id:int}/people/roster")
 PATHS = ("/classes/*/people/roster", "/classes/*/people/roster/apply")
 BODY_LIMIT = 4 << 20  # bytes: 10,000 lines of 400 bytes
 _SHOWN = 50  # of a group

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
@@ -13,7 +13,7 @@ from app.db.people import ClassRow
 from app.db.session import open_session, open_writing_session
 from app.db.tables import NAME_LIMIT
 from app.errors import InputError, NotFoundError, sentence
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import class_of_code, number_of, role_in
 from app.people.joining import Joined, invented_name, join_as, join_as_new, may_join, new_form
 from app.site import Here, Site, site_in
@@ -25,7 +25,7 @@ from app.web.people.head import class_url
 from app.web.people.signing import offered
 from app.web.people.ways import Ways, ways_to_sign_in
 
-router = APIRouter(prefix="/join", route_class=LazyRoute)
+router = Router(prefix="/join")
 _COST = 5.0  # answers: hundreds may join from one address in a minute, not thousands
 _LONGEST_FORM = 64  # characters of what makes a form of its own
 _NO_CLASS = noted(

@@ -6,13 +6,13 @@ from datetime import datetime
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from sqlmodel import Session
 
 from app.aside import aside
 from app.db.session import open_session
 from app.errors import NotFoundError
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.activity import STATES, State, Work, ideas_in, work_in
 from app.people.assignments import Assignment, Entry, assignments_of
 from app.people.classes import Member, Role, members_of
@@ -25,7 +25,7 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import Idea, idea_html, link_to
 
-router = APIRouter(prefix="/classes/{class_id:int}", route_class=LazyRoute)
+router = Router(prefix="/classes/{class_id:int}")
 _WORDS: Mapping[State, str] = {
     "new": noted("not begun"),
     "trying": noted("trying"),

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
@@ -16,7 +16,7 @@ from app.db.queries import Drawing
 from app.db.session import open_session, open_writing_session
 from app.db.tables import NAME_LIMIT
 from app.errors import InputError
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import classes_of, number_of, renew_seat_code, role_in
 from app.people.departing import all_about, delete_person, leave_class
 from app.people.persons import (
@@ -37,7 +37,7 @@ from app.web.people.ways import Account, accounts_of
 from app.web.progress.file import written
 from app.web.progress.veil import veil_of
 
-router = APIRouter(prefix="/me", route_class=LazyRoute)
+router = Router(prefix="/me")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.aside import aside
 from app.db.session import open_session
 from app.federation.standing import Tie, ties_of
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.local_time import in_words
@@ -25,7 +25,7 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, assignment_url, head_of
 from app.web.people.join_link import JoinLink, join_link, qr_code
 
-router = APIRouter(prefix="/classes/{class_id:int}", route_class=LazyRoute)
+router = Router(prefix="/classes/{class_id:int}")
 
 _STATES = {
     "before": noted("not open yet"),

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from sqlmodel import Session
 
 from app.aside import aside
 from app.db.session import open_session
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.activity import State, Work, work_in
 from app.people.assignments import Assignment, assignments_of, dates_for
 from app.people.classes import Member, Role
@@ -23,7 +23,7 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import Idea, idea_html, link_to
 
-router = APIRouter(prefix="/classes/{class_id:int}/people", route_class=LazyRoute)
+router = Router(prefix="/classes/{class_id:int}/people")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

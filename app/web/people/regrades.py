@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.aside import aside
 from app.aside.fair_queue import Client
 from app.db.session import open_session
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import Role, members_of
 from app.people.regrading import Stale, regraded, stale_answers
 from app.site import Here, Site
@@ -25,7 +25,7 @@ from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import link_to
 from app.web.people.regrade_steps import Found, SoFar, so_far
 
-router = APIRouter(prefix="/classes/{class_id:int}/regrade", route_class=LazyRoute)
+router = Router(prefix="/classes/{class_id:int}/regrade")
 MOST = 2_000  # answers that are judged in a step
 _STEP = 5.0  # seconds after which a step ends
 _DIGITS = 12  # of a number of answers

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.aside import aside
 from app.db.people import ClassRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import Member, Role, class_with, members_of, renew_join_link
 from app.people.local_time import how_far
 from app.people.members import (
@@ -31,7 +31,7 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, class_url, head_of
 from app.web.people.join_link import JoinLink, join_link
 
-router = APIRouter(prefix="/classes/{class_id:int}/people", route_class=LazyRoute)
+router = Router(prefix="/classes/{class_id:int}/people")
 _AT_ONCE = 300  # members on a page
 _JOINING = ("open", "roster", "closed")
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Annotated
 from zoneinfo import available_timezones
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.aside import aside
 from app.db.session import open_writing_session
 from app.errors import InputError, sentence
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import Role, class_with, take_out_of_archive, zone_named
 from app.people.classes import archive as archive_class
 from app.people.deletion import delete_class, refuse_other_name
@@ -22,7 +22,7 @@ from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, class_url, head_of
 
-router = APIRouter(prefix="/classes/{class_id:int}", route_class=LazyRoute)
+router = Router(prefix="/classes/{class_id:int}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

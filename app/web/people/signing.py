@@ -6,7 +6,7 @@ from typing import Annotated
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
@@ -16,7 +16,7 @@ from app.db.people import ClassRow
 from app.db.session import open_session, open_writing_session
 from app.db.tables import now
 from app.errors import sentence
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import class_of_code
 from app.people.codes import LENGTH, read_code
 from app.people.joining import seat_with
@@ -31,7 +31,7 @@ from app.web.people.guesses import EVERY_CLASS, check_guesses, count_wrong_code
 from app.web.people.head import class_url
 from app.web.people.ways import Ways, ways_to_sign_in
 
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 _UTC = ZoneInfo("UTC")
 _DECLINED = "declined"  # the cookie that says whose work is not this person's
 _DIGITS = 16  # of the hash in it

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 
 from app.aside import aside
 from app.db.session import open_writing_session
 from app.errors import InputError
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.people.classes import Member, Role, members_of
 from app.people.members import SeatCode, new_seat_codes
 from app.site import Here, Site
@@ -21,7 +21,7 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.head import ClassHead, head_of
 from app.web.people.join_link import root_of
 
-router = APIRouter(prefix="/classes/{class_id:int}/people", route_class=LazyRoute)
+router = Router(prefix="/classes/{class_id:int}/people")
 
 
 @dataclass(frozen=True, slots=True)

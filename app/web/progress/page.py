@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import UploadFile
 
@@ -12,7 +12,7 @@ from app.db.personal import Merged, Personal, delete_everything, everything, mer
 from app.db.session import open_session
 from app.errors import InputError, UnavailableError, sentence
 from app.network.door import note_trouble
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.rendering import frame, render
@@ -29,7 +29,7 @@ from app.web.labs.results import finished
 from app.web.progress.file import FILE_LIMIT, FileError, name_of, read_file, without_runs, written
 from app.web.progress.view import ProgressPage, progress_page
 
-router = APIRouter(prefix="/progress", route_class=LazyRoute)
+router = Router(prefix="/progress")
 IMPORT = "/progress/import"
 BODY_LIMIT = FILE_LIMIT + 64 * 1024  # bytes: the file, and the form around it
 _PART = 16_384  # bytes of a file that count as one answer

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.translation import translate
 from app.web.frame.rendering import frame, render
 
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from markupsafe import Markup
 from pydantic.fields import FieldInfo
 
@@ -13,11 +13,11 @@ from app.config import ROOT
 from app.illustrations import ILLUSTRATIONS, listed_inputs
 from app.kinds import KINDS, Base
 from app.markdown import inline_html
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.translation import translate
 from app.web.frame.rendering import frame, render
 
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 _NOT_WRITTEN = ("id", "digest", "chapter_parameters", "kind")
 
 

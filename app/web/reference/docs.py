@@ -6,17 +6,17 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from markupsafe import Markup
 
 import app
 from app.errors import NotFoundError, nearest
 from app.markdown import MarkdownDocument, document
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.translation import translate
 from app.web.frame.rendering import frame, render
 
-router = APIRouter(prefix="/docs", route_class=LazyRoute)
+router = Router(prefix="/docs")
 _FOLDER = Path(app.__file__).parent / "docs"
 _SUFFIX, _INDEX = ".md", "README"
 # Names of pages of the site, which the files cannot link: they are also read in the repository.

@@ -4,19 +4,19 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.content.catalog import Topic
 from app.content.errata import DerivationLine, Erratum, errata, erratum_called
 from app.formulas import FORMULAS
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.share.cards import erratum_card, preview_of
 from app.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
-router = APIRouter(prefix="/errata", route_class=LazyRoute)
+router = Router(prefix="/errata")
 _GROUPS = (
     ("A", noted("Wrong answers"), noted("They would make an answer key wrong.")),
     (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.content.errata import errata
@@ -21,7 +21,7 @@ from app.formulas import (
     lookup,
     shown_default,
 )
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.units import show
@@ -30,7 +30,7 @@ from app.web.reference.docstrings import Documented, documented
 from app.web.share.cards import formula_card, preview_of
 from app.web.urls import erratum_url, exercise_url, formula_url
 
-router = APIRouter(prefix="/formulas", route_class=LazyRoute)
+router = Router(prefix="/formulas")
 _TITLES = {
     "collectives": noted("Collectives"),
     "networks": noted("Networks"),

@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.content.glossary import meaning, terms
 from app.markdown import inline_html
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here
 from app.translation import translate
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.urls import chapter_url
 
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.formulas.presets import (
     CLUSTERS,
@@ -17,13 +17,13 @@ from app.formulas.presets import (
     RECIPES,
 )
 from app.formulas.records import Record, hints_of
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.translation import noted, translate
 from app.units import COUNT, Unit, show
 from app.web.frame.rendering import frame, render
 from app.web.reference.field_names import field_name
 
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
     ("GPUs", noted("Peaks are dense; NVLink is one direction to all peers together."), GPUS),
     (

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.scatter import Dot, DotGroup, Mark, Scatter
 from app.errors import NotFoundError, nearest
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.published import NEAR, Outcome, Source, outcomes, sources
 from app.translation import language, noted, translate
 from app.units import SECOND, show
@@ -29,7 +29,7 @@ from app.web.reference.trust_tables import (
     source_href,
 )
 
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 TITLE = noted("How far to trust this")
 SAYS = noted(
     "The formulas against the training runs that others measured and published, row by row."

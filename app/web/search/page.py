@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 
 from app.aside import aside
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.quoting import visible
 from app.site import Here, site_in
 from app.translation import translate
@@ -18,7 +18,7 @@ from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.search.entries import index_of
 from app.web.search.index import KINDS, SINGULAR, Entry, Index, Kind
 
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 _LONGEST = 100  # characters of a query
 _LISTED = 40  # hits on the page
 _SUGGESTED = 8  # hits while one types

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 
 from app.aside import aside
 from app.charts.card import Card, card_svg
@@ -10,7 +10,7 @@ from app.content.daily import question_of
 from app.content.errata import erratum_called
 from app.explorers import Explorer, Values
 from app.labs.spec import lab_called
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.web.daily.days import open_day
 from app.web.exercise.posted import draw_aside, seed_of
@@ -32,7 +32,7 @@ from app.web.share.cards import (
 )
 from app.web.share.studio import Key, Studio
 
-router = APIRouter(prefix="/pictures", route_class=LazyRoute)
+router = Router(prefix="/pictures")
 _KEEP = "public, max-age=86400"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
 from app.content.errata import errata
 from app.errors import NotFoundError
@@ -12,7 +12,7 @@ from app.formulas import FORMULAS
 from app.labs.spec import known_labs
 from app.measurements.published import published_logs, published_tests
 from app.measurements.trace.samples import SAMPLES
-from app.network.routes import LazyRoute
+from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
 from app.web.measured.traces import TRACES
@@ -40,7 +40,7 @@ _PRIVATE = (
     "/api/v1/", "/metrics", "/*/another", "/*?*seed=",
 )  # fmt: skip
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
-router = APIRouter(route_class=LazyRoute)
+router = Router()
 
 
 @router.get("/robots.txt")

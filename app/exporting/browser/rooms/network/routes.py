@@ -1,3 +1,5 @@
-"""In place of a server's routes, in a browser, which has a class of its own for them."""
+"""In place of a server's routes, in a browser, where nothing is called aside."""
 
-LazyRoute = None
+from fastapi import APIRouter as Router
+
+__all__ = ["Router"]
