@@ -11,10 +11,10 @@ from app.config import ROOT
 
 FILES = [path for path in sorted((ROOT / "app").rglob("*.py")) if "bundle" not in path.parts]
 TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
-# SQLAlchemy, io, uvicorn, logging, pickle, Jinja, Starlette
+# SQLAlchemy, io, uvicorn, logging, pickle, Jinja, Starlette, the script of an exported course
 BY_OTHERS = {
     "process_bind_param", "process_result_value", "writable", "send_400_response", "Lines",
-    "reducer_override", "filter_stream", "convert",
+    "reducer_override", "filter_stream", "convert", "Desk",
 }  # fmt: skip
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

@@ -15,7 +15,7 @@ from app.web.exercise import pad
 from app.web.exercise import page as exercise_page
 from app.web.explore import layouts
 from app.web.explore import page as explorer_page
-from app.web.explore.desk import Desk
+from app.web.explore.layout_searches import layout_searches
 from app.web.frame import images, language, static, theme
 from app.web.frame.errors import page_for
 from app.web.frame.visitor import payer_of
@@ -25,8 +25,8 @@ from app.web.lti import choosing, course, launching, registering
 from app.web.lti.delivering import delivering
 from app.web.measured import page as measured_page
 from app.web.measured import saved, traces
-from app.web.measured.reading_room import BODY_LIMIT as MEASURED_LIMIT
-from app.web.measured.reading_room import ReadingRoom
+from app.web.measured.upload_reader import BODY_LIMIT as MEASURED_LIMIT
+from app.web.measured.upload_reader import UploadReader
 from app.web.measured.views import ADDRESS as MEASURED
 from app.web.people import (
     assigning,
@@ -171,8 +171,8 @@ def install(app: FastAPI) -> None:
                 route.include_in_schema = False
         routes.extend(part.router.routes)
     app.state.studio = Studio()
-    app.state.desk = Desk()
-    app.state.reading_room = ReadingRoom()
+    app.state.layout_searches = layout_searches()
+    app.state.upload_reader = UploadReader()
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
 
 

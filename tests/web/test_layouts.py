@@ -13,7 +13,7 @@ from app.config import Settings
 from app.explorers import EXPLORERS, Values, opened, read_controls
 from app.main import create_app
 from app.searching import Found, Space
-from app.web.explore.desk import Desk
+from app.web.explore.layout_searches import layout_searches, search_layouts
 from app.web.explore.layouts import CONTROLS, space_of
 from tests.client import Client
 
@@ -23,6 +23,10 @@ SMALL = "/layouts?model=Llama-3-8B&gpus=16&batch=64"
 def small() -> Space:
     given = {"model": "Llama-3-8B", "gpus": "16", "batch": "64", "tensor": "2"}
     return space_of(Values(read_controls(CONTROLS, given)[0]))
+
+
+async def search_small() -> Found | str:
+    return await search_layouts(small)
 
 
 def refused() -> None:
@@ -87,19 +91,19 @@ def test_searches_are_an_allowance_and_what_is_known_is_free(tmp_path: Path) -> 
 
 def test_a_search_is_run_once_and_never_for_long() -> None:
     async def tried() -> None:
-        desk = Desk()
-        asked = [desk.found(("a",), small, lambda: None) for _ in range(3)]
-        one, *others = await asyncio.gather(*asked)
+        searches = layout_searches()
+        same = [searches.result(("a",), search_small, lambda: None) for _ in range(3)]
+        one, *others = await asyncio.gather(*same)
         assert isinstance(one, Found)
         assert all(other is one for other in others)
-        assert await desk.found(("a",), small, refused) is one  # known: nothing is asked
+        assert await searches.result(("a",), search_small, refused) is one  # remembered: no cost
         with pytest.raises(HTTPException):
-            await desk.found(("b",), small, refused)
-        many = [desk.found((str(n),), small, lambda: None) for n in range(9)]
+            await searches.result(("b",), search_small, refused)
+        many = [searches.result((str(n),), search_small, lambda: None) for n in range(9)]
         ends = await asyncio.gather(*many, return_exceptions=True)
         busy = [end for end in ends if isinstance(end, HTTPException)]
         assert [end.status_code for end in busy] == [503] * 3
-        hurried = await Desk(seconds=0).found(("a",), small, lambda: None)
+        hurried = await search_layouts(small, seconds=0)
         assert "layouts had been searched; fix some" in str(hurried)
 
     asyncio.run(tried())

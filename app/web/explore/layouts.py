@@ -17,8 +17,8 @@ from app.searching import Found, Ranked, Space
 from app.site import Here
 from app.translation import noted, translate
 from app.units import BYTE, SECOND, show
-from app.web.explore.desk import Desk
 from app.web.explore.figures import FigureView, figure_file, figure_view
+from app.web.explore.layout_searches import LayoutSearches, search_layouts
 from app.web.explore.layout_words import limits_of, name_of
 from app.web.explore.other_states import unbroken
 from app.web.explore.state import LONGEST
@@ -133,10 +133,10 @@ def _values(request: Request) -> tuple[Values, tuple[str, ...]]:
 
 
 async def _found(request: Request, site: Here, values: Values) -> Found | str:
-    desk: Desk = request.app.state.desk
-    return await desk.found(
+    searches: LayoutSearches = request.app.state.layout_searches
+    return await searches.result(
         tuple(_state(values).values()),
-        lambda: space_of(values),
+        lambda: search_layouts(lambda: space_of(values)),
         lambda: spend(request, site.allowances.answers, "searches", _COST),
     )
 

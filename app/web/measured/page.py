@@ -29,9 +29,9 @@ from app.web.frame.visitor import FromHere, Visiting, spend
 from app.web.measured.figures import figures_of, neighbors
 from app.web.measured.listing import PublishedGroup, published_groups, published_hardware
 from app.web.measured.predicted import RECORDS
-from app.web.measured.reading_room import ReadingRoom
 from app.web.measured.saved import Offer, offered, saved_links, saved_page
 from app.web.measured.trace_view import TraceView
+from app.web.measured.upload_reader import UploadReader
 from app.web.measured.views import ADDRESS, ReportView, view_of, view_of_log, view_of_test
 
 router = Router(prefix=ADDRESS)
@@ -80,9 +80,9 @@ async def measured(
 async def compare(request: Request, site: Here) -> Response:
     """Read what was sent; nothing of it is kept."""
     spend(request, site.allowances.sent_runs, "files")
-    room: ReadingRoom = request.app.state.reading_room
+    reader: UploadReader = request.app.state.upload_reader
     try:
-        sent = await room.read(request)
+        sent = await reader.read(request)
         cluster = await aside(_cluster, sent.fields)
         views = [await aside(_offered, site, one, sent.fields, cluster) for one in sent.reports]
     except InputError as error:

@@ -18,9 +18,9 @@ from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, spend
-from app.web.measured.reading_room import ReadingRoom
 from app.web.measured.saved import Offer, offered
 from app.web.measured.trace_view import PredictedTolls, TraceView, predicted_tolls, trace_view
+from app.web.measured.upload_reader import UploadReader
 from app.web.measured.views import ADDRESS
 
 TRACES = f"{ADDRESS}/traces"
@@ -70,9 +70,9 @@ async def published(request: Request, name: str) -> Response:
 async def read(request: Request, site: Here) -> Response:
     """The traces that were sent: read in a process of its own, and not stored."""
     spend(request, site.allowances.sent_runs, "files")
-    room: ReadingRoom = request.app.state.reading_room
+    reader: UploadReader = request.app.state.upload_reader
     try:
-        sent = await room.read(request)
+        sent = await reader.read(request)
     except InputError as error:
         return _shown(request, _page(problems=(sentence(str(error)),)), 422)
     beside = await aside(predicted_tolls, sent.fields)

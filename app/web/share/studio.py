@@ -4,13 +4,13 @@ import asyncio
 import hashlib
 import sys
 from asyncio.subprocess import PIPE
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-from app.aside import Seats, aside, charge
+from app.aside import aside, charge
+from app.aside.jobs import BoundedJobs
 from app.config import ROOT
 from app.errors import UnavailableError
 from app.translation import noted, translate
@@ -39,10 +39,9 @@ class Studio:
 
     def __init__(self, room: int = _ROOM) -> None:
         """Keep at most *room* bytes."""
-        self._room = room
-        self._kept: OrderedDict[Key, Picture] = OrderedDict()
-        self._drawing: dict[Key, asyncio.Task[Picture]] = {}
-        self._seats = Seats(_BUSY, count=_AT_ONCE, waiting=_WAITING)
+        self._jobs = BoundedJobs[Key, Picture](
+            _BUSY, at_once=_AT_ONCE, waiting=_WAITING, room=room, size=lambda one: len(one.png)
+        )
 
     async def picture(
         self, key: Key, drawn: Callable[[], str], admit: Callable[[], None]
@@ -55,28 +54,12 @@ class Studio:
             HTTPException: 503, if too many pictures for the same address are waiting.
             UnavailableError: it could not be drawn.
         """
-        if kept := self._kept.get(key):
-            self._kept.move_to_end(key)
-            return kept
-        task = self._drawing.get(key)
-        if task is None:
-            admit()
-            task = self._drawing[key] = asyncio.create_task(self._draw(key, drawn))
-        return await asyncio.shield(task)  # others may wait for it, too
 
-    async def _draw(self, key: Key, drawn: Callable[[], str]) -> Picture:
-        try:
-            async with self._seats.seat():
-                png = await _painted(await aside(drawn))
-            return self._keep(key, Picture(png, hashlib.sha256(png).hexdigest()[:16]))
-        finally:
-            del self._drawing[key]
+        async def draw() -> Picture:
+            png = await _painted(await aside(drawn))
+            return Picture(png, hashlib.sha256(png).hexdigest()[:16])
 
-    def _keep(self, key: Key, picture: Picture) -> Picture:
-        self._kept[key] = picture
-        while sum(len(one.png) for one in self._kept.values()) > self._room:
-            self._kept.popitem(last=False)
-        return picture
+        return await self._jobs.result(key, draw, admit)
 
 
 async def _painted(svg: str) -> bytes:

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from app.config import Settings
 from app.main import create_app
-from app.web.measured import reading_room
+from app.web.measured import upload_reader
 from tests.costs import Asker, Cost, running
 from tests.waiting import until
 
@@ -37,7 +37,7 @@ def sent(
 
 async def has_arrived(app: FastAPI, address: str, size: int) -> None:
     """Wait until *size* bytes of an address are on the disk."""
-    await until(lambda: app.state.reading_room._arriving[address] >= size)
+    await until(lambda: app.state.upload_reader._arriving[address] >= size)
 
 
 async def canceled(tasks: "list[asyncio.Task[Cost]]") -> None:
@@ -62,8 +62,8 @@ def test_slow_uploads_keep_no_one_from_reading(app: FastAPI) -> None:
 def test_what_one_address_has_on_the_disk_is_limited(
     app: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading_room, "_MOST_OF_ONE", 10_000)
-    monkeypatch.setattr(reading_room, "_MOST_OF_ALL", 15_000)
+    monkeypatch.setattr(upload_reader, "_MOST_OF_ONE", 10_000)
+    monkeypatch.setattr(upload_reader, "_MOST_OF_ALL", 15_000)
     large = "a" * 4_000
 
     async def tried() -> None:

@@ -1,4 +1,4 @@
-"""Where files are read: a few at a time, each request in a process of its own, nothing kept."""
+"""Files that visitors send: a few are read at a time, each request in a process of its own."""
 
 import asyncio
 import re
@@ -16,7 +16,8 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.types import Message
 
-from app.aside import Seats, address, aside, charge
+from app.aside import address, aside, charge
+from app.aside.jobs import BoundedJobs
 from app.errors import InputError
 from app.measurements.apart import LONGEST, SECONDS, command, environment, reports_from
 from app.measurements.opening import PACKED_LIMIT
@@ -38,21 +39,21 @@ _PASTED = "what you pasted"
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class Upload:
     """What a form had: the reports of its files, and the other fields."""
 
     reports: tuple[Report, ...]
     fields: dict[str, str]
 
 
-class ReadingRoom:
-    """Reads what visitors send: a seat is taken once all of it has arrived."""
+class UploadReader:
+    """Reads what visitors send, once all of it has arrived; nothing is stored."""
 
     def __init__(self) -> None:
-        self._seats = Seats(_BUSY, count=_AT_ONCE, waiting=_WAITING)
+        self._jobs = BoundedJobs[None, list[Report]](_BUSY, at_once=_AT_ONCE, waiting=_WAITING)
         self._arriving: Counter[str] = Counter()  # bytes, by address
 
-    async def read(self, request: Request) -> Sent:
+    async def read(self, request: Request) -> Upload:
         """The reports of the files and the text in the form of *request*.
 
         Raises:
@@ -63,8 +64,7 @@ class ReadingRoom:
             paths, fields = await _received(counted(request), Path(folder))
             if not paths:
                 raise InputError(translate("paste the output of a test or a log, or choose a file"))
-            async with self._seats.seat():
-                return Sent(tuple(await _read(paths)), fields)
+            return Upload(tuple(await self._jobs.run(lambda: _read(paths))), fields)
 
     @contextmanager
     def _counting(self) -> Iterator[Callable[[Request], Request]]:
