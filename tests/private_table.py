@@ -93,7 +93,7 @@ TABLE: dict[tuple[str, str], tuple[Private, ...]] = {
         ),
         Private(
             "uvicorn.supervisors.ChangeReload",
-            ("app/commands/serve.py",),
+            ("app/commands/server.py",),
             ("(config, target, sockets)", "run(self)"),
         ),
     ),

@@ -2,16 +2,26 @@
 
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 
 from app.commands.files import output
+from app.commands.parsers import add_output
 from app.config import Settings
 from app.content.course import read_course
 from app.errors import InputError
 from app.kinds import SEEDS, Answer, Exercise
 
 _BETWEEN = ".."
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock answers`."""
+    parser.add_argument("exercise", nargs="*", metavar="EXERCISE", help="IDs (default: all)")
+    parser.add_argument(
+        "--seeds", default="0..19", metavar="A..B", help="inclusive (default: 0..19)"
+    )
+    add_output(parser, "FILE")
 
 
 def run(arguments: Namespace) -> int:

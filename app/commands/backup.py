@@ -1,12 +1,17 @@
 """`wallclock backup`: copy the database and the lab runs while they are in use."""
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from app.config import Settings
 from app.db.archive import store_files
 from app.db.backup import backup
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock backup`."""
+    parser.add_argument("file", metavar="FILE", help="the file to write; it must not exist")
 
 
 def run(arguments: Namespace) -> int:

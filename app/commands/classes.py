@@ -2,11 +2,12 @@
 
 import asyncio
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from sqlmodel import col, select
 
+from app.commands.parsers import add_actions, add_command
 from app.commands.people import Opened, address_of, class_called, opened, print_json
 from app.content.course import read_course
 from app.db.people import ClassRow
@@ -25,6 +26,31 @@ from app.people.deletion import delete_class
 from app.people.demo import create_demo
 from app.people.persons import new_person
 from app.sandbox.runner import Runner
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock class`."""
+    actions = add_actions(parser)
+    create = add_command(
+        actions, "create", "make a class, and print its join link and its teacher's code"
+    )
+    create.add_argument("name", metavar="NAME")
+    create.add_argument(
+        "--zone", default="UTC", help="time zone of its dates, such as Europe/Berlin (default: UTC)"
+    )
+    create.add_argument(
+        "--teacher", metavar="NAME", default="Teacher", help="of the teacher (default: Teacher)"
+    )
+    create.add_argument(
+        "--pseudonyms", action="store_true", help="ask students for an invented name"
+    )
+    listing = add_command(actions, "list", "list classes: number, name, students and join link")
+    delete = add_command(actions, "delete", "delete a class with all of it")
+    delete.add_argument("name", metavar="CLASS", help="number or name")
+    delete.add_argument("--yes", action="store_true", help="do it")
+    demo = add_command(actions, "demo", "make a class with invented students, to try everything on")
+    for action in (create, listing, demo):
+        action.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: Namespace) -> int:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 from dataclasses import asdict
 
@@ -21,6 +21,11 @@ from app.commands.doctor_machine import (
 )
 from app.commands.doctor_parts import checked_course, checked_database, checked_sandbox
 from app.config import Settings
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock doctor`."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: Namespace) -> int:

@@ -1,16 +1,38 @@
 """`wallclock export`: the course as files that work without a server of their own."""
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from app.config import Settings
 from app.errors import InputError
 from app.exporting.course import written
 from app.exporting.python import browser_python
+from app.translation import LANGUAGES
 
 _MARK = "service.js"  # every export has it
 _MB = 1e6
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock export`."""
+    parser.add_argument(
+        "folder", metavar="FOLDER", help="a new folder, or one with an earlier export"
+    )
+    parser.add_argument(
+        "--exercises", action="append", default=[], metavar="DIR",
+        help="an additional folder of exercises; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--language",
+        choices=tuple(LANGUAGES),
+        default="",
+        help="the language of the pages; the default is that of WALLCLOCK_LANGUAGE",
+    )
+    parser.add_argument(
+        "--pyodide", metavar="FILE", default="",
+        help="the npm package of Pyodide, where this machine cannot fetch it",
+    )  # fmt: skip
 
 
 def run(arguments: Namespace) -> int:

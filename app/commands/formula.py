@@ -2,11 +2,22 @@
 
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 
 from app.errors import InputError
 from app.formulas import FORMULAS, Formula, FormulaResult, evaluate, lookup
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock formula`."""
+    parser.add_argument(
+        "name", nargs="?", help="such as collectives.ring_all_reduce_time; omit it to list all"
+    )
+    parser.add_argument(
+        "pairs", nargs="*", metavar="key=value", help='arguments, such as size="2 GB" ranks=8'
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, in base units")
 
 
 def run(arguments: Namespace) -> int:

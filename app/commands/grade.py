@@ -2,13 +2,14 @@
 
 import os
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable
 from typing import BinaryIO, NoReturn
 
 from tqdm import tqdm
 
 from app.commands.files import STANDARD, count_of, output, source_of
+from app.commands.parsers import add_output
 from app.config import Settings
 from app.content.course import read_course
 from app.errors import InputError
@@ -19,6 +20,18 @@ from app.grading.parallel import grade_on
 from app.grading.shards import Shard, lines_of, span_of
 
 tqdm.monitor_interval = 0  # its thread would make it unsafe to fork
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock grade`."""
+    parser.add_argument(
+        "file", metavar="FILE.jsonl", help="one JSON object per line; -: standard input"
+    )
+    parser.add_argument(
+        "--shard", metavar="I/N", help="only the shard I of N, counted from 1, such as 3/8"
+    )
+    parser.add_argument("--processes", type=_positive, metavar="P", help="default: one per core")
+    add_output(parser, "OUT.jsonl")
 
 
 def run(arguments: Namespace) -> int:
@@ -40,6 +53,13 @@ def run(arguments: Namespace) -> int:
             _write(grade_on(processes, lines, catalog, settings, tally), target, total)
     sys.stderr.write(f"{tally}\n")
     return 0 if tally.is_clean else 1
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
 
 
 def _cores() -> int:

@@ -1,14 +1,32 @@
 """`wallclock grades`: the points of a class, as CSV for other systems or as JSON."""
 
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
 from app.commands.files import output
+from app.commands.parsers import add_output
 from app.commands.people import class_called, opened, print_json
 from app.errors import NotFoundError
 from app.people.assignments import Assignment
 from app.people.classes import number_of
 from app.people.grade_files import columns_of, grades_file
 from app.people.grade_lists import Grades, described, grades_of
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock grades`."""
+    parser.add_argument("name", metavar="CLASS", help="number or name")
+    parser.add_argument(
+        "--format",
+        choices=("ours", "canvas", "moodle"),
+        default="ours",
+        help="columns of the file (default: ours)",
+    )
+    parser.add_argument(
+        "--assignment", type=int, default=0, metavar="NUMBER",
+        help="the points in each exercise of this assignment (default: in each assignment)",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_output(parser, "FILE.csv")
 
 
 def run(arguments: Namespace) -> int:

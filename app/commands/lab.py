@@ -2,11 +2,13 @@
 
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 
 from tqdm import tqdm
 
+from app.commands import lab_check
+from app.commands.parsers import add_actions, add_command
 from app.config import Settings
 from app.db.run_state import State
 from app.errors import InputError
@@ -26,6 +28,54 @@ _PATIENCE = 600.0  # seconds to wait for the devices
 _FAILED = 1
 
 
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock lab`."""
+    actions = add_actions(parser)
+    listing = add_command(actions, "list", "list every lab with its parameters")
+    run = add_command(actions, "run", "run a lab and show its results")
+    prepare = add_command(actions, "prepare", "write a run to disk, for another launcher to start")
+    for action in (run, prepare):
+        action.add_argument("name", metavar="NAME", help="such as all-reduce")
+        action.add_argument(
+            "pairs", nargs="*", metavar="key=value", help="ranks=4 nodes=2 sizes=1KiB..64MiB"
+        )
+        action.add_argument(
+            "--backend", choices=("auto", "nccl", "gloo"), default="auto",
+            help="auto: nccl if the lab can use GPUs and there is one per rank, gloo otherwise",
+        )  # fmt: skip
+    prepare.add_argument(
+        "--image", default="", help="print a Kubernetes Job for this container image"
+    )
+    prepare.add_argument(
+        "--claim", default="runs", help="volume claim with WALLCLOCK_RUNS (default: runs)"
+    )
+    prepare.add_argument(
+        "--resource", action="append", default=[], metavar="NAME[=COUNT]",
+        help="a device per rank, such as amd.com/gpu (default over nccl: nvidia.com/gpu), or COUNT "
+        "per pod, such as rdma/hca=1; may be repeated",
+    )  # fmt: skip
+    prepare.add_argument(
+        "--cpus", type=int, default=0, help="per rank (default: 4 over nccl, 1 over gloo)"
+    )
+    prepare.add_argument(
+        "--annotation", action="append", default=[], metavar="KEY=VALUE",
+        help="of each pod, such as k8s.v1.cni.cncf.io/networks=rdma-net; may be repeated",
+    )  # fmt: skip
+    prepare.add_argument(
+        "--host-network", action="store_true", help="give the pods the network of their node"
+    )
+    prepare.add_argument(
+        "--memory", default="", help="per rank (default: 16Gi over nccl, 2Gi over gloo)"
+    )
+    lab_check.add_options(
+        add_command(actions, "check", "check the GPUs of this machine, step by step")
+    )
+    show = add_command(actions, "show", "show an earlier run")
+    show.add_argument("run", metavar="RUN")
+    for action in (listing, run, show):
+        action.add_argument("--json", action="store_true", help="print JSON")
+
+
 def run(arguments: Namespace) -> int:
     """List the labs, run one, or show a run."""
     match arguments.action:
@@ -35,6 +85,8 @@ def run(arguments: Namespace) -> int:
             return _run(arguments)
         case "prepare":
             return _prepare(arguments)
+        case "check":
+            return lab_check.run(arguments)
     launcher = launcher_of(Settings())
     run = launcher.run_called(arguments.run)
     launcher.outcome_of(run)

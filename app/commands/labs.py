@@ -4,7 +4,7 @@ import logging.config
 import signal
 import sys
 import threading
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
 from app.config import Settings
 from app.db.migrations import migrate
@@ -12,6 +12,11 @@ from app.db.session import connect
 from app.errors import InputError
 from app.labs.queue import Dispatcher
 from app.network.logs import logging_configuration
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock labs`."""
+    del parser  # none
 
 
 def run(_arguments: Namespace) -> int:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +14,13 @@ from app.content.course import load_formulas
 from app.content.packs import exercise_folders, pack_folders, read_packs
 from app.errors import UnavailableError
 from app.sandbox.runner import Runner
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock lint`."""
+    parser.add_argument("path", nargs="*", metavar="PATH", help="files or folders (default: all)")
+    parser.add_argument("--json", action="store_true", help="print JSON, for editors and CI")
+    parser.add_argument("--links", action="store_true", help="also request every source link")
 
 
 def run(arguments: Namespace) -> int:

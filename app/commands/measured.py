@@ -2,7 +2,7 @@
 
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +31,25 @@ from app.units import (
 _PIECE = 1 << 20
 _SHOWN = 12  # rows of a table; the figure has all
 _MOST_FILES = 1024
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock measured`."""
+    parser.add_argument(
+        "file", nargs="+", metavar="FILE",
+        help="output of nccl-tests or rccl-tests, a profiler trace or a training log; -: standard"
+        " input",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cluster", metavar="C", help='to compare with, such as "DGX-H100" (default: by the GPU)'
+    )
+    for name, example in (("model", "Llama-3.1-8B"), ("layout", "tensor=2 data=8")):
+        parser.add_argument(
+            f"--{name}",
+            metavar=name[0].upper(),
+            help=f'of a training log, such as "{example}" (default: as the log says)',
+        )
+    parser.add_argument("--json", action="store_true", help="print JSON, in base units")
 
 
 def run(arguments: Namespace) -> int:

@@ -1,11 +1,18 @@
 """`wallclock merge`: put graded shards together."""
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
 from app.commands.files import output
+from app.commands.parsers import add_output
 from app.grading.merging import merged
 from app.grading.offline import Tally
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock merge`."""
+    parser.add_argument("part", nargs="+", metavar="PART.jsonl", help="a graded shard")
+    add_output(parser, "OUT.jsonl")
 
 
 def run(arguments: Namespace) -> int:

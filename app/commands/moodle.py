@@ -1,19 +1,33 @@
 """`wallclock moodle`: fixed drawings of exercises as a file for the question bank of a Moodle."""
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 
 from app.authoring.moodle import BEGINNING, END, MoodleWriter
 from app.authoring.moodle_answers import NotInMoodleError
 from app.commands.answers import seeds_of
 from app.commands.files import output
+from app.commands.parsers import add_output
 from app.config import Settings
 from app.content.course import read_course
 from app.errors import InputError
 from app.kinds import Exercise
 
 _MOST = 5000  # questions; Moodle reads the whole file into memory
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock moodle`."""
+    parser.add_argument("exercise", nargs="*", metavar="EXERCISE", help="IDs (default: all)")
+    parser.add_argument("--chapter", default="", metavar="NAME", help="the exercises of a chapter")
+    parser.add_argument(
+        "--seeds",
+        default="0..4",
+        metavar="A..B",
+        help="drawings of each, inclusive (default: 0..4)",
+    )
+    add_output(parser, "FILE.xml")
 
 
 def run(arguments: Namespace) -> int:

@@ -1,10 +1,17 @@
 """`wallclock move`: copy everything to another database."""
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
 from app.config import Settings
 from app.db.moving import move
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock move`."""
+    parser.add_argument(
+        "url", metavar="URL", help="as in WALLCLOCK_DATABASE, such as postgresql+psycopg://..."
+    )
 
 
 def run(arguments: Namespace) -> int:

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from app.commands.new_pack import write_pack
@@ -12,6 +12,26 @@ from app.errors import InputError, nearest
 
 _STARTERS = ROOT / "templates" / "starters"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock new`."""
+    parser.add_argument(
+        "kind", metavar="KIND", help="the kind: numeric, choice, function, ...; or pack"
+    )
+    parser.add_argument(
+        "name",
+        metavar="TOPIC/SLUG",
+        help="the chapter and the name, such as collectives/my-exercise; of a pack, its name",
+    )
+    parser.add_argument(
+        "--into",
+        metavar="DIR",
+        help="the folder of chapters (default: ./exercises), or of the pack",
+    )
+    parser.add_argument(
+        "--formulas", action="store_true", help="with pack: also write a formula of its own"
+    )
 
 
 def run(arguments: Namespace) -> int:

@@ -3,11 +3,12 @@
 import asyncio
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from app.authoring.packs import CheckedPack, check_pack
 from app.commands.lint import findings_document, print_findings
+from app.commands.parsers import add_actions
 from app.config import Settings
 from app.content.pack_file import CoursePack
 from app.content.pack_formulas import digest_of, is_agreed, sources_of
@@ -20,6 +21,27 @@ _AGREED = {
     "True": "its formulas are loaded",
     "False": "its formulas are not loaded",
 }
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock pack`."""
+    actions = add_actions(parser)
+    listing = actions.add_parser("list", help="list the packs of this server")
+    check = actions.add_parser(
+        "check",
+        help="check a pack: its pack.yaml, formulas, images and every exercise",
+        description="Check a course pack. Its formulas are Python, which runs only with "
+        "--load-formulas: read what others wrote before you use it.",
+    )
+    check.add_argument("folder", metavar="FOLDER", help="the folder that has the pack.yaml")
+    check.add_argument(
+        "--load-formulas", action="store_true", help="run the pack's Python, and prove its formulas"
+    )
+    check.add_argument(
+        "--against", metavar="FOLDER", help="an earlier version of it, to list what changed"
+    )
+    for action in (listing, check):
+        action.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: Namespace) -> int:

@@ -3,13 +3,14 @@
 import asyncio
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
 
 from sqlalchemy import Engine
 from sqlmodel import Session
 
+from app.commands.parsers import add_actions
 from app.config import Settings
 from app.db.migrations import migrate
 from app.db.session import connect, open_session, open_writing_session
@@ -41,6 +42,47 @@ _MOODLE = {
     "jwks_url": "/mod/lti/certs.php",
 }
 _MISSING = "learning platforms need packages that are not installed: install wallclock[people]"
+
+
+_ADD = (
+    "Register a learning platform (LMS) with the values that it shows for the tool. Of a Moodle, "
+    "the address and the client ID are enough; of Canvas, the client ID is."
+)
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock platform`."""
+    actions = add_actions(parser)
+    adding = actions.add_parser("add", help="register a platform", description=_ADD)
+    adding.add_argument("name", metavar="NAME", help='how you call it, such as "Our Moodle"')
+    adding.add_argument("--moodle", metavar="URL", help="the address of a Moodle")
+    adding.add_argument("--canvas", action="store_true", help="Canvas in Instructure's cloud")
+    adding.add_argument("--client", required=True, metavar="ID", help="the client ID it shows")
+    adding.add_argument(
+        "--deployment", action="append", default=[], metavar="ID",
+        help="a deployment ID that may launch; may be repeated, and added later with allow",
+    )  # fmt: skip
+    for name, says in (
+        ("issuer", "the platform's issuer, often called platform ID"),
+        ("auth-url", "its authentication request URL"),
+        ("token-url", "its access token URL"),
+        ("jwks-url", "its public key set URL"),
+        ("audience", "the audience of a token request (default: the access token URL)"),
+    ):
+        adding.add_argument(f"--{name}", default="", metavar="URL", help=says)
+    listing = actions.add_parser("list", help="list platforms, and what may launch")
+    testing = actions.add_parser("test", help="read its keys, and ask it for tokens")
+    allowing = actions.add_parser("allow", help="activate a platform, or allow a deployment")
+    linking = actions.add_parser(
+        "link", help="print a link by which a platform registers itself, once"
+    )
+    actions.add_parser("rotate", help="sign with the next key from now on, as after a leak")
+    removing = actions.add_parser("remove", help="remove a platform; classes and people stay")
+    for action in (testing, allowing, linking, removing):
+        action.add_argument("name", metavar="NAME")
+    allowing.add_argument("deployment", nargs="?", default="", metavar="DEPLOYMENT")
+    for action in (listing, testing):
+        action.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: Namespace) -> int:

@@ -1,13 +1,14 @@
 """`wallclock predict`: the time and memory of one step, or of every step in a file."""
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from tqdm import tqdm
 
 from app.commands.files import STANDARD, count_of, output, short_lines, source_of
+from app.commands.parsers import add_output
 from app.config import Settings
 from app.errors import InputError
 from app.predicting.estimate import Estimate, estimate
@@ -15,6 +16,21 @@ from app.predicting.lines import Predictor, result_row
 from app.predicting.reading import OPTIONS, RECORDS, Reader
 from app.predicting.why import called, why
 from app.units import BYTE, RATIO, SECOND, Unit, show
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock predict`."""
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE.jsonl", help="one JSON object per line; -: standard input"
+    )
+    for name, example in (
+        ("model", "Llama-3.1-8B, or 'Llama-3.1-8B layers=40'"), ("cluster", "'64 H100'"),
+        ("layout", "'tensor=2 data=32 microbatches=4'"), ("recipe", "mixed"),
+        ("shares", "product=0.66, what kernels reach of the peak"),
+    ):  # fmt: skip
+        parser.add_argument(f"--{name}", help=f"instead of a file: such as {example}")
+    add_output(parser, "OUT.jsonl")
+    parser.add_argument("--json", action="store_true", help="print JSON, the summary included")
 
 
 def run(arguments: Namespace) -> int:

@@ -2,7 +2,7 @@
 
 import sys
 import tempfile
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import uvicorn
@@ -11,6 +11,13 @@ from app.authoring.preview import preview_app
 from app.config import Settings
 from app.main import create_site
 from app.network.sockets import listen, url_of
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock preview`."""
+    parser.add_argument("path", metavar="PATH", help="an exercise file, or the folder of a chapter")
+    parser.add_argument("--host", default="127.0.0.1", help="address (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8001, help="0: any free port (default: 8001)")
 
 
 def run(arguments: Namespace) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 
 from sqlalchemy import Engine
@@ -23,6 +23,21 @@ from app.people.regrading import (
     stale_answers,
 )
 from app.sandbox.runner import Runner
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock regrade`."""
+    parser.add_argument(
+        "exercise", nargs="*", metavar="EXERCISE", help="IDs (default: all that have changed)"
+    )
+    parser.add_argument(
+        "--class", dest="class_id", type=int, metavar="ID", help="a class (default: all)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="list what would change, no more")
+    parser.add_argument(
+        "--lower", action="store_true", help="also lower scores; otherwise they only rise"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, one object per change")
 
 
 def run(arguments: Namespace) -> int:

@@ -1,12 +1,24 @@
 """`wallclock restore`: put a backup into the database."""
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from app.config import Settings
 from app.db.archive import unpack_files
 from app.db.backup import restore
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock restore`."""
+    parser.add_argument("file", metavar="FILE", help="a file that `wallclock backup` wrote")
+    parser.add_argument(
+        "--replace", action="store_true", help="delete the rows that the database has now"
+    )
+    parser.add_argument(
+        "--sign-out", action="store_true",
+        help="forget the secret that signs cookies: learners without an account start over",
+    )  # fmt: skip
 
 
 def run(arguments: Namespace) -> int:

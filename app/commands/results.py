@@ -1,14 +1,22 @@
 """`wallclock results`: the answers of a class or of one learner, one JSON object per line."""
 
 import json
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 
 from app.commands.files import output
+from app.commands.parsers import add_output
 from app.commands.people import Opened, class_called, opened
 from app.errors import InputError
 from app.people.classes import number_of
 from app.people.results import results_of_class, results_of_learner
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock results`."""
+    parser.add_argument("name", nargs="?", metavar="CLASS", default="", help="number or name")
+    parser.add_argument("--learner", default="", help="such as token:NAME, instead of a class")
+    add_output(parser, "FILE.jsonl")
 
 
 def run(arguments: Namespace) -> int:

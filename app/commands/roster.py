@@ -1,7 +1,7 @@
 """`wallclock roster`: print the people of a class, or make them as a CSV file says."""
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 
 from app.commands.files import source_of
@@ -10,6 +10,20 @@ from app.people.classes import Member, members_of, number_of
 from app.people.csv_files import read_roster, write_roster
 from app.people.csv_text import FILE_LIMIT
 from app.people.rosters import Difference, apply, difference
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock roster`."""
+    parser.add_argument("name", metavar="CLASS", help="number or name")
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE.csv", default="",
+        help="make the class as this file says; -: standard input (default: print the roster)",
+    )  # fmt: skip
+    parser.add_argument("--dry-run", action="store_true", help="print the difference alone")
+    parser.add_argument(
+        "--remove-missing", action="store_true", help="remove students who are not in the file"
+    )
+    parser.add_argument("--json", action="store_true", help="print the roster as JSON")
 
 
 def run(arguments: Namespace) -> int:

@@ -1,21 +1,29 @@
 """`wallclock sandbox`: the sandbox as a server of its own, which web servers ask."""
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import uvicorn
 
 from app.commands.processes import cleaned_up
-from app.commands.serve import CONNECTION, listening_at
 from app.config import Settings
 from app.errors import InputError
 from app.network.guard import GUARD, Guard, Limits, raise_files
 from app.network.logs import logging_configuration
-from app.network.sockets import url_of
+from app.network.sockets import CONNECTION, listening_at, url_of
 from app.sandbox.service import create_service
 
 _HOW = """python -c "import secrets; print(secrets.token_urlsafe())\""""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock sandbox`."""
+    parser.add_argument(
+        "--host", help="address to listen on (default: WALLCLOCK_HOST or 127.0.0.1)"
+    )
+    parser.add_argument("--port", type=int, default=8100, help="0: any free port (default: 8100)")
+    parser.add_argument("--uds", metavar="PATH", help="listen at a Unix socket instead")
 
 
 def run(arguments: Namespace) -> int:

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 
 from app.charts.svg import to_svg
 from app.charts.text import gantt
@@ -13,6 +13,43 @@ from app.simulators.pipeline import Played, Times, build, play
 from app.units import SECOND, parse_or_base
 
 _WIDE = 2000  # columns, if there is no terminal
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock schedule`."""
+    parser.add_argument(
+        "name", help="naive, gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, dualpipe or dualpipe_v"
+    )
+    parser.add_argument(
+        "--stages", type=int, required=True, metavar="P", help="pipeline stages, one per device"
+    )
+    parser.add_argument("--microbatches", type=int, required=True, metavar="M", help="per step")
+    parser.add_argument(
+        "--virtual",
+        type=int,
+        default=1,
+        metavar="V",
+        help="chunks per device, if interleaved (default: 1)",
+    )
+    parser.add_argument(
+        "--waits",
+        choices=("every", "first"),
+        default="every",
+        help="micro-batches of an interleaved round that wait for the message from the last device"
+        " to the first: every one, or the first alone (default: every)",
+    )
+    for name, default, says in (
+        ("forward", "1 s", "forward time of one micro-batch on one device"),
+        ("backward-input", "1 s", "time of the input gradient"),
+        ("backward-weight", "1 s", "time of the weight gradient"),
+        ("communication", "0 s", "time of a message to another device"),
+    ):
+        parser.add_argument(
+            f"--{name}", default=default, metavar="T", help=f"{says} (default: {default})"
+        )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON, with times in seconds")
+    form.add_argument("--svg", action="store_true", help="print an SVG image")
 
 
 def run(arguments: Namespace) -> int:

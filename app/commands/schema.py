@@ -2,7 +2,7 @@
 
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,6 +14,15 @@ from app.kinds import EXERCISE
 
 _NOT_WRITTEN = ("id", "digest", "chapter_parameters")
 _MODELS: dict[str, type[BaseModel]] = {"topic": TopicFile, "pack": PackFile, "proofs": ProofFile}
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock schema`."""
+    parser.add_argument(
+        "file", nargs="?", choices=("exercise", "topic", "pack", "proofs"), default="exercise",
+        help="exercise files, the topic.yaml of a chapter, the pack.yaml of a course pack, or the "
+        "proofs.yaml of its formulas (default: exercise)",
+    )  # fmt: skip
 
 
 def run(arguments: Namespace) -> int:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from time import monotonic
@@ -35,6 +35,29 @@ _COLUMNS: Mapping[str, Callable[[Ranked], str]] = {
     "ZeRO": lambda one: str(one.layout.zero_stage),
     "limited by": lambda one: limits_text(one.limits),
 }
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock search`."""
+    parser.add_argument("--model", required=True, help='such as 405B, or "Llama-3.1-8B layers=40"')
+    parser.add_argument("--cluster", required=True, help='such as "DGX-H100 gpus=1024"')
+    parser.add_argument("--batch", type=int, required=True, help="sequences per step")
+    parser.add_argument(
+        "--sequence", type=int, default=0,
+        help="tokens per sequence (default: the model's learned positions, or 8192)",
+    )  # fmt: skip
+    parser.add_argument("--top", type=int, default=20, help="how many to list (default: 20)")
+    parser.add_argument(
+        "--fix", action="append", default=[], metavar="FIELD=VALUE",
+        help="a field of the layout that is not varied, such as tensor=8; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--shares", default="", help='what kernels and links reach, such as "product=0.6"'
+    )
+    parser.add_argument(
+        "--recipe", default="", help="bytes of each kind of number, such as Megatron or FSDP2"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, in base units")
 
 
 def run(arguments: Namespace) -> int:

@@ -1,15 +1,35 @@
 """`wallclock token`: tokens for the JSON interface."""
 
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from datetime import UTC, datetime, time
 
+from app.commands.parsers import add_actions, add_command
 from app.commands.people import Opened, class_called, opened, print_json
 from app.db.tables import TokenRow, now
 from app.db.tokens import create_token, list_tokens, revoke_token
 from app.errors import InputError
 from app.people.classes import number_of
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock token`."""
+    actions = add_actions(parser)
+    create = add_command(actions, "create", "create a token and print it once")
+    create.add_argument("name", metavar="NAME")
+    create.add_argument(
+        "--scope", choices=("check", "class", "admin"), default="check",
+        help="check: check answers; class: also everything of one class; admin: of all (default: "
+        "check)",
+    )  # fmt: skip
+    create.add_argument(
+        "--class", dest="class_name", default="", metavar="CLASS", help="of scope class"
+    )
+    create.add_argument("--until", default="", metavar="DATE", help="last day, as 2027-07-31")
+    add_command(actions, "revoke", "revoke a token").add_argument("name", metavar="NAME")
+    listing = add_command(actions, "list", "list names, scopes, dates, and which are revoked")
+    listing.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: Namespace) -> int:

@@ -5,10 +5,13 @@ import os
 import socket
 import stat
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from app.errors import InputError
 
+CONNECTION = "app.network.connection:Connection"  # for uvicorn
 _BACKLOG = 2048
 _PAUSE = 0.05  # seconds from one attempt to the next
 _FIRST = 3  # the first file descriptor that systemd passes on
@@ -141,3 +144,23 @@ def _passed(descriptor: int) -> socket.socket:
         )
     listening.set_inheritable(True)
     return listening
+
+
+@contextmanager
+def listening_at(
+    path: Path | None, host: str, port: int, patience: float = 0
+) -> Iterator[list[socket.socket]]:
+    """The sockets of systemd; without them, a Unix socket at *path*; without that, a port.
+
+    A port in use is tried again for *patience* seconds.
+    """
+    if passed := passed_on():
+        yield passed
+    elif path:
+        listening = listen_at(path)
+        try:
+            yield [listening]
+        finally:
+            path.unlink(missing_ok=True)
+    else:
+        yield [listen(host, port, patience)]

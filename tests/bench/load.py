@@ -23,7 +23,7 @@ _STARTER = """
 import socket, sys, uvicorn
 from dataclasses import replace
 from fastapi import FastAPI
-from app.commands.serve import CONNECTION
+from app.network.sockets import CONNECTION
 from app.config import Settings
 from app import main
 from app.main import create_app, create_site

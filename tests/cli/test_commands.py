@@ -372,6 +372,22 @@ def test_help_and_formulas_start_without_the_web() -> None:
     assert done.stdout == "14\n[]\n"
 
 
+@each(
+    ("command", "modules"),
+    [("", []), ("serve", ["serve"]), ("formula", ["formula"]), ("class", ["classes", "people"])],
+)
+def test_help_imports_the_named_command_alone(command: str, modules: list[str]) -> None:
+    code = (
+        "import sys; from app.__main__ import main\n"
+        f"try: main({[*filter(None, [command]), '--help']})\n"
+        "except SystemExit: print('|', *(m for m in sys.modules if m.startswith('app.commands.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    imported = done.stdout.rpartition("|")[2].split()
+    shared = {"app.commands.modules", "app.commands.parsers"}
+    assert set(imported) - shared == {f"app.commands.{name}" for name in modules}
+
+
 def test_the_app_needs_neither_torch_nor_a_browser() -> None:
     code = (
         "import sys, app.main; "

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from app.commands import serve
+from app.commands import server
 from app.config import Settings
 from app.sandbox.pool import slots_of
 
@@ -14,7 +14,7 @@ def test_processes_divide_the_programs_that_run_at_the_same_time(
     processes: int, each: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WALLCLOCK_SANDBOX_WORKERS", "5")
-    serve._share(Settings(), processes)
+    server._share(Settings(), processes)
     assert slots_of(Settings()) == each
     assert os.environ["WALLCLOCK_SANDBOX_WORKERS"] == str(each)
 
@@ -24,7 +24,7 @@ def test_a_process_that_cannot_use_the_database_says_so_and_ends(
 ) -> None:
     monkeypatch.setenv("WALLCLOCK_DATABASE", "sqlite:////proc/nowhere/w.db")
     with pytest.raises(SystemExit, match="1"):
-        serve.worker()
+        server.worker()
     assert (
         "a process cannot start: the database /proc/nowhere/w.db cannot be created" in caplog.text
     )

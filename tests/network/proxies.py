@@ -12,10 +12,9 @@ from pathlib import Path
 import httpx2
 import uvicorn
 
-from app.commands.serve import CONNECTION
 from app.config import Settings
 from app.main import create_app
-from app.network.sockets import listen, listen_at
+from app.network.sockets import CONNECTION, listen, listen_at
 from tests.needs import program
 from tests.sockets import HOST
 from tests.waiting import HANGS, wait_until
