@@ -79,7 +79,7 @@ words: $(VENV)/made-for-tests
 lint: $(VENV)/made-for-tests
 	said=$$($(BIN)/wallclock lint 2>&1) || { echo "$$said"; exit 1; }
 
-# After a change of sentences: it finds them in templates, Python and scripts, and says which have no translation.
+# Before a release: it finds the sentences in templates, Python and scripts, and fails while any has no translation.
 translations: $(VENV)/made-for-tests
 	$(BIN)/python -m tests.translations
 

@@ -1,15 +1,14 @@
 """`make translations`: the catalogs of sentences, brought up to date with the sources.
 
 It finds the sentences of templates, Python, scripts, labs and the glossary, keeps their translations, and drops what is
-not said any more. A sentence without a translation is in the catalog, empty: `tests/translation`
-names it. The compiled catalogs are written as well.
+not said any more. A sentence without a translation is in the catalog, empty, and is listed.
 """
 
+import ast
 import io
-import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -17,7 +16,6 @@ from typing import Any
 
 from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract
-from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 from app.config import ROOT
@@ -25,13 +23,16 @@ from app.content.glossary import FILE as GLOSSARY
 from app.content.glossary import terms
 from app.labs.spec import LIBRARY, known_labs
 from app.labs.telling import words_of
-from app.translation import CATALOGS, LANGUAGES, SOURCE
+from app.translation import LANGUAGES, SOURCE
+from app.translation.languages import CATALOGS
 
-# What marks a sentence, and which of its arguments are sentences.
-PYTHON = {"translate": None, "noted": None, "plural": (1, 2)}
+# What marks a sentence; in Python, how many of its arguments are sentences.
+PYTHON = {"translate": 1, "translate_known": 1, "noted": 1, "say": 1, "plural": 2}
 SCRIPTS = {"say": None}
 TEMPLATES = {"_": None}
-_OPTIONS = {"trimmed": "true", "lstrip_blocks": "true", "trim_blocks": "true"}
+_OPTIONS = {
+    "trimmed": "true", "lstrip_blocks": "true", "trim_blocks": "true", "newstyle_gettext": "true",
+}  # fmt: skip
 _ALWAYS = datetime(2026, 1, 1, tzinfo=UTC)  # a date would change in every commit
 _FIELD = re.compile(r"%%|%\((\w+)\)s|\{(\w+)[^{}]*\}|</?[a-zA-Z][^>]*>")
 
@@ -49,40 +50,50 @@ def found() -> Mapping[Key, set[str]]:
     return keys
 
 
-@cache
-def of_scripts() -> set[Key]:
-    """The sentences that scripts say."""
-    return {key for path in _scripts() for key in _extracted("javascript", path, SCRIPTS)}
-
-
 def _sources() -> Iterator[tuple[Path, Iterable[Key]]]:
     for path in sorted((ROOT / "templates").rglob("*.html")):
         yield path, _extracted("jinja2.ext:babel_extract", path, TEMPLATES)
     for path in sorted((ROOT / "app").rglob("*.py")):
-        if "bundle" not in path.parts and path != CATALOGS.parent / "__init__.py":
-            yield path, _extracted("python", path, PYTHON)
-    for path in _scripts():
-        yield path, _extracted("javascript", path, SCRIPTS)
+        if "bundle" not in path.parts:
+            yield path, of_python(path)
+    for path in scripts():
+        yield path, of_script(path)
     for name, lab in known_labs().items():
         folder = LIBRARY / name.replace("-", "_")
         yield folder / "lab.yaml", sorted(words_of(lab))
     yield GLOSSARY, sorted(term.says.strip() for term in terms().values())
 
 
-def _scripts() -> list[Path]:
+def scripts() -> list[Path]:
+    """The scripts of pages, and of exported courses."""
     exported = ROOT / "app" / "exporting" / "browser" / "scripts"
     return sorted([*(ROOT / "static").glob("*.js"), *exported.glob("*.js")])
 
 
-def _extracted(
-    method: str, path: Path, words: Mapping[str, tuple[int, ...] | None]
-) -> Iterator[Key]:
-    text = path.read_bytes()
-    if method == "python" and not any(word.encode() + b"(" in text for word in words):
+def of_python(path: Path, marks: Mapping[str, int] = PYTHON) -> Iterator[Key]:
+    """The sentences that the module at *path* marks with one of *marks*."""
+    text = path.read_text("utf-8")
+    if not any(f"{mark}(" in text for mark in marks):
         return
-    options = _OPTIONS if method.startswith("jinja2") else {}
-    every = {**words, "ngettext": (1, 2), "gettext": None} if options else words
-    for _, key, _, _ in extract(method, io.BytesIO(text), every, options=options):
+    for call in ast.walk(ast.parse(text)):
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+            continue
+        given = call.args[: marks.get(call.func.id, 0)]
+        said = [one.value for one in given if isinstance(one, ast.Constant)]
+        if said and len(said) == len(given):
+            yield str(said[0]) if len(said) == 1 else (str(said[0]), str(said[1]))
+
+
+def of_script(path: Path) -> Iterator[Key]:
+    """The sentences that the script at *path* says."""
+    return _extracted("javascript", path, SCRIPTS)
+
+
+def _extracted(method: str, path: Path, words: Mapping[str, None]) -> Iterator[Key]:
+    is_template = method.startswith("jinja2")
+    options = _OPTIONS if is_template else {}
+    every = {**words, "ngettext": (1, 2), "gettext": None} if is_template else words
+    for _, key, _, _ in extract(method, io.BytesIO(path.read_bytes()), every, options=options):
         yield key if isinstance(key, str) else (key[0], key[1])
 
 
@@ -122,7 +133,7 @@ def updated(code: str) -> Catalog:
     return after
 
 
-def _first(key: Key | str) -> str:
+def _first(key: Key | Sequence[str]) -> str:
     return key if isinstance(key, str) else key[0]
 
 
@@ -131,20 +142,6 @@ def as_po(catalog: Catalog) -> bytes:
     file = io.BytesIO()
     write_po(file, catalog, width=100, ignore_obsolete=True)
     return file.getvalue()
-
-
-def as_mo(catalog: Catalog) -> bytes:
-    """*catalog* as the file that the server reads."""
-    file = io.BytesIO()
-    write_mo(file, catalog)
-    return file.getvalue()
-
-
-def as_json(catalog: Catalog) -> str:
-    """The sentences of the scripts, as a page carries them."""
-    keys = sorted(_first(key) for key in of_scripts())
-    said = {key: message.string for key in keys if (message := catalog.get(key))}
-    return json.dumps(said, ensure_ascii=False, indent=0) + "\n"
 
 
 def fields(text: str) -> list[str]:
@@ -158,20 +155,30 @@ def is_complete(message: Message) -> bool:
     return all(forms) and not message.fuzzy
 
 
+def missing(catalog: Catalog) -> list[Message]:
+    """The sentences of *catalog* that have no translation."""
+    return [message for message in catalog if message.id and not is_complete(message)]
+
+
 def main() -> int:
-    """Write the catalogs; how many sentences have no translation."""
-    missing = 0
+    """Write the catalogs, and list what has no translation; 1 if there is any."""
+    status = 0
     for code in LANGUAGES:
         if code == SOURCE:
             continue
         catalog = updated(code)
         (CATALOGS / f"{code}.po").write_bytes(as_po(catalog))
-        (CATALOGS / f"{code}.mo").write_bytes(as_mo(catalog))
-        (CATALOGS / f"{code}.json").write_text(as_json(catalog), "utf-8")
-        empty = [message for message in catalog if message.id and not is_complete(message)]
-        missing += len(empty)
-        sys.stdout.write(f"{code}: {len(catalog)} sentences, {len(empty)} without a translation\n")
-    return 1 if missing else 0
+        lacking = missing(catalog)
+        status = 1 if lacking else status
+        said = f"{code}: {len(catalog)} sentences, {len(lacking)} without a translation"
+        sys.stdout.write("\n".join([said, *map(_listed, lacking), ""]))
+    return status
+
+
+def _listed(message: Message) -> str:
+    """A line about *message*: where it is said, and what it says."""
+    files = ", ".join(sorted(path for path, _ in message.locations))
+    return f"  {files}: {_first(message.id)}"
 
 
 if __name__ == "__main__":

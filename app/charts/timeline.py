@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from app.charts.axes import percent_text
 from app.simulators.pipeline import Played, Slot
-from app.translation import noted, plural, translate
+from app.translation import noted, plural, translate, translate_known
 from app.units import SECOND, show
 
 _NOISE = 12  # decimals of a second
@@ -82,7 +82,7 @@ def schedule_timeline(played: Played, until: float = math.inf) -> Timeline:
     schedule = played.schedule
     stages = plural("{number} stage", "{number} stages", schedule.devices)
     count = plural("{number} micro-batch", "{number} micro-batches", schedule.microbatches)
-    name = translate(SCHEDULE_NAMES.get(schedule.name, schedule.name))
+    name = translate_known(SCHEDULE_NAMES.get(schedule.name, schedule.name))
     found = {slot.kind for own in played.slots for slot in own}
     return Timeline(
         title=f"{name[:1].upper()}{name[1:]}, {stages}, {count}",

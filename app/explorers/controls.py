@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
 from app.errors import nearest
-from app.translation import noted, translate
+from app.translation import noted, translate, translate_known
 from app.units import COUNT, RATIO, Scale, Unit, figures, parse, scale_of, show_in
 
 ControlValue = float | str
@@ -160,7 +160,7 @@ def address_text(control: Control, value: ControlValue) -> str:
 def shown_text(control: Control, value: ControlValue) -> str:
     """*value* as written in a sentence: in words, or with its unit."""
     if isinstance(control, Select):
-        return translate(control.options[str(value)])
+        return translate_known(control.options[str(value)])
     return control.text(float(value)) if control.unit else figures(float(value), _SHOWN)
 
 

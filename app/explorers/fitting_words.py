@@ -5,7 +5,7 @@ from app.explorers.base import Verdict, change
 from app.explorers.neighbors import Neighbor, is_better
 from app.explorers.projecting import Projection
 from app.explorers.published import ExplorableRun, off_by, published_near
-from app.translation import translate
+from app.translation import translate, translate_known
 from app.units import BYTE, SECOND, show
 
 _SEEN = 0.0005  # of a step; what takes less is not mentioned
@@ -93,10 +93,10 @@ def _published(run: Projection, paper: ExplorableRun | None) -> str:
         took = show(run.times.total * printed.slower(run), SECOND)
         return translate(
             "**Published:** {name} reports {text}, which is a step of {took}. {apart}",
-            name=translate(paper.name),
+            name=translate_known(paper.name),
             text=printed.text,
             took=took,
-            apart=translate(paper.apart) if paper.apart else "",
+            apart=translate_known(paper.apart) if paper.apart else "",
         )
     if near := published_near(run.placed):
         printed = near.printed[0]
@@ -104,7 +104,7 @@ def _published(run: Projection, paper: ExplorableRun | None) -> str:
         return translate(
             "**Published, in another layout:** {name} reports {text}. Projected, that "
             "layout gets {text_2} ({change}).",
-            name=translate(near.name),
+            name=translate_known(near.name),
             text=printed.text,
             text_2=printed.measure.text(here),
             change=change(here, printed.value),

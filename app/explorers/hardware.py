@@ -17,7 +17,7 @@ from app.explorers.base import (
 )
 from app.explorers.controls import Select, Slider
 from app.formulas.presets import GPUS, Gpu
-from app.translation import noted, translate
+from app.translation import noted, translate, translate_known
 from app.units import BYTE, BYTE_PER_SECOND, SECOND, figures, show
 
 _ALL = {card.name: card for card in GPUS.values()}  # GPUS has short names, too
@@ -54,7 +54,7 @@ def _hierarchy(values: Values) -> Explored:
     says = _gap(card, ways, values.number("network"))
     facts = tuple(quantity(name, rate, BYTE_PER_SECOND) for name, rate in rates.items())
     facts += tuple(
-        share(translate("{name}, of HBM", name=translate(name)), rate / rates["HBM"])
+        share(translate("{name}, of HBM", name=translate_known(name)), rate / rates["HBM"])
         for name, rate in rates.items()
         if name != "HBM"
     )
@@ -84,7 +84,9 @@ def _race(rates: dict[str, float], size: float, says: str) -> Plot:
             for name, rate in rates.items()
         ),
         marks=tuple(
-            LabeledPoint(size, time, f"{translate(name)}: {show(time, SECOND, 3)}", grips.get(name))
+            LabeledPoint(
+                size, time, f"{translate_known(name)}: {show(time, SECOND, 3)}", grips.get(name)
+            )
             for name, time in took.items()
         ),
     )

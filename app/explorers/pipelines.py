@@ -21,7 +21,7 @@ from app.explorers.base import (
 from app.explorers.controls import Select, Slider, in_group
 from app.formulas.pipeline import bubble_fraction
 from app.simulators.pipeline import Played, Schedule, Times, build, kept_over_time, play
-from app.translation import noted, translate
+from app.translation import noted, translate, translate_known
 from app.units import RATIO, SECOND, show
 
 _FOLLOWED = {
@@ -88,7 +88,7 @@ def _says(name: str, played: Played, changed: str) -> str:
         "**{schedule}** takes {step_time}; a device is idle for "
         "{bubble_fraction} of that ({bubble_ratio} of the ideal {ideal_time}) and "
         "holds at most {micro_batch}.{changed}{tail}",
-        schedule=translate(SCHEDULE_NAMES[name]),
+        schedule=translate_known(SCHEDULE_NAMES[name]),
         step_time=show(played.step_time, SECOND),
         bubble_fraction=percent_text(played.bubble_fraction),
         bubble_ratio=percent_text(played.bubble_ratio),
@@ -111,7 +111,7 @@ def _schedules(values: Values) -> Explored:
     for name, played, _ in runs:
         facts += [
             quantity(
-                translate("{schedule}, step", schedule=translate(SCHEDULE_NAMES[name])),
+                translate("{schedule}, step", schedule=translate_known(SCHEDULE_NAMES[name])),
                 played.step_time,
                 SECOND,
             ),
@@ -155,7 +155,9 @@ def _held(name: str, played: Played) -> Plot:
         for device, color in shown.items()
     )
     return Plot(
-        title=translate("Micro-batches held, {schedule}", schedule=translate(SCHEDULE_NAMES[name])),
+        title=translate(
+            "Micro-batches held, {schedule}", schedule=translate_known(SCHEDULE_NAMES[name])
+        ),
         summary=translate(
             "At most {shown}",
             shown=", ".join(_on(device, most[device]) for device in shown),
@@ -178,7 +180,7 @@ def _not_the_bubble(values: Values) -> Iterator[tuple[float, str]]:
         bubble_fraction(stages, microbatches),
         translate(
             "That is the bubble of 1F1B and GPipe; this is {schedule}.",
-            schedule=translate(SCHEDULE_NAMES[values.word("schedule")]),
+            schedule=translate_known(SCHEDULE_NAMES[values.word("schedule")]),
         ),
     )
     yield (

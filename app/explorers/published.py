@@ -9,7 +9,7 @@ from app.explorers.placements import Placement, cluster_of
 from app.explorers.projecting import Projection, projected
 from app.formulas.presets import GPUS, Layout, ModelShape
 from app.published import Printed, published_run
-from app.translation import language, noted, translate
+from app.translation import language, noted, translate, translate_known
 from app.units import FLOP_PER_SECOND, figures, show
 
 _GIGA, _TRILLION = 1e9, 1e12
@@ -84,7 +84,7 @@ class PrintedNumber:
     @property
     def text(self) -> str:
         """The number and what it is of."""
-        return f"{self.shown} {translate(self.measure.label)}"
+        return f"{self.shown} {translate_known(self.measure.label)}"
 
     def slower(self, run: Projection) -> float:
         """How many times as long as *run* this one took."""

@@ -8,7 +8,7 @@ from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import WIDE, Paper, wrapped
 from app.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values
 from app.explorers.controls import Select
-from app.translation import noted, translate
+from app.translation import noted, translate, translate_known
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +81,20 @@ def _says(chosen: Technique) -> str:
     return translate(
         "{name} lowers {lowered}: {chapter}, and "
         "[arXiv:{paper}](https://arxiv.org/abs/{paper}). So do {others}.",
-        name=translate(chosen.name),
+        name=translate_known(chosen.name),
         lowered=lowered,
         chapter=_chapter(chosen, translate("the chapter")),
         paper=chosen.paper,
-        others=", ".join(_chapter(one, translate(one.name)) for one in others),
+        others=", ".join(_chapter(one, translate_known(one.name)) for one in others),
     )
 
 
 def _says_all() -> str:
     lines = [
         f"- **{translate(name)}** ({translate(meaning)}): "
-        + ", ".join(_chapter(one, translate(one.name)) for one in TECHNIQUES if toll in one.tolls)
+        + ", ".join(
+            _chapter(one, translate_known(one.name)) for one in TECHNIQUES if toll in one.tolls
+        )
         for toll, (name, meaning) in _TOLLS.items()
     ]
     return translate(

@@ -27,7 +27,8 @@ from app.labs.results.archive import recorded
 from app.labs.spec import known_labs
 from app.markdown import MathematicsError, mathml
 from app.published.sources import sources
-from app.translation import language, sentences
+from app.translation import LANGUAGES, language
+from app.translation.languages import catalog as sentences
 from app.web.exercise.borrowed import published
 from app.web.frame.assets import assets
 from app.web.reference.docstrings import documented
@@ -43,7 +44,7 @@ def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, by
     """Every object that the desk loads, by name, pickled."""
     found: Mapping[str, Callable[[], object]] = {
         "catalog": lambda: replace(catalog, images={}, translations={}),
-        "sentences": lambda: sentences(language()),
+        "language": lambda: (language(), LANGUAGES[language()], sentences(language())),
         "borrowed": published,
         "packs": of_packs,
         "labs": known_labs,

@@ -9,7 +9,7 @@ from app.charts.drawing import Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper, legend, text_width
 from app.charts.timeline import Timeline
 from app.formulas.signature import Input, inputs_of
-from app.translation import translate
+from app.translation import translate, translate_known
 
 _AROUND = 8  # pixels around the label of a box
 GAP = "…"
@@ -122,7 +122,9 @@ def key(
     names: Sequence[tuple[Tone | Color, str]], y: float, paper: Paper
 ) -> tuple[list[Rect], list[Words], float]:
     """What the colors stand for, from *y* down: boxes, names, and where they end."""
-    placed = legend([(str(color.value), translate(name)) for color, name in names], 0, paper.width)
+    placed = legend(
+        [(str(color.value), translate_known(name)) for color, name in names], 0, paper.width
+    )
     rects = [
         box(entry.x, y + entry.y, 11, 11, "", color)
         for entry, (color, _) in zip(placed.entries, names, strict=True)

@@ -24,7 +24,7 @@ from app.illustrations.base import (
 )
 from app.simulators.overlap import buckets
 from app.simulators.pipeline import Played, Times, build, play
-from app.translation import translate
+from app.translation import translate, translate_known
 from app.units import SECOND, Count, Ratio, Seconds, show
 
 _MOST = 160  # passes of a schedule; with more, its beginning is drawn
@@ -48,7 +48,7 @@ def _pipeline(
     end = played.makespan * min(1.0, _MOST / bars)
     cut = microbatches > _enough(stages) or end < played.makespan
     return Timeline(
-        title=capitalized(translate(SCHEDULE_NAMES[schedule]))
+        title=capitalized(translate_known(SCHEDULE_NAMES[schedule]))
         + (translate(", the beginning of a step") if cut else ""),
         summary=translate(
             "{stages:,} stages, {microbatches:,} micro-batches; gray is idle",

@@ -1,32 +1,30 @@
 """The languages of the interface.
 
 Sentences are written in English where they are used and serve as the keys of one catalog for each
-other language (`catalogs/LANGUAGE.po`, GNU gettext). A sentence that a catalog lacks stays English.
+other language (`catalogs/LANGUAGE.po`, GNU gettext). A sentence that a catalog lacks stays English,
+and is noted as `untranslated`, so that a page can say so where it says it.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from app.quoting import quoted
-from app.translation.compiled import read_compiled
-from app.translation.marks import noted as noted
+from app.translation.languages import DEFAULT
+from app.translation.languages import LANGUAGES as LANGUAGES
+from app.translation.languages import SOURCE as SOURCE
+from app.translation.languages import catalog as catalog
+from app.translation.sentence import Sentence, filled
+from app.translation.sentence import noted as noted
+from app.translation.sentence import say as say
 from app.translation.unit_words import FORMS, parted
 
-if TYPE_CHECKING:
-    from gettext import NullTranslations
-
-SOURCE = "en"
-LANGUAGES = {SOURCE: "English", "de": "Deutsch", "zh": "简体中文"}  # code: its name for itself
-CATALOGS = Path(__file__).parent / "catalogs"
-
 _TAGS = {"zh": "zh-Hans"}  # in HTML and headers, where the code says too little
+_MOST_UNTRANSLATED = 5_000  # sentences that are noted; more than there are
 
-_spoken = ContextVar("spoken", default=SOURCE)
+_spoken = ContextVar("spoken", default=DEFAULT)
+_untranslated: dict[str, set[str]] = {code: set() for code in LANGUAGES}
 
 
 def language() -> str:
@@ -55,20 +53,51 @@ def speaking(code: str) -> Iterator[None]:
 
 
 def translate(sentence: str, /, **values: object) -> str:
-    """*sentence* in the current language, its `{names}` filled in with *values*."""
+    """*sentence* in the current language, its `{names}` filled in with *values*.
+
+    Values that are sentences are translated as well.
+    """
+    form = sentence
+    if isinstance(sentence, Sentence):
+        form, values = sentence.form, {**sentence.values, **values}
     code = _spoken.get()
-    found = sentence if code == SOURCE else catalog(code).gettext(sentence)
-    return _filled(found, values) if values else found
+    found = form if code == SOURCE else catalog(code).sentence(form)
+    if found is None:
+        found = _left_in_english(code, form)
+    return filled(found, _spelled(values)) if values else found
+
+
+def translate_known(text: str) -> str:
+    """*text* in the current language if the catalog has it: a name that may be a sentence of ours.
+
+    Unlike a sentence, it need not be English, and nobody misses its translation.
+    """
+    if isinstance(text, Sentence):
+        return translate(text)
+    code = _spoken.get()
+    return text if code == SOURCE else catalog(code).sentence(text) or text
 
 
 def plural(one: str, many: str, number: int, /, **values: object) -> str:
     """*one* or *many* for *number*, in the current language; `{number}` is filled in as well."""
     code = _spoken.get()
-    if code == SOURCE:
-        found = one if number == 1 else many
-    else:
-        found = catalog(code).ngettext(one, many, number)
-    return _filled(found, {**values, "number": number})
+    english = one if number == 1 else many
+    found = english if code == SOURCE else catalog(code).counted(one, number)
+    if found is None:
+        found = _left_in_english(code, english)
+    return filled(found, _spelled({**values, "number": number}))
+
+
+def untranslated() -> frozenset[str]:
+    """The sentences without a translation that were said in the current language so far."""
+    return frozenset(_untranslated.get(_spoken.get(), ()))
+
+
+def _left_in_english(code: str, sentence: str) -> str:
+    missing = _untranslated[code]
+    if len(missing) < _MOST_UNTRANSLATED:
+        missing.add(sentence)
+    return sentence
 
 
 def quantity(text: str) -> str:
@@ -86,64 +115,21 @@ def unit_word(symbol: str) -> str:
     return translate(FORMS[symbol], number="").strip()
 
 
-class _Quotation:
-    """A value in a sentence, where `{name!r}` quotes it: a stranger may have written it."""
-
-    def __init__(self, value: object) -> None:
-        self._value = value
-
-    def __repr__(self) -> str:
-        return quoted(self._value)
-
-    def __format__(self, form: str) -> str:
-        return format(self._value, form)
-
-
-def _filled(sentence: str, values: Mapping[str, object]) -> str:
-    """*sentence* with *values* for its names."""
-    spelled = _spelled(values)
-    if "!r}" in sentence:
-        spelled = {name: _Quotation(value) for name, value in spelled.items()}
-    return sentence.format(**spelled)
-
-
 def _spelled(values: Mapping[str, object]) -> Mapping[str, object]:
-    """*values*, the units of those that are quantities in the current language."""
+    """*values*, those that are sentences or quantities in the current language."""
     if _spoken.get() == SOURCE:
         return values
-    return {n: quantity(value) if type(value) is str else value for n, value in values.items()}
+    return {name: _spelled_value(value) for name, value in values.items()}
 
 
-@cache
-def catalog(code: str) -> "NullTranslations":
-    """The sentences of the language *code*, read once."""
-    from gettext import GNUTranslations
-
-    with (CATALOGS / f"{code}.mo").open("rb") as file:
-        return GNUTranslations(file)
-
-
-@dataclass(frozen=True, slots=True)
-class Sentences:
-    """All sentences of one language, for a place that has no catalogs.
-
-    *said* has a sentence by the English one, and a form of it by its singular and a number.
-    """
-
-    code: str
-    name: str
-    tag: str
-    said: Mapping[str | tuple[str, int], str]
-    scripts: str
-
-
-def sentences(code: str) -> Sentences:
-    """All sentences of the language *code*."""
-    said = {} if code == SOURCE else read_compiled((CATALOGS / f"{code}.mo").read_bytes())
-    return Sentences(code, LANGUAGES[code], tag(code), said, of_scripts(code))
+def _spelled_value(value: object) -> object:
+    if type(value) is str:
+        return quantity(value)
+    return translate(value) if isinstance(value, Sentence) else value
 
 
 @cache
 def of_scripts(code: str) -> str:
-    """The sentences of the scripts in the language *code*, by the English ones: JSON, read once."""
-    return "" if code == SOURCE else (CATALOGS / f"{code}.json").read_text("utf-8").strip()
+    """The sentences of the scripts in the language *code*, by the English ones: JSON."""
+    said = catalog(code).of_scripts
+    return json.dumps(said, ensure_ascii=False) if said else ""

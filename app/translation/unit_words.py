@@ -6,7 +6,7 @@ sentence or of a figure, its word is translated; a text of an exercise keeps its
 
 import re
 
-from app.translation.marks import noted
+from app.translation.sentence import noted
 
 # By the symbol that units write; most others are signs, which are the same everywhere.
 FORMS = {

@@ -6,30 +6,26 @@ from jinja2 import Environment, TemplateRuntimeError, UndefinedError
 from app import translation
 from app.templating import environment
 from app.translation import SOURCE
+from app.translation.catalog import SentenceCatalog
 
-
-class Known:
-    """A catalog of a few sentences."""
-
-    says = {
+KNOWN = SentenceCatalog(
+    {
         "Check": "Prüfen",
         "100%% of %(name)s": "%(name)s: 100%%",
         "Call {name}": "{name} rufen",
-        "%(num)s step": ["%(num)s Schritt", "%(num)s Schritte"],
-        "%(n)s try": ["%(n)s Versuch", "%(n)s Versuche"],
+        ("%(num)s step", 0): "%(num)s Schritt",
+        ("%(num)s step", 1): "%(num)s Schritte",
+        ("%(n)s try", 0): "%(n)s Versuch",
+        ("%(n)s try", 1): "%(n)s Versuche",
         "Two <b>bold</b> words": "Zwei <b>fette</b> Wörter",
-    }
-
-    def gettext(self, sentence: str) -> str:
-        return str(self.says.get(sentence, sentence))
-
-    def ngettext(self, one: str, many: str, number: int) -> str:
-        return self.says.get(one, [one, many])[number != 1]
+    },
+    {},
+)
 
 
 @pytest.fixture
 def german(monkeypatch: pytest.MonkeyPatch) -> Environment:
-    monkeypatch.setattr(translation, "catalog", lambda code: Known())
+    monkeypatch.setattr(translation, "catalog", lambda code: KNOWN)
     return environment("de")
 
 

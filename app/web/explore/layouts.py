@@ -15,7 +15,7 @@ from app.formulas.presets import Layout, ModelShape
 from app.network.routes import Router
 from app.searching import Found, Ranked, Space
 from app.site import Here
-from app.translation import noted, translate
+from app.translation import noted, translate, translate_known
 from app.units import BYTE, SECOND, show
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.explore.layout_searches import LayoutSearches, search_layouts
@@ -237,7 +237,7 @@ def _tables(found: Found, values: Values) -> Iterable[LayoutTable]:
 
 
 def _header() -> tuple[str, ...]:
-    return tuple(heading and translate(heading) for heading in _HEADER)
+    return tuple(heading and translate_known(heading) for heading in _HEADER)
 
 
 def _row(one: Ranked, values: Values) -> LayoutRow:

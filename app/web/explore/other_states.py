@@ -17,7 +17,7 @@ from app.explorers import (
     since,
 )
 from app.markdown import inline_html
-from app.translation import translate
+from app.translation import translate, translate_known
 from app.web.explore.state import state_of
 from app.web.frame.rendering import Hyperlink
 from app.web.urls import explorer_url, layouts_url
@@ -108,7 +108,7 @@ def fact_views(shown: Explored, before: Explored | None) -> tuple[FactView, ...]
     """The numbers of *shown*, compared with those of the state *before*."""
     return tuple(
         FactView(
-            translate(fact.label),
+            translate_known(fact.label),
             fact.value,
             fact.beside,
             *(since(fact, before) if before else ("", "")),
@@ -130,7 +130,9 @@ def _presets(explorer: Explorer, values: Values, hidden: bool) -> list[PresetVie
         its = state_of(
             explorer, Values(read_controls(explorer.controls, {**now, **preset.state})[0])
         )
-        link = Hyperlink(_address(explorer, values, preset.state, hidden), translate(preset.name))
+        link = Hyperlink(
+            _address(explorer, values, preset.state, hidden), translate_known(preset.name)
+        )
         found.append(PresetView(link, its == now))
     return found
 

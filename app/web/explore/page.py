@@ -34,7 +34,7 @@ from app.explorers import (
 from app.markdown import html, inline_html
 from app.network.routes import Router
 from app.site import Here
-from app.translation import language, translate
+from app.translation import language, translate, translate_known
 from app.web.explore.figures import (
     BOTH,
     FigureView,
@@ -252,7 +252,7 @@ def _groups(explorer: Explorer, values: Values) -> Iterator[tuple[str, tuple[Con
 
 def _control(control: Control, value: ControlValue) -> ControlView:
     if isinstance(control, Select):
-        options = tuple((value, translate(text)) for value, text in control.options.items())
+        options = tuple((value, translate_known(text)) for value, text in control.options.items())
         return ControlView(
             name=control.name,
             label=translate(control.label),

@@ -14,7 +14,7 @@ from app.expressions import ExpressionError
 from app.kinds.numeric import Numeric
 from app.kinds.quantity import AnswerKey, AskedQuantity
 from app.markdown import inline_html
-from app.translation import translate
+from app.translation import translate, translate_known
 from app.units import Reading
 from app.web.frame.rendering import Hyperlink
 from app.web.urls import exercise_url
@@ -53,7 +53,7 @@ def judged(
     except AnswerError as error:
         return Guess(near=None, says=sentence(str(error)))
     typed += f" ({key.asked.shown(reading.value)})" if reading.worked_out else ""
-    told = {"typed": typed, "label": translate(fact.label), "value": fact.value}
+    told = {"typed": typed, "label": translate_known(fact.label), "value": fact.value}
     if key.holds(reading):
         says = translate("You predicted {typed}. Right: {label} is {value}.", **told)
         return Guess(near=True, says=says)

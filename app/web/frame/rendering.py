@@ -16,6 +16,7 @@ from app.site import Site
 from app.templating import environment
 from app.translation import LANGUAGES, language, of_scripts, tag, translate
 from app.web.frame.assets import address
+from app.web.frame.english import english_marked
 from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import COOKIE, SESSION, THEME, Theme
 from app.web.frame.visitor import signed_in as known
@@ -173,7 +174,7 @@ def _arrives(request: Request) -> bool:
 
 def markup(name: str, page: object) -> Markup:
     """The template *name*, which shows nothing of the frame, rendered with *page*."""
-    return Markup(templates().get_template(name).render(page=page))
+    return Markup(english_marked(templates().get_template(name).render(page=page)))
 
 
 def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
@@ -184,4 +185,5 @@ def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
 def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:
     """The template *name*, rendered with *page*; its addresses are under the prefix of the site."""
     text = templates().get_template(name).render(frame=frame, page=page)
-    return HTMLResponse(under(frame.prefix, text), status, _HEADERS[language()])
+    marked = english_marked(text)
+    return HTMLResponse(under(frame.prefix, marked), status, _HEADERS[language()])

@@ -11,7 +11,7 @@ from app.charts.svg import Figure
 from app.labs.results.report import Held, Measure, Report, held_in, ratio_shown, shown
 from app.labs.spec import Lab
 from app.site import Site
-from app.translation import noted, plural, translate
+from app.translation import noted, plural, translate, translate_known
 from app.units import RATIO, scale_of
 from app.web.frame.rendering import Hyperlink
 from app.web.labs.results import RunResult, finished
@@ -142,7 +142,7 @@ def entries_of(lab: Lab, group: RunGroup, hardware: str = "") -> Iterator[Machin
             choice=run.choice if group.varies else "",
             machine=Hyperlink(run_url(lab.name, report.id), run.machine),
             what=", ".join(f"{place} {form.shown_at(place, value)}" for place, value in at.items()),
-            origin=f"{translate(run.result.origin)}, {report.at[:10]}",
+            origin=f"{translate_known(run.result.origin)}, {report.at[:10]}",
             predicted="" if one.predicted is None else shown(form, one.name, one.predicted),
             measured=shown(form, one.name, one.held),
             spread=translate(

@@ -22,7 +22,7 @@ from app.network.allowance import network
 from app.network.door import note_trouble
 from app.network.routes import Router
 from app.site import Here, Site
-from app.translation import translate
+from app.translation import translate, translate_known
 from app.units import scale_of
 from app.web.frame.rendering import Frame, Hyperlink, frame, render
 from app.web.frame.visitor import (
@@ -153,7 +153,7 @@ def _rows(runs: Sequence[RunResult]) -> Iterator[RunItem]:
                 machine=place_of(report),
                 what=short,
                 at=report.at[:10],
-                origin=translate(result.origin),
+                origin=translate_known(result.origin),
             )
 
 

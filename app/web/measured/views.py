@@ -12,7 +12,7 @@ from app.measurements.published import PublishedMeasurement
 from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
 from app.measurements.trace.report import TraceReport
-from app.translation import noted, plural, translate
+from app.translation import noted, plural, translate, translate_known
 from app.translation.reports import retold_limit
 from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
 from app.web.explore.figures import FigureView, figure_view
@@ -100,7 +100,7 @@ def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") 
 
 
 def _title(test: CollectiveTest) -> str:
-    name = translate(NAMES.get(test.collective or "", _A_COLLECTIVE))
+    name = translate_known(NAMES.get(test.collective or "", _A_COLLECTIVE))
     if not test.ranks:
         return name
     return plural(

@@ -1,6 +1,6 @@
 """What the fields of records are called in tables, in the current language."""
 
-from app.translation import SOURCE, language, noted, translate
+from app.translation import SOURCE, language, noted, translate_known
 
 _NAMES = {"nvlink": "NVLink", "sms": "SMs"}
 _MEANT = {"hidden": noted("hidden size"), "sequence": noted("sequence length")}
@@ -84,4 +84,4 @@ def field_name(field: str) -> str:
     name = words.replace("_", " ")
     if language() != SOURCE:  # where one word of English has two meanings
         name = _MEANT.get(name, name)
-    return _NAMES.get(field) or translate(name)
+    return _NAMES.get(field) or translate_known(name)

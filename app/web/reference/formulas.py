@@ -23,7 +23,7 @@ from app.formulas import (
 )
 from app.network.routes import Router
 from app.site import Here, Site
-from app.translation import noted, translate
+from app.translation import noted, translate, translate_known
 from app.units import show
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.reference.docstrings import Documented, documented
@@ -166,7 +166,7 @@ def formula_groups() -> tuple[FormulaGroup, ...]:
 
 def _title(module: str) -> str:
     """The title of a package of formulas; that of a course pack is its name."""
-    return translate(_TITLES.get(module, module.replace("_", " ").capitalize()))
+    return translate_known(_TITLES.get(module, module.replace("_", " ").capitalize()))
 
 
 def _entries(module: str) -> list[FormulaEntry]:

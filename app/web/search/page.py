@@ -13,7 +13,7 @@ from app.aside import aside
 from app.network.routes import Router
 from app.quoting import visible
 from app.site import Here, site_in
-from app.translation import translate
+from app.translation import translate, translate_known
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.search.entries import index_of
 from app.web.search.index import KINDS, SINGULAR, Entry, Index, Kind
@@ -112,7 +112,9 @@ def _hit(entry: Entry) -> Hit:
     one = SINGULAR[entry.kind]
     if entry.kind != "Page":
         return Hit(entry.title, entry.href, entry.says, translate(one))
-    return Hit(translate(entry.title), entry.href, translate(entry.says), translate(one))
+    return Hit(
+        translate_known(entry.title), entry.href, translate_known(entry.says), translate(one)
+    )
 
 
 def _filter(query: str, kind: Kind | str, title: str, count: int, chosen: str) -> KindFilter:

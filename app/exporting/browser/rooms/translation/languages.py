@@ -1,0 +1,15 @@
+"""In place of the catalogs, in a browser: the language of the export, as it was read there."""
+
+from app.resolved import resolved
+
+from app.translation.catalog import SentenceCatalog
+
+SOURCE = "en"
+DEFAULT, _NAME, _CATALOG = resolved("language")
+LANGUAGES = {DEFAULT: _NAME}
+
+
+def catalog(code: str) -> SentenceCatalog:
+    """The sentences of the language of the export, whichever is asked for."""
+    catalog_: SentenceCatalog = _CATALOG
+    return catalog_
