@@ -159,7 +159,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
         site.labs.start()
     idle = tidying(site.engine, site.settings.anonymous_days)
     copies = expiring(site.settings.database)
-    async with web.indexing(app), web.delivering(app), api.sampling(site), idle, copies:
+    async with web.indexing(app), web.deliver_scores(app), api.sampling(site), idle, copies:
         with site.draining.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)

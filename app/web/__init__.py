@@ -22,7 +22,7 @@ from app.web.frame.visitor import payer_of
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
 from app.web.lti import choosing, course, launching, registering
-from app.web.lti.delivering import delivering
+from app.web.lti.score_delivery import deliver_scores
 from app.web.measured import page as measured_page
 from app.web.measured import saved, traces
 from app.web.measured.reading_room import BODY_LIMIT as MEASURED_LIMIT
@@ -179,7 +179,7 @@ def install(app: FastAPI) -> None:
 __all__ = [
     "FILES",
     "PARTS",
-    "delivering",
+    "deliver_scores",
     "fixed_addresses",
     "indexing",
     "install",
