@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from app.formulas.memory import memory_budget
+from app.formulas.parallelism.degrees import Degrees, Middle, stage_layers, stage_of
+from app.formulas.parallelism.numbers import columns
+from app.formulas.parallelism.rules import OF_LAYOUTS, RULES
 from app.formulas.pipeline import layers_per_stage
 from app.formulas.presets import Layout, ModelShape, model
-from app.formulas.step.degrees import Degrees, Middle, stage_layers, stage_of
-from app.formulas.step.numbers import columns
-from app.formulas.step.rules import OF_LAYOUTS, RULES
 from tests.each import each
 
 LLAMA = model("Llama-3.1-405B")

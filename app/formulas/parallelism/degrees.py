@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple, Protocol
 
-from app.formulas.step.numbers import PLAIN, Numbers, Value
+from app.formulas.parallelism.numbers import PLAIN, Numbers, Value
 
 
 class Shape(Protocol):

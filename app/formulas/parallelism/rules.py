@@ -8,7 +8,7 @@ expression and say what the nearest legal value is.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from app.formulas.step.degrees import Degrees, Middle, Shape
+from app.formulas.parallelism.degrees import Degrees, Middle, Shape
 
 WITHOUT_A_LAYER = 2  # chunks: one with the embedding alone, one with the output head alone
 _NAMES = {"first": "first_layers", "last": "last_layers", "sharded": "shard_ranks"}
