@@ -6,9 +6,9 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from app.network.routes import PlainRoute
-from app.web import chapter, home
+from app.web import home
 from app.web.course import board as schedule_board
-from app.web.course import final, placement
+from app.web.course import chapter, final, placement
 from app.web.course import map as course_map
 from app.web.daily import page as daily_page
 from app.web.exercise import pad

@@ -20,6 +20,7 @@ from app.site import Here, Site, site_in
 from app.web.chapter_choice import kept_seed
 from app.web.exercise.around import Asked
 from app.web.exercise.assigned import Assigned, assigned, rules_of
+from app.web.exercise.card import exercise_card
 from app.web.exercise.entered import enter_on_board
 from app.web.exercise.posted import (
     LONG,
@@ -36,6 +37,7 @@ from app.web.exercise.results import refused, unavailable, unreadable
 from app.web.exercise.view import ExercisePage, begun_at, exercise_page
 from app.web.exercise.views import view_of
 from app.web.frame.origin import from_here
+from app.web.frame.preview import preview_of
 from app.web.frame.rendering import frame, render, render_part
 from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import (
@@ -47,7 +49,6 @@ from app.web.frame.visitor import (
     spend_storage,
     visitor,
 )
-from app.web.share.cards import exercise_card, preview_of
 from app.web.urls import exercise_url
 
 router = APIRouter(prefix="/exercises", route_class=LazyRoute)

@@ -20,7 +20,7 @@ READ = {
     "daily": "app.content.daily.written_questions",
 }
 PARTS = (
-    "home", "chapter", "course.map", "exercise.page", "exercise.pad", "explore.page",
+    "home", "course.chapter", "course.map", "exercise.page", "exercise.pad", "explore.page",
     "reference.formulas", "search.page", "progress.page", "reference.errata", "reference.trust",
 )  # fmt: skip
 

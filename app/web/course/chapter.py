@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
+from app.charts.card import Card
 from app.content.catalog import Topic
 from app.content.glossary import mark
 from app.db.queries import Effort, efforts, last_right_answers
@@ -18,13 +19,13 @@ from app.translation import foreign, translate
 from app.web.chapter_choice import ChoiceForm, choice_form, chosen_here, seed_here
 from app.web.exercise.views import view_of
 from app.web.explore.figures import EmbeddedView, embedded_view
+from app.web.frame.preview import plain_words, preview_of
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import Visiting
 from app.web.progress.onward import Onward, onward_for
 from app.web.progress.standing import ExerciseRow, Past, Path, clock, past_of, path_of, row_of
 from app.web.progress.veil import open_history
-from app.web.share.cards import chapter_card, preview_of
 from app.web.urls import chapter_url, exercise_url, explorer_url
 
 router = APIRouter(prefix="/chapters", route_class=LazyRoute)
@@ -84,6 +85,16 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     )
     around = frame(request, topic.title, topic.summary, "exercises", preview, resource=resource)
     return render("chapter.html", around, page, 422 if choice and choice.faults else 200)
+
+
+def chapter_card(topic: Topic) -> Card:
+    """A chapter in a sentence."""
+    count = len(topic.exercises)
+    return Card(
+        kicker=f"{count} {'exercise' if count == 1 else 'exercises'}",
+        title=topic.title,
+        says=plain_words(topic.summary),
+    )
 
 
 def _last_seed(site: Site, topic: Topic, learner: str) -> int:
