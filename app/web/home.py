@@ -17,8 +17,9 @@ from app.translation import noted, translate
 from app.web.explore.figures import EmbeddedView, taste
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
-from app.web.progress.onward import Onward, onward_for
-from app.web.progress.standing import Card, card_of, past_of, today
+from app.web.standing.history import past_of
+from app.web.standing.onward import Onward, onward_for
+from app.web.standing.view import Card, card_of, today
 from app.web.urls import chapter_url
 
 router = APIRouter(route_class=LazyRoute)

@@ -19,8 +19,8 @@ from app.people.persons import SignedIn
 from app.people.policy import Policy, dates_of
 from app.people.work import release_of, works_at
 from app.site import Site
-from app.web.exercise.posted import seed_of
 from app.web.frame.visitor import SESSION
+from app.web.urls import seed_of
 from tests.people.school import DAY, RING, School, due
 from tests.web.test_progress import words
 

@@ -16,16 +16,17 @@ from app.markdown import html
 from app.network.routes import LazyRoute
 from app.site import Here, Site
 from app.translation import foreign, translate
-from app.web.chapter_choice import ChoiceForm, choice_form, chosen_here, seed_here
 from app.web.exercise.views import view_of
 from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.preview import plain_words, preview_of
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import Visiting
-from app.web.progress.onward import Onward, onward_for
-from app.web.progress.standing import ExerciseRow, Past, Path, clock, past_of, path_of, row_of
-from app.web.progress.veil import open_history
+from app.web.standing.chapter_choice import ChoiceForm, choice_form, chosen_here, seed_here
+from app.web.standing.history import past_of
+from app.web.standing.onward import Onward, onward_for
+from app.web.standing.veil import open_history
+from app.web.standing.view import ExerciseRow, Past, Path, clock, path_of, row_of
 from app.web.urls import chapter_url, exercise_url, explorer_url
 
 router = APIRouter(prefix="/chapters", route_class=LazyRoute)
@@ -84,7 +85,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
         parts=tuple((exercise_url(one.id), one.title) for one in topic.exercises),
     )
     around = frame(request, topic.title, topic.summary, "exercises", preview, resource=resource)
-    return render("chapter.html", around, page, 422 if choice and choice.faults else 200)
+    return render("course/chapter.html", around, page, 422 if choice and choice.faults else 200)
 
 
 def chapter_card(topic: Topic) -> Card:

@@ -27,7 +27,6 @@ from app.web.exercise.posted import (
     draw_aside,
     fields_of,
     is_part,
-    seed_of,
     size_of,
 )
 from app.web.exercise.results import refused, unavailable, unreadable
@@ -35,7 +34,8 @@ from app.web.exercise.view import ExercisePage, exercise_page
 from app.web.exercise.views import view_of
 from app.web.frame.rendering import Hyperlink, frame, render, render_part
 from app.web.frame.visitor import Visitor, learner_of, remember, spend, spend_storage
-from app.web.progress.onward import Onward, Suggested
+from app.web.standing.onward import Onward, Suggested
+from app.web.urls import seed_of
 
 _COUNTED = noted("Your first answer counted.")
 # Where nothing can be tried again.

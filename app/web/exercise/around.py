@@ -16,7 +16,7 @@ from app.web.exercise.assigned import Assigned
 from app.web.exercise.facts import FactView, facts_beside
 from app.web.exercise.posted import Fields
 from app.web.frame.rendering import Hyperlink, markup
-from app.web.progress.standing import Path, Standings, Stretch, mark_of, path_of
+from app.web.standing.view import Path, Standings, Stretch, mark_of, path_of
 from app.web.urls import chapter_url, erratum_url, exercise_url
 
 _NEAR = 7  # exercises of the path that are listed beside one

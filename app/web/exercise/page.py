@@ -17,7 +17,6 @@ from app.network.door import note_trouble
 from app.network.routes import LazyRoute
 from app.people.past import LearnerAt, PastAt
 from app.site import Here, Site, site_in
-from app.web.chapter_choice import kept_seed
 from app.web.exercise.around import Asked
 from app.web.exercise.assigned import Assigned, assigned, rules_of
 from app.web.exercise.card import exercise_card
@@ -30,7 +29,6 @@ from app.web.exercise.posted import (
     draw_aside,
     fields_of,
     is_part,
-    seed_of,
     size_of,
 )
 from app.web.exercise.results import refused, unavailable, unreadable
@@ -49,7 +47,8 @@ from app.web.frame.visitor import (
     spend_storage,
     visitor,
 )
-from app.web.urls import exercise_url
+from app.web.standing.chapter_choice import kept_seed
+from app.web.urls import exercise_url, seed_of
 
 router = APIRouter(prefix="/exercises", route_class=LazyRoute)
 ANSWERS = "/exercises/{topic}/{slug}"

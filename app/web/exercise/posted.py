@@ -8,11 +8,9 @@ from fastapi import Request
 
 from app.aside import aside
 from app.aside.fair_queue import Client
-from app.errors import NotFoundError
-from app.kinds import SEEDS, Exercise
+from app.kinds import Exercise
 from app.kinds.answers import PlayedAnswer, Verdict
 from app.kinds.code.feedback import Trial
-from app.translation import translate
 
 LONG = 4_000  # characters of a form, from which on its page takes long
 Fields = Mapping[str, Sequence[str]]  # the fields of a posted form
@@ -69,27 +67,6 @@ async def draw_aside(exercise: Exercise, seed: int) -> None:
 def first(given: Fields, field: str) -> str:
     """The first value of *field*; empty where there is none."""
     return next(iter(given.get(field, ())), "")
-
-
-def seed_of(text: str) -> int:
-    """The seed in an address.
-
-    Raises:
-        NotFoundError: it is not a seed.
-    """
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(SEEDS))):
-        raise NotFoundError(
-            translate(
-                "a seed is a whole number from 0 to {seeds}, not {text!r}",
-                seeds=SEEDS - 1,
-                text=text[:40],
-            )
-        )
-    if int(text) >= SEEDS:
-        raise NotFoundError(
-            translate("there is no seed {text}: the largest is {seeds}", text=text, seeds=SEEDS - 1)
-        )
-    return int(text)
 
 
 def is_part(request: Request) -> bool:

@@ -30,13 +30,9 @@ from app.web.exercise.views import view_of
 from app.web.exercise.views.base import Filled, Form
 from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.rendering import Hyperlink
-from app.web.progress.onward import Onward, onward_for
-from app.web.progress.standing import (
-    Mark,
-    has_finished,
-    mark_of,
-    past_of,
-)
+from app.web.standing.history import past_of
+from app.web.standing.onward import Onward, onward_for
+from app.web.standing.view import Mark, has_finished, mark_of
 from app.web.urls import chapter_url, exercise_url
 
 _HEADINGS: Mapping[AnswerState, str] = {

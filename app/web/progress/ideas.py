@@ -22,7 +22,7 @@ from app.markdown import inline_html
 from app.site import Site
 from app.translation import noted, translate
 from app.web.frame.rendering import Hyperlink
-from app.web.progress.veil import open_history
+from app.web.standing.veil import open_history
 from app.web.urls import exercise_url
 
 Fate = Literal["open", "corrected", "gone"]

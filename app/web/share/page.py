@@ -16,7 +16,7 @@ from app.web.course.chapter import chapter_card
 from app.web.daily.card import daily_card
 from app.web.daily.days import open_day
 from app.web.exercise.card import exercise_card
-from app.web.exercise.posted import draw_aside, seed_of
+from app.web.exercise.posted import draw_aside
 from app.web.explore.card import explorer_card
 from app.web.explore.state import explored, explorer_called, state_of, values_in, waits
 from app.web.frame.visitor import spend
@@ -26,6 +26,7 @@ from app.web.labs.results import report_called
 from app.web.reference.cards import erratum_card, formula_card
 from app.web.reference.formulas import calculated, formula_called
 from app.web.share.studio import Key, Studio
+from app.web.urls import seed_of
 
 router = APIRouter(prefix="/pictures", route_class=LazyRoute)
 _KEEP = "public, max-age=86400"

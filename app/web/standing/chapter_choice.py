@@ -9,8 +9,7 @@ from fastapi.responses import RedirectResponse
 from app.content.catalog import Topic
 from app.errors import AppError, InputError
 from app.kinds.parameters import ChapterParameter, chosen, seed_of_choice
-from app.web.exercise.posted import seed_of
-from app.web.urls import chapter_url
+from app.web.urls import chapter_url, seed_of
 
 _AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer
 _SEED = "seed"

@@ -1,18 +1,15 @@
 """A learner's standing in exercises and chapters, as pages show it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from typing import Literal
 
 from app.content.catalog import Catalog, Topic
-from app.db.assessments import known_chapters
-from app.db.queries import PastAnswer, Standing, answers, standings
+from app.db.queries import PastAnswer, Standing
 from app.kinds import Exercise
-from app.learning import Memory, Review, memories
-from app.site import Site
+from app.learning import Memory
 from app.translation import foreign, noted, translate
-from app.web.progress.veil import open_history
 from app.web.urls import chapter_url, exercise_url
 
 Mark = Literal["new", "tried", "solved", "unaided"]
@@ -112,27 +109,6 @@ class Past:
     def solved(self, catalog: Catalog) -> frozenset[str]:
         """The ids of the solved exercises of *catalog*."""
         return frozenset(one.id for one in catalog.exercises if is_solved(one, self.known))
-
-
-def past_of(site: Site, learner: str) -> Past:
-    """Everything that *learner* has answered."""
-    if not learner:
-        return Past()
-    with open_history(site, learner) as session:
-        known, given = standings(session, learner), answers(session, learner)
-        chapters = known_chapters(session, learner)
-    return Past(known, given, memories(_days(given), datetime.now(UTC)), chapters)
-
-
-def _days(given: Iterable[PastAnswer]) -> Iterator[Review]:
-    """The result of each exercise on each day, in UTC."""
-    days: dict[tuple[date, str], list[PastAnswer]] = {}
-    for answer in given:
-        days.setdefault((answer.at.astimezone(UTC).date(), answer.exercise), []).append(answer)
-    for (_, exercise), those in days.items():
-        first = those[0]
-        solved = any(answer.own for answer in those)
-        yield Review(exercise, first.at.astimezone(UTC), solved, first.unaided)
 
 
 def mark_of(standing: Standing | None) -> Mark:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.learning import Suggestion, due, onward
 from app.site import Site
-from app.web.progress.standing import Past, today
+from app.web.standing.view import Past, today
 from app.web.urls import exercise_url
 
 
