@@ -18,6 +18,7 @@ from app import api, metrics, web
 from app.config import Settings
 from app.content.course import read_course
 from app.db.copies import expiring
+from app.db.exercise_histories import histories
 from app.db.gathering import Gathered
 from app.db.idle import tidying
 from app.db.migrations import migrate
@@ -41,9 +42,9 @@ from app.network.languages import Languages
 from app.network.page_limit import PageLimit
 from app.network.prefix import Prefix
 from app.network.watch import Watch
-from app.people.past import pasts
 from app.people.persons import Sessions
 from app.people.seats import key_seat_codes
+from app.people.student_histories import student_histories
 from app.sandbox.runner import Runner
 from app.site import Site
 
@@ -65,7 +66,7 @@ def create_site(settings: Settings) -> Site:
     engine = connect(settings.database)
     secret = signing_secret(engine, settings.secret)
     key_seat_codes(engine)
-    labs = Dispatcher(settings, engine)
+    labs, outage = Dispatcher(settings, engine), outage_of(engine)
     return Site(
         settings=settings,
         course=catalog,
@@ -80,7 +81,8 @@ def create_site(settings: Settings) -> Site:
         federation=federation,
         proxy=ProxyHeader(settings),
         identities=Identities(engine),
-        pasts=Gathered(partial(pasts, engine, secret), outage_of(engine)),
+        histories=Gathered(partial(histories, engine), outage),
+        student_histories=Gathered(partial(student_histories, engine, secret), outage),
         draining=Draining(settings.drain),
     )
 

@@ -12,7 +12,7 @@ from app.web.course import chapter, final, placement
 from app.web.course import map as course_map
 from app.web.daily import page as daily_page
 from app.web.exercise import pad
-from app.web.exercise import page as exercise_page
+from app.web.exercise import routes as exercise_page
 from app.web.explore import layouts
 from app.web.explore import page as explorer_page
 from app.web.explore.desk import Desk

@@ -6,7 +6,8 @@ from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
 from app.content.daily import title_of
-from app.db.queries import attempts_by_day, streak
+from app.db.history import streak
+from app.db.queries import attempts_by_day
 from app.db.session import open_session
 from app.explorers import EXPLORERS
 from app.labs.spec import known_labs

@@ -9,7 +9,8 @@ from markupsafe import Markup
 from app.charts.card import Card
 from app.content.catalog import Topic
 from app.content.glossary import mark
-from app.db.queries import Effort, efforts, last_right_answers
+from app.db.history import Effort
+from app.db.queries import efforts, last_right_answers
 from app.db.tables import Attempt
 from app.explorers import EXPLORERS
 from app.markdown import html

@@ -11,8 +11,8 @@ from sqlmodel import Session
 from app.aside import aside
 from app.db.claims import Unclaimed
 from app.db.copies import last_copy_expires
+from app.db.history import Drawing
 from app.db.people import MemberRow, PersonRow
-from app.db.queries import Drawing
 from app.db.session import open_session, open_writing_session
 from app.db.tables import NAME_LIMIT
 from app.errors import InputError

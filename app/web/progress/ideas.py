@@ -13,7 +13,8 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from app.db.queries import PastAnswer, wrong_attempts
+from app.db.history import PastAnswer
+from app.db.queries import wrong_attempts
 from app.db.tables import Attempt
 from app.errors import AnswerError
 from app.kinds import Exercise

@@ -8,7 +8,8 @@ from markupsafe import Markup
 
 from app.content.catalog import Catalog
 from app.db.guesses import count_of_guesses
-from app.db.queries import Effort, attempts_by_day, efforts, latest_attempts, streak
+from app.db.history import Effort, streak
+from app.db.queries import attempts_by_day, efforts, latest_attempts
 from app.db.session import open_session
 from app.db.tables import Attempt
 from app.kinds import Exercise

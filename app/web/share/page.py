@@ -16,7 +16,7 @@ from app.web.course.chapter import chapter_card
 from app.web.daily.card import daily_card
 from app.web.daily.days import open_day
 from app.web.exercise.card import exercise_card
-from app.web.exercise.posted import draw_aside
+from app.web.exercise.routes import draw_aside
 from app.web.explore.card import explorer_card
 from app.web.explore.state import explored, explorer_called, state_of, values_in, waits
 from app.web.frame.visitor import spend

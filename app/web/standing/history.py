@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
 
 from app.db.assessments import known_chapters
-from app.db.queries import PastAnswer, answers, standings
+from app.db.history import PastAnswer
+from app.db.queries import answers, standings
 from app.learning import Review, memories
 from app.site import Site
 from app.web.standing.veil import open_history

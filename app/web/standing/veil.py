@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 from sqlmodel import Session
 
-from app.db.queries import VEIL, Drawing
+from app.db.history import Drawing
+from app.db.queries import VEIL
 from app.db.session import open_session
 from app.people.work import veils
 from app.site import Site

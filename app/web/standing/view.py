@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from typing import Literal
 
 from app.content.catalog import Catalog, Topic
-from app.db.queries import PastAnswer, Standing
+from app.db.history import PastAnswer, Standing
 from app.kinds import Exercise
 from app.learning import Memory
 from app.translation import foreign, noted, translate

@@ -1,28 +1,25 @@
 """A posted form, and the result of its button."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
-from fastapi import Request
-
-from app.aside import aside
 from app.aside.fair_queue import Client
-from app.kinds import Exercise
 from app.kinds.answers import PlayedAnswer, Verdict
 from app.kinds.code.feedback import Trial
 
+_LONGEST_SITTING = 4 * 3600  # seconds; a page left open overnight says nothing
+_LONGEST_CLOCK = 12  # figures
 LONG = 4_000  # characters of a form, from which on its page takes long
 Fields = Mapping[str, Sequence[str]]  # the fields of a posted form
 AnswerState = Literal[
     "none", "correct", "partial", "incorrect", "recorded", "refused", "unreadable", "unavailable"
 ]
 
-_FRAGMENT = "x-fragment"  # a script asks for the verdict alone
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Posted:
+class PostedForm:
     """A posted form, and the learner who sent it."""
 
     seed: int
@@ -58,28 +55,29 @@ def size_of(given: Fields) -> int:
     return sum(len(text) for texts in given.values() for text in texts)
 
 
-async def draw_aside(exercise: Exercise, seed: int) -> None:
-    """Work out what *seed* draws beside the event loop, unless it is known."""
-    if not exercise.is_drawn(seed):
-        await aside(exercise.prepare, seed)
-
-
 def first(given: Fields, field: str) -> str:
     """The first value of *field*; empty where there is none."""
     return next(iter(given.get(field, ())), "")
 
 
-def is_part(request: Request) -> bool:
-    """Whether a script asks for the verdict alone."""
-    return request.headers.get(_FRAGMENT) == "1"
-
-
-async def fields_of(request: Request) -> Fields:
-    """The posted fields; a field may occur several times."""
-    form = await request.form(max_files=0, max_fields=200)
+def fields_of(pairs: Iterable[tuple[str, object]]) -> Fields:
+    """The fields in *pairs* that are texts, not files."""
     fields: dict[str, list[str]] = {}
-    for name, value in form.multi_items():
+    for name, value in pairs:
         if isinstance(value, str):
             # Browsers send every line break as two characters.
             fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
     return fields
+
+
+def begun_at(given: Fields) -> int:
+    """When the page of a posted form was opened, in seconds since 1970; 0 where it does not say."""
+    text = first(given, "begun")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_CLOCK else 0
+
+
+def seconds_on(given: Fields, now: datetime) -> float | None:
+    """How long the page was open, where that is plausible."""
+    begun = begun_at(given)
+    seconds = now.timestamp() - begun
+    return seconds if begun and 0 <= seconds <= _LONGEST_SITTING else None

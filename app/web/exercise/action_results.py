@@ -3,20 +3,18 @@
 from app.errors import AnswerError, UnavailableError, sentence
 from app.kinds.answers import TooLongError
 from app.translation import noted, translate
-from app.web.exercise.posted import ActionResult
+from app.web.exercise.posted_form import ActionResult
 
 _LOST = noted("Your answer is still here, and no attempt was recorded.")
 
 
-def refused(why: str) -> ActionResult | None:
-    """What an assignment does not allow; None if there is no reason *why*."""
-    return ActionResult(state="refused", says=why, status=403) if why else None
+def refused(why: str) -> ActionResult:
+    """What an assignment does not allow, with the reason *why*."""
+    return ActionResult(state="refused", says=why, status=403)
 
 
-def recorded(result: ActionResult, why: str) -> ActionResult:
-    """*result*; without its verdict, if an assignment gives a reason *why* it is hidden."""
-    if result.verdict is None or not why:
-        return result
+def recorded(why: str) -> ActionResult:
+    """An answer that is stored; its verdict is hidden, with the reason *why*."""
     return ActionResult(state="recorded", says=translate("Your answer is stored. {why}", why=why))
 
 

@@ -1,89 +1,51 @@
 """What assignments say about the page of an exercise: what counts, and what is refused until when.
 
-For a visitor who is not signed in there is nothing to ask.
+Routes ask only for those who have work of a class at the exercise.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 
+from app.content.catalog import Catalog
 from app.people.assignments import Assignment
 from app.people.local_time import in_words, on_the_calendar
 from app.people.persons import SignedIn
 from app.people.policy import worth
 from app.people.work import Work, own_seed
-from app.site import Site
 from app.translation import translate
+from app.web.exercise.rules import FREE, AssignmentBanner, AssignmentRules
 from app.web.frame.rendering import Hyperlink
 from app.web.urls import exercise_url
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strip:
-    """An assignment above its exercise; *ends*: when the clock of an exam stops.
-
-    *skip* is where a question of the placement or of a final can be passed over.
-    """
-
-    title: str
-    href: str
-    place: str
-    says: tuple[str, ...]
-    warns: str
-    ends: datetime | None
-    following: Hyperlink | None
-    kind: str = "Assignment"
-    skip: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assigned:
-    """What assignments say; *hints*, *solution* and *verdict* are why those are refused, if so.
-
-    *before* is the page of an assignment that has to be opened first.
-    """
-
-    strips: tuple[Strip, ...] = ()
-    hints: str = ""
-    solution: str = ""
-    verdict: str = ""
-    exam: bool = False
-    before: str = ""
-
-    def refusal(self, action: str) -> str:
-        """Why the button *action* is refused; empty if it is not."""
-        return {"hint": self.hints, "solution": self.solution}.get(action, "")
-
-
-FREE = Assigned()
-
-
-def assigned(site: Site, person: SignedIn | None, found: Sequence[Work], seed: int) -> Assigned:
-    """What *found*, the work of *person* at an exercise, says about its drawing with *seed*."""
-    rules = rules_of(found, seed)
-    if person is None or not found or rules.before:
+def rules_with_banners(
+    course: Catalog, secret: str, person: SignedIn, works: Sequence[Work], seed: int
+) -> AssignmentRules:
+    """What the *works* of *person* at an exercise say about its drawing with *seed*."""
+    rules = rules_of(works, seed)
+    if rules.redirect_to:
         return rules
-    mine = [work for work in found if work.seed in (None, seed)]
+    mine = [work for work in works if work.seed in (None, seed)]
     opens = [work for work in mine if _is_open(work)]
-    others = [work for work in found if work not in mine and work.phase in ("open", "late")]
-    strips = (
-        *(_strip(site, person, work) for work in opens),
-        *(_elsewhere(site, person, work) for work in others),
+    others = [work for work in works if work not in mine and work.phase in ("open", "late")]
+    banners = (
+        *(_own_variant_banner(course, secret, person, work) for work in opens),
+        *(_other_variant_banner(secret, person, work) for work in others),
     )
-    return replace(rules, strips=strips)
+    return replace(rules, banners=banners)
 
 
-def rules_of(found: Sequence[Work], seed: int) -> Assigned:
-    """What is refused on the drawing with *seed*, without the strips above it."""
-    if not found:
+def rules_of(works: Sequence[Work], seed: int) -> AssignmentRules:
+    """What is refused on the drawing with *seed*, without the banners above it."""
+    if not works:
         return FREE
-    exams = [work for work in found if work.is_exam]
-    mine = [work for work in found if work.seed in (None, seed)]
+    exams = [work for work in works if work.is_exam]
+    mine = [work for work in works if work.seed in (None, seed)]
     opens = [work for work in mine if _is_open(work)]
     sealed = [work for work in mine if not _is_open(work) and work.seed is not None]
     if sealed:
-        return Assigned(before=f"/assignments/{sealed[0].assignment.id}")
-    return Assigned(
+        return AssignmentRules(redirect_to=f"/assignments/{sealed[0].assignment.id}")
+    return AssignmentRules(
         # In an exam, other drawings of its exercises would tell how to solve one's own.
         hints=_first(map(_no_hints, [*exams, *opens])),
         solution=_first(map(_no_solution, [*exams, *opens])),
@@ -92,9 +54,9 @@ def rules_of(found: Sequence[Work], seed: int) -> Assigned:
     )
 
 
-def work_url(site: Site, person: SignedIn, assignment: Assignment, exercise: str) -> str:
+def work_url(secret: str, person: SignedIn, assignment: Assignment, exercise: str) -> str:
     """The page of *exercise* on which the answers of *person* count for *assignment*."""
-    seed = own_seed(site.secret, assignment, exercise, person.learner)
+    seed = own_seed(secret, assignment, exercise, person.learner)
     return exercise_url(exercise) + "/another" if seed is None else exercise_url(exercise, seed)
 
 
@@ -134,14 +96,16 @@ def _release(work: Work) -> str:
     return on_the_calendar(work.released, zone, work.now) if work.released else translate("it ends")
 
 
-def _strip(site: Site, person: SignedIn, work: Work) -> Strip:
+def _own_variant_banner(
+    course: Catalog, secret: str, person: SignedIn, work: Work
+) -> AssignmentBanner:
     one = work.assignment
-    entries = [entry for entry in one.entries if entry.exercise in site.catalog.by_id]
+    entries = [entry for entry in one.entries if entry.exercise in course.by_id]
     place = entries.index(work.entry) + 1 if work.entry in entries else 0
     after = entries[place] if place < len(entries) else None
-    title = site.catalog.by_id[after.exercise].title if after else ""
-    href = work_url(site, person, one, after.exercise) if after else ""
-    return Strip(
+    title = course.by_id[after.exercise].title if after else ""
+    href = work_url(secret, person, one, after.exercise) if after else ""
+    return AssignmentBanner(
         title=one.title,
         href=f"/assignments/{one.id}",
         place=translate("{place} of {count}", place=place, count=len(entries)),
@@ -152,10 +116,10 @@ def _strip(site: Site, person: SignedIn, work: Work) -> Strip:
     )
 
 
-def _elsewhere(site: Site, person: SignedIn, work: Work) -> Strip:
-    """The strip above another drawing than the one that counts."""
-    own = work_url(site, person, work.assignment, work.entry.exercise)
-    return Strip(
+def _other_variant_banner(secret: str, person: SignedIn, work: Work) -> AssignmentBanner:
+    """The banner above another drawing than the one that counts."""
+    own = work_url(secret, person, work.assignment, work.entry.exercise)
+    return AssignmentBanner(
         title=work.assignment.title,
         href=f"/assignments/{work.assignment.id}",
         place="",

@@ -1,17 +1,27 @@
 """Queries on what several learners have done at exercises: one query for all of them."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
-from sqlalchemy import BindParameter, Connection, bindparam, case, func, or_
+from sqlalchemy import BindParameter, Connection, Engine, bindparam, case, func, or_
 from sqlalchemy import select as columns
 from sqlmodel import col
 
-from app.db.queries import SOLUTION, Drawing, Revealed, Standing
+from app.db.history import (
+    SHOWN,
+    SOLUTION,
+    Drawing,
+    ExerciseHistory,
+    LastAnswer,
+    LastAnswers,
+    LearnerDrawing,
+    Revealed,
+    Standing,
+    joined,
+)
+from app.db.session import open_session
 from app.db.tables import AttemptRow, RevealRow
 
-SHOWN = 5  # answers at an exercise that its page lists
 _LEARNERS: BindParameter[str] = bindparam("learners", expanding=True)
 _EXERCISES: BindParameter[str] = bindparam("exercises", expanding=True)
 _SEEDS: BindParameter[int] = bindparam("seeds", expanding=True)
@@ -63,24 +73,6 @@ _BY_EXERCISE = _STANDINGS.group_by(*_CELL)
 _BY_DRAWING = _STANDINGS.add_columns(col(AttemptRow.seed)).group_by(*_CELL, col(AttemptRow.seed))
 
 Cell = tuple[str, str]  # a learner, an exercise
-
-
-@dataclass(frozen=True, slots=True)
-class LastAnswer:
-    """An answer at an exercise, as its page lists it."""
-
-    seed: int
-    at: datetime
-    answer: str
-    correct: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LastAnswers:
-    """The last answers of a learner at an exercise, newest first; *right*: drawings solved."""
-
-    shown: tuple[LastAnswer, ...] = ()
-    right: frozenset[int] = frozenset()
 
 
 def reveals_of(
@@ -141,10 +133,35 @@ def standings_by(
     return found
 
 
-def joined(one: Standing | None, other: Standing) -> Standing:
-    """The standing after what led to *one*, and to the *other*."""
-    if one is None:
-        return other
-    return Standing(
-        one.tried + other.tried, one.solved or other.solved, one.unaided or other.unaided
-    )
+def read_histories(
+    connection: Connection,
+    drawings: Sequence[LearnerDrawing],
+    veils: Mapping[str, frozenset[Drawing]] = MappingProxyType({}),
+) -> Sequence[ExerciseHistory]:
+    """The history at each of *drawings*, in their order, under the *veils* of learners."""
+    learners = {one.learner for one in drawings}
+    exercises = {one.exercise for one in drawings}
+    seen = reveals_of(connection, learners, exercises, {one.seed for one in drawings})
+    last = last_answers(connection, learners, exercises)
+    veil = {learner: veils.get(learner, frozenset[Drawing]()) for learner in learners}
+    known = standings_by(connection, veil)
+    nothing = ExerciseHistory()
+    return [
+        ExerciseHistory(
+            seen=seen.get((one.learner, one.exercise, one.seed), nothing.seen),
+            last=last.get((one.learner, one.exercise), nothing.last),
+            known=known[one.learner],
+            veil=veil[one.learner],
+        )
+        for one in drawings
+    ]
+
+
+def histories(engine: Engine, drawings: Sequence[LearnerDrawing]) -> Sequence[ExerciseHistory]:
+    """The history at each of *drawings*, in their order, of learners without a class.
+
+    Raises:
+        UnavailableError: the database cannot be read.
+    """
+    with open_session(engine) as session:
+        return read_histories(session.connection(), drawings)

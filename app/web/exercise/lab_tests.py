@@ -15,7 +15,7 @@ from app.translation import noted, translate
 OWN = noted("your own file")
 
 
-def borrowed_tests(site: Site, learner: str) -> Mapping[str, tuple[Report, str, str]]:
+def tests_to_take(site: Site, learner: str) -> Mapping[str, tuple[Report, str, str]]:
     """Tests as runs, what they are, and whose: the learner's own come first."""
     found = {}
     for row in saved_measurements(site.engine, learner):

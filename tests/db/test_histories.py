@@ -1,18 +1,20 @@
 """What is read together, for a class that answers at the same instant, is what each would read."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import Engine, event
 from sqlmodel import col, select
 
+from app.db.exercise_histories import histories
 from app.db.gathering import Gathered
+from app.db.history import ExerciseHistory, LearnerDrawing, Revealed
 from app.db.outage import Outage
 from app.db.people import PersonRow
-from app.db.queries import Revealed
 from app.db.session import open_writing_session
 from app.db.signing import new_learner
 from app.db.tables import Reveal, now
@@ -21,17 +23,17 @@ from app.errors import UnavailableError
 from app.people.assignments import Entry, create_assignment, extend
 from app.people.classes import create_class, number_of
 from app.people.joining import join_as_new
-from app.people.past import LearnerAt, PastAt, pasts
 from app.people.persons import SignedIn
 from app.people.policy import Policy
+from app.people.student_histories import StudentDrawing, StudentHistory, student_histories
 from tests.db.test_rows import NOON, attempt
 
 _SECRET = "secret"
 _DAY = timedelta(days=1)
 
 
-def three_at(engine: Engine) -> Sequence[LearnerAt]:
-    """Two students of a class, the first of whom has an extension, and a visitor."""
+def two_at(engine: Engine) -> Sequence[StudentDrawing]:
+    """Two students of a class, the first of whom has an extension."""
     with open_writing_session(engine) as session:
         row = create_class(session, _SECRET, "Systems", "Europe/Berlin")
         policy = Policy(due=now() + _DAY, attempts=3)
@@ -45,82 +47,103 @@ def three_at(engine: Engine) -> Sequence[LearnerAt]:
         extend(session, first, [number_of(ada)], now() + 5 * _DAY)
         session.commit()
         persons = [SignedIn(number_of(one), one.learner, one.name) for one in (ada, bo)]
-    signed_in = [LearnerAt(one.learner, "t/e", 7, one, now()) for one in persons]
-    return [*signed_in, LearnerAt(new_learner(), "t/e", 8, None, now())]
+    return [StudentDrawing(LearnerDrawing(one.learner, "t/e", 7), one, now()) for one in persons]
 
 
-def _seen(past: PastAt) -> object:
-    """A past without the moment at which it was read."""
-    return replace(past, works=[replace(work, now=NOON) for work in past.works])
+def _read(engine: Engine, those: Sequence[StudentDrawing]) -> Sequence[StudentHistory]:
+    return student_histories(engine, _SECRET, those)
+
+
+def _seen(history: ExerciseHistory) -> object:
+    """A history without the moment at which it was read."""
+    if not isinstance(history, StudentHistory):
+        return history
+    return replace(history, works=[replace(work, now=NOON) for work in history.works])
 
 
 def test_what_is_read_together_is_what_each_would_read(engine: Engine) -> None:
-    those = three_at(engine)
-    ada, bo, visitor = (one.learner for one in those)
-    (hidden,) = {seed for name, seed in pasts(engine, _SECRET, those)[0].veil if name == "t/hidden"}
+    those, visitor = two_at(engine), LearnerDrawing(new_learner(), "t/e", 8)
+    ada, bo = (one.drawing.learner for one in those)
+    (hidden,) = {seed for name, seed in _read(engine, those)[0].veil if name == "t/hidden"}
     assert hidden is not None
+    own = visitor.learner
     rows: list[NewRow] = [
         attempt(learner=ada, exercise="t/e", seed=7, correct=True, at=now()),
         attempt(learner=ada, exercise="t/hidden", seed=hidden, correct=True, at=now()),
         attempt(learner=bo, exercise="t/other", seed=1, correct=True, hints=1, at=now()),
-        *(attempt(learner=visitor, exercise="t/e", seed=8, answer=str(n)) for n in range(7)),
-        attempt(learner=visitor, exercise="t/e", seed=9, correct=True, revealed=True),
+        *(attempt(learner=own, exercise="t/e", seed=8, answer=str(n)) for n in range(7)),
+        attempt(learner=own, exercise="t/e", seed=9, correct=True, revealed=True),
         Reveal(learner=bo, exercise="t/e", seed=7, number=2),
-        Reveal(learner=visitor, exercise="t/e", seed=9, number=0),
+        Reveal(learner=own, exercise="t/e", seed=9, number=0),
     ]
     store(engine, rows)
-    together = pasts(engine, _SECRET, those)
-    for past, one in zip(together, those, strict=True):
-        (alone,) = pasts(engine, _SECRET, [one])
-        assert _seen(past) == _seen(alone)
-    first, second, third = together
-    assert (first.works[0].extended, second.works[0].extended, third.works) == (True, False, ())
+    together = _read(engine, those)
+    for history, one in zip(together, those, strict=True):
+        (alone,) = _read(engine, [one])
+        assert _seen(history) == _seen(alone)
+    other = LearnerDrawing(ada, "t/e", 8)
+    third, fourth = histories(engine, [visitor, other])
+    assert [third, fourth] == [*histories(engine, [visitor]), *histories(engine, [other])]
+    first, second = together
+    assert (first.works[0].extended, second.works[0].extended) == (True, False)
     assert (set(first.last.right), set(first.known)) == ({7}, {"t/e"})
     assert (second.seen, second.last.shown) == (Revealed(1, solution=False), ())
     assert [one.answer for one in third.last.shown] == ["1", "6", "5", "4", "3"]
     assert (set(third.last.right), third.known["t/e"].solved) == ({9}, False)
 
 
+Read = Callable[[int], ExerciseHistory]  # the history at the drawing with a seed
+
+
+def readers(engine: Engine) -> Iterator[tuple[str, int, Read]]:
+    """Who has a history: two students and a visitor, with the drawing that counts."""
+
+    def of_student(student: StudentDrawing, seed: int) -> ExerciseHistory:
+        at = replace(student.drawing, seed=seed)
+        return _read(engine, [replace(student, drawing=at)])[0]
+
+    def of_visitor(learner: str, seed: int) -> ExerciseHistory:
+        return histories(engine, [LearnerDrawing(learner, "t/e", seed)])[0]
+
+    for student in two_at(engine):
+        (before,) = _read(engine, [student])
+        yield student.drawing.learner, before.works[0].seed or 0, partial(of_student, student)
+    visitor = new_learner()
+    yield visitor, 8, partial(of_visitor, visitor)
+
+
 @pytest.mark.parametrize("correct", [True, False])
 def test_the_past_after_an_answer_is_what_is_read_after_it(
     engine: Engine, *, correct: bool
 ) -> None:
-    for who in three_at(engine):
-        (before,) = pasts(engine, _SECRET, [who])
-        seed = before.works[0].seed if before.works else who.seed  # the drawing that counts
-        one = replace(who, seed=seed or 0)
-        answer = attempt(
-            learner=one.learner, exercise=one.exercise, seed=one.seed, correct=correct, at=now()
-        )
+    for learner, seed, read in readers(engine):
+        before = read(seed)
+        answer = attempt(learner=learner, exercise="t/e", seed=seed, correct=correct, at=now())
         store(engine, [answer])
-        (after,) = pasts(engine, _SECRET, [one])
-        assert _seen(before.answered(answer)) == _seen(after)
+        after = read(seed)
+        assert _seen(before.after_answer(answer)) == _seen(after)
         for number in (1, 0):
-            reveal = Reveal(
-                learner=one.learner, exercise=one.exercise, seed=one.seed, number=number
-            )
-            store(engine, [reveal])
-            (shown,) = pasts(engine, _SECRET, [one])
-            before = after.shown(number)
-            assert before.seen == shown.seen
+            store(engine, [Reveal(learner=learner, exercise="t/e", seed=seed, number=number)])
+            shown = read(seed)
+            assert after.after_reveal(number).seen == shown.seen
             after = shown
 
 
 def test_a_class_that_asks_at_once_is_read_by_as_many_queries_as_one_student(
     engine: Engine,
 ) -> None:
-    those, asked = three_at(engine)[:2], []
+    those, asked = two_at(engine), []
     event.listen(engine, "before_cursor_execute", lambda *call: asked.append(call[2]))
-    pasts(engine, _SECRET, those[:1])
+    _read(engine, those[:1])
     alone = len(asked)
-    gathered = Gathered[LearnerAt, PastAt](lambda keys: pasts(engine, _SECRET, keys), Outage())
+    gathered = Gathered[StudentDrawing, StudentHistory](lambda keys: _read(engine, keys), Outage())
 
-    async def together() -> Sequence[PastAt]:
+    async def together() -> Sequence[StudentHistory]:
         return await asyncio.gather(*map(gathered.of, those))
 
     found = asyncio.run(together())
     assert len(asked) == 2 * alone
-    assert [len(past.works) for past in found] == [1, 1]
+    assert [len(history.works) for history in found] == [1, 1]
 
 
 def test_look_ups_are_bounded_and_an_error_reaches_everyone_who_waits() -> None:

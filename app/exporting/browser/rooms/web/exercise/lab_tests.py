@@ -9,7 +9,7 @@ from app.labs.results.report import Report
 OWN = ""  # whose none of them is
 
 
-def borrowed_tests(*_: object) -> Mapping[str, tuple[Report, str, str]]:
+def tests_to_take(*_: object) -> Mapping[str, tuple[Report, str, str]]:
     """Published tests as runs, what they are, and whose."""
     found: Mapping[str, tuple[Report, str, str]] = resolved("borrowed")
     return found

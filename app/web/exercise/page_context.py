@@ -5,16 +5,15 @@ from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup
 
-from app.content.catalog import Topic
+from app.content.catalog import Catalog, Topic
 from app.content.errata import of_exercise
+from app.db.history import ExerciseHistory
 from app.kinds import Exercise
 from app.kinds.remembered import Remembered
-from app.people.past import PastAt
-from app.site import Site
 from app.translation import language, translate
-from app.web.exercise.assigned import Assigned
 from app.web.exercise.facts import FactView, facts_beside
-from app.web.exercise.posted import Fields
+from app.web.exercise.posted_form import Fields
+from app.web.exercise.rules import AssignmentRules
 from app.web.frame.rendering import Hyperlink, markup
 from app.web.standing.view import Path, Standings, Stretch, mark_of, path_of
 from app.web.urls import chapter_url, erratum_url, exercise_url
@@ -23,25 +22,25 @@ _NEAR = 7  # exercises of the path that are listed beside one
 _STRETCHES = 1_000  # that are cached, of about 2 kB
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExerciseRequest:
     """A drawing of an exercise that *learner* asks for, with the fields *given*.
 
-    *past*: what the learner has done until now; *before*: what until the answer that was given. A
-    *part*: the verdict and what changes with it, without the question.
+    *history*: what the learner has done until now; *history_before*: what until the answer that was
+    given. A *fragment*: the verdict and what changes with it, without the question.
     """
 
     exercise: Exercise
     seed: int
     learner: str
-    past: PastAt
-    before: PastAt
+    history: ExerciseHistory
+    history_before: ExerciseHistory
     given: Fields = field(default_factory=dict)
-    part: bool = False
+    fragment: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class PageContext:
     """The chapter and the *stretch* of its path, and links to other pages.
 
     *primer*: minutes to read it first.
@@ -59,36 +58,47 @@ class Around:
     later: Hyperlink | None = None
 
 
-def around(site: Site, asked: Asked, topic: Topic, rules: Assigned) -> Around:
+def page_context(
+    course: Catalog, asked: ExerciseRequest, topic: Topic, rules: AssignmentRules
+) -> PageContext:
     """What stands around the exercise; in an exam, nothing that explains it."""
-    exercise, seed, known = asked.exercise, asked.seed, asked.past.known
-    shared = seed if exercise.from_chapter else 0  # with the others of the chapter
-    before, after = site.catalog.before(exercise), site.catalog.after(exercise)
-    again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
+    exercise, known = asked.exercise, asked.history.known
+    shared = asked.seed if exercise.from_chapter else 0  # with the others of the chapter
     chapter = Hyperlink(chapter_url(topic.id, shared), topic.title)
     here = exercise_url(exercise.id, shared)
-    stretch = _stretch(chapter, topic.path, known, here, shared)
-    another = again if exercise.variation and not rules.exam else None
-    if asked.part:
-        return Around(topic=chapter, stretch=stretch, another=another)
-    is_new = not any(one.id in known for one in topic.exercises)
-    found = Around(
+    again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
+    found = PageContext(
         topic=chapter,
-        stretch=stretch,
+        stretch=_stretch(chapter, topic.path, known, here, shared),
+        another=again if exercise.variation and not rules.exam else None,
+    )
+    if asked.fragment:
+        return found
+    before, after = course.before(exercise), course.after(exercise)
+    whole = replace(
+        found,
         place=translate(
             "{place} of {count}",
             place=topic.exercises.index(exercise) + 1,
             count=len(topic.exercises),
         ),
-        primer=topic.reading if is_new else 0,
-        facts=tuple(facts_beside(exercise, topic, seed)),
-        sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
-        errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in of_exercise(exercise.id)),
-        another=another,
         earlier=Hyperlink(exercise_url(before.id, shared), before.title) if before else None,
         later=Hyperlink(exercise_url(after.id, shared), after.title) if after else None,
     )
-    return replace(found, primer=0, facts=(), sources=(), errata=()) if rules.exam else found
+    return whole if rules.exam else _with_explanations(whole, asked, topic)
+
+
+def _with_explanations(whole: PageContext, asked: ExerciseRequest, topic: Topic) -> PageContext:
+    """The context with what explains the exercise."""
+    exercise, known = asked.exercise, asked.history.known
+    is_new = not any(one.id in known for one in topic.exercises)
+    return replace(
+        whole,
+        primer=topic.reading if is_new else 0,
+        facts=tuple(facts_beside(exercise, topic, asked.seed)),
+        sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
+        errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in of_exercise(exercise.id)),
+    )
 
 
 @dataclass(frozen=True, slots=True)
