@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,7 +23,7 @@ from app.db.exercise_histories import histories
 from app.db.gathering import Gathered
 from app.db.idle import tidying
 from app.db.migrations import migrate
-from app.db.outage import Outage, outage_of
+from app.db.outage import outage_of
 from app.db.session import connect
 from app.db.signing import signing_secret
 from app.db.tokens import Tokens
@@ -49,6 +50,7 @@ from app.sandbox.runner import Runner
 from app.site import Site
 
 _EXPECTED = (AppError, HTTPException, RequestValidationError)
+_OWNED = re.compile(api.OWNED).match  # whether a path is for programs, not people
 _SWITCH = 0.001  # seconds until a thread hands over to the event loop; Python's own are 0.005
 _OBJECTS = 20_000  # net allocations of containers that trigger a collection; Python's is 700
 
@@ -114,16 +116,16 @@ def create_app(
     api.install(app)
     web.install(app)
     rules = Rules(
-        owns=api.owns,
+        owns=_OWNED,
         respond=_respond,
         body_limit=site.settings.body_limit,
         streamed=api.STREAMED,
         files=web.FILES,
         framed=framed,
         admits=Hosts(site.settings, api.HEALTH).admit,
-        private=lambda path: web.is_private(path) or api.is_private(path),
+        private=re.compile(f"{web.PRIVATE}|{api.PRIVATE}").match,
         draining=site.draining,
-        ready=partial(_ready, site.outage),
+        ready=site.outage.ready,
         budget=Budget(site.allowances.processor, partial(_payer, site)),
         free=api.HEALTH,
     )
@@ -181,17 +183,11 @@ def _payer(site: Site, scope: Scope) -> str | None:
     return "" if api.has_token(request, site) else web.payer_of(request, site)
 
 
-async def _ready(outage: Outage, path: str) -> None:
-    """Return when a request to *path* may be handled: a short outage of the database is over."""
-    if outage.is_on and path not in api.HEALTH:
-        await outage.over()
-
-
 async def _respond(request: Request, error: Exception) -> Response:
     if isinstance(error, UnavailableError):
         note_trouble(request, error, error.cause)
     elif isinstance(error, ContentError) or not isinstance(error, _EXPECTED):
         note_fault(request, error)
-    if api.owns(request.url.path):
+    if _OWNED(request.url.path):
         return api.problem_for(request, error)
     return web.page_for(request, error)

@@ -125,9 +125,9 @@ FILES = {
     traces.TRACES: MEASURED_LIMIT,
 }
 # What is there is about persons: their grades, codes and files. The keys of LTI are for anyone.
-_OF_PERSONS = frozenset(
-    {"classes", "assignments", "join", "sign-in", "sign-out", "me", "lti", "measured"}
-)
+_OF_PERSONS = "classes|assignments|join|sign-in|sign-out|me|lti|measured"
+# A pattern of paths: what is there may be about other people than the next one at the computer.
+PRIVATE = rf"(?!{launching.KEYS}\Z)/(?:{_OF_PERSONS})(?:/|\Z)"
 
 
 class Squeezed(GZipMiddleware):
@@ -140,12 +140,6 @@ class Squeezed(GZipMiddleware):
             await self.app(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
-
-
-def is_private(path: str) -> bool:
-    """Whether what is at *path* may be about other people than the next one at the computer."""
-    first = path.split("/")[1] if path.startswith("/") else ""
-    return first in _OF_PERSONS and path != launching.KEYS
 
 
 def fixed_addresses() -> frozenset[str]:
@@ -179,11 +173,11 @@ def install(app: FastAPI) -> None:
 __all__ = [
     "FILES",
     "PARTS",
+    "PRIVATE",
     "deliver_scores",
     "fixed_addresses",
     "indexing",
     "install",
-    "is_private",
     "page_for",
     "payer_of",
 ]
