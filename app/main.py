@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,10 +19,11 @@ from app import api, metrics, web
 from app.config import Settings
 from app.content.course import read_course
 from app.db.copies import expiring
+from app.db.exercise_histories import histories
 from app.db.gathering import Gathered
 from app.db.idle import tidying
 from app.db.migrations import migrate
-from app.db.outage import Outage, outage_of
+from app.db.outage import outage_of
 from app.db.session import connect
 from app.db.signing import signing_secret
 from app.db.tokens import Tokens
@@ -41,13 +43,14 @@ from app.network.languages import Languages
 from app.network.page_limit import PageLimit
 from app.network.prefix import Prefix
 from app.network.watch import Watch
-from app.people.past import pasts
 from app.people.persons import Sessions
 from app.people.seats import key_seat_codes
+from app.people.student_histories import student_histories
 from app.sandbox.runner import Runner
 from app.site import Site
 
 _EXPECTED = (AppError, HTTPException, RequestValidationError)
+_OWNED = re.compile(api.OWNED).match  # whether a path is for programs, not people
 _SWITCH = 0.001  # seconds until a thread hands over to the event loop; Python's own are 0.005
 _OBJECTS = 20_000  # net allocations of containers that trigger a collection; Python's is 700
 
@@ -65,7 +68,7 @@ def create_site(settings: Settings) -> Site:
     engine = connect(settings.database)
     secret = signing_secret(engine, settings.secret)
     key_seat_codes(engine)
-    labs = Dispatcher(settings, engine)
+    labs, outage = Dispatcher(settings, engine), outage_of(engine)
     return Site(
         settings=settings,
         course=catalog,
@@ -80,7 +83,8 @@ def create_site(settings: Settings) -> Site:
         federation=federation,
         proxy=ProxyHeader(settings),
         identities=Identities(engine),
-        pasts=Gathered(partial(pasts, engine, secret), outage_of(engine)),
+        histories=Gathered(partial(histories, engine), outage),
+        student_histories=Gathered(partial(student_histories, engine, secret), outage),
         draining=Draining(settings.drain),
     )
 
@@ -112,16 +116,16 @@ def create_app(
     api.install(app)
     web.install(app)
     rules = Rules(
-        owns=api.owns,
+        owns=_OWNED,
         respond=_respond,
         body_limit=site.settings.body_limit,
         streamed=api.STREAMED,
         files=web.FILES,
         framed=framed,
         admits=Hosts(site.settings, api.HEALTH).admit,
-        private=lambda path: web.is_private(path) or api.is_private(path),
+        private=re.compile(f"{web.PRIVATE}|{api.PRIVATE}").match,
         draining=site.draining,
-        ready=partial(_ready, site.outage),
+        ready=site.outage.ready,
         budget=Budget(site.allowances.processor, partial(_payer, site)),
         free=api.HEALTH,
     )
@@ -159,7 +163,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
         site.labs.start()
     idle = tidying(site.engine, site.settings.anonymous_days)
     copies = expiring(site.settings.database)
-    async with web.indexing(app), web.delivering(app), api.sampling(site), idle, copies:
+    async with web.indexing(app), web.deliver_scores(app), api.sampling(site), idle, copies:
         with site.draining.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)
@@ -179,17 +183,11 @@ def _payer(site: Site, scope: Scope) -> str | None:
     return "" if api.has_token(request, site) else web.payer_of(request, site)
 
 
-async def _ready(outage: Outage, path: str) -> None:
-    """Return when a request to *path* may be handled: a short outage of the database is over."""
-    if outage.is_on and path not in api.HEALTH:
-        await outage.over()
-
-
 async def _respond(request: Request, error: Exception) -> Response:
     if isinstance(error, UnavailableError):
         note_trouble(request, error, error.cause)
     elif isinstance(error, ContentError) or not isinstance(error, _EXPECTED):
         note_fault(request, error)
-    if api.owns(request.url.path):
+    if _OWNED(request.url.path):
         return api.problem_for(request, error)
     return web.page_for(request, error)

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.db.gathering import Gathered
+from app.db.history import ExerciseHistory, LearnerDrawing
 from app.db.outage import Outage, outage_of
 from app.db.tables import now
 from app.db.tokens import Tokens
@@ -21,8 +22,8 @@ from app.federation.proxy import ProxyHeader
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
 from app.network.draining import Draining
-from app.people.past import LearnerAt, PastAt
 from app.people.persons import Sessions
+from app.people.student_histories import StudentDrawing, StudentHistory
 from app.sandbox.runner import Runner
 from app.translation import language
 
@@ -44,7 +45,8 @@ class Site:
     federation: Federation
     proxy: ProxyHeader
     identities: Identities
-    pasts: Gathered[LearnerAt, PastAt]
+    histories: Gathered[LearnerDrawing, ExerciseHistory]
+    student_histories: Gathered[StudentDrawing, StudentHistory]
     draining: Draining
     clock: Callable[[], datetime] = now
 

@@ -1,7 +1,8 @@
 """Arrows between rooms point down only."""
 
 import ast
-from graphlib import TopologicalSorter
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from app.config import ROOT
@@ -158,9 +159,43 @@ def test_what_runs_in_the_sandbox_needs_the_standard_library_alone() -> None:
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:
+    TopologicalSorter(arrows()).prepare()  # raises CycleError, which names the circle
+
+
+def test_no_folder_imports_itself_by_way_of_others() -> None:
+    folders = {dotted(path) for path in FILES if path.name == "__init__.py"}
+    rings = {folder: ring for folder in folders if (ring := ring_in(folder))}
+    assert rings == {}
+
+
+@cache
+def arrows() -> dict[str, set[str]]:
+    """The modules that each module imports, by their dotted names."""
     names = {dotted(path): path for path in FILES}
-    arrows = {name: modules(path, set(names)) - {name} for name, path in names.items()}
-    TopologicalSorter(arrows).prepare()  # raises CycleError, which names the circle
+    return {name: modules(path, set(names)) - {name} for name, path in names.items()}
+
+
+def ring_in(folder: str) -> list[str]:
+    """Folders and modules of *folder* that import each other in a ring; empty if none do."""
+    inside: dict[str, set[str]] = {}
+    for name, imported_names in arrows().items():
+        if child := child_of(folder, name):
+            children = {child_of(folder, other) for other in imported_names}
+            inside.setdefault(child, set()).update(children - {child, ""})
+    try:
+        TopologicalSorter(inside).prepare()
+    except CycleError as error:
+        ring: list[str] = error.args[1]
+        return ring
+    return []
+
+
+def child_of(folder: str, name: str) -> str:
+    """The folder or module of *folder* that the module *name* is or lies in; empty if none is."""
+    if name == folder:
+        return f"{folder}.__init__"
+    inside = name.removeprefix(f"{folder}.")
+    return "" if inside == name else f"{folder}.{inside.partition('.')[0]}"
 
 
 def dotted(path: Path) -> str:

@@ -18,7 +18,7 @@ from app.api import (
 from app.api.documents import describing
 from app.api.headers import has_token
 from app.api.metrics import sampling
-from app.api.problems import owns, problem_for
+from app.api.problems import OWNED, problem_for
 
 PARTS = (
     checks,
@@ -46,22 +46,18 @@ def install(app: FastAPI) -> None:
     app.openapi = describing(app)  # type: ignore[method-assign]
 
 
-def is_private(path: str) -> bool:
-    """Whether what is at *path* is about persons."""
-    return path.startswith("/api/v1/classes")
-
-
+PRIVATE = "/api/v1/classes"  # how the paths begin of what is about persons
 STREAMED = frozenset({checks.BATCH, predictions.PREDICT})  # paths whose bodies are unlimited
 HEALTH = health.PATHS
 
 __all__ = [
     "HEALTH",
+    "OWNED",
     "PARTS",
+    "PRIVATE",
     "STREAMED",
     "has_token",
     "install",
-    "is_private",
-    "owns",
     "problem_for",
     "sampling",
 ]

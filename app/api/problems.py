@@ -21,8 +21,8 @@ from app.network.watch import request_id
 from app.quoting import shortened
 from app.site import site_in
 
-_HEALTH = frozenset({"/healthz", "/livez", "/readyz", "/metrics"})
-_PAGES = ("/api/docs",)  # under /api/, but for people
+# A pattern of the paths that are for programs; of those under /api/, one page is for people.
+OWNED = r"(?:/healthz|/livez|/readyz|/metrics)\Z|/api/(?!docs\Z)"
 _STATUS: dict[type[AppError], int] = {
     NotFoundError: 404,
     AnswerError: 422,
@@ -42,11 +42,6 @@ class ProblemDocument(BaseModel):
     title: str
     status: int
     detail: str
-
-
-def owns(path: str) -> bool:
-    """Whether errors at *path* are sent as problem documents."""
-    return path in _HEALTH or (path.startswith("/api/") and path not in _PAGES)
 
 
 def status_of(error: Exception) -> int:

@@ -58,6 +58,11 @@ class Outage:
         longest = WAIT if self._was_there else _AT_START
         return max(0.0, self._since + longest - time.monotonic())
 
+    async def ready(self) -> None:
+        """Return when requests may be handled: at once, or when a short outage is over."""
+        if self.is_on:
+            await self.over()
+
     async def over(self) -> None:
         """Return when the database is back, or has been away for too long to wait for it."""
         if self._looking is None or self._looking.done():

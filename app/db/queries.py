@@ -2,37 +2,16 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 
 from sqlalchemy import ColumnElement, and_, case, delete, func, not_, or_, true
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
+from app.db.history import Effort, PastAnswer, Standing
 from app.db.tables import Attempt, AttemptRow, PredictionRow
 
 VEIL = "veil"  # of a session: the drawings whose answers are left out; a seed of None is any
-Drawing = tuple[str, int | None]  # an exercise, and its seed; None: any
-SOLUTION = 0  # the number of a reveal that is the worked solution
-_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A learner's standing with one exercise; *unaided* is solved with no hint seen."""
-
-    tried: int = 0
-    solved: bool = False
-    unaided: bool = False
-    last: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Revealed:
-    """The hints, and whether the solution, that a learner has seen of one drawing."""
-
-    hints: int
-    solution: bool
 
 
 def _given_by(session: Session, learner: str) -> ColumnElement[bool]:
@@ -68,16 +47,6 @@ def standings(session: Session, learner: str) -> Mapping[str, Standing]:
     )
     rows = session.connection().execute(statement).all()
     return {name: Standing(n, bool(right), bool(free), at) for name, n, right, free, at in rows}
-
-
-@dataclass(frozen=True, slots=True)
-class PastAnswer:
-    """One answer, for the model of memory; *own*: correct without the worked solution."""
-
-    exercise: str
-    at: datetime
-    own: bool
-    unaided: bool
 
 
 def answers(session: Session, learner: str) -> Sequence[PastAnswer]:
@@ -161,15 +130,6 @@ def wrong_attempts(session: Session, learner: str, limit: int) -> Sequence[Attem
     return session.exec(statement).all()
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """The effort spent on an exercise: answers, correct ones, and the time with its page open."""
-
-    answers: int
-    right: int
-    seconds: float | None
-
-
 def efforts(session: Session, learner: str) -> Mapping[str, Effort]:
     """The effort of *learner* on each exercise, by id.
 
@@ -202,24 +162,3 @@ def attempts_by_day(session: Session, learner: str, since: date) -> Mapping[date
         AttemptRow.learner == learner, col(AttemptRow.at) >= moment
     )
     return Counter(at.astimezone(UTC).date() for at in session.exec(statement))
-
-
-def streak(days: Collection[date], today: date) -> int:
-    """The number of days up to *today* on which a learner worked without a break.
-
-    One missed day in seven is forgiven, two in a row are a break; today is not missed yet.
-
-    >>> streak({date(2026, 3, 1), date(2026, 2, 28)}, today=date(2026, 3, 2))
-    2
-    >>> streak({date(2026, 3, 2), date(2026, 2, 28)}, today=date(2026, 3, 2))
-    2
-    """
-    day = today if today in days else today - _DAY
-    length, forgiven = 0, today + _WEEK
-    while day in days or (day - _DAY in days and forgiven - day >= _WEEK):
-        if day in days:
-            length += 1
-        else:
-            forgiven = day
-        day -= _DAY
-    return length

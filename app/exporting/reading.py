@@ -29,7 +29,7 @@ from app.markdown import MathematicsError, mathml
 from app.published.sources import sources
 from app.translation import LANGUAGES, language
 from app.translation.languages import catalog as sentences
-from app.web.exercise.borrowed import published
+from app.web.exercise.lab_tests import published
 from app.web.frame.assets import assets
 from app.web.reference.docstrings import documented
 from app.web.search.entries import entries

@@ -47,7 +47,8 @@ async def check(
     """
     refuse_longer(answer, site.settings.answer_limit)
     try:
-        verdict = await exercise.grade(seed, answer, site.runner.on_behalf_of(client), learner)
+        runner = site.runner.on_behalf_of(client) if exercise.runs_code else site.runner
+        verdict = await exercise.grade(seed, answer, runner, learner)
     except AnswerError:
         verdicts(exercise.kind, "unreadable").inc()
         raise
@@ -64,7 +65,7 @@ async def check(
             digest=exercise.digest,
             drawn=json.dumps(dict(exercise.draw(seed).shown), ensure_ascii=False),
             seconds=seconds,
-            mistake=exercise.kept_key(verdict.mistake) or None,
+            mistake=exercise.kept_key(verdict.mistake) if verdict.mistake else None,
         )
     except ValueError as error:
         raise AnswerError(f"this answer cannot be stored: {error}") from error

@@ -216,9 +216,11 @@ class Numeric(Asking):
 
     def _follows(self, seed: int, name: str, readings: Mapping[str, Reading]) -> bool:
         """Whether the answer is right for what the learner answered before it."""
+        before = list(self.asked)[: list(self.asked).index(name)]
+        if not before:
+            return False
         asked, keys = self.asked[name], self.keys(seed)
         names = dict(self.draw(seed).names)
-        before = list(self.asked)[: list(self.asked).index(name)]
         mentioned = names_in(parse(asked.answer, [*names, *self.asked]))
         if not any(other in mentioned and other in readings for other in before):
             return False

@@ -60,18 +60,18 @@ class Rules:
     in them, * stands for a number.
     """
 
-    owns: Callable[[str], bool]  # whether a path is for programs, not people
+    owns: Callable[[str], object]  # true or a match: whether a path is for programs, not people
     respond: Callable[[Request, Exception], Awaitable[Response]]
     body_limit: int
     streamed: Collection[str]  # paths whose bodies are unlimited
     files: Mapping[str, int] = field(default_factory=dict)
     framed: bool = False
-    private: Callable[[str], bool] = lambda path: False
+    private: Callable[[str], object] = lambda path: False
     admits: Callable[[Scope], bool] = lambda scope: True  # by the name that it was asked for
     draining: Draining = field(default_factory=partial(Draining, 0.0))
-    ready: Callable[[str], Awaitable[None]] | None = None  # returns when a path may be handled
+    ready: Callable[[], Awaitable[None]] | None = None  # returns when requests may be handled
     budget: Budget | None = None  # of processor time
-    free: Collection[str] = ()  # paths that cost nothing
+    free: Collection[str] = ()  # paths that cost nothing, and are always handled
 
 
 class _ResponseSender:
@@ -145,7 +145,7 @@ class Door:
     async def _enter(self, scope: Scope, receive: Receive, send: Send) -> tuple[Scope, int]:
         """Pass the request on; the scope as its handler left it, and the status of the response."""
         headers, bodiless = self._headers(scope), scope["method"] == "HEAD"
-        private = self._rules.private(scope["path"])
+        private = bool(self._rules.private(scope["path"]))
         sender = _ResponseSender(scope, send, headers, bodiless=bodiless, private=private)
         if sender.bodiless:  # a copy: the server needs the original to know that no body follows
             scope = {**scope, "method": "GET"}
@@ -180,8 +180,8 @@ class Door:
         await budget.charged(account, self._handle(scope, receive, send))
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._rules.ready:
-            await self._rules.ready(scope["path"])
+        if self._rules.ready and scope["path"] not in self._rules.free:
+            await self._rules.ready()
         if scope["path"] not in self._rules.streamed:
             receive = self._limited(scope, receive)
         await self._app(scope, receive, send)

@@ -9,6 +9,7 @@ from sqlalchemy import BindParameter, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
+from app.db.history import Drawing
 from app.db.people import (
     AssignedRow,
     AssignmentRow,
@@ -17,7 +18,6 @@ from app.db.people import (
     MemberRow,
     SittingRow,
 )
-from app.db.queries import Drawing
 from app.db.tables import AttemptRow
 from app.people.assignments import (
     Assignment,

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from math import isfinite
 
 from app.formulas.layout import StepTime, step_time
+from app.formulas.parallelism.degrees import Degrees
+from app.formulas.parallelism.numbers import PLAIN
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.formulas.step.counted import counted_flops
-from app.formulas.step.degrees import Degrees
 from app.formulas.step.memory import Rank, StageMemory, stage_bytes
-from app.formulas.step.numbers import PLAIN
 from app.formulas.step.reaching import (
     Side,
     peak_of,

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from app.formulas.step.degrees import Degrees
+from app.formulas.parallelism.degrees import Degrees
+from app.formulas.parallelism.numbers import Numbers, columns
+from app.formulas.parallelism.rules import RULES
 from app.formulas.step.memory import Rank, most_memory
-from app.formulas.step.numbers import Numbers, columns
-from app.formulas.step.rules import RULES
 from app.formulas.step.stage import stages_time
 from app.formulas.step.step import (
     busy_time,

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from operator import add
 from typing import NamedTuple
 
+from app.formulas.parallelism.degrees import Degrees, Middle, in_flight
+from app.formulas.parallelism.numbers import PLAIN
+from app.formulas.parallelism.rules import RULES
 from app.formulas.presets import ModelShape
-from app.formulas.step.degrees import Degrees, Middle, in_flight
 from app.formulas.step.layer import LayerTime, layer_times
 from app.formulas.step.memory import PassBytes, Rank, StateBytes, fullest_stages
-from app.formulas.step.numbers import PLAIN
 from app.formulas.step.parameters import Stage
-from app.formulas.step.rules import RULES
 from app.formulas.step.stage import Ends, StagesTime, end_times, stages_time
 from app.formulas.step.step import (
     Held,

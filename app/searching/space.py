@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from app.formulas.checks import recorded, whole
+from app.formulas.parallelism.degrees import expert_split
+from app.formulas.parallelism.numbers import PLAIN, Numbers
+from app.formulas.parallelism.rules import WITHOUT_A_LAYER
 from app.formulas.presets import Cluster, Layout, ModelShape, Recipe
-from app.formulas.step.degrees import expert_split
-from app.formulas.step.numbers import PLAIN, Numbers
-from app.formulas.step.rules import WITHOUT_A_LAYER
 from app.formulas.step.speeds import Reduced, Speeds
 
 MOST_GPUS, MOST_SEQUENCES, MOST_LAYERS, MOST_EXPERTS = 2**20, 2**24, 2**16, 2**16

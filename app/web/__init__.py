@@ -6,13 +6,13 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from app.network.routes import PlainRoute
-from app.web import chapter, home
+from app.web import home
 from app.web.course import board as schedule_board
-from app.web.course import final, placement
+from app.web.course import chapter, final, placement
 from app.web.course import map as course_map
 from app.web.daily import page as daily_page
 from app.web.exercise import pad
-from app.web.exercise import page as exercise_page
+from app.web.exercise import routes as exercise_page
 from app.web.explore import layouts
 from app.web.explore import page as explorer_page
 from app.web.explore.layout_searches import layout_searches
@@ -22,7 +22,7 @@ from app.web.frame.visitor import payer_of
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
 from app.web.lti import choosing, course, launching, registering
-from app.web.lti.delivering import delivering
+from app.web.lti.score_delivery import deliver_scores
 from app.web.measured import page as measured_page
 from app.web.measured import saved, traces
 from app.web.measured.upload_reader import BODY_LIMIT as MEASURED_LIMIT
@@ -125,9 +125,9 @@ FILES = {
     traces.TRACES: MEASURED_LIMIT,
 }
 # What is there is about persons: their grades, codes and files. The keys of LTI are for anyone.
-_OF_PERSONS = frozenset(
-    {"classes", "assignments", "join", "sign-in", "sign-out", "me", "lti", "measured"}
-)
+_OF_PERSONS = "classes|assignments|join|sign-in|sign-out|me|lti|measured"
+# A pattern of paths: what is there may be about other people than the next one at the computer.
+PRIVATE = rf"(?!{launching.KEYS}\Z)/(?:{_OF_PERSONS})(?:/|\Z)"
 
 
 class Squeezed(GZipMiddleware):
@@ -140,12 +140,6 @@ class Squeezed(GZipMiddleware):
             await self.app(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
-
-
-def is_private(path: str) -> bool:
-    """Whether what is at *path* may be about other people than the next one at the computer."""
-    first = path.split("/")[1] if path.startswith("/") else ""
-    return first in _OF_PERSONS and path != launching.KEYS
 
 
 def fixed_addresses() -> frozenset[str]:
@@ -179,11 +173,11 @@ def install(app: FastAPI) -> None:
 __all__ = [
     "FILES",
     "PARTS",
-    "delivering",
+    "PRIVATE",
+    "deliver_scores",
     "fixed_addresses",
     "indexing",
     "install",
-    "is_private",
     "page_for",
     "payer_of",
 ]

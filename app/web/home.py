@@ -6,7 +6,8 @@ from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.content.daily import title_of
-from app.db.queries import attempts_by_day, streak
+from app.db.history import streak
+from app.db.queries import attempts_by_day
 from app.db.session import open_session
 from app.explorers import EXPLORERS
 from app.labs.spec import known_labs
@@ -17,8 +18,9 @@ from app.translation import noted, translate
 from app.web.explore.figures import EmbeddedView, taste
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
-from app.web.progress.onward import Onward, onward_for
-from app.web.progress.standing import Card, card_of, past_of, today
+from app.web.standing.history import past_of
+from app.web.standing.onward import Onward, onward_for
+from app.web.standing.view import Card, card_of, today
 from app.web.urls import chapter_url
 
 router = Router()

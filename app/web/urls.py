@@ -1,7 +1,11 @@
-"""The paths of the site's pages."""
+"""The paths of the site's pages, and the seed in them."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode
+
+from app.errors import NotFoundError
+from app.kinds import SEEDS
+from app.translation import translate
 
 
 def exercise_url(exercise: str, seed: int = 0) -> str:
@@ -55,3 +59,24 @@ def picture_url(page: str) -> str:
     """
     path, mark, query = page.partition("?")
     return f"/pictures{path}.png{mark}{query}"
+
+
+def seed_of(text: str) -> int:
+    """The seed in an address.
+
+    Raises:
+        NotFoundError: it is not a seed.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(SEEDS))):
+        raise NotFoundError(
+            translate(
+                "a seed is a whole number from 0 to {seeds}, not {text!r}",
+                seeds=SEEDS - 1,
+                text=text[:40],
+            )
+        )
+    if int(text) >= SEEDS:
+        raise NotFoundError(
+            translate("there is no seed {text}: the largest is {seeds}", text=text, seeds=SEEDS - 1)
+        )
+    return int(text)

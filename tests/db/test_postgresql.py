@@ -17,12 +17,13 @@ from sqlalchemy import Engine, delete
 from sqlalchemy.exc import OperationalError
 
 from app.db import outage
-from app.db.at_exercise import reveals_of
 from app.db.backup import backup, restore
+from app.db.exercise_histories import reveals_of
+from app.db.history import Revealed
 from app.db.migrations import alembic_configuration, exclusive, migrate, probe
 from app.db.moving import move
 from app.db.personal import Merged, delete_everything, everything, merge
-from app.db.queries import Revealed, attempts_by_day, latest_attempts, standings
+from app.db.queries import attempts_by_day, latest_attempts, standings
 from app.db.session import connect, open_session
 from app.db.tables import LabRunRow, ReplayRow, Reveal, now
 from app.db.tokens import Grant, Tokens, create_token
@@ -32,8 +33,8 @@ from app.errors import UnavailableError
 from app.people.policy import Policy
 from tests.api import test_retries as retries
 from tests.db import test_guesses as guesses
+from tests.db import test_histories as together
 from tests.db import test_merging as merging
-from tests.db import test_pasts as together
 from tests.db import test_persons as persons
 from tests.db import test_queue as queue
 from tests.db import test_secret as secret

@@ -3,16 +3,11 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import Engine
 
-from app.db.at_exercise import last_answers, reveals_of
+from app.db.exercise_histories import last_answers, reveals_of
+from app.db.history import Revealed, streak
 from app.db.lab_runs import enqueue
 from app.db.personal import delete_everything, everything
-from app.db.queries import (
-    Revealed,
-    attempts_by_day,
-    latest_attempts,
-    standings,
-    streak,
-)
+from app.db.queries import attempts_by_day, latest_attempts, standings
 from app.db.session import open_session
 from app.db.signing import new_learner, sign, unsign
 from app.db.tables import Attempt, Prediction, Reveal

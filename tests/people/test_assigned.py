@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 from fastapi.testclient import TestClient
 
+from app.db.exercise_histories import histories
+from app.db.history import LearnerDrawing
 from app.db.people import AssignmentRow, RegradeRow
 from app.db.queries import latest_attempts
 from app.db.session import open_session
@@ -14,13 +16,12 @@ from app.db.tables import AttemptRow, now
 from app.errors import UnavailableError
 from app.people.assignments import Assignment, extend
 from app.people.classes import Role
-from app.people.past import LearnerAt, pasts
 from app.people.persons import SignedIn
 from app.people.policy import Policy, dates_of
 from app.people.work import release_of, works_at
 from app.site import Site
-from app.web.exercise.posted import seed_of
 from app.web.frame.visitor import SESSION
+from app.web.urls import seed_of
 from tests.people.school import DAY, RING, School, due
 from tests.web.test_progress import words
 
@@ -157,12 +158,9 @@ def test_what_is_off_is_refused_by_the_server(
     answer = client.post(address, data={"action": action}, headers={"X-Fragment": fragment})
     assert answer.status_code == 403
     assert "Not in this assignment" in answer.text
-    (past,) = pasts(
-        site.engine,
-        site.secret,
-        [LearnerAt(person.learner, RING, seed_in(address), person, now())],
-    )
-    assert (past.seen.hints, past.seen.solution) == (0, False)
+    drawing = LearnerDrawing(person.learner, RING, seed_in(address))
+    (history,) = histories(site.engine, [drawing])
+    assert (history.seen.hints, history.seen.solution) == (0, False)
 
 
 def test_the_solution_waits_for_the_due_date_even_after_a_right_answer(

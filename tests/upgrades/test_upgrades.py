@@ -17,7 +17,7 @@ from sqlalchemy import Engine
 
 from app.__main__ import main
 from app.config import Settings
-from app.db.at_exercise import SHOWN
+from app.db.history import SHOWN
 from app.db.migrations import migrate
 from app.db.session import open_session
 from app.main import create_app

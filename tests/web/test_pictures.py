@@ -22,15 +22,11 @@ from app.explorers import EXPLORERS, opened, predicted
 from app.formulas import FORMULAS
 from app.labs.results.archive import recorded
 from app.labs.spec import known_labs, lab_called
-from app.web.share.cards import (
-    chapter_card,
-    erratum_card,
-    exercise_card,
-    explorer_card,
-    formula_card,
-    lab_card,
-    run_card,
-)
+from app.web.course.chapter import chapter_card
+from app.web.exercise.card import exercise_card
+from app.web.explore.card import explorer_card
+from app.web.labs.cards import lab_card, run_card
+from app.web.reference.cards import erratum_card, formula_card
 from app.web.share.studio import Studio
 from tests.each import each
 from tests.pages import RUN

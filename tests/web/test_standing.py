@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from app.content.catalog import Catalog, Topic
-from app.db.queries import Standing
-from app.web.progress.standing import Past, card_of, is_solved, mark_of, row_of
+from app.db.history import Standing
+from app.web.standing.view import Past, card_of, is_solved, mark_of, row_of
 from app.web.urls import exercise_url
 from tests.each import each
 

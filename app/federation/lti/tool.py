@@ -8,7 +8,6 @@ from sqlalchemy import Engine
 from app.config import Settings
 from app.db.session import open_session, open_writing_session
 from app.errors import UnavailableError
-from app.federation.delivery import Courier
 from app.federation.lti.choosing import answer_with
 from app.federation.lti.keys import key_set, signing_key
 from app.federation.lti.launching import Launch, read_launch
@@ -27,13 +26,12 @@ _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 class Tool:
     """This site, as learning platforms see it."""
 
-    def __init__(self, settings: Settings, engine: Engine, secret: str) -> None:
+    def __init__(self, settings: Settings, engine: Engine) -> None:
         self._address = settings.url
         self._engine = engine
         self.outgoing = Outgoing(private=settings.private_hosts)
         self._keys = KeySets(self.outgoing)
         self.services = Services(self.outgoing, engine)
-        self.courier = Courier(engine, secret, self.services)
 
     @property
     def address(self) -> str:

@@ -5,10 +5,10 @@ from typing import NamedTuple
 from app.formulas.checks import recorded
 from app.formulas.layout.fitting import same_gpus
 from app.formulas.memory.placing import fits_together
+from app.formulas.parallelism.degrees import Degrees
+from app.formulas.parallelism.numbers import PLAIN
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.formulas.step.counted import counted_flops
-from app.formulas.step.degrees import Degrees
-from app.formulas.step.numbers import PLAIN
 from app.formulas.step.reaching import (
     Side,
     peak_of,

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from app.formulas.checks import at_least, recorded, whole
 from app.formulas.memory.placing import fits_together
+from app.formulas.parallelism.degrees import Degrees
 from app.formulas.presets import Layout, ModelShape, Recipe
-from app.formulas.step.degrees import Degrees
 from app.formulas.step.memory import Rank, StageMemory, fullest_stages, stage_bytes
 from app.formulas.transformer.parameters import LayerParts
 from app.units import Bytes, Count, Ratio

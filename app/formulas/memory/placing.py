@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
+from app.formulas.parallelism.degrees import Degrees, Middle
+from app.formulas.parallelism.rules import refuse_pair
 from app.formulas.presets import Layout, ModelShape
-from app.formulas.step.degrees import Degrees, Middle
 from app.formulas.step.parameters import LayerParameters, Stage, end_parameters
-from app.formulas.step.rules import refuse_pair
 from app.formulas.transformer.parameters import LayerParts
 
 

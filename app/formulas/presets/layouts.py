@@ -6,9 +6,9 @@ from types import MappingProxyType
 from typing import ClassVar, Literal, Self, get_args
 
 from app.formulas.checks import ZeroStage, at_least, one_of, positive, whole
+from app.formulas.parallelism.degrees import expert_split
+from app.formulas.parallelism.rules import refuse_layout
 from app.formulas.records import Record
-from app.formulas.step.degrees import expert_split
-from app.formulas.step.rules import refuse_layout
 from app.units import Bytes, Count
 
 Precision = Literal["16-bit", "8-bit", "4-bit"]

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.formulas.step.numbers import Numbers, Value
+from app.formulas.parallelism.numbers import Numbers, Value
 from app.formulas.step.speeds import Speeds
 from app.formulas.step.widths import Linear, Width
 

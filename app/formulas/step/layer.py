@@ -3,11 +3,11 @@
 from operator import add
 from typing import NamedTuple
 
+from app.formulas.parallelism.degrees import Degrees, is_plain_zero
+from app.formulas.parallelism.numbers import Numbers, Value
 from app.formulas.presets import ModelShape
-from app.formulas.step.degrees import Degrees, is_plain_zero
 from app.formulas.step.kernels import Products, Spent, attention, moved, scores
 from app.formulas.step.links import exchange, ring
-from app.formulas.step.numbers import Numbers, Value
 from app.formulas.step.speeds import Speeds
 from app.formulas.step.widths import Bytes, Linear, Widths
 

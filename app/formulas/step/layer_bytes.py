@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from app.formulas.step.degrees import Degrees, is_plain_zero
-from app.formulas.step.numbers import PLAIN, Numbers, Value
+from app.formulas.parallelism.degrees import Degrees, is_plain_zero
+from app.formulas.parallelism.numbers import PLAIN, Numbers, Value
 from app.formulas.step.widths import one_by_one
 
 _NORM, _SUM = 8, 4  # FP32 statistics: of both norms for a token, of a head's softmax for a token

@@ -1,6 +1,6 @@
 """Collectives: a start, steps, and bytes at the bandwidth that a group of this size reaches."""
 
-from app.formulas.step.numbers import Numbers, Value
+from app.formulas.parallelism.numbers import Numbers, Value
 from app.formulas.step.speeds import Net
 
 

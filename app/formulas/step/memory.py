@@ -2,15 +2,15 @@
 
 from typing import Any, NamedTuple
 
-from app.formulas.step.degrees import (
+from app.formulas.parallelism.degrees import (
     Degrees,
     Middle,
     in_flight,
     is_plain_zero,
     stage_of,
 )
+from app.formulas.parallelism.numbers import PLAIN, Numbers, Value
 from app.formulas.step.layer_bytes import LayerBytes, along
-from app.formulas.step.numbers import PLAIN, Numbers, Value
 from app.formulas.step.parameters import (
     LayerParameters,
     Stage,

@@ -3,8 +3,8 @@
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from app.formulas.step.degrees import Degrees, Middle, mixture_layers, stage_layers
-from app.formulas.step.numbers import PLAIN, Numbers, Value
+from app.formulas.parallelism.degrees import Degrees, Middle, mixture_layers, stage_layers
+from app.formulas.parallelism.numbers import PLAIN, Numbers, Value
 
 _PADDED = 128  # rows of the vocabulary: Megatron-LM, --make-vocab-size-divisible-by
 

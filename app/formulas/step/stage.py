@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
+from app.formulas.parallelism.degrees import Degrees
+from app.formulas.parallelism.numbers import Numbers, Value
 from app.formulas.presets import ModelShape
-from app.formulas.step.degrees import Degrees
 from app.formulas.step.kernels import Products, moved
 from app.formulas.step.layer import ELEMENT, LayerTime, layer_times
 from app.formulas.step.links import ring
-from app.formulas.step.numbers import Numbers, Value
 from app.formulas.step.speeds import Speeds
 from app.formulas.step.widths import Linear, Width, Widths
 

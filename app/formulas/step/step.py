@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
+from app.formulas.parallelism.degrees import Degrees
+from app.formulas.parallelism.numbers import Numbers, Value
 from app.formulas.presets import ModelShape
-from app.formulas.step.degrees import Degrees
 from app.formulas.step.layer import ELEMENT
 from app.formulas.step.links import message, ring
-from app.formulas.step.numbers import Numbers, Value
 from app.formulas.step.speeds import Reduced, Speeds
 from app.formulas.step.stage import StagesTime, stages_time
 from app.formulas.step.widths import Widths

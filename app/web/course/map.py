@@ -19,7 +19,8 @@ from app.site import Here, Site
 from app.translation import noted, plural, translate
 from app.web.frame.rendering import Frame, Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
-from app.web.progress.standing import Past, past_of, path_of
+from app.web.standing.history import past_of
+from app.web.standing.view import Past, path_of
 from app.web.urls import chapter_url
 
 router = Router(prefix="/map")

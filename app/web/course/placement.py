@@ -23,7 +23,7 @@ from app.web.course.map import ROUTES, Choice, choices, topics_on
 from app.web.course.questions import Sitting, acted, answers_in, draw_of, shown
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
-from app.web.progress.standing import past_of
+from app.web.standing.history import past_of
 from app.web.urls import chapter_url, exercise_url
 
 router = Router(prefix="/placement")

@@ -6,36 +6,35 @@ from dataclasses import dataclass, replace
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from app.aside import aside
 from app.db.assessments import Assessed, AssessedRow, Assessment, Outcome, assessed_in
+from app.db.history import ExerciseHistory
 from app.db.session import open_session
 from app.errors import AnswerError, NotFoundError, UnavailableError, capitalized
-from app.grading.check import check
 from app.kinds.answers import TooLongError
 from app.learning.placing import Question
 from app.network.door import note_trouble
-from app.people.past import LearnerAt, PastAt
+from app.people.student_histories import StudentHistory
 from app.site import Site
 from app.translation import noted, translate
-from app.web.exercise.around import Asked
-from app.web.exercise.assigned import Assigned, Strip, rules_of
-from app.web.exercise.page import PART, seconds_on
-from app.web.exercise.posted import (
-    LONG,
-    ActionResult,
-    Posted,
+from app.web.exercise.action_results import refused, unavailable, unreadable
+from app.web.exercise.assignment_rules import rules_of
+from app.web.exercise.kind_buttons import press
+from app.web.exercise.page_context import ExerciseRequest
+from app.web.exercise.posted_form import ActionResult, PostedForm
+from app.web.exercise.routes import (
+    PART,
+    build_page,
     draw_aside,
-    fields_of,
-    is_part,
-    seed_of,
-    size_of,
+    grade,
+    read_fields,
+    read_history,
+    wants_fragment,
 )
-from app.web.exercise.results import refused, unavailable, unreadable
-from app.web.exercise.view import ExercisePage, exercise_page
-from app.web.exercise.views import view_of
+from app.web.exercise.rules import AssignmentBanner, AssignmentRules
 from app.web.frame.rendering import Hyperlink, frame, render, render_part
 from app.web.frame.visitor import Visitor, learner_of, remember, spend, spend_storage
-from app.web.progress.onward import Onward, Suggested
+from app.web.standing.onward import Onward, Suggested
+from app.web.urls import seed_of
 
 _COUNTED = noted("Your first answer counted.")
 # Where nothing can be tried again.
@@ -50,7 +49,7 @@ _ASSIGNED = noted(
 class Sitting:
     """One placement or final: its questions as far as they are known, and the answers to them.
 
-    *total* in words, such as “20”; *about*: what the strip above a question says.
+    *total* in words, such as “20”; *about*: what the banner above a question says.
     """
 
     sort: Assessment
@@ -118,9 +117,16 @@ async def shown(
     question = sitting.question(number)
     if number in sitting.answers:
         return RedirectResponse(sitting.onward, 303)
-    await draw_aside(question.exercise, question.seed)
-    past = await _past(site, visiting, question)
-    asked = Asked(question.exercise, question.seed, visiting.learner, past, past)
+    exercise, seed = question.exercise, question.seed
+    await draw_aside(exercise, seed)
+    history = await read_history(site, visiting, exercise, seed)
+    asked = ExerciseRequest(
+        exercise=exercise,
+        seed=seed,
+        learner=visiting.learner,
+        history=history,
+        history_before=history,
+    )
     return await _response(request, site, sitting, question, asked, ActionResult())
 
 
@@ -129,8 +135,8 @@ async def acted(
 ) -> Response:
     """The page after a button of a question was pressed."""
     question, learner = sitting.question(number), learner_of(visiting)
-    given = await fields_of(request)
-    posted = Posted(seed=question.seed, learner=learner, client=visiting.client, given=given)
+    given = await read_fields(request)
+    posted = PostedForm(seed=question.seed, learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / PART)
     spend_storage(request, site, visiting, posted.size)
     if posted.action == "skip":
@@ -138,10 +144,17 @@ async def acted(
         response: Response = RedirectResponse(sitting.onward, 303)
     else:
         await draw_aside(question.exercise, question.seed)
-        before = await _past(site, visiting, question)
-        result, past = await _tried(request, site, sitting, question, posted, before)
-        part = is_part(request)
-        asked = Asked(question.exercise, posted.seed, learner, past, before, given, part=part)
+        before = await read_history(site, visiting, question.exercise, question.seed)
+        result, history = await _tried(request, site, sitting, question, posted, before)
+        asked = ExerciseRequest(
+            exercise=question.exercise,
+            seed=posted.seed,
+            learner=learner,
+            history=history,
+            history_before=before,
+            given=given,
+            fragment=wants_fragment(request),
+        )
         response = await _response(request, site, sitting, question, asked, result)
     remember(request, response, learner, site.secret)
     return response
@@ -152,9 +165,9 @@ async def _tried(
     site: Site,
     sitting: Sitting,
     question: Question,
-    posted: Posted,
-    before: PastAt,
-) -> tuple[ActionResult, PastAt]:
+    posted: PostedForm,
+    before: ExerciseHistory,
+) -> tuple[ActionResult, ExerciseHistory]:
     """What became of an answer, and what the learner has done then."""
     try:
         return await _result(site, sitting, question, posted, before)
@@ -166,39 +179,31 @@ async def _tried(
 
 
 async def _result(
-    site: Site, sitting: Sitting, question: Question, posted: Posted, before: PastAt
-) -> tuple[ActionResult, PastAt]:
+    site: Site, sitting: Sitting, question: Question, posted: PostedForm, before: ExerciseHistory
+) -> tuple[ActionResult, ExerciseHistory]:
     exercise = question.exercise
-    if refusal := refused(_why_not(sitting, question, posted, before)):
-        return refusal, before
-    view = view_of(exercise)
-    if found := await view.act(site, exercise, posted):
+    if why := _why_not(sitting, question, posted, before):
+        return refused(why), before
+    if found := await press(site, exercise, posted):
         return found, before
-    checked = await check(
-        site,
-        exercise,
-        posted.seed,
-        view.answer(site, exercise, posted),
-        posted.learner,
-        posted.client,
-        hints=before.seen.hints,
-        revealed=before.seen.solution,
-        seconds=seconds_on(posted.given),
-    )
+    result, attempt = await grade(site, exercise, posted, before)
     unaided = not before.seen.hints and not before.seen.solution
-    is_right = checked.verdict.correct and unaided
+    is_right = result.verdict is not None and result.verdict.correct and unaided
     await _store(site, sitting, question, posted.learner, "right" if is_right else "wrong")
-    return ActionResult(verdict=checked.verdict), before.answered(checked.attempt)
+    return result, before.after_answer(attempt)
 
 
-def _why_not(sitting: Sitting, question: Question, posted: Posted, before: PastAt) -> str:
+def _why_not(
+    sitting: Sitting, question: Question, posted: PostedForm, before: ExerciseHistory
+) -> str:
     """Why an answer is refused; empty if it is not."""
     if question.number in sitting.answers:
         return translate(_COUNTED)
-    assigned = rules_of(before.works, question.seed)
-    if assigned.exam or assigned.verdict or assigned.before:
+    works = before.works if isinstance(before, StudentHistory) else ()
+    assigned = rules_of(works, question.seed)
+    if assigned.exam or assigned.verdict or assigned.redirect_to:
         return translate(_ASSIGNED)
-    rules = Assigned(hints=_no_hints(sitting), solution=translate(_AT_THE_END))
+    rules = AssignmentRules(hints=_no_hints(sitting), solution=translate(_AT_THE_END))
     return rules.refusal(posted.action)
 
 
@@ -223,51 +228,36 @@ async def _store(
     )
 
 
-async def _past(site: Site, visiting: Visitor, question: Question) -> PastAt:
-    if not visiting.learner:
-        return PastAt()
-    at = LearnerAt(
-        visiting.learner, question.exercise.id, question.seed, visiting.person, site.clock()
-    )
-    return await site.pasts.of(at)
-
-
 async def _response(
     request: Request,
     site: Site,
     sitting: Sitting,
     question: Question,
-    asked: Asked,
+    asked: ExerciseRequest,
     result: ActionResult,
 ) -> Response:
     is_over = result.verdict is not None or question.number in sitting.answers
-    rules = Assigned(
-        strips=(_strip(sitting, question, is_over=is_over),),
+    rules = AssignmentRules(
+        banners=(_banner(sitting, question, is_over=is_over),),
         hints=_no_hints(sitting),
         solution=translate(_AT_THE_END),
         exam=True,
     )
-    page = await _page(site, asked, result, rules)
+    page = await build_page(site, asked, result, rules)
     heading = translate(_HEADINGS[page.state]) if page.state in _HEADINGS else page.heading
     # The drawing is of this page alone: the original has another address.
     own = replace(page, action=sitting.address(question.number), seed=0, heading=heading)
     if result.verdict:
         onward = Suggested(sitting.onward, translate("the next question"), translate(_AT_THE_END))
         own = replace(own, onward=Onward(begun=True, following=onward, review=None, due=0))
-    if asked.part:
+    if asked.fragment:
         return render_part("exercise/fragment.html", own, result.status)
     around = frame(request, f"{page.title} · {sitting.title}", sitting.about, "exercises")
     return render("exercise/exercise.html", around, own, result.status)
 
 
-async def _page(site: Site, asked: Asked, result: ActionResult, rules: Assigned) -> ExercisePage:
-    if view_of(asked.exercise).is_slow or size_of(asked.given) > LONG:
-        return await aside(exercise_page, site, asked, result, rules)
-    return exercise_page(site, asked, result, rules)
-
-
-def _strip(sitting: Sitting, question: Question, *, is_over: bool) -> Strip:
-    return Strip(
+def _banner(sitting: Sitting, question: Question, *, is_over: bool) -> AssignmentBanner:
+    return AssignmentBanner(
         kind=translate("Questions of"),
         title=capitalized(sitting.title),
         href=sitting.href,

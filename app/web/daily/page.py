@@ -15,11 +15,12 @@ from app.network.door import note_trouble
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
+from app.web.daily.card import daily_card
 from app.web.daily.days import address, day_called, open_day
 from app.web.daily.view import DailyPage, Refused, daily_page
+from app.web.frame.preview import preview_of
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
-from app.web.share.cards import daily_card, preview_of
 
 router = Router(prefix="/guess")
 _SAYS = noted(

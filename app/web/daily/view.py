@@ -11,7 +11,7 @@ from app.charts.spread import PLACES, Spread, spread_drawing
 from app.content.daily import LONGEST, DailyQuestion, question_of, title_of
 from app.content.glossary import mark
 from app.db.guesses import latest_guesses, spread_of
-from app.db.queries import streak
+from app.db.history import streak
 from app.db.session import open_session
 from app.db.tables import DailyGuess
 from app.explorers import EXPLORERS

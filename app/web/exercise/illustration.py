@@ -10,7 +10,7 @@ from app.illustrations.blocks import played_sketch
 from app.illustrations.counting import counted_sketch
 from app.illustrations.programs import schedule_sketch
 from app.kinds import Exercise
-from app.kinds.answers import Answer, PlayedAnswer
+from app.kinds.answers import Counted, PlayedAnswer
 from app.kinds.base import Illustrated
 from app.kinds.drawing import Draw
 from app.kinds.remembered import Remembered
@@ -48,13 +48,8 @@ def _view(figure: Illustrated, drawn: Draw) -> IllustrationView:
         return IllustrationView("", Markup(""), sentence(str(error)))
 
 
-def counted_view(
-    exercise: Exercise, seed: int, answer: Answer, *, finished: bool
-) -> IllustrationView | None:
-    """What a wrong *answer* counts, where the right one adds up parts; with sizes if *finished*."""
-    counted = exercise.counted(seed, answer)
-    if counted is None:
-        return None
+def counted_view(counted: Counted, *, finished: bool) -> IllustrationView:
+    """What a wrong answer counts, where the right one adds up parts; with sizes if *finished*."""
     return _drawn(counted_sketch(counted, finished=finished))
 
 

@@ -1,42 +1,37 @@
 """An exercise with everything that its page shows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from markupsafe import Markup
 
-from app.content.catalog import Topic
+from app.content.catalog import Catalog, Topic
 from app.content.glossary import mark
+from app.db.history import ExerciseHistory
 from app.db.tables import now
 from app.expressions import PAD_LIMIT
 from app.kinds import Exercise
 from app.kinds.answers import Verdict
 from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
-from app.site import Site
 from app.translation import foreign, noted, translate
-from app.web.exercise.around import Around, Asked, around
-from app.web.exercise.assigned import FREE, Assigned
-from app.web.exercise.history import AttemptView, attempts_in, has_solved
+from app.web.exercise.action_results import recorded
 from app.web.exercise.illustration import (
     IllustrationView,
     counted_view,
     illustration_view,
     played_view,
 )
-from app.web.exercise.posted import ActionResult, AnswerState, Fields, first
-from app.web.exercise.results import recorded
+from app.web.exercise.page_context import ExerciseRequest, PageContext, page_context
+from app.web.exercise.posted_form import ActionResult, AnswerState, begun_at
+from app.web.exercise.rules import FREE, AssignmentRules
 from app.web.exercise.views import view_of
-from app.web.exercise.views.base import Filled, Form
+from app.web.exercise.views.base import NO_CONTEXT, Form, FormContext, FormInput
 from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.rendering import Hyperlink
-from app.web.progress.onward import Onward, onward_for
-from app.web.progress.standing import (
-    Mark,
-    has_finished,
-    mark_of,
-    past_of,
-)
+from app.web.standing.onward import Onward
+from app.web.standing.view import Mark, has_finished, mark_of
 from app.web.urls import chapter_url, exercise_url
 
 _HEADINGS: Mapping[AnswerState, str] = {
@@ -49,7 +44,6 @@ _HEADINGS: Mapping[AnswerState, str] = {
     "unreadable": noted("Not graded"),
     "unavailable": noted("Not checked"),
 }
-_LONGEST_CLOCK = 12  # figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +76,19 @@ class Help:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptView:
+    """An earlier attempt; *correct* is None while its verdict is hidden."""
+
+    at: datetime
+    correct: bool | None
+    answer: tuple[Markup, ...]
+    href: str
+    same: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExercisePage:
-    """The page of an exercise."""
+    """The page of an exercise; when it *is_over*, the route adds the ways on."""
 
     id: str
     title: str
@@ -102,6 +107,7 @@ class ExercisePage:
     illustration: IllustrationView | None
     form: Form
     state: AnswerState
+    is_over: bool
     heading: str
     feedback: tuple[Markup, ...]
     counted: IllustrationView | None
@@ -111,34 +117,30 @@ class ExercisePage:
     onward: Onward | None
     finished: Hyperlink | None
     attempts: tuple[AttemptView, ...]
-    around: Around
+    around: PageContext
     has_figures: bool
     has_drawings: bool
     has_board: bool
-    assigned: Assigned
+    assigned: AssignmentRules
     pad_limit: int = PAD_LIMIT
 
 
 def exercise_page(
-    site: Site, asked: Asked, result: ActionResult, rules: Assigned = FREE
+    course: Catalog,
+    asked: ExerciseRequest,
+    result: ActionResult,
+    rules: AssignmentRules = FREE,
+    context: FormContext = NO_CONTEXT,
 ) -> ExercisePage:
     """The page that was *asked* for, after *result*, as the *rules* of assignments allow."""
-    exercise, seed, learner, given = asked.exercise, asked.seed, asked.learner, asked.given
-    topic = site.catalog.topic_of(exercise)
-    seen, known = asked.past.seen, asked.past.known
-    result = recorded(result, rules.verdict)
+    exercise, seed, history = asked.exercise, asked.seed, asked.history
+    topic = course.topic_of(exercise)
+    if result.verdict and rules.verdict:
+        result = recorded(rules.verdict)
     verdict = result.verdict
     state = result.state if verdict is None else _state(verdict)
-    finished = (seen.solution or has_solved(asked.past, exercise, seed)) and not rules.solution
-    filled = Filled(
-        seed=seed,
-        learner=learner,
-        given=given,
-        parts=verdict.parts if verdict else {},
-        graded=finished or verdict is not None,
-    )
-    form = view_of(exercise).form(site, exercise, filled)
-    is_over = state == "correct" or bool(verdict and form.retry)
+    finished = is_finished(history, exercise, seed) and not rules.solution
+    form = view_of(exercise).form(exercise, _form_input(asked, verdict, context, finished=finished))
     return ExercisePage(
         id=exercise.id,
         title=exercise.title,
@@ -148,25 +150,26 @@ def exercise_page(
         kind_title=translate(exercise.kind_title),
         keeps_draft=exercise.keeps_draft,
         level=exercise.level,
-        mark=mark_of(known.get(exercise.id)),
+        mark=mark_of(history.known.get(exercise.id)),
         seed=seed,
         action=exercise_url(exercise.id, seed),
         here=exercise_url(exercise.id),
-        begun=begun_at(given) or int(now().timestamp()),
-        prompt=Markup() if asked.part else _prompt(exercise, seed),
-        illustration=None if asked.part else illustration_view(exercise, seed),
+        begun=begun_at(asked.given) or int(now().timestamp()),
+        prompt=Markup() if asked.fragment else _prompt(exercise, seed),
+        illustration=None if asked.fragment else illustration_view(exercise, seed),
         form=form,
         state=state,
+        is_over=state == "correct" or bool(verdict and form.retry),
         heading=translate(_HEADINGS[state]) if _HEADINGS[state] else "",
         feedback=_feedback(result),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
         played=_played(result),
         trial=_trial(result.trial) if result.trial else None,
-        help=_help(exercise, seed, seen.hints, finished=finished),
-        onward=_onward(site, asked, rules) if is_over else None,
+        help=_help(exercise, seed, history.seen.hints, finished=finished),
+        onward=None,
         finished=_finish(topic, asked),
-        attempts=tuple(attempts_in(asked.past, exercise, seed)),
-        around=around(site, asked, topic, rules),
+        attempts=tuple(_attempts(asked)),
+        around=page_context(course, asked, topic, rules),
         has_figures=bool(exercise.figures),
         has_drawings=bool(exercise.figure) or exercise.draws_mistakes or exercise.is_played,
         has_board=exercise.has_board and not rules.exam,
@@ -174,24 +177,49 @@ def exercise_page(
     )
 
 
+def is_finished(history: ExerciseHistory, exercise: Exercise, seed: int) -> bool:
+    """Whether that drawing needs no more answer: it is solved, or its solution was shown."""
+    return history.seen.solution or history.has_solved(exercise.id, seed)
+
+
+def _form_input(
+    asked: ExerciseRequest, verdict: Verdict | None, context: FormContext, *, finished: bool
+) -> FormInput:
+    return FormInput(
+        seed=asked.seed,
+        learner=asked.learner,
+        given=asked.given,
+        parts=verdict.parts if verdict else {},
+        graded=finished or verdict is not None,
+        context=context,
+    )
+
+
+def _attempts(asked: ExerciseRequest) -> Iterator[AttemptView]:
+    """The last attempts; verdicts that an assignment hides are left out."""
+    exercise, history = asked.exercise, asked.history
+    for one in history.last.shown:
+        yield AttemptView(
+            at=one.at,
+            correct=None if history.hides(exercise.id, one.seed) else one.correct,
+            answer=tuple(view_of(exercise).told(exercise, one.seed, one.answer)),
+            href=exercise_url(exercise.id, one.seed),
+            same=one.seed == asked.seed,
+        )
+
+
 def _prompt(exercise: Exercise, seed: int) -> Markup:
     return mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked))
 
 
-def _onward(site: Site, asked: Asked, rules: Assigned) -> Onward | None:
-    """The ways on; in an assignment, the strip above has the next exercise."""
-    if rules.strips:
-        return None
-    topic = site.catalog.topic_of(asked.exercise)
-    past = past_of(site, asked.learner).within(topic.id)
-    return onward_for(site, past, topic.id, asked.exercise.id, asked.seed)
-
-
-def _counted(asked: Asked, verdict: Verdict | None, *, finished: bool) -> IllustrationView | None:
+def _counted(
+    asked: ExerciseRequest, verdict: Verdict | None, *, finished: bool
+) -> IllustrationView | None:
+    """What a wrong answer counts, where the right one adds up parts."""
     if verdict is None or verdict.correct:
         return None
-    given = asked.exercise.answer_in(asked.given)
-    return counted_view(asked.exercise, asked.seed, given, finished=finished)
+    counted = asked.exercise.counted(asked.seed, asked.exercise.answer_in(asked.given))
+    return counted_view(counted, finished=finished) if counted else None
 
 
 def _played(result: ActionResult) -> IllustrationView | None:
@@ -217,15 +245,9 @@ def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
     )
 
 
-def begun_at(given: Fields) -> int:
-    """When the page of a posted form was opened, in seconds since 1970; 0 where it does not say."""
-    text = first(given, "begun")
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_CLOCK else 0
-
-
-def _finish(topic: Topic, asked: Asked) -> Hyperlink | None:
+def _finish(topic: Topic, asked: ExerciseRequest) -> Hyperlink | None:
     """The end of the path, if the answer was the last one that it needed."""
-    if not has_finished(topic, asked.exercise, asked.before.known, asked.past.known):
+    if not has_finished(topic, asked.exercise, asked.history_before.known, asked.history.known):
         return None
     return Hyperlink(
         f"{chapter_url(topic.id, asked.seed if topic.parameters else 0)}#finished", topic.title

@@ -35,6 +35,7 @@ from app.markdown import html, inline_html
 from app.network.routes import Router
 from app.site import Here
 from app.translation import language, translate, translate_known
+from app.web.explore.card import explorer_card
 from app.web.explore.figures import (
     BOTH,
     FigureView,
@@ -60,8 +61,8 @@ from app.web.explore.state import (
     values_in,
     waits,
 )
+from app.web.frame.preview import preview_of
 from app.web.frame.rendering import Hyperlink, frame, render
-from app.web.share.cards import explorer_card, preview_of
 from app.web.urls import chapter_url, explorer_url, formula_url
 
 router = Router(prefix="/explore")

@@ -23,8 +23,10 @@ from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
 from app.web.explore.figures import FigureView, figure_file, figure_view
+from app.web.frame.preview import preview_of
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
+from app.web.labs.cards import board_card
 from app.web.labs.compared import (
     LETTERS,
     MachineRow,
@@ -37,7 +39,6 @@ from app.web.labs.compared import (
 )
 from app.web.labs.wording import HELD, KINDS, guess_label, held_over
 from app.web.measured.listing import PublishedGroup, published_groups, published_hardware
-from app.web.share.cards import board_card, preview_of
 from app.web.urls import lab_url, run_url
 
 router = Router(prefix="/labs")

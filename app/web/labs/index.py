@@ -24,6 +24,7 @@ from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate, translate_known
 from app.units import scale_of
+from app.web.frame.preview import preview_of
 from app.web.frame.rendering import Frame, Hyperlink, frame, render
 from app.web.frame.visitor import (
     FromHere,
@@ -34,10 +35,10 @@ from app.web.frame.visitor import (
     spend,
     spend_storage,
 )
+from app.web.labs.cards import lab_card
 from app.web.labs.form import BACKEND, RunForm, run_form
 from app.web.labs.results import RunResult, finished
 from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
-from app.web.share.cards import lab_card, preview_of
 from app.web.urls import exercise_url, lab_url, run_url
 
 router = Router(prefix="/labs")

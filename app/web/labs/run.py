@@ -23,8 +23,10 @@ from app.site import Here, Site
 from app.translation import noted, translate
 from app.translation.reports import retold_note
 from app.web.explore.figures import FigureView, figure_file, figure_view
+from app.web.frame.preview import preview_of
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
+from app.web.labs.cards import lab_card, run_card
 from app.web.labs.fitted import line_in_words
 from app.web.labs.form import BACKEND
 from app.web.labs.provenance import listings, the_rest, what_matters
@@ -43,7 +45,6 @@ from app.web.labs.wording import (
     place_of,
     query_of,
 )
-from app.web.share.cards import lab_card, preview_of, run_card
 from app.web.urls import exercise_url, lab_url, run_url
 
 router = Router(prefix="/labs")

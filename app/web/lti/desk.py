@@ -55,7 +55,7 @@ def tool_for(state: object, site: Site) -> "Tool":
         raise UnavailableError(MISSING, str(error)) from error
     found = getattr(state, "tool", None)
     if not isinstance(found, Tool):
-        found = Tool(site.settings, site.engine, site.secret)
+        found = Tool(site.settings, site.engine)
         state.tool = found  # type: ignore[attr-defined]  # the state of an application
     return found
 

@@ -17,7 +17,7 @@ from app.people.classes import Role
 from app.people.gradebook import Cell
 from app.site import Here, Site
 from app.translation import noted, plural, translate
-from app.web.exercise.assigned import tries_left, work_url
+from app.web.exercise.assignment_rules import tries_left, work_url
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.due import points_of
@@ -133,7 +133,9 @@ def _entries(site: Site, member: Membership, one: Mine) -> Iterator[EntryView]:
         cell = one.cells.get(entry.exercise, Cell(0.0))
         yield EntryView(
             title=exercise.title if exercise else entry.exercise,
-            href=work_url(site, member.person, one.assignment, entry.exercise) if exercise else "",
+            href=work_url(site.secret, member.person, one.assignment, entry.exercise)
+            if exercise
+            else "",
             kind=translate(exercise.kind_title if exercise else _GONE),
             mark=_mark(one, entry, cell),
             says=tuple(_says(one, entry, cell)),

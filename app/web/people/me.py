@@ -11,8 +11,8 @@ from sqlmodel import Session
 from app.aside import aside
 from app.db.claims import Unclaimed
 from app.db.copies import last_copy_expires
+from app.db.history import Drawing
 from app.db.people import MemberRow, PersonRow
-from app.db.queries import Drawing
 from app.db.session import open_session, open_writing_session
 from app.db.tables import NAME_LIMIT
 from app.errors import InputError
@@ -35,7 +35,7 @@ from app.web.people.head import class_url
 from app.web.people.signing import offered
 from app.web.people.ways import Account, accounts_of
 from app.web.progress.file import written
-from app.web.progress.veil import veil_of
+from app.web.standing.veil import veil_of
 
 router = Router(prefix="/me")
 

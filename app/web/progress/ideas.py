@@ -13,7 +13,8 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from app.db.queries import PastAnswer, wrong_attempts
+from app.db.history import PastAnswer
+from app.db.queries import wrong_attempts
 from app.db.tables import Attempt
 from app.errors import AnswerError
 from app.kinds import Exercise
@@ -22,7 +23,7 @@ from app.markdown import inline_html
 from app.site import Site
 from app.translation import noted, translate
 from app.web.frame.rendering import Hyperlink
-from app.web.progress.veil import open_history
+from app.web.standing.veil import open_history
 from app.web.urls import exercise_url
 
 Fate = Literal["open", "corrected", "gone"]

@@ -8,7 +8,8 @@ from markupsafe import Markup
 
 from app.content.catalog import Catalog
 from app.db.guesses import count_of_guesses
-from app.db.queries import Effort, attempts_by_day, efforts, latest_attempts, streak
+from app.db.history import Effort, streak
+from app.db.queries import attempts_by_day, efforts, latest_attempts
 from app.db.session import open_session
 from app.db.tables import Attempt
 from app.kinds import Exercise
@@ -19,19 +20,10 @@ from app.web.exercise.views import view_of
 from app.web.exercise.views.base import typed
 from app.web.frame.rendering import Hyperlink
 from app.web.progress.ideas import WrongIdea, wrong_ideas
-from app.web.progress.onward import Onward, onward_for
-from app.web.progress.standing import (
-    Card,
-    ExerciseRow,
-    Past,
-    card_of,
-    clock,
-    mark_of,
-    past_of,
-    row_of,
-    today,
-)
-from app.web.progress.veil import open_history
+from app.web.standing.history import past_of
+from app.web.standing.onward import Onward, onward_for
+from app.web.standing.veil import open_history
+from app.web.standing.view import Card, ExerciseRow, Past, card_of, clock, mark_of, row_of, today
 from app.web.urls import exercise_url
 
 _WEEKS = 26

@@ -12,8 +12,9 @@ from app.formulas import FORMULAS
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
+from app.web.frame.preview import preview_of
 from app.web.frame.rendering import Hyperlink, frame, render
-from app.web.share.cards import erratum_card, preview_of
+from app.web.reference.cards import erratum_card
 from app.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
 router = Router(prefix="/errata")

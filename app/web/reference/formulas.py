@@ -25,9 +25,10 @@ from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate, translate_known
 from app.units import show
+from app.web.frame.preview import preview_of
 from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.reference.cards import formula_card
 from app.web.reference.docstrings import Documented, documented
-from app.web.share.cards import formula_card, preview_of
 from app.web.urls import erratum_url, exercise_url, formula_url
 
 router = Router(prefix="/formulas")

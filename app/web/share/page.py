@@ -12,25 +12,21 @@ from app.explorers import Explorer, Values
 from app.labs.spec import lab_called
 from app.network.routes import Router
 from app.site import Here, Site
+from app.web.course.chapter import chapter_card
+from app.web.daily.card import daily_card
 from app.web.daily.days import open_day
-from app.web.exercise.posted import draw_aside, seed_of
+from app.web.exercise.card import exercise_card
+from app.web.exercise.routes import draw_aside
+from app.web.explore.card import explorer_card
 from app.web.explore.state import explored, explorer_called, state_of, values_in, waits
 from app.web.frame.visitor import spend
+from app.web.labs.cards import board_card, lab_card, run_card
 from app.web.labs.compared import groups_of
 from app.web.labs.results import report_called
+from app.web.reference.cards import erratum_card, formula_card
 from app.web.reference.formulas import calculated, formula_called
-from app.web.share.cards import (
-    board_card,
-    chapter_card,
-    daily_card,
-    erratum_card,
-    exercise_card,
-    explorer_card,
-    formula_card,
-    lab_card,
-    run_card,
-)
 from app.web.share.studio import Key, Studio
+from app.web.urls import seed_of
 
 router = Router(prefix="/pictures")
 _KEEP = "public, max-age=86400"

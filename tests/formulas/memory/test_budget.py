@@ -12,11 +12,11 @@ from app.formulas.memory import (
     state_bytes,
     zero_state_bytes,
 )
+from app.formulas.parallelism.degrees import Degrees
+from app.formulas.parallelism.numbers import columns
 from app.formulas.pipeline import layers_per_stage
 from app.formulas.presets import LAYOUTS, RECIPES, Layout, ModelShape, Recipe, model
-from app.formulas.step.degrees import Degrees
 from app.formulas.step.memory import Rank, most_memory, stage_bytes
-from app.formulas.step.numbers import columns
 from app.formulas.transformer import model_parameters
 from app.formulas.transformer.parameters import LayerParts
 from app.simulators.layout import Mesh, WeightTensor, place

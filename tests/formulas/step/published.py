@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from app.formulas.parallelism.degrees import Degrees
+from app.formulas.parallelism.numbers import PLAIN
 from app.formulas.presets import LAYOUTS, Cluster, Layout, ModelShape, Shares, model
 from app.formulas.presets.layouts import Precision
-from app.formulas.step.degrees import Degrees
-from app.formulas.step.numbers import PLAIN
 from app.formulas.step.reaching import Side, speeds_of
 from app.formulas.step.step import step_parts
 from app.formulas.transformer import active_parameters, token_flops

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from app.formulas.parallelism.degrees import Degrees
+from app.formulas.parallelism.numbers import PLAIN
 from app.formulas.pipeline import layers_per_stage
 from app.formulas.presets import CLUSTERS, MODELS, Layout, ModelShape, Shares, model
-from app.formulas.step.degrees import Degrees
 from app.formulas.step.kernels import Products, attention
 from app.formulas.step.links import exchange, message, ring
-from app.formulas.step.numbers import PLAIN
 from app.formulas.step.reaching import speeds_of
 from app.formulas.step.speeds import Net, Speeds
 from app.formulas.step.stage import stages_time

@@ -20,7 +20,7 @@ READ = {
     "daily": "app.content.daily.written_questions",
 }
 PARTS = (
-    "home", "chapter", "course.map", "exercise.page", "exercise.pad", "explore.page",
+    "home", "course.chapter", "course.map", "exercise.routes", "exercise.pad", "explore.page",
     "reference.formulas", "search.page", "progress.page", "reference.errata", "reference.trust",
 )  # fmt: skip
 
@@ -68,7 +68,7 @@ from app.db.session import Shelf  # noqa: E402
 from app.errors import AppError  # noqa: E402
 from app.formulas import FORMULAS  # noqa: E402
 from app.sandbox.runner import Runner  # noqa: E402
-from app.site import Pasts, Site, Writer  # noqa: E402
+from app.site import Histories, Site, Writer  # noqa: E402
 
 
 class Desk:
@@ -93,7 +93,7 @@ class Desk:
             catalog=resolved("catalog"),
             engine=self._shelf,
             writer=Writer(self._shelf),
-            pasts=Pasts(self._shelf),
+            histories=Histories(self._shelf),
             runner=Runner(ask),
             labs=SimpleNamespace(trouble=resolved("trouble")),
         )

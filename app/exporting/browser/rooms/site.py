@@ -10,8 +10,9 @@ from fastapi import Depends, Request
 
 from app.config import Settings
 from app.content.catalog import Catalog
+from app.db.exercise_histories import history_at
+from app.db.history import ExerciseHistory, LearnerDrawing
 from app.db.tables import now
-from app.people.past import LearnerAt, PastAt, pasts
 from app.sandbox.runner import Runner
 
 T = TypeVar("T")
@@ -28,15 +29,15 @@ class Writer:
         self._shelf.add(row)
 
 
-class Pasts:
+class Histories:
     """What the learner has done, from a *shelf*."""
 
     def __init__(self, shelf: Any) -> None:
         self._shelf = shelf
 
-    async def of(self, at: LearnerAt) -> PastAt:
+    async def of(self, at: LearnerDrawing) -> ExerciseHistory:
         """What the learner of this browser has done at a drawing."""
-        return pasts(self._shelf, "", [at])[0]
+        return history_at(self._shelf, at)
 
 
 class Outage:
@@ -55,7 +56,7 @@ class Site:
     catalog: Catalog
     engine: Any
     writer: Writer
-    pasts: Pasts
+    histories: Histories
     runner: Runner
     labs: Any = None
     outage: Outage = field(default_factory=Outage)

@@ -1,20 +1,24 @@
-"""How a kind is answered on a page: what its form shows, and what its own buttons do."""
+"""How a kind is answered on a page: what its form shows."""
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from markupsafe import Markup, escape
 
 from app.kinds import Base
-from app.kinds.answers import Answer, PartVerdict
+from app.kinds.answers import PartVerdict
 from app.markdown import inline_html
 from app.quoting import visible, visible_lines
-from app.site import Site
 from app.translation import plural, translate
-from app.web.exercise.posted import ActionResult, Fields, Posted
+from app.web.exercise.posted_form import Fields
+
+if TYPE_CHECKING:
+    from app.labs.results.report import Report
+    from app.sandbox.pool import SandboxHealth
+    from app.web.labs.results import RunResult
 
 E = TypeVar("E", bound=Base)
 _LINE = 120  # characters of a typed answer in a list
@@ -22,7 +26,33 @@ _SHOWN = 4_000  # characters of an earlier program; the export has all of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
+class LabRecord:
+    """What is stored of a lab for one learner: the *locked* prediction, and what was measured.
+
+    *tests* may be taken for the measurement: by name, as runs, with what they are and whose.
+    *trouble*: why this server runs no labs; it has *gpus*.
+    """
+
+    locked: Mapping[str, str] = field(default_factory=dict)
+    runs: "Sequence[RunResult]" = ()
+    tests: "Mapping[str, tuple[Report, str, str]]" = field(default_factory=dict)
+    trouble: str = ""
+    gpus: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormContext:
+    """What a form shows beside its exercise: the *health* of the sandbox, the record of a lab."""
+
+    health: "SandboxHealth | None" = None
+    lab: LabRecord = LabRecord()
+
+
+NO_CONTEXT = FormContext()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormInput:
     """A drawing, the fields that were filled in, and the verdicts on them."""
 
     seed: int
@@ -30,6 +60,7 @@ class Filled:
     given: Fields
     parts: Mapping[str, PartVerdict]
     graded: bool  # the answer was graded, or the solution is shown
+    context: FormContext = NO_CONTEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,22 +88,11 @@ class KindView(ABC, Generic[E]):
     """One kind of exercise on a page."""
 
     is_slow: ClassVar[bool] = False  # its form takes too long for the event loop
+    needs_context: ClassVar[bool] = False  # its form shows what is read from the server
 
     @abstractmethod
-    def form(self, site: Site, exercise: E, filled: Filled) -> Form:
+    def form(self, exercise: E, filled: FormInput) -> Form:
         """The form of *exercise*, with the fields *filled* in before."""
-
-    async def act(self, site: Site, exercise: E, posted: Posted) -> ActionResult | None:
-        """The result of a button that this kind alone has; None for any other button."""
-        return None
-
-    def answer(self, site: Site, exercise: E, posted: Posted) -> Answer:
-        """The answer in a posted form.
-
-        Raises:
-            AnswerError: there is none.
-        """
-        return exercise.answer_in(posted.given)
 
     def told(self, exercise: E, seed: int, stored: str) -> Iterator[Markup]:
         """The parts of a *stored* answer, as its learner saw them."""

@@ -7,9 +7,8 @@ from markupsafe import Markup
 
 from app.kinds.code.buggy_line import BuggyLine
 from app.markdown import python_html
-from app.site import Site
-from app.web.exercise.posted import first
-from app.web.exercise.views.base import Filled, Form, KindView, typed
+from app.web.exercise.posted_form import first
+from app.web.exercise.views.base import Form, FormInput, KindView, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class BuggyLineForm(Form):
 class BuggyLineView(KindView[BuggyLine]):
     """A listing whose lines are radio buttons."""
 
-    def form(self, site: Site, exercise: BuggyLine, filled: Filled) -> BuggyLineForm:
+    def form(self, exercise: BuggyLine, filled: FormInput) -> BuggyLineForm:
         """The listing, and the line that was chosen."""
         lines = exercise.question(filled.seed).lines
         return BuggyLineForm(lines=_lines(lines, first(filled.given, "answer")))

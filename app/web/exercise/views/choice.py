@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.kinds.choice import Choice, Option
-from app.site import Site
-from app.web.exercise.views.base import Filled, Form, KindView, inline, listed, typed
+from app.web.exercise.views.base import Form, FormInput, KindView, inline, listed, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class ChoiceForm(Form):
 class ChoiceView(KindView[Choice]):
     """Radio buttons, or check boxes."""
 
-    def form(self, site: Site, exercise: Choice, filled: Filled) -> ChoiceForm:
+    def form(self, exercise: Choice, filled: FormInput) -> ChoiceForm:
         """The options, and which are chosen."""
         question = exercise.question(filled.seed)
         options = option_views(question.options, filled.given.get("answer", ()))

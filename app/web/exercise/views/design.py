@@ -7,9 +7,8 @@ from markupsafe import Markup
 
 from app.kinds.design import Design
 from app.kinds.knob import KnobRow
-from app.site import Site
-from app.web.exercise.posted import first
-from app.web.exercise.views.base import Filled, Form, KindView, inline, named, typed
+from app.web.exercise.posted_form import first
+from app.web.exercise.views.base import Form, FormInput, KindView, inline, named, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class DesignForm(Form):
 class DesignView(KindView[Design]):
     """A list of values for each thing to choose."""
 
-    def form(self, site: Site, exercise: Design, filled: Filled) -> DesignForm:
+    def form(self, exercise: Design, filled: FormInput) -> DesignForm:
         """The things to choose, with the values that were chosen."""
         knobs = exercise.question(filled.seed).knobs
         return DesignForm(knobs=tuple(_knob(knob, filled) for knob in knobs))
@@ -47,7 +46,7 @@ class DesignView(KindView[Design]):
             yield typed(stored)
 
 
-def _knob(row: KnobRow, filled: Filled) -> KnobView:
+def _knob(row: KnobRow, filled: FormInput) -> KnobView:
     field = f"answer.{row.name}"
     return KnobView(field, inline(row.says), row.among, first(filled.given, field))
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.kinds.expression import Expression
-from app.site import Site
 from app.translation import unit_word
-from app.web.exercise.posted import first
-from app.web.exercise.views.base import Filled, Form, KindView, inline
+from app.web.exercise.posted_form import first
+from app.web.exercise.views.base import Form, FormInput, KindView, inline
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class ExpressionForm(Form):
 class ExpressionView(KindView[Expression]):
     """A table of the symbols, and a box for the formula."""
 
-    def form(self, site: Site, exercise: Expression, filled: Filled) -> ExpressionForm:
+    def form(self, exercise: Expression, filled: FormInput) -> ExpressionForm:
         """The symbols, and the formula that was typed."""
         question = exercise.question(filled.seed)
         return ExpressionForm(

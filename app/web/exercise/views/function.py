@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from markupsafe import Markup
 
-from app.kinds.answers import refuse_longer
 from app.kinds.code.feedback import Example
 from app.kinds.code.function import Function
 from app.sandbox.pool import SandboxHealth
-from app.site import Site
-from app.web.exercise.posted import ActionResult, Posted, first
-from app.web.exercise.views.base import Filled, Form, KindView, folded
+from app.web.exercise.posted_form import first
+from app.web.exercise.views.base import Form, FormInput, KindView, folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,14 +21,16 @@ class FunctionForm(Form):
     source: str
     starter: str
     examples: tuple[Example, ...]
-    health: SandboxHealth
+    health: SandboxHealth | None
     has_code: bool = True
 
 
 class FunctionView(KindView[Function]):
     """An editor; Run tries the visible examples, Submit grades."""
 
-    def form(self, site: Site, exercise: Function, filled: Filled) -> FunctionForm:
+    needs_context: ClassVar[bool] = True
+
+    def form(self, exercise: Function, filled: FormInput) -> FunctionForm:
         """The program that was sent, or the starter code."""
         question = exercise.question(filled.seed)
         return FunctionForm(
@@ -37,24 +38,7 @@ class FunctionView(KindView[Function]):
             source=first(filled.given, "answer") or question.starter,
             starter=question.starter,
             examples=question.examples,
-            health=site.runner.health,
-        )
-
-    async def act(self, site: Site, exercise: Function, posted: Posted) -> ActionResult | None:
-        """Run the visible examples.
-
-        Raises:
-            AnswerError: there is nothing to run.
-            TooLongError: the program has more characters than the settings allow.
-            UnavailableError: the sandbox cannot run it.
-        """
-        if posted.action != "run":
-            return None
-        source = first(posted.given, "answer")
-        refuse_longer(source, site.settings.answer_limit)
-        runner = site.runner.on_behalf_of(posted.client)
-        return ActionResult(
-            trial=await exercise.try_out(posted.seed, source, runner, posted.learner)
+            health=filled.context.health,
         )
 
     def told(self, exercise: Function, seed: int, stored: str) -> Iterator[Markup]:

@@ -3,7 +3,6 @@
 A prediction is locked in once, and then final.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,22 +10,24 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
-from app.aside import aside
-from app.db.queries import forget_prediction, prediction_of
-from app.db.session import open_session
-from app.db.tables import Prediction
-from app.errors import AnswerError
 from app.formulas import FORMULAS
-from app.kinds.answers import Answer, PartVerdict, refuse_longer
+from app.kinds.answers import PartVerdict
 from app.kinds.lab import CAUSE, LabExercise
 from app.kinds.quantity import AskedQuantity
 from app.labs.spec import Job, lab_called, read_job
 from app.labs.telling import told
 from app.markdown import inline_html
-from app.site import Site
 from app.translation import noted, translate
-from app.web.exercise.posted import ActionResult, Fields, Posted, first
-from app.web.exercise.views.base import Filled, Form, KindView, OtherForm, inline, named, typed
+from app.web.exercise.views.base import (
+    Form,
+    FormInput,
+    KindView,
+    LabRecord,
+    OtherForm,
+    inline,
+    named,
+    typed,
+)
 from app.web.exercise.views.choice import OptionView, option_views
 from app.web.exercise.views.measured_runs import Borrowable, RunView, borrowables, runs_of
 from app.web.exercise.views.numeric import BoxView, box_views
@@ -35,7 +36,6 @@ from app.web.labs.form import BACKEND
 from app.web.labs.wording import KINDS, LINKS_SAY
 from app.web.urls import exercise_url
 
-TAKE = "take"  # the button that takes a test for the measurement
 _REAL = noted("Real links, timed. Each row says on which machine, and who measured.")
 _DOTTED = re.compile(r"([a-z]\w*(?:\.[a-z]\w*)+)")
 
@@ -74,14 +74,16 @@ class LabForm(Form):
 class LabView(KindView[LabExercise]):
     """Boxes to predict in; then a table of measurements, and causes to choose from."""
 
+    needs_context: ClassVar[bool] = True
     is_slow: ClassVar[bool] = True  # it reads every stored run of the lab
 
-    def form(self, site: Site, exercise: LabExercise, filled: Filled) -> LabForm:
+    def form(self, exercise: LabExercise, filled: FormInput) -> LabForm:
         """The prediction; with what the formula says once it is locked in, or graded."""
         seed, question = filled.seed, exercise.question(filled.seed)
         lab = told(lab_called(exercise.lab)).on(exercise.backend)
         job = read_job(lab, exercise.parameters(seed))
-        locked = _locked_in(site, exercise, seed, filled.learner)
+        record = filled.context.lab
+        locked = record.locked
         shown = bool(locked) or filled.graded
         predictions = tuple(_predictions(exercise, seed, locked, shown=shown))
         is_wrong = any(one.correct is False for one in predictions)
@@ -101,35 +103,12 @@ class LabView(KindView[LabExercise]):
             locked=bool(locked),
             is_wrong=is_wrong,
             predictions=predictions,
-            runs=tuple(runs_of(site, exercise, filled, job, locked)) if shown else (),
-            others=tuple(borrowables(site, exercise, filled, job)) if locked else (),
-            trouble=_trouble(site, job, exercise),
+            runs=tuple(runs_of(exercise, filled, job, locked)) if shown else (),
+            others=tuple(borrowables(exercise, filled, job)) if locked else (),
+            trouble=_trouble(record, job, exercise),
             command=f"{job.command} --backend nccl" if exercise.backend == "nccl" else job.command,
             cause=inline_html(question.cause.prompt),
         )
-
-    async def act(self, site: Site, exercise: LabExercise, posted: Posted) -> ActionResult | None:
-        """Lock the prediction in; or show the test of others that is taken for the measurement.
-
-        Raises:
-            AnswerError: a number is missing, or cannot be read.
-            TooLongError: it has more characters than the settings allow.
-            UnavailableError: it cannot be stored.
-        """
-        if posted.action == TAKE:
-            return ActionResult()
-        if posted.action != "predict":
-            return None
-        await _lock_in(site, exercise, posted.seed, posted.learner, posted.given)
-        return ActionResult()
-
-    def answer(self, site: Site, exercise: LabExercise, posted: Posted) -> Answer:
-        """The locked prediction, and the cause that was chosen.
-
-        Raises:
-            AnswerError: there is no prediction yet, or no cause is chosen.
-        """
-        return _explained(site, exercise, posted.seed, posted.learner, posted.given)
 
     def told(self, exercise: LabExercise, seed: int, stored: str) -> Iterator[Markup]:
         """What was predicted, and the cause that was chosen."""
@@ -145,15 +124,12 @@ class LabView(KindView[LabExercise]):
             yield typed(stored)
 
 
-def _trouble(site: Site, job: Job, exercise: LabExercise) -> str:
+def _trouble(record: LabRecord, job: Job, exercise: LabExercise) -> str:
     """Why this server cannot run *job*; empty if it can."""
-    if site.labs.trouble or exercise.backend == "gloo":
-        return site.labs.trouble
-    usable = site.labs.devices().usable
-    if usable >= job.ranks:
-        return ""
+    if record.trouble or exercise.backend == "gloo" or record.gpus >= job.ranks:
+        return record.trouble
     return translate(
-        "it takes {ranks} GPUs, and this server has {usable}", ranks=job.ranks, usable=usable
+        "it takes {ranks} GPUs, and this server has {usable}", ranks=job.ranks, usable=record.gpus
     )
 
 
@@ -211,65 +187,6 @@ def _hidden(
         if asked.measured == asked_for and name in locked and not asked.at and not asked.over:
             yield "guess", asked.typed(asked.read(locked[name]).value)
             return
-
-
-def _locked_in(site: Site, exercise: LabExercise, seed: int, learner: str) -> dict[str, str]:
-    """The prediction of *learner* for that drawing; empty before there is one."""
-    text = _stored(site, exercise, seed, learner)
-    return json.loads(text) if text and _fits(text, exercise) else {}
-
-
-async def _lock_in(
-    site: Site, exercise: LabExercise, seed: int, learner: str, given: Fields
-) -> None:
-    """Store the prediction of a posted form; an earlier one stays.
-
-    Raises:
-        AnswerError: a number is missing, or cannot be read.
-        TooLongError: it has more characters than the settings allow.
-        UnavailableError: it cannot be stored.
-    """
-    answer = exercise.answer_in(given)
-    refuse_longer(answer, site.settings.answer_limit)
-    exercise.read(answer)
-    stored = _stored(site, exercise, seed, learner)
-    if stored and not _fits(stored, exercise):
-        await aside(_forget, site, learner, exercise, seed, stored)
-    texts = {name: text.strip() for name, text in answer.items() if name != CAUSE}
-    row = Prediction(learner=learner, exercise=exercise.id, seed=seed, answer=json.dumps(texts))
-    await site.writer.put(row)
-
-
-def _forget(site: Site, learner: str, exercise: LabExercise, seed: int, stored: str) -> None:
-    with open_session(site.engine) as session:
-        forget_prediction(session, learner, exercise.id, seed, stored)
-
-
-def _explained(site: Site, exercise: LabExercise, seed: int, learner: str, given: Fields) -> Answer:
-    """The locked prediction, and the cause that a posted form chooses.
-
-    Raises:
-        AnswerError: there is no prediction yet, or no cause is chosen.
-    """
-    locked = _locked_in(site, exercise, seed, learner)
-    chosen = first(given, f"answer.{CAUSE}")
-    if not locked:
-        raise AnswerError(translate("predict first: measurements are shown only after that"))
-    if not chosen:
-        raise AnswerError(translate("choose what explains the measurement"))
-    return {**locked, CAUSE: chosen}
-
-
-def _stored(site: Site, exercise: LabExercise, seed: int, learner: str) -> str | None:
-    if not learner:
-        return None
-    with open_session(site.engine) as session:
-        return prediction_of(session, learner, exercise.id, seed)
-
-
-def _fits(prediction: str, exercise: LabExercise) -> bool:
-    """Whether *prediction* has the names that *exercise* asks for; its author may change them."""
-    return bool(json.loads(prediction).keys() == exercise.predict.keys())
 
 
 VIEW = LabView()

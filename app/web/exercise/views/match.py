@@ -7,9 +7,8 @@ from markupsafe import Markup
 
 from app.kinds.answers import PartVerdict
 from app.kinds.match import Match, Side
-from app.site import Site
-from app.web.exercise.posted import first
-from app.web.exercise.views.base import Filled, Form, KindView, inline, named, typed
+from app.web.exercise.posted_form import first
+from app.web.exercise.views.base import Form, FormInput, KindView, inline, named, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class MatchForm(Form):
 class MatchView(KindView[Match]):
     """A list of partners for each thing, with a verdict on each."""
 
-    def form(self, site: Site, exercise: Match, filled: Filled) -> MatchForm:
+    def form(self, exercise: Match, filled: FormInput) -> MatchForm:
         """The things, with the partners that were chosen."""
         question = exercise.question(filled.seed)
         things = tuple(_thing(thing, filled) for thing in question.things)
@@ -51,7 +50,7 @@ class MatchView(KindView[Match]):
             yield typed(stored)
 
 
-def _thing(thing: Side, filled: Filled) -> ThingView:
+def _thing(thing: Side, filled: FormInput) -> ThingView:
     field = f"answer.{thing.key}"
     part = filled.parts.get(thing.key, PartVerdict(None, ""))
     return ThingView(field, inline(thing.text), first(filled.given, field), part.correct)

@@ -7,13 +7,12 @@ from app.kinds.lab import LabExercise
 from app.labs.results.match import BORROWING, Found, fits, found_in, is_of
 from app.labs.results.report import Report, ratio_shown
 from app.labs.spec import Job
-from app.site import Site
 from app.translation import translate
-from app.web.exercise.borrowed import OWN, borrowed_tests
-from app.web.exercise.posted import first
-from app.web.exercise.views.base import Filled
+from app.web.exercise.lab_tests import OWN
+from app.web.exercise.posted_form import first
+from app.web.exercise.views.base import FormInput
 from app.web.frame.rendering import Hyperlink
-from app.web.labs.results import RunResult, finished
+from app.web.labs.results import RunResult
 from app.web.labs.wording import place_of
 from app.web.urls import run_url
 
@@ -54,14 +53,12 @@ class Borrowable:
     report: Report
 
 
-def borrowables(
-    site: Site, exercise: LabExercise, filled: Filled, job: Job
-) -> Iterator[Borrowable]:
+def borrowables(exercise: LabExercise, filled: FormInput, job: Job) -> Iterator[Borrowable]:
     """The published and the learner's own tests that have everything that is asked."""
     if job.lab.name != BORROWING:
         return
     chosen = first(filled.given, TAKEN)
-    for name, (report, says, whose) in borrowed_tests(site, filled.learner).items():
+    for name, (report, says, whose) in filled.context.lab.tests.items():
         if fits(report, job, any_ranks=exercise.any_ranks) and all(
             _found(exercise, one, filled.seed, report) for one in exercise.predict
         ):
@@ -72,15 +69,15 @@ def borrowables(
 
 
 def runs_of(
-    site: Site, exercise: LabExercise, filled: Filled, job: Job, locked: Mapping[str, str]
+    exercise: LabExercise, filled: FormInput, job: Job, locked: Mapping[str, str]
 ) -> Iterator[RunView]:
     """Runs with the same parameters, the newest of each machine: the learner's own come first.
 
     Ahead of them is the test that was taken for the measurement; where there are no runs, a few
     tests that could be.
     """
-    others = list(borrowables(site, exercise, filled, job))
-    runs = list(_of_the_lab(site, exercise, filled, job, locked))
+    others = list(borrowables(exercise, filled, job))
+    runs = list(_of_the_lab(exercise, filled, job, locked))
     taken = [one for one in others if one.chosen]
     for one in taken or (others[:_SHOWN] if not runs else ()):
         link = Hyperlink(f"{_MEASURED}/{one.name}", one.says)
@@ -98,10 +95,10 @@ def runs_of(
 
 
 def _of_the_lab(
-    site: Site, exercise: LabExercise, filled: Filled, job: Job, locked: Mapping[str, str]
+    exercise: LabExercise, filled: FormInput, job: Job, locked: Mapping[str, str]
 ) -> Iterator[RunView]:
     fitting = [
-        k for k in finished(site, job.lab.name) if k.report and _is_of(k.report, job, exercise)
+        run for run in filled.context.lab.runs if run.report and _is_of(run.report, job, exercise)
     ]
     fitting.sort(key=lambda kept: not _is_own(kept, filled.learner))
     seen: set[tuple[str, str]] = set()

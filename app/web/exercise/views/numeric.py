@@ -8,10 +8,9 @@ from markupsafe import Markup
 from app.kinds.answers import PartVerdict
 from app.kinds.asking import Box
 from app.kinds.numeric import ONLY, Numeric
-from app.site import Site
 from app.translation import translate, unit_word
-from app.web.exercise.posted import first
-from app.web.exercise.views.base import Filled, Form, KindView, inline, named, typed
+from app.web.exercise.posted_form import first
+from app.web.exercise.views.base import Form, FormInput, KindView, inline, named, typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +34,7 @@ class NumericForm(Form):
 class NumericView(KindView[Numeric]):
     """One box, or several with a verdict on each."""
 
-    def form(self, site: Site, exercise: Numeric, filled: Filled) -> NumericForm:
+    def form(self, exercise: Numeric, filled: FormInput) -> NumericForm:
         """The boxes, with what was typed."""
         return NumericForm(boxes=tuple(box_views(exercise.question(filled.seed).fields, filled)))
 
@@ -51,7 +50,7 @@ class NumericView(KindView[Numeric]):
             yield typed(stored)
 
 
-def box_views(boxes: Sequence[Box], filled: Filled) -> Iterator[BoxView]:
+def box_views(boxes: Sequence[Box], filled: FormInput) -> Iterator[BoxView]:
     """*boxes* with what was typed into them."""
     for box in boxes:
         field = "answer" if box.name == ONLY else f"answer.{box.name}"

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.kinds.order import Item, Order
-from app.site import Site
-from app.web.exercise.posted import Fields, first
-from app.web.exercise.views.base import Filled, Form, KindView, inline, listed, typed
+from app.web.exercise.posted_form import Fields, first
+from app.web.exercise.views.base import Form, FormInput, KindView, inline, listed, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class OrderForm(Form):
 class OrderView(KindView[Order]):
     """A list to put in order, by dragging or with numbers."""
 
-    def form(self, site: Site, exercise: Order, filled: Filled) -> OrderForm:
+    def form(self, exercise: Order, filled: FormInput) -> OrderForm:
         """The things in the order that was sent."""
         question = exercise.question(filled.seed)
         items = _items(question.items, filled.given)

@@ -6,16 +6,12 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
-from app.kinds.answers import refuse_longer
-from app.kinds.code.feedback import Trial
 from app.kinds.code.machine import Machine
 from app.kinds.code.schedule import ENTRY, Schedule, Targets
 from app.sandbox.pool import SandboxHealth
-from app.simulators.programs import PlayedSchedule
-from app.site import Site
 from app.translation import noted, translate
-from app.web.exercise.posted import ActionResult, Posted, first
-from app.web.exercise.views.base import Filled, Form, KindView, folded
+from app.web.exercise.posted_form import first
+from app.web.exercise.views.base import Form, FormInput, KindView, folded
 
 _INSTRUCTIONS = {
     "F": ('("F", l, b)', noted("forward of layer l on micro-batch b: x[l, b] becomes x[l+1, b]")),
@@ -53,16 +49,17 @@ class ScheduleForm(Form):
     sizes: str
     targets: Targets
     published: tuple[tuple[str, str], ...]
-    health: SandboxHealth
+    health: SandboxHealth | None
     has_code: bool = True
 
 
 class ScheduleView(KindView[Schedule]):
     """An editor; Run plays the schedule, Submit grades."""
 
+    needs_context: ClassVar[bool] = True
     is_slow: ClassVar[bool] = True  # thousands of instructions may be drawn
 
-    def form(self, site: Site, exercise: Schedule, filled: Filled) -> ScheduleForm:
+    def form(self, exercise: Schedule, filled: FormInput) -> ScheduleForm:
         """The program that was sent, or the starter code."""
         question = exercise.question(filled.seed)
         return ScheduleForm(
@@ -73,26 +70,8 @@ class ScheduleView(KindView[Schedule]):
             sizes=", ".join(f"{name} {units}" for name, units in question.machine.size.items()),
             targets=question.targets,
             published=question.published,
-            health=site.runner.health,
+            health=filled.context.health,
         )
-
-    async def act(self, site: Site, exercise: Schedule, posted: Posted) -> ActionResult | None:
-        """Play the schedule.
-
-        Raises:
-            AnswerError: there is nothing to run.
-            TooLongError: the program has more characters than the settings allow.
-            UnavailableError: the sandbox cannot run it.
-        """
-        if posted.action != "run":
-            return None
-        source = first(posted.given, "answer")
-        refuse_longer(source, site.settings.answer_limit)
-        runner = site.runner.on_behalf_of(posted.client)
-        found = await exercise.play(source, runner, posted.learner)
-        if isinstance(found, PlayedSchedule):
-            return ActionResult(played=found)
-        return ActionResult(trial=Trial(problem=found, line=None, printed="", runs=()))
 
     def told(self, exercise: Schedule, seed: int, stored: str) -> Iterator[Markup]:
         """The program, folded to the number of its lines."""

@@ -7,10 +7,9 @@ from markupsafe import Markup
 
 from app.kinds.planning import THEN
 from app.kinds.sharding import MOVES, PLAN, Sharding
-from app.site import Site
 from app.translation.reports import retold_move
-from app.web.exercise.posted import first
-from app.web.exercise.views.base import Filled, Form, KindView, inline, named, typed
+from app.web.exercise.posted_form import first
+from app.web.exercise.views.base import Form, FormInput, KindView, inline, named, typed
 from app.web.exercise.views.numeric import BoxView, box_views
 
 
@@ -37,7 +36,7 @@ class ShardingForm(Form):
 class ShardingView(KindView[Sharding]):
     """A plan to choose, move by move, and boxes."""
 
-    def form(self, site: Site, exercise: Sharding, filled: Filled) -> ShardingForm:
+    def form(self, exercise: Sharding, filled: FormInput) -> ShardingForm:
         """The form, with what was chosen and typed."""
         question = exercise.question(filled.seed)
         fields = [f"move.{at}" for at in range(1, MOVES + 1)]

@@ -2,52 +2,11 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 
+from app.db.history import Effort, PastAnswer, Standing
 from app.db.session import Shelf
 from app.db.tables import Attempt
-
-Drawing = tuple[str, int | None]
-SOLUTION = 0  # the number of a reveal that is the worked solution
-_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A learner's standing with one exercise; *unaided* is solved with no hint seen."""
-
-    tried: int = 0
-    solved: bool = False
-    unaided: bool = False
-    last: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Revealed:
-    """The hints, and whether the solution, that a learner has seen of one drawing."""
-
-    hints: int
-    solution: bool
-
-
-@dataclass(frozen=True, slots=True)
-class PastAnswer:
-    """One answer, for the model of memory; *own*: correct without the worked solution."""
-
-    exercise: str
-    at: datetime
-    own: bool
-    unaided: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """The effort spent on an exercise: answers, correct ones, and the time with its page open."""
-
-    answers: int
-    right: int
-    seconds: float | None
 
 
 def _attempts(session: Shelf) -> Sequence[Attempt]:
@@ -126,16 +85,3 @@ def attempts_by_day(session: Shelf, _: str, since: date) -> Mapping[date, int]:
     moment = datetime.combine(since, time(), UTC)
     rows = (row.at for row in session.rows["attempts"] if row.at >= moment)
     return Counter(at.astimezone(UTC).date() for at in rows)
-
-
-def streak(days: Collection[date], today: date) -> int:
-    """The number of days up to *today* without a break; one missed day in seven is forgiven."""
-    day = today if today in days else today - _DAY
-    length, forgiven = 0, today + _WEEK
-    while day in days or (day - _DAY in days and forgiven - day >= _WEEK):
-        if day in days:
-            length += 1
-        else:
-            forgiven = day
-        day -= _DAY
-    return length

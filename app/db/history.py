@@ -1,0 +1,177 @@
+"""What learners have done, as queries return it: plain values, and what they are after one more."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from typing import Protocol, Self
+
+Drawing = tuple[str, int | None]  # an exercise, and its seed; None: any
+SOLUTION = 0  # the number of a reveal that is the worked solution
+SHOWN = 5  # answers at an exercise that its page lists
+_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A learner's standing with one exercise; *unaided* is solved with no hint seen."""
+
+    tried: int = 0
+    solved: bool = False
+    unaided: bool = False
+    last: datetime | None = None
+
+
+def joined(one: Standing | None, other: Standing) -> Standing:
+    """The standing after what led to *one*, and to the *other*."""
+    if one is None:
+        return other
+    return Standing(
+        one.tried + other.tried, one.solved or other.solved, one.unaided or other.unaided
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Revealed:
+    """The hints, and whether the solution, that a learner has seen of one drawing."""
+
+    hints: int
+    solution: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PastAnswer:
+    """One answer, for the model of memory; *own*: correct without the worked solution."""
+
+    exercise: str
+    at: datetime
+    own: bool
+    unaided: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """The effort spent on an exercise: answers, correct ones, and the time with its page open."""
+
+    answers: int
+    right: int
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LastAnswer:
+    """An answer at an exercise, as its page lists it."""
+
+    seed: int
+    at: datetime
+    answer: str
+    correct: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LastAnswers:
+    """The last answers of a learner at an exercise, newest first; *right*: drawings solved."""
+
+    shown: tuple[LastAnswer, ...] = ()
+    right: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerDrawing:
+    """A learner at a drawing of an exercise."""
+
+    learner: str
+    exercise: str
+    seed: int
+
+
+class StoredAnswer(Protocol):
+    """What a history takes from an answer that was stored."""
+
+    @property
+    def exercise(self) -> str:
+        """The id of the exercise."""
+
+    @property
+    def seed(self) -> int:
+        """The seed of its drawing."""
+
+    @property
+    def at(self) -> datetime:
+        """When it was given."""
+
+    @property
+    def answer(self) -> str:
+        """What was answered."""
+
+    @property
+    def correct(self) -> bool:
+        """Whether it is right."""
+
+    @property
+    def hints(self) -> int:
+        """The hints that were shown before."""
+
+    @property
+    def revealed(self) -> bool:
+        """Whether the solution was shown before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExerciseHistory:
+    """What a learner has done before, as seen from a drawing of an exercise.
+
+    *seen*: the hints and the solution of that drawing; *last*: answers to the exercise, newest
+    first; *veil*: the drawings whose verdicts are hidden, which *known* leaves out.
+    """
+
+    seen: Revealed = Revealed(0, solution=False)
+    last: LastAnswers = LastAnswers()
+    known: Mapping[str, Standing] = field(default_factory=dict)
+    veil: frozenset[Drawing] = frozenset()
+
+    def hides(self, exercise: str, seed: int) -> bool:
+        """Whether verdicts on that drawing are hidden."""
+        return (exercise, seed) in self.veil or (exercise, None) in self.veil
+
+    def has_solved(self, exercise: str, seed: int) -> bool:
+        """Whether that drawing was answered right, and the verdict is not hidden."""
+        return seed in self.last.right and not self.hides(exercise, seed)
+
+    def after_reveal(self, number: int) -> Self:
+        """The history after the hint with that *number*, or the solution, was shown."""
+        if number:
+            return replace(self, seen=Revealed(max(number, self.seen.hints), self.seen.solution))
+        return replace(self, seen=Revealed(self.seen.hints, solution=True))
+
+    def after_answer(self, attempt: StoredAnswer) -> Self:
+        """The history after one more answer."""
+        one = LastAnswer(attempt.seed, attempt.at, attempt.answer, attempt.correct)
+        right = self.last.right | {attempt.seed} if attempt.correct else self.last.right
+        last = LastAnswers((one, *self.last.shown)[:SHOWN], right)
+        if self.hides(attempt.exercise, attempt.seed):
+            return replace(self, last=last)
+        own = attempt.correct and not attempt.revealed
+        standing = Standing(1, own, own and not attempt.hints)
+        standing = joined(self.known.get(attempt.exercise), standing)
+        return replace(self, last=last, known={**self.known, attempt.exercise: standing})
+
+
+def streak(days: Collection[date], today: date) -> int:
+    """The number of days up to *today* on which a learner worked without a break.
+
+    One missed day in seven is forgiven, two in a row are a break; today is not missed yet.
+
+    >>> streak({date(2026, 3, 1), date(2026, 2, 28)}, today=date(2026, 3, 2))
+    2
+    >>> streak({date(2026, 3, 2), date(2026, 2, 28)}, today=date(2026, 3, 2))
+    2
+    """
+    day = today if today in days else today - _DAY
+    length, forgiven = 0, today + _WEEK
+    while day in days or (day - _DAY in days and forgiven - day >= _WEEK):
+        if day in days:
+            length += 1
+        else:
+            forgiven = day
+        day -= _DAY
+    return length

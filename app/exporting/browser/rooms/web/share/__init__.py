@@ -1,1 +1,0 @@
-"""In place of shared pictures, in a browser."""

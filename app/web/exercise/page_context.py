@@ -1,0 +1,132 @@
+"""What is asked for, and what stands around an exercise: its chapter, the path, other pages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from markupsafe import Markup
+
+from app.content.catalog import Catalog, Topic
+from app.content.errata import of_exercise
+from app.db.history import ExerciseHistory
+from app.kinds import Exercise
+from app.kinds.remembered import Remembered
+from app.translation import language, translate
+from app.web.exercise.facts import FactView, facts_beside
+from app.web.exercise.posted_form import Fields
+from app.web.exercise.rules import AssignmentRules
+from app.web.frame.rendering import Hyperlink, markup
+from app.web.standing.view import Path, Standings, Stretch, mark_of, path_of
+from app.web.urls import chapter_url, erratum_url, exercise_url
+
+_NEAR = 7  # exercises of the path that are listed beside one
+_STRETCHES = 1_000  # that are cached, of about 2 kB
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExerciseRequest:
+    """A drawing of an exercise that *learner* asks for, with the fields *given*.
+
+    *history*: what the learner has done until now; *history_before*: what until the answer that was
+    given. A *fragment*: the verdict and what changes with it, without the question.
+    """
+
+    exercise: Exercise
+    seed: int
+    learner: str
+    history: ExerciseHistory
+    history_before: ExerciseHistory
+    given: Fields = field(default_factory=dict)
+    fragment: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageContext:
+    """The chapter and the *stretch* of its path, and links to other pages.
+
+    *primer*: minutes to read it first.
+    """
+
+    topic: Hyperlink
+    stretch: Markup
+    another: Hyperlink | None
+    place: str = ""
+    primer: int = 0
+    facts: tuple[FactView, ...] = ()
+    sources: tuple[Hyperlink, ...] = ()
+    errata: tuple[Hyperlink, ...] = ()
+    earlier: Hyperlink | None = None
+    later: Hyperlink | None = None
+
+
+def page_context(
+    course: Catalog, asked: ExerciseRequest, topic: Topic, rules: AssignmentRules
+) -> PageContext:
+    """What stands around the exercise; in an exam, nothing that explains it."""
+    exercise, known = asked.exercise, asked.history.known
+    shared = asked.seed if exercise.from_chapter else 0  # with the others of the chapter
+    chapter = Hyperlink(chapter_url(topic.id, shared), topic.title)
+    here = exercise_url(exercise.id, shared)
+    again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
+    found = PageContext(
+        topic=chapter,
+        stretch=_stretch(chapter, topic.path, known, here, shared),
+        another=again if exercise.variation and not rules.exam else None,
+    )
+    if asked.fragment:
+        return found
+    before, after = course.before(exercise), course.after(exercise)
+    whole = replace(
+        found,
+        place=translate(
+            "{place} of {count}",
+            place=topic.exercises.index(exercise) + 1,
+            count=len(topic.exercises),
+        ),
+        earlier=Hyperlink(exercise_url(before.id, shared), before.title) if before else None,
+        later=Hyperlink(exercise_url(after.id, shared), after.title) if after else None,
+    )
+    return whole if rules.exam else _with_explanations(whole, asked, topic)
+
+
+def _with_explanations(whole: PageContext, asked: ExerciseRequest, topic: Topic) -> PageContext:
+    """The context with what explains the exercise."""
+    exercise, known = asked.exercise, asked.history.known
+    is_new = not any(one.id in known for one in topic.exercises)
+    return replace(
+        whole,
+        primer=topic.reading if is_new else 0,
+        facts=tuple(facts_beside(exercise, topic, asked.seed)),
+        sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
+        errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in of_exercise(exercise.id)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _ChapterPart:
+    topic: Hyperlink
+    path: Path
+    near: Stretch
+    here: str
+
+
+class _Stretches(Remembered[tuple[object, ...], Markup]):
+    """Those of many learners are the same."""
+
+    most = _STRETCHES
+
+
+_stretches = _Stretches()
+
+
+def _stretch(
+    topic: Hyperlink, exercises: Sequence[Exercise], known: Standings, here: str, seed: int
+) -> Markup:
+    """The stretch of the path of *exercises* around *here*."""
+
+    def drawn() -> Markup:
+        path = path_of(exercises, known, seed)
+        near = path.near(here, _NEAR)
+        return markup("exercise/chapter.html", _ChapterPart(topic, path, near, here))
+
+    marks = tuple((one.id, one.digest, mark_of(known.get(one.id))) for one in exercises)
+    return _stretches.of((topic, marks, here, seed, language()), drawn)

@@ -1,0 +1,83 @@
+"""A posted form, and the result of its button."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from app.aside.fair_queue import Client
+from app.kinds.answers import PlayedAnswer, Verdict
+from app.kinds.code.feedback import Trial
+
+_LONGEST_SITTING = 4 * 3600  # seconds; a page left open overnight says nothing
+_LONGEST_CLOCK = 12  # figures
+LONG = 4_000  # characters of a form, from which on its page takes long
+Fields = Mapping[str, Sequence[str]]  # the fields of a posted form
+AnswerState = Literal[
+    "none", "correct", "partial", "incorrect", "recorded", "refused", "unreadable", "unavailable"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostedForm:
+    """A posted form, and the learner who sent it."""
+
+    seed: int
+    learner: str
+    client: Client
+    given: Fields
+
+    @property
+    def size(self) -> int:
+        """Characters of all fields."""
+        return size_of(self.given)
+
+    @property
+    def action(self) -> str:
+        """The button that was pressed."""
+        return first(self.given, "action") or "check"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionResult:
+    """The result of a button."""
+
+    verdict: Verdict | None = None
+    trial: Trial | None = None
+    played: PlayedAnswer | None = None
+    state: AnswerState = "none"
+    says: str = ""
+    status: int = 200
+
+
+def size_of(given: Fields) -> int:
+    """Characters of all fields."""
+    return sum(len(text) for texts in given.values() for text in texts)
+
+
+def first(given: Fields, field: str) -> str:
+    """The first value of *field*; empty where there is none."""
+    return next(iter(given.get(field, ())), "")
+
+
+def fields_of(pairs: Iterable[tuple[str, object]]) -> Fields:
+    """The fields in *pairs* that are texts, not files."""
+    fields: dict[str, list[str]] = {}
+    for name, value in pairs:
+        if isinstance(value, str):
+            # Browsers send every line break as two characters.
+            fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
+    return fields
+
+
+def begun_at(given: Fields) -> int:
+    """When the page of a posted form was opened, in seconds since 1970; 0 where it does not say."""
+    text = first(given, "begun")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_CLOCK else 0
+
+
+def seconds_on(given: Fields, now: datetime) -> float | None:
+    """How long the page was open, where that is plausible."""
+    begun = begun_at(given)
+    seconds = now.timestamp() - begun
+    return seconds if begun and 0 <= seconds <= _LONGEST_SITTING else None

@@ -1,0 +1,47 @@
+"""The words and figures on the pictures of labs, of their runs and of their boards."""
+
+from collections.abc import Sequence
+
+from app.charts.card import Card
+from app.labs.results.report import Report
+from app.labs.spec import Lab
+from app.web.frame.preview import plain_words
+from app.web.labs.compared import RunGroup, figure_of
+from app.web.labs.pictures import emblem_of
+from app.web.labs.tables import figures_of
+from app.web.labs.wording import KINDS, place_of
+
+
+def lab_card(lab: Lab) -> Card:
+    """The question of a lab, which is all that one knows before the measurement."""
+    return Card(
+        kicker=f"Lab · {KINDS[lab.links]}",
+        title=lab.title,
+        says=plain_words(lab.question),
+        emblem=emblem_of(lab.name),
+    )
+
+
+def run_card(lab: Lab, report: Report) -> Card:
+    """A run of a lab: what it measured, beside the formula."""
+    figure = next(figures_of(lab.run_over(report.backend), report), None)
+    if figure is None:
+        return lab_card(lab)
+    return Card(
+        kicker=f"Lab · {place_of(report)}, {report.backend}",
+        title=lab.title,
+        says=plain_words(lab.question),
+        figure=figure,
+    )
+
+
+def board_card(lab: Lab, groups: Sequence[RunGroup]) -> Card:
+    """A lab on the machines that have run it."""
+    if not groups:
+        return lab_card(lab)
+    return Card(
+        kicker="Lab · by machine",
+        title=lab.title,
+        says=plain_words(lab.question),
+        figure=figure_of(lab, groups[0]),
+    )

@@ -1,0 +1,33 @@
+"""What a learner has answered, read once for all that a page shows of it."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, date, datetime
+
+from app.db.assessments import known_chapters
+from app.db.history import PastAnswer
+from app.db.queries import answers, standings
+from app.learning import Review, memories
+from app.site import Site
+from app.web.standing.veil import open_history
+from app.web.standing.view import Past
+
+
+def past_of(site: Site, learner: str) -> Past:
+    """Everything that *learner* has answered."""
+    if not learner:
+        return Past()
+    with open_history(site, learner) as session:
+        known, given = standings(session, learner), answers(session, learner)
+        chapters = known_chapters(session, learner)
+    return Past(known, given, memories(_days(given), datetime.now(UTC)), chapters)
+
+
+def _days(given: Iterable[PastAnswer]) -> Iterator[Review]:
+    """The result of each exercise on each day, in UTC."""
+    days: dict[tuple[date, str], list[PastAnswer]] = {}
+    for answer in given:
+        days.setdefault((answer.at.astimezone(UTC).date(), answer.exercise), []).append(answer)
+    for (_, exercise), those in days.items():
+        first = those[0]
+        solved = any(answer.own for answer in those)
+        yield Review(exercise, first.at.astimezone(UTC), solved, first.unaided)
