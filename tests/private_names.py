@@ -59,7 +59,7 @@ ELSEWHERE = frozenset(
 # Of named tuples; of the rows of SQLAlchemy.
 _ATTRIBUTES = frozenset(("_asdict", "_field_defaults", "_fields", "_make", "_replace", "_mapping"))
 _OURS = frozenset(("app", "tests"))
-_NOT_READ = frozenset(("attacks", "attacks2", "bundle"))
+_NOT_READ = frozenset(("attacks", "attacks2", "attacks3", "bundle"))
 _BY_NAME = frozenset(
     ("attrgetter", "delattr", "getattr", "hasattr", "methodcaller", "object", "setattr")
 )

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, ClassVar, Self, get_args
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    HttpUrl,
-    model_validator,
-)  # fmt: skip
+from pydantic import BaseModel, ConfigDict, Field, HttpUrl, model_validator
 
 from app.expressions import fill
 from app.kinds.answers import Answer, Counted, PlayedAnswer, Verdict

@@ -4,7 +4,7 @@ Rooms that know no language say what is wrong with `say`, and raise it. It is a 
 in English; where it reaches a person, `translate` looks its form up and fills it in again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from app.quoting import quoted
 
@@ -35,6 +35,13 @@ class Sentence(str):
 
     def __str__(self) -> str:
         return self
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: object, handler: Callable[[type[str]], dict[str, object]]
+    ) -> dict[str, object]:
+        """That of any text: a field of a model may have one by default."""
+        return handler(str)
 
     def __reduce__(self) -> tuple[type["Sentence"], tuple[str, Mapping[str, object]]]:
         return Sentence, (self.form, self.values)

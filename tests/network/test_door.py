@@ -55,7 +55,7 @@ def faulty(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
         raise RuntimeError("secret detail \x1b[31m")
 
     monkeypatch.setattr("app.web.home.past_of", fail)
-    monkeypatch.setattr("app.web.exercise.page.exercise_page", fail)
+    monkeypatch.setattr("app.web.exercise.routes.exercise_page", fail)
     monkeypatch.setattr("app.api.exercises.ExerciseSummary", fail)
     return visitor
 
@@ -68,7 +68,7 @@ def without_database(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> Te
         raise unavailable_error(cause)
 
     monkeypatch.setattr("app.web.home.past_of", fail)
-    monkeypatch.setattr("app.web.exercise.page.exercise_page", fail)
+    monkeypatch.setattr("app.web.exercise.routes.exercise_page", fail)
     monkeypatch.setattr("app.api.exercises.ExerciseSummary", fail)
     return visitor
 

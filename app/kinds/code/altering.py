@@ -63,7 +63,8 @@ def alterations(source: str) -> list[Altered]:
             for place in list(_places(function)):
                 for new in _instead(place, names):
                     place.put(new)
-                    text = ast.unparse(ast.fix_missing_locations(tree))
+                    ast.fix_missing_locations(ast.copy_location(new, place.node))
+                    text = ast.unparse(tree)
                     place.put(place.node)
                     if text != right:
                         found.setdefault(text, _altered(place.node, new, text))

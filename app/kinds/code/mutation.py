@@ -74,12 +74,14 @@ class Listing:
     @property
     def is_right(self) -> bool:
         """Whether every call returns what it should."""
-        return self.is_right_as(_parsed(self.lines))
-
-    def is_right_as(self, tree: ast.Module) -> bool:
-        """Whether every call returns what it should when the listing is *tree*."""
         try:
-            program = Program(tree, self.entry)
+            return self.is_right_as(Program(_parsed(self.lines), self.entry))
+        except ListingError:
+            return False
+
+    def is_right_as(self, program: Program) -> bool:
+        """Whether every call of *program* returns what that of the listing should."""
+        try:
             return all(_agree(_result(program, c), c.expected) for c in self.calls)
         except ListingError:
             return False
@@ -237,13 +239,14 @@ def mended_elsewhere(
     tree = ast.parse("\n".join(listing.lines))
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     known = [argument.arg for argument in function.args.args]
+    program = Program(tree, listing.entry)  # it reads the tree anew each time it runs
     for statement in _walked(function.body):
         left_out = statement.lineno == line or statement.lineno in argued
         if isinstance(statement, ast.Assign | ast.Return) and not left_out:
             before = statement.value
             for text, value in _as_simple(before, known):
                 statement.value = value
-                if listing.is_right_as(tree):
+                if listing.is_right_as(program):
                     return statement.lineno, text
             statement.value = before
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
