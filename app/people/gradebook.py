@@ -1,12 +1,11 @@
 """The points of a class: a pure function of what is stored, never a stored sum."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, case, func, literal, null
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
@@ -14,11 +13,25 @@ from app.db.people import OverrideRow, RegradeRow
 from app.db.tables import AttemptRow
 from app.people.assignments import Assignment, dates_of_everyone
 from app.people.classes import Member
-from app.people.policy import Answered, Dates, Policy, dates_of, share_of, tries_of, worth
+from app.people.policy import Answered, dates_of, share_of
 from app.people.variants import Drawings
 
 WHOLE = ""  # the exercise of an override that is of the whole assignment
-_AT_ONCE = 1_000  # learners of a query: databases limit its parameters
+_AT_ONCE = 100  # learners of a query: databases limit its parameters
+_ANSWERS = (
+    columns(
+        col(AttemptRow.learner),
+        col(AttemptRow.exercise),
+        col(AttemptRow.seed),
+        col(AttemptRow.id),
+        col(AttemptRow.at),
+        col(AttemptRow.score),
+        col(AttemptRow.hints),
+        col(AttemptRow.revealed),
+    )
+    .where(~col(AttemptRow.carried))
+    .order_by(col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.id))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +58,24 @@ def gradebook_of(
 def cells_of(
     session: Session, secret: str, assignment: Assignment, members: Iterable[Member]
 ) -> Cells:
-    """The cells of *members* in an assignment; one without an answer that counts has none.
-
-    The database finds the best answer in time, and only late ones are looked at one by one; but
-    for those who have dates of their own, or an answer that was judged again.
-    """
+    """The cells of *members* in an assignment; one without an answer that counts has none."""
     persons = {member.learner: member.person for member in members}
-    dates = dates_of_everyone(session, assignment)
+    points = {entry.exercise: entry.points for entry in assignment.entries}
+    policy, dates = assignment.policy, dates_of_everyone(session, assignment)
+    general, drawings = dates_of(policy), Drawings(secret, assignment.id, policy.variants)
     regraded = judged_again(session, assignment)
-    whose = {score.learner for score in regraded.values()}
-    single = [learner for learner, person in persons.items() if person in dates or learner in whose]
-    book = _Book(session, secret, assignment, persons)
-    found = dict(book.best(persons.keys() - set(single)))
-    found |= book.judged(single, dates, {number: one.score for number, one in regraded.items()})
+    found: dict[Key, Cell] = {}
+    for (learner, exercise), rows in _answers(session, assignment, persons):
+        person, own = persons[learner], drawings.only(learner, exercise)
+        answers = [
+            Answered(at, regraded[number].score if number in regraded else score, hints, revealed)
+            for _, _, seed, number, at, score, hints, revealed in rows
+            if own is None or seed == own
+        ]
+        share = share_of(policy, dates.get(person, general), answers)
+        if share.tries:
+            earned = points[exercise] * share.earned
+            found[person, exercise] = Cell(earned, share.tries, share.late)
     return {**found, **_overrides(session, assignment, set(persons.values()), found)}
 
 
@@ -72,112 +90,18 @@ def total(cells: Cells, person: int, assignment: Assignment) -> float:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Book:
-    """What was answered in an assignment."""
-
-    session: Session
-    secret: str
-    assignment: Assignment
-    persons: Mapping[str, int]
-
-    @property
-    def _points(self) -> Mapping[str, float]:
-        return {entry.exercise: entry.points for entry in self.assignment.entries}
-
-    def best(self, learners: Iterable[str]) -> Iterator[tuple[Key, Cell]]:
-        """The cells of those for whom the dates of everyone hold."""
-        policy, dates = self.assignment.policy, dates_of(self.assignment.policy)
-        if dates.waits:  # an exam that they have not begun
-            return
-        seeds = Drawings(self.secret, self.assignment.id, self.assignment.policy.variants)
-        found: dict[tuple[str, str], tuple[float, int, bool]] = {}
-        for learner, exercise, seed, late, score, count in self._rows(learners, _best, policy):
-            if not seeds.counts(learner, exercise, seed):
-                continue
-            best, tries, is_late = found.get((learner, exercise), (0.0, 0, False))
-            if score > best:  # it is worth looking at
-                part = 1.0 if late is None else worth(policy, dates, late)
-                if score * part > best:
-                    best, is_late = score * part, part < 1.0
-            found[learner, exercise] = best, tries + count, is_late
-        points = self._points
-        for (learner, exercise), (best, tries, is_late) in found.items():
-            yield (self.persons[learner], exercise), Cell(points[exercise] * best, tries, is_late)
-
-    def judged(
-        self, learners: Iterable[str], dates: Mapping[int, Dates], regraded: Mapping[int, float]
-    ) -> Iterator[tuple[Key, Cell]]:
-        """The cells of those whose answers are looked at one by one."""
-        policy, general = self.assignment.policy, dates_of(self.assignment.policy)
-        seeds = Drawings(self.secret, self.assignment.id, self.assignment.policy.variants)
-        found: dict[tuple[str, str], list[tuple[int, Answered]]] = {}
-        for learner, exercise, seed, number, *answered in self._rows(learners, _each, policy):
-            if seeds.counts(learner, exercise, seed):
-                at, score, hints, revealed = answered
-                one = Answered(at, regraded.get(number, score), hints, revealed)
-                found.setdefault((learner, exercise), []).append((number, one))
-        points = self._points
-        for (learner, exercise), those in found.items():
-            person = self.persons[learner]
-            those.sort(key=itemgetter(0))
-            answers = [one for _, one in those]
-            whole, own = points[exercise], dates.get(person, general)
-            if tries := tries_of(policy, own, answers):
-                share = share_of(policy, own, answers)
-                yield (person, exercise), Cell(whole * share.earned, tries, share.late)
-
-    def _rows(
-        self,
-        learners: Iterable[str],
-        statement: Callable[[Policy, ColumnElement[bool]], Select[Any]],
-        policy: Policy,
-    ) -> Iterator[Any]:
-        wanted, connection = sorted(learners), self.session.connection()
-        exercises = [entry.exercise for entry in self.assignment.entries]
-        for start in range(0, len(wanted), _AT_ONCE):
-            some = col(AttemptRow.learner).in_(wanted[start : start + _AT_ONCE])
-            here = col(AttemptRow.exercise).in_(exercises) & ~col(AttemptRow.carried)
-            these = statement(policy, some & here)
-            yield from connection.execute(these).all()
-
-
-_DRAWING = (col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed))
-
-
-def _each(_: Policy, which: ColumnElement[bool]) -> Select[Any]:
-    """The answers, one by one."""
-    names = ("id", "at", "score", "hints", "revealed")
-    return columns(*_DRAWING, *(getattr(AttemptRow, name) for name in names)).where(which)
-
-
-def _best(policy: Policy, which: ColumnElement[bool]) -> Select[Any]:
-    """The best score in time of each drawing, and each that was late, of the answers that count."""
-    at, grace = col(AttemptRow.at), timedelta(seconds=policy.grace)
-    score = case((col(AttemptRow.revealed), literal(0.0)), else_=_unaided(policy))
-    late = case(((at > policy.due + grace) & (score > 0), at)) if policy.due else null()
-    window = [at >= policy.opens] if policy.opens else []
-    window += [at <= policy.closes + grace] if policy.closes else []
-    place = func.row_number().over(partition_by=_DRAWING, order_by=col(AttemptRow.id))
-    found = (
-        columns(*_DRAWING, late.label("late"), score.label("score"))
-        .add_columns(*([place.label("place")] if policy.attempts else []))
-        .where(which, *window)
-        .subquery()
-    )
-    group = (found.c.learner, found.c.exercise, found.c.seed, found.c.late)
-    counted = [found.c.place <= policy.attempts] if policy.attempts else []
-    best = columns(*group, func.max(found.c.score), func.count())
-    return best.where(*counted).group_by(*group)
-
-
-def _unaided(policy: Policy) -> SQLColumnExpression[float]:
-    """The score, less what the hints cost."""
-    score = col(AttemptRow.score)
-    if policy.hints != "cost":
-        return score
-    left = 1.0 - policy.hint_cost * col(AttemptRow.hints)
-    return score * case((left > 0, left), else_=literal(0.0))
+def _answers(
+    session: Session, assignment: Assignment, learners: Iterable[str]
+) -> Iterator[tuple[tuple[str, str], Iterator[Any]]]:
+    """What each of *learners* answered to each exercise, in order."""
+    exercises = [entry.exercise for entry in assignment.entries]
+    whose = sorted(learners)
+    for start in range(0, len(whose), _AT_ONCE):
+        rows = _ANSWERS.where(
+            col(AttemptRow.learner).in_(whose[start : start + _AT_ONCE]),
+            col(AttemptRow.exercise).in_(exercises),
+        )
+        yield from groupby(session.connection().execute(rows).all(), itemgetter(0, 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -11,6 +11,7 @@ Hints = Literal["free", "cost", "off"]
 Solution = Literal["free", "due", "off"]
 Phase = Literal["before", "unstarted", "open", "late", "closed"]
 _TINY = timedelta(microseconds=1)
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,13 @@ class Dates:
             return "unstarted"
         return "late" if self.due and at > self.due + timedelta(seconds=grace) else "open"
 
+    def window(self, grace: int) -> tuple[datetime, datetime]:
+        """The first and the last moment at which an answer of this person counts."""
+        if self.waits:
+            return _LAST, _FIRST
+        last = self.closes + timedelta(seconds=grace) if self.closes else _LAST
+        return self.opens or _FIRST, last
+
 
 class Answered(NamedTuple):
     """An answer that may count; *score* is 0 to 1."""
@@ -69,10 +77,11 @@ class Answered(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What an exercise earned, 0 to 1, and whether the answer that counts was late."""
+    """What an exercise earned, 0 to 1; whether the answer was late; and the *tries* that count."""
 
     earned: float
     late: bool
+    tries: int
 
 
 def dates_of(
@@ -121,10 +130,11 @@ def days_late(due: datetime, at: datetime, zone: ZoneInfo) -> int:
 def share_of(policy: Policy, dates: Dates, answers: Iterable[Answered]) -> Share:
     """The best of *answers*, which are in order; only the first *attempts* of them count."""
     best, late, counted = 0.0, False, 0
+    first, last = dates.window(policy.grace)
     for answer in answers:
         if policy.attempts and counted == policy.attempts:
             break
-        if not counts(dates, policy, answer.at):
+        if not first <= answer.at <= last:
             continue
         counted += 1
         earned = answer.score * unaided(policy, answer)
@@ -132,18 +142,13 @@ def share_of(policy: Policy, dates: Dates, answers: Iterable[Answered]) -> Share
             part = worth(policy, dates, answer.at)
             if earned * part > best:
                 best, late = earned * part, part < 1.0
-    return Share(best, late)
-
-
-def tries_of(policy: Policy, dates: Dates, answers: Iterable[Answered]) -> int:
-    """The number of *answers* that count."""
-    tries = sum(counts(dates, policy, answer.at) for answer in answers)
-    return min(tries, policy.attempts) if policy.attempts else tries
+    return Share(best, late, counted)
 
 
 def counts(dates: Dates, policy: Policy, at: datetime) -> bool:
     """Whether an answer at *at* is one of those that count."""
-    return dates.phase(at, policy.grace) in ("open", "late")
+    first, last = dates.window(policy.grace)
+    return first <= at <= last
 
 
 def unaided(policy: Policy, answer: Answered) -> float:

@@ -26,7 +26,11 @@ class Drawings:
 
     def counts(self, learner: str, exercise: str, seed: int) -> bool:
         """Whether answers of *learner* to that drawing count."""
-        return self._variants == "many" or self.of(learner, exercise) == seed
+        return self.only(learner, exercise) in (None, seed)
+
+    def only(self, learner: str, exercise: str) -> int | None:
+        """The seed of the only drawing that counts; None: any counts."""
+        return None if self._variants == "many" else self.of(learner, exercise)
 
     def of(self, learner: str, exercise: str) -> int:
         """The seed of *exercise* for *learner*; if many count, the one to begin with."""

@@ -81,7 +81,7 @@ def test_four_servers_may_migrate_at_once_and_the_tables_are_those_described(url
 def test_points_are_added_up_as_on_sqlite(server: Engine) -> None:
     with open_session(server) as session:
         for policy in gradebook.POLICIES:
-            gradebook.test_the_database_adds_up_what_the_rules_say_of_each_answer(session, policy)
+            gradebook.test_the_gradebook_adds_up_what_the_rules_say_of_each_answer(session, policy)
         gradebook.test_points_by_hand(session)
 
 

@@ -1,5 +1,6 @@
 """When an answer counts, and for how much: with clocks that are changed, extensions and exams."""
 
+import random
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -10,12 +11,33 @@ from app.errors import InputError
 from app.people.assignments import Entry, assignment_with, create_assignment, dates_for, extend
 from app.people.classes import create_class, number_of
 from app.people.persons import new_person
-from app.people.policy import Answered, Dates, Policy, counts, dates_of, days_late, share_of, worth
+from app.people.policy import (
+    Answered,
+    Dates,
+    Policy,
+    counts,
+    dates_of,
+    days_late,
+    share_of,
+    unaided,
+    worth,
+)
 from tests.each import each
 
 BERLIN = ZoneInfo("Europe/Berlin")
 DUE = datetime(2026, 10, 2, 21, 59, tzinfo=UTC)
 SECOND, HOUR, DAY = timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)
+RULES = (
+    Policy(),
+    Policy(due=DUE, late=0.2, attempts=2),
+    Policy(opens=DUE - DAY, due=DUE, closes=DUE + DAY, late=0.1, hints="cost", hint_cost=0.3),
+    Policy(opens=DUE - 2 * DAY, closes=DUE, sitting=90, grace=0, attempts=3),
+)
+STEPS = [
+    days * DAY + seconds * SECOND
+    for days in (-3, -2, -1, 0, 1, 2)
+    for seconds in (-1, 0, 299, 300, 301, 5400, 5401)
+]
 
 
 def answer(at: datetime, score: float = 1.0, hints: int = 0, *, revealed: bool = False) -> Answered:
@@ -92,6 +114,32 @@ def test_the_best_answer_counts_and_only_the_first_tries() -> None:
     tries = [answer(DUE - 3 * HOUR, 0.25), answer(DUE - 2 * HOUR, 0.75), answer(DUE - HOUR, 1.0)]
     assert share_of(policy, dates, tries).earned == 0.75
     assert share_of(Policy(due=DUE), dates, tries).earned == 1.0
+
+
+@each("policy", RULES)
+def test_an_answer_counts_while_the_assignment_is_open_or_late_and_the_best_one_is_worth_most(
+    policy: Policy,
+) -> None:
+    draw = random.Random(3)
+    for began in (None, DUE - DAY, DUE - 2 * DAY):
+        dates = dates_of(policy, began=began)
+        for _ in range(50):
+            answers = [
+                answer(DUE + draw.choice(STEPS), draw.random(), draw.randrange(4))
+                for _ in range(draw.randrange(6))
+            ]
+            phases = [dates.phase(one.at, policy.grace) for one in answers]
+            counting = [
+                one for one, phase in zip(answers, phases, strict=True) if phase in ("open", "late")
+            ]
+            assert [one for one in answers if counts(dates, policy, one.at)] == counting
+            tried = counting[: policy.attempts or None]
+            worths = [
+                one.score * unaided(policy, one) * worth(policy, dates, one.at) for one in tried
+            ]
+            share = share_of(policy, dates, answers)
+            assert share.earned == pytest.approx(max(worths, default=0.0))
+            assert share.tries == len(tried)
 
 
 def test_an_answer_outside_of_the_dates_uses_up_no_try() -> None:
