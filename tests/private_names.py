@@ -35,6 +35,7 @@ DOCUMENTED = {
     "playwright": "sync_api",
     "prometheus_client": "multiprocess parser",
     "pydantic": "fields json_schema",
+    "pydantic_core": "core_schema",
     "pygments": "formatters lexers",
     "sqlalchemy": "dialects dialects.postgresql dialects.sqlite engine.interfaces event exc orm pool types",
     "starlette": "applications concurrency convertors datastructures exceptions "  # codespell:ignore

@@ -4,8 +4,9 @@ Only the fields listed here are read, each within a limit; whatever follows from
 computed again. The same limits apply to runs that are already in the database.
 """
 
+from dataclasses import fields
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -13,9 +14,13 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
+    GetPydanticSchema,
     StringConstraints,
     ValidationError,
+    create_model,
 )
+from pydantic_core import CoreSchema, core_schema
 
 from app.db.run_state import State
 from app.errors import InputError, NotFoundError
@@ -87,38 +92,29 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class _Machine(_Part):
-    """The machine that it ran on."""
+def _several(most: int) -> object:
+    return Annotated[tuple[_Described, ...], Field(max_length=most)]
 
-    processor: _Described | None = None
-    cores: _Described | None = None
-    memory_bytes: _Described | None = None
-    load: _Described | None = None
-    system: _Described | None = None
-    python: _Described | None = None
-    driver: Annotated[_Described | None, BeforeValidator(_first_line)] = None
-    nodes: _Described | None = None
-    sharing: _Described | None = None
-    gpu_memory: _Described | None = None
-    power_limit: _Described | None = None
-    clocks: _Described | None = None
-    ecc: _Described | None = None
-    mig: _Described | None = None
-    persistence: _Described | None = None
-    compute_mode: _Described | None = None
-    pcie: _Described | None = None
-    peers: _Described | None = None
-    others: _Described | None = None
-    topology: _Matrix | None = None
-    gpus: list[_Described] = Field(default=[], max_length=_GPUS)
-    uuids: list[_Described] = Field(default=[], max_length=_GPUS)
-    variables: list[_Described] = Field(default=[], max_length=_VARIABLES)
 
-    @property
-    def facts(self) -> MachineFacts:
-        """The same, as of a machine of ours."""
-        several = {name: tuple(getattr(self, name)) for name in ("gpus", "uuids", "variables")}
-        return MachineFacts(**{**self.model_dump(), **several})
+_SPECIAL = {
+    "driver": Annotated[_Described | None, BeforeValidator(_first_line)],
+    "topology": _Matrix | None,
+    "gpus": _several(_GPUS),
+    "uuids": _several(_GPUS),
+    "variables": _several(_VARIABLES),
+}
+_FACTS: dict[str, Any] = {
+    one.name: (_SPECIAL.get(one.name, _Described | None), one.default)
+    for one in fields(MachineFacts)
+}
+_Limits = create_model("_Limits", __base__=_Part, **_FACTS)
+
+
+def _limited(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+    """The schema of the facts of a machine, each within its limits."""
+    return core_schema.no_info_after_validator_function(
+        lambda found: MachineFacts(**dict(found)), handler(_Limits)
+    )
 
 
 class _Measured(_Part):
@@ -144,7 +140,7 @@ class _Sent(_Part):
     ranks: int = Field(ge=1, le=MOST_RANKS)
     world: int | None = Field(ge=1, le=MOST_RANKS)
     backend: Literal["gloo", "nccl"]
-    machine: _Machine
+    machine: Annotated[MachineFacts, GetPydanticSchema(_limited)]
     versions: dict[_Name, _Text] = Field(max_length=_VERSIONS)
     checks: dict[_Name, Literal[True]] = Field(min_length=1, max_length=_CHECKS)
     details: dict[_Name, _Shortened] = Field(default={}, max_length=_DETAILS)
@@ -268,7 +264,7 @@ def _report_of(sent: _Sent, job: Job) -> Report:
         world=sent.world,
         backend=sent.backend,
         links=job.lab.links,
-        machine=sent.machine.facts,
+        machine=sent.machine,
         versions=sent.versions,
         checks=dict(sent.checks),
         measures=tuple(map(_measure_of, sent.measures)),
