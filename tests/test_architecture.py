@@ -146,6 +146,25 @@ def test_a_room_imports_only_what_lies_below() -> None:
     assert upward == {}
 
 
+def test_an_oracle_imports_no_formula() -> None:
+    """Two derivations that share code share mistakes."""
+    oracles = sorted((ROOT / "tests" / "oracles").rglob("*.py"))
+    above = {str(path): imported(path) - {"simulators"} - MAY["simulators"] for path in oracles}
+    assert len(above) > 20
+    assert {path: rooms for path, rooms in above.items() if rooms} == {}
+
+
+def test_a_simulator_that_only_tests_need_is_one_of_their_oracles() -> None:
+    simulators = {dotted(path) for path in FILES if room(path) == "simulators"}
+    needed: set[str] = set()
+    further = set().union(*(found for name, found in arrows().items() if name not in simulators))
+    while further := (further & simulators) - needed:
+        needed |= further
+        further = set().union(*(arrows()[name] for name in further))
+    packages = {dotted(path) for path in FILES if path.name == "__init__.py"}
+    assert simulators - packages - needed == set()
+
+
 def test_a_file_is_short() -> None:
     lines = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
     assert {path: count for path, count in lines.items() if count > LONGEST} == {}

@@ -10,7 +10,10 @@ import pytest
 from app.config import ROOT
 
 FILES = [path for path in sorted((ROOT / "app").rglob("*.py")) if "bundle" not in path.parts]
-TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+TESTS = [
+    *sorted((ROOT / "tests").rglob("test_*.py")),
+    *sorted((ROOT / "tests" / "oracles").rglob("*.py")),
+]
 # SQLAlchemy, io, uvicorn, logging, pickle, Jinja, Starlette, the script of an exported course
 BY_OTHERS = {
     "process_bind_param", "process_result_value", "writable", "send_400_response", "Lines",

@@ -17,14 +17,14 @@ from app.kinds.answers import Answer
 from app.kinds.layouts import in_jax, placements, read_layout, task_of
 from app.kinds.planning import read_plan, tolerated, trouble_of
 from app.sandbox.runner import Runner
-from app.simulators.collectives import (
+from app.simulators.sharding import PlayedPlan, RankMesh, Resharding, play, working_plans
+from tests.each import each
+from tests.oracles.collectives import (
     all_to_all,
     ring_all_gather,
     ring_all_reduce,
     ring_reduce_scatter,
 )
-from app.simulators.sharding import PlayedPlan, RankMesh, Resharding, play, working_plans
-from tests.each import each
 
 Grade = Callable[..., Verdict]
 SUMMED = ({"A": "I, J/X", "B": "J/X, K"}, {"C": "I, K"})

@@ -8,8 +8,8 @@ from app.formulas.batching import (
     effective_batch,
     sequences_per_second,
 )
-from app.simulators.batching import play_step, play_until
 from tests.each import each
+from tests.oracles.batching import play_step, play_until
 
 over_batches = each("micro_batch", [1, 3, 4])
 over_ranks = each("data_parallel", [1, 3, 8])

@@ -9,8 +9,8 @@ from app.formulas.batching import (
     square_root_scaled_rate,
     steps_to_target,
 )
-from app.simulators.batching import best_gain, descend, spread
 from tests.each import each
+from tests.oracles.batching import best_gain, descend, spread
 
 RATE, GRADIENT = Fraction(3, 10_000), Fraction(7, 5)
 

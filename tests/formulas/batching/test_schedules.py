@@ -11,8 +11,8 @@ from app.formulas.batching import (
     rate_exposure,
     warmup_steps,
 )
-from app.simulators.batching import spread
 from tests.each import each
+from tests.oracles.batching import spread
 
 plans = st.tuples(st.integers(2, 300), st.integers(0, 299)).filter(lambda plan: plan[1] < plan[0])
 

@@ -5,9 +5,9 @@ import pytest
 from app.expressions import Quantity, evaluate
 from app.formulas import collectives
 from app.formulas.collectives.bandwidth import Collective
-from app.simulators import collectives as simulated
 from tests.each import each
 from tests.formulas.grid import BANDWIDTH, SIZE
+from tests.oracles import collectives as simulated
 from tests.tables import rows
 
 SPELLED_OTHERWISE = {"alltoall": "all_to_all", "sendrecv": "send_recv"}

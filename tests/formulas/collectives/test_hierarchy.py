@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.formulas import collectives
-from app.simulators import collectives as simulated
 from tests.each import each
 from tests.formulas.grid import BANDWIDTH, SIZE, over_latencies, over_ranks
+from tests.oracles import collectives as simulated
 
 
 @each(("nodes", "gpus_per_node"), [(1, 1), (1, 8), (8, 1), (3, 5), (8, 8)])

@@ -1,8 +1,8 @@
 import pytest
 
 from app.formulas import collectives
-from app.simulators import collectives as simulated
 from tests.formulas.grid import BANDWIDTH, SIZE, over_latencies, over_ranks
+from tests.oracles import collectives as simulated
 
 
 @over_ranks

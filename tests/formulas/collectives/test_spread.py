@@ -1,9 +1,9 @@
 import pytest
 
 from app.formulas import collectives
-from app.simulators import collectives as simulated
 from tests.each import each
 from tests.formulas.grid import BANDWIDTH, SIZE, over_latencies, over_ranks
+from tests.oracles import collectives as simulated
 
 
 @over_ranks

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.formulas import collectives
-from app.simulators import collectives as simulated
 from tests.each import each
 from tests.formulas.grid import BANDWIDTH, SIZE, over_latencies, over_ranks
+from tests.oracles import collectives as simulated
 
 AllReduceTime = Callable[[float, int, float, float], float]
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from app.expressions import Quantity, evaluate
 from app.formulas import memory
 from app.formulas.checks import Recompute
-from app.simulators import memory as simulated
 from tests.each import each
+from tests.oracles import memory as simulated
 from tests.tables import Row, rows
 
 Shape = tuple[int, int, int, int]

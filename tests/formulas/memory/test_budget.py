@@ -19,9 +19,9 @@ from app.formulas.presets import LAYOUTS, RECIPES, Layout, ModelShape, Recipe, m
 from app.formulas.step.memory import Rank, most_memory, stage_bytes
 from app.formulas.transformer import model_parameters
 from app.formulas.transformer.parameters import LayerParts
-from app.simulators.layout import Mesh, WeightTensor, place
 from tests.each import each
 from tests.formulas.memory.peak import Peak
+from tests.oracles.layout import Mesh, WeightTensor, place
 from tests.tables import rows
 
 DENSE = ModelShape(

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from app.formulas import memory
 from app.formulas.checks import ZeroStage
-from app.simulators import memory as simulated
 from tests.each import each
 from tests.formulas.grid import STAGES
+from tests.oracles import memory as simulated
 from tests.tables import Row, rows
 
 

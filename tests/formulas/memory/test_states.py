@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from app.formulas import memory
 from app.formulas.checks import ZeroStage
-from app.simulators import memory as simulated
 from tests.each import each
 from tests.formulas.grid import STAGES, over_ranks, over_stages
+from tests.oracles import memory as simulated
 from tests.tables import Row, rows
 
 PARAMETERS = 960  # divisible by every number of ranks here, so that all shares are equal

@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 
 from app.formulas import networks
-from app.simulators import networks as simulated
 from tests.each import each
+from tests.oracles import networks as simulated
 
 
 @each(("ports", "levels"), [(2, 1), (6, 1), (4, 2), (8, 3), (64, 3), (6, 4)])

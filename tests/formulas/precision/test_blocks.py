@@ -7,8 +7,8 @@ from math import floor, log2
 import pytest
 
 from app.formulas.precision import bits_per_value, block_scale, quantized_block
-from app.simulators.precision import codes
 from tests.each import each
+from tests.oracles.precision import codes
 
 
 def packed(element_bits: int, scale_bits: int, block: int, values: int) -> int:

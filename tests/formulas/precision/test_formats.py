@@ -19,8 +19,8 @@ from app.formulas.precision import (
     update_survives,
 )
 from app.formulas.precision.formats import Format
-from app.simulators.precision import codes
 from tests.each import each
+from tests.oracles.precision import codes
 from tests.tables import rows
 
 NAMES: tuple[Format, ...] = get_args(Format)

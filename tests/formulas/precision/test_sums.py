@@ -8,8 +8,8 @@ import pytest
 
 from app.formulas.precision import pairwise_sum, sequential_sum, stochastic_drift, sum_stops_at
 from app.formulas.precision.formats import Format
-from app.simulators.precision import codes
 from tests.each import each
+from tests.oracles.precision import codes
 
 SMALL: tuple[Format, ...] = ("bf16", "fp16", "fp8_e4m3", "fp8_e5m2", "mxfp4")
 

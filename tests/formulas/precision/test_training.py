@@ -13,8 +13,8 @@ from app.formulas.precision import (
     smallest_loss_scale,
     smallest_normal,
 )
-from app.simulators.precision import train
 from tests.each import each
+from tests.oracles.precision import train
 
 F, T = False, True
 

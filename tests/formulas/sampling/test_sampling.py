@@ -8,7 +8,7 @@ from app.formulas.sampling import (
     pass_at_k,
     smaller_model_breakeven,
 )
-from app.simulators.sampling import share_with_a_right_one
+from tests.oracles.sampling import share_with_a_right_one
 
 B, T = 10**9, 10**12
 

@@ -15,8 +15,8 @@ from app.formulas.step.speeds import Net, Speeds
 from app.formulas.step.stage import stages_time
 from app.formulas.step.step import Parts, step_parts
 from app.formulas.step.widths import Linear, Width, Widths
-from app.simulators.collectives import ring_all_reduce
 from tests.each import each
+from tests.oracles.collectives import ring_all_reduce
 
 GPT = model("GPT-3")
 A100, H100 = CLUSTERS["DGX-A100"], CLUSTERS["DGX-H100"]

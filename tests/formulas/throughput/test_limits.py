@@ -1,8 +1,8 @@
 import pytest
 
 from app.formulas import throughput
-from app.simulators import throughput as simulated
 from tests.each import each
+from tests.oracles import throughput as simulated
 
 
 @each(

@@ -22,8 +22,8 @@ from app.formulas.throughput import (
     utilization_comb,
 )
 from app.formulas.transformer import step_flops, token_flops, training_flops
-from app.simulators.throughput import Machine, fused_attention, multiply, run, unfused_attention
 from tests.each import each
+from tests.oracles.throughput import Machine, fused_attention, multiply, run, unfused_attention
 from tests.tables import Row, rows
 
 DAY, HOUR = 86400.0, 3600.0

@@ -17,8 +17,8 @@ from app.formulas.transformer import (
     token_flops,
     training_flops,
 )
-from app.simulators.transformer import backward, forward_products, weight_products
 from tests.each import each
+from tests.oracles.transformer import backward, forward_products, weight_products
 from tests.tables import Row, rows
 
 small = st.integers(1, 6)

@@ -12,8 +12,8 @@ from app.formulas.transformer import (
     layer_parameters,
     model_parameters,
 )
-from app.simulators.transformer import Plan, elements, tensors
 from tests.each import each
+from tests.oracles.transformer import Plan, elements, tensors
 from tests.tables import Row, rows
 
 STORED_FREQUENCIES = {"Llama-2-7B": 2048, "Llama-2-13B": 2560, "Llama-2-70B": 5120}

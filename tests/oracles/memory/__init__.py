@@ -1,8 +1,8 @@
 """Training state, its traffic, and activations: what each rank holds and sends."""
 
-from app.simulators.memory.activations import StoredTensor, stored_bytes, stored_tensors
-from app.simulators.memory.holding import Holding, hybrid_holding, zero_holding
-from app.simulators.memory.steps import hybrid_step, zero_step
+from tests.oracles.memory.activations import StoredTensor, stored_bytes, stored_tensors
+from tests.oracles.memory.holding import Holding, hybrid_holding, zero_holding
+from tests.oracles.memory.steps import hybrid_step, zero_step
 
 __all__ = [
     "Holding",

