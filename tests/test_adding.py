@@ -1,11 +1,15 @@
 """To add one thing touches few files: those that name one that is there are counted."""
 
+import ast
+import json
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from app.config import ROOT
 from app.formulas.signature import formula_of
@@ -57,19 +61,44 @@ def test_an_explorer_is_named_in_its_module() -> None:
     assert outside == ["app/explorers/routing.py"]
 
 
+def importing(name: str) -> list[str]:
+    """The files of Python that import *name* from somewhere, on however many lines."""
+    return [
+        path.relative_to(ROOT).as_posix()
+        for room in ("app", "tests")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        if not set(CONTENT) & set(path.parts)
+        and re.search(rf"\b{name}\b", text := path.read_text(encoding="utf-8"))
+        and imports(text, name)
+    ]
+
+
+def imports(text: str, name: str) -> bool:
+    found = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom))
+    return any(alias.name == name for node in found for alias in node.names)
+
+
+def test_an_import_is_found_however_its_lines_are_wrapped() -> None:
+    assert imports("from a import b, hardware", "hardware")
+    assert imports("from a import (\n    b,\n    hardware,\n)\n", "hardware")
+    assert imports("from a import hardware as other", "hardware")
+    assert not imports("from hardware import a\nimport b; hardware = 1", "hardware")
+
+
 def test_a_page_is_named_in_four_files() -> None:
-    route, part, listed = (
-        r'router\.get\("/hardware"',
-        r"import [^\n]*\bhardware\b",
-        r'": "/hardware"',
-    )
     # Links to a page, and tests of what is on it, are not needed for it to be there.
-    assert [*naming(f"{route}|{part}|{listed}"), "templates/reference/hardware.html"] == [
+    files = {
+        *naming(r'router\.get\(\s*"/hardware"'),
+        *importing("hardware"),
+        *naming(r'":\s*"/hardware"'),
+        *naming(r"<h1>{% trans %}\s*Hardware\s+and\s+models"),
+    }
+    assert files == {
         "app/web/__init__.py",
         "app/web/reference/hardware.py",
+        "templates/reference/hardware.html",
         "tests/pages.py",
-        *naming("<h1>{% trans %}Hardware and models"),
-    ]
+    }
 
 
 def test_a_formula_with_names_of_its_own_needs_no_sample() -> None:
@@ -93,12 +122,81 @@ FRESH = Explorer(**{field: "" for field in Explorer.__dataclass_fields__} | {"na
 '''
 
 
-def test_to_write_an_explorer_is_all_it_takes(tmp_path: Path) -> None:
+READER = '''
+"""Latencies of the OSU micro-benchmarks."""
+
+import re
+
+from app.measurements.readers.base import CollectiveReader
+from app.measurements.table import RawRow, Table, named
+
+TITLE = re.compile(r"# OSU .*?(\\w+) Latency Test")
+RANKS = re.compile(r"# ranks (\\d+)")
+ROW = re.compile(r"(\\d+) +(\\d+\\.\\d+)$")
+
+
+class OsuReader(CollectiveReader):
+    reads = "output of the OSU micro-benchmarks"
+    looks = "table of the OSU micro-benchmarks"
+    sample = "# OSU MPI-CUDA Allreduce Latency Test v7.4\\n1048576    52.43\\n8388608    301.7\\n"
+
+    def __init__(self):
+        self._tables = []
+
+    def take(self, line):
+        if title := TITLE.match(line):
+            self._tables.append(Table(tool="osu", collective=named(title[1])))
+        elif (row := ROW.match(line)) and self._tables:
+            self._tables[-1].add(RawRow(int(row[1]), out_of_place=(row[2],)))
+        elif (ranks := RANKS.match(line)) and self._tables:
+            self._tables[-1].said = int(ranks[1])
+        else:
+            return False
+        return True
+
+    def finish(self):
+        return self._tables
+'''
+
+
+def copied(tmp_path: Path, module: str, text: str) -> Path:
+    """A copy of the project with one more module."""
     shutil.copytree(ROOT / "app", tmp_path / "app")
     (tmp_path / "templates").symlink_to(ROOT / "templates")
-    (tmp_path / "app" / "explorers" / "new.py").write_text(NEW, encoding="utf-8")
+    (tmp_path / "app" / module).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def ran(folder: Path, *arguments: str) -> str:
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_to_write_an_explorer_is_all_it_takes(tmp_path: Path) -> None:
+    folder = copied(tmp_path, "explorers/new.py", NEW)
     code = "from app.explorers import EXPLORERS; print(*EXPLORERS)"
-    ran = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    assert "fresh" in ran(folder, "-c", code).split()
+
+
+def test_to_write_a_reader_of_measurements_is_all_it_takes(tmp_path: Path) -> None:
+    folder = copied(tmp_path, "measurements/readers/osu.py", READER)
+    title = "# OSU MPI-CUDA Allreduce Latency Test v7.4\n"
+    (folder / "one.txt").write_text(f"{title}8388608    301.7\n", encoding="utf-8")
+    (folder / "two.txt").write_text(f"{title}# ranks 8\n8388608    301.7\n", encoding="utf-8")
+    unknown, known = json.loads(
+        ran(folder, "-m", "app", "measured", "--json", "one.txt", "two.txt")
     )
-    assert "fresh" in ran.stdout.split()
+    assert [one["kind"] for one in (unknown, known)] == ["osu", "osu"]
+    assert [one["collective"] for one in (unknown, known)] == ["all_reduce", "all_reduce"]
+    algbw = 8388608 / 301.7e-6
+    assert known["ranks"] == 8
+    assert known["rows"][0]["busbw"] == pytest.approx(2 * 7 / 8 * algbw)
+    assert not any("ranks" in doubt for doubt in known["doubts"])
+    assert unknown["ranks"] is None
+    assert unknown["rows"][0]["busbw"] == pytest.approx(algbw)
+    assert "nothing tells the ranks" in unknown["doubts"][0]
+    (folder / "notes.txt").write_text("nothing", encoding="utf-8")
+    code = "from pathlib import Path; from app.measurements.reading import measured; "
+    said = ran(folder, "-c", f"{code} print(measured([Path('notes.txt')]))")
+    assert "no table of the OSU micro-benchmarks" in said

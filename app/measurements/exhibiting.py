@@ -15,9 +15,9 @@ from app.measurements.published import (
     text_of,
 )
 from app.measurements.ranks import factor_of
+from app.measurements.readers.nccl_tables import TableReader
 from app.measurements.reports import CollectiveTest, TrainingLog
 from app.measurements.table import Table
-from app.measurements.tables import TableReader
 from app.measurements.trace.reading import read_trace
 from app.measurements.trace.report import TraceReport
 from app.measurements.trace.samples import SAMPLES, TraceSample

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from app.errors import InputError
-from app.measurements.flat import FlatReader
 from app.measurements.judging import judged
 from app.measurements.opening import unpacked
+from app.measurements.readers.rccl_records import RecordReader
 from app.measurements.reports import CollectiveTest
 from app.measurements.table import RawRow, Table, named
 
@@ -23,13 +23,13 @@ def from_json(path: Path) -> list[CollectiveTest]:
     Raises:
         InputError: it is not JSON, or has no results.
     """
-    flat, tables = FlatReader(), []
+    records, tables = RecordReader(), []
     for found in _values(path):
         if "results" in found:
             tables.append(_table(found))
         elif "size" in found and ("busBw" in found or "algBw" in found):
-            flat.take(found)
-    tests = [judged(table) for table in (*tables, *flat.finish()) if table.rows]
+            records.take_record(found)
+    tests = [judged(table) for table in (*tables, *records.finish()) if table.rows]
     if not tests:
         raise InputError(
             f"{path.name} is JSON without results of nccl-tests: expected 'results' with 'size'"

@@ -7,7 +7,14 @@ from dataclasses import replace
 from app.measurements.pieces import pieces
 from app.measurements.ranks import Interval, agrees, common_ratio, factor_of, ranks_by, tells_ranks
 from app.measurements.reports import CollectiveTest, SizeRow, joined
-from app.measurements.table import RawRow, Table, element_size, nodes_of, sound_rows
+from app.measurements.table import (
+    RawRow,
+    Table,
+    element_size,
+    nodes_of,
+    prints_bandwidths,
+    sound_rows,
+)
 from app.units import SECOND, show, show_size
 
 _FAST = 0.5e9  # bytes per second: enough digits are printed to compare them
@@ -34,8 +41,9 @@ _COLUMNS = {
 def judged(table: Table) -> CollectiveTest:
     """The test in *table*, and the doubts about it."""
     rows = sound_rows(table)
-    collective, unnamed = _collective(table, rows)
-    ratio, agree = common_ratio(rows)
+    printed = rows if prints_bandwidths(table) else []
+    collective, unnamed = _collective(table, printed)
+    ratio, agree = common_ratio(printed)
     ranks, about_ranks = _ranks(table, collective, ratio if agree else None)
     rows, resized = _whole_arrays(rows, ranks)
     lines = pieces([(row.size, row.time) for row in rows])
@@ -45,6 +53,7 @@ def judged(table: Table) -> CollectiveTest:
         ranks=ranks,
         hosts=nodes_of(table),
         hardware=hardware,
+        tool=table.tool,
         rows=tuple(rows),
         pieces=lines,
         doubts=joined(
@@ -52,6 +61,7 @@ def judged(table: Table) -> CollectiveTest:
                 *table.doubts,
                 unnamed,
                 about_ranks,
+                _about_unprinted(table, collective, ranks),
                 *_about_bandwidths(collective, rows, ratio, agree=agree),
                 resized,
                 *_about_times(rows),
@@ -138,6 +148,12 @@ def _about_bandwidths(
         yield f"bus and algorithm bandwidth differ, which they do not in a {collective}"
     if ratio and tells_ranks(collective) and ratio.low > factor_of(collective, 1 << 30):
         yield f"the bus bandwidth is higher than {collective} can have on any number of ranks"
+
+
+def _about_unprinted(table: Table, collective: str | None, ranks: int | None) -> str:
+    if prints_bandwidths(table) or ranks or not tells_ranks(collective):
+        return ""
+    return "no bus bandwidth is printed, and nothing tells the ranks: it is the algorithm bandwidth"
 
 
 def _whole_arrays(rows: list[SizeRow], ranks: int | None) -> tuple[list[SizeRow], str]:

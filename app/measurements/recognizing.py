@@ -6,6 +6,7 @@ from pathlib import Path
 
 from app.errors import InputError
 from app.measurements.opening import head_of
+from app.measurements.readers import TEXT_READERS
 
 _SNIFFED = 1 << 18  # bytes at the beginning of a file that decide
 _JSON = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:\{|\[\s*[\{\]])")
@@ -58,9 +59,15 @@ def _check(name: str, head: bytes) -> None:
         raise InputError(f"{name} is empty")
     for magic, what in _OTHERS.items():
         if head.startswith(magic):
-            raise InputError(f"{name} is {what}; expected {_READ}")
+            raise InputError(f"{name} is {what}; expected {_read()}")
     if b"\0" in head[:1024] and not head.startswith(_UTF16):
-        raise InputError(f"{name} is not text; expected {_READ}")
+        raise InputError(f"{name} is not text; expected {_read()}")
 
 
-_READ = "output of nccl-tests or rccl-tests, a trace of the PyTorch profiler, or a training log"
+def _read() -> str:
+    """A list of what is read."""
+    texts = [reader for reader in TEXT_READERS if reader.reads]
+    tests = [reader.reads for reader in texts if not reader.takes_the_rest]
+    logs = [reader.reads for reader in texts if reader.takes_the_rest]
+    every = [*tests, Content.TRACE.value, *logs]
+    return f"{', '.join(every[:-1])}, or {every[-1]}"

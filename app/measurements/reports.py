@@ -41,7 +41,7 @@ class AlphaBetaPiece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectiveTest:
-    """One table of nccl-tests or rccl-tests."""
+    """A test of a collective by a *tool*: one table of nccl-tests or rccl-tests, or the like."""
 
     collective: str | None
     ranks: int | None
@@ -50,12 +50,13 @@ class CollectiveTest:
     rows: tuple[SizeRow, ...]
     pieces: tuple[AlphaBetaPiece, ...]
     doubts: tuple[str, ...]
+    tool: str = "nccl-tests"
 
     def record(self) -> dict[str, Json]:
         """As `wallclock measured --json` prints it."""
         hardware: dict[str, Json] = {"hardware": self.hardware} if self.hardware else {}
         return {
-            "kind": "nccl-tests",
+            "kind": self.tool,
             "collective": self.collective,
             "ranks": self.ranks,
             **hardware,

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from app.measurements.ranks import factor_of
 from app.measurements.reports import COLLECTIVES, SizeRow
 
 MOST_ROWS = 20_000
@@ -27,21 +28,26 @@ _PLAIN = re.compile(r"[^a-z0-9]")
 
 @dataclass(frozen=True, slots=True)
 class RawRow:
-    """A row as it was printed; *count* elements of *type*, reduced by *redop* if it says."""
+    """A row as it was printed; *count* elements of *type*, reduced by *redop* if it says.
+
+    A place has the time, the algorithm bandwidth, the bus bandwidth and wrong values; a tool may
+    print the time alone.
+    """
 
     size: int
-    count: int
-    type: str
-    redop: str
-    root: int | None
-    out_of_place: tuple[str, ...]  # time, algorithm bandwidth, bus bandwidth, wrong values
-    in_place: tuple[str, ...]
+    count: int = 0
+    type: str = ""
+    redop: str = ""
+    root: int | None = None
+    out_of_place: tuple[str, ...] = ()
+    in_place: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class Table:
     """What was read of one test. What was *said* of the ranks may be wrong."""
 
+    tool: str = "nccl-tests"  # that printed it
     collective: str | None = None
     said: int | None = None
     called: int | None = None  # ranks that the call asked for, where no line lists them
@@ -96,7 +102,7 @@ def number(text: str | float | None) -> float | None:
 
 def sound_rows(table: Table) -> list[SizeRow]:
     """The rows that are measurements: out of place, and in place where there is nothing else."""
-    values = [(row.size, _values(row.out_of_place) or _values(row.in_place)) for row in table.rows]
+    values = [(row.size, _values_of(row, table)) for row in table.rows]
     found = [(s, v, row) for (s, v), row in zip(values, table.rows, strict=True) if v]
     unit = (
         _MILLI
@@ -110,6 +116,23 @@ def sound_rows(table: Table) -> list[SizeRow]:
     ]
 
 
+def prints_bandwidths(table: Table) -> bool:
+    """Whether the tool prints bus bandwidths, by which the number of ranks can be told."""
+    return any(any(row.out_of_place[2:3] + row.in_place[2:3]) for row in table.rows)
+
+
+def _values_of(row: RawRow, table: Table) -> tuple[float, float, float] | None:
+    """Time, algorithm and bus bandwidth; what is not printed follows from the size."""
+    values = _values(row.out_of_place) or _values(row.in_place)
+    time = number(row.out_of_place[0]) if row.out_of_place else None
+    if values or not time or any(row.out_of_place[1:3]):
+        return values
+    unit = _MILLI if table.in_milliseconds else _MICRO
+    algbw = row.size / (time * unit) / _GIGA
+    ranks = table.said or table.called
+    return time, algbw, algbw * (factor_of(table.collective, ranks) if ranks else 1.0)
+
+
 def _values(printed: tuple[str, ...]) -> tuple[float, float, float] | None:
     numbers = [number(text) for text in printed[:3]]
     time, algbw, busbw = numbers if len(numbers) == 3 else (None,) * 3  # noqa: PLR2004 (columns)
@@ -121,7 +144,7 @@ def _values(printed: tuple[str, ...]) -> tuple[float, float, float] | None:
 def _rounding(row: RawRow) -> float:
     """Half a unit of the last digit that is printed of a bandwidth."""
     printed = (row.out_of_place if _values(row.out_of_place) else row.in_place)[1:3]
-    return max(0.5 * 10.0 ** -_decimals(text) for text in printed)
+    return max((0.5 * 10.0 ** -_decimals(text) for text in printed if text), default=0.0)
 
 
 def _decimals(text: str) -> int:

@@ -3,13 +3,9 @@
 from pathlib import Path
 
 from app.errors import InputError
-from app.measurements.flat import FlatReader
-from app.measurements.judging import judged
-from app.measurements.log_lines import LogReader
 from app.measurements.opening import lines_of
+from app.measurements.readers import TEXT_READERS
 from app.measurements.reports import CollectiveTest, TrainingLog
-from app.measurements.tables import TableReader
-from app.measurements.training import training_logs
 
 
 def from_text(path: Path) -> list[CollectiveTest | TrainingLog]:
@@ -18,26 +14,18 @@ def from_text(path: Path) -> list[CollectiveTest | TrainingLog]:
     Raises:
         InputError: it has neither.
     """
-    tables, flat, log = TableReader(), FlatReader(), LogReader()
-    cut = ""
+    readers = [reader() for reader in TEXT_READERS]
+    takes, cut = [reader.take for reader in readers], ""
     try:
         for line in lines_of(path):
-            if not (tables.take(line) or flat.take_line(line)):
-                log.take(line)
+            for take in takes:
+                if take(line):
+                    break
     except InputError as error:
         cut = str(error)
-    said = cut.replace(path.name, "the file", 1)  # a report names no file
-    read = [*tables.finish(), *flat.finish()]
-    for table in read:
-        table.doubts += [said] * bool(said)
-    found: list[CollectiveTest | TrainingLog] = [judged(table) for table in read]
-    found += training_logs(log, said)
+    trouble = cut.replace(path.name, "the file", 1)  # a report names no file
+    found = [report for reader in readers for report in reader.reports(trouble)]
     if not found:
-        raise InputError(cut or f"{path.name} has {_NOTHING}")
+        missing = " and ".join(f"no {one.looks}" for one in TEXT_READERS if one.looks)
+        raise InputError(cut or f"{path.name} has {missing}")
     return found
-
-
-_NOTHING = (
-    "no table of nccl-tests (a row is size, count, type, ..., time, algbw, busbw) and no step of"
-    " a training log of Megatron-LM, NeMo, torchtitan, DeepSpeed or MaxText"
-)

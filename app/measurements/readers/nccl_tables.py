@@ -4,7 +4,9 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
+from app.measurements.readers.base import CollectiveReader
 from app.measurements.table import RawRow, Table, named, number
 
 _COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -46,10 +48,16 @@ _VALUES = 4  # time, algorithm bandwidth, bus bandwidth, wrong values
 _MOST_GPUS = 8  # different names that are kept
 
 
-@dataclass(slots=True)
-class TableReader:
+@dataclass
+class TableReader(CollectiveReader):
     """Takes the lines of a text one by one; `tables` are the tests in it."""
 
+    reads: ClassVar = "output of nccl-tests or rccl-tests"
+    looks: ClassVar = "table of nccl-tests (a row is size, count, type, ..., time, algbw, busbw)"
+    sample: ClassVar = """\
+#       size         count      type   redop    root     time   algbw   busbw #wrong
+     8388608       2097152     float     sum      -1    301.7   27.80   48.65      0
+"""
     tables: list[Table] = field(default_factory=list)
     _now: Table = field(default_factory=Table)
     _columns: int | None = None  # between the type and the first time

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
+from app.measurements.readers.base import CollectiveReader
 from app.measurements.table import RawRow, Table, named
 
 # nodes, ranks, ranks per node, GPUs per rank; without MPI the GPUs alone. The title has one less.
@@ -15,25 +17,26 @@ _CSV = re.compile(
 _MPI = 4  # numbers that say how many took part
 
 
-@dataclass(slots=True)
-class FlatReader:
-    """Takes records one by one; `tables` has one for each collective, type and world."""
+@dataclass
+class RecordReader(CollectiveReader):
+    """Takes records one by one; there is a table for each collective, type and world."""
 
+    sample: ClassVar = "AllReduce, 8, 8388608, float, sum, 0, 301.7, 27.80, 48.65, 0"
     _tables: dict[tuple[str, ...], Table] = field(default_factory=dict)
     _rows: dict[tuple[str, ...], dict[int, dict[bool, Mapping[str, object]]]] = field(
         default_factory=dict
     )
 
-    def take_line(self, line: str) -> bool:
+    def take(self, line: str) -> bool:
         """Read *line* if it is one of a CSV file; whether it was."""
         if "," not in line or not (found := _CSV.match(line)) or not named(found["name"]):
             return False
         world = [int(text) for text in found["world"].split(",")]
         ranks = world[1] * world[3] if len(world) == _MPI else world[0]
-        self.take({**found.groupdict(), "gpus": ranks})
+        self.take_record({**found.groupdict(), "gpus": ranks})
         return True
 
-    def take(self, record: Mapping[str, object]) -> None:
+    def take_record(self, record: Mapping[str, object]) -> None:
         """Keep *record*, whose keys are those of rccl-tests."""
         ranks = _ranks_of(record)
         size = _whole(record.get("size"))

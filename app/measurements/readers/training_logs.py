@@ -1,0 +1,34 @@
+"""Training logs of Megatron-LM, NeMo, torchtitan, DeepSpeed and MaxText."""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from app.measurements.log_lines import LogReader
+from app.measurements.readers.base import TextReader
+from app.measurements.reports import TrainingLog
+from app.measurements.training import training_logs
+
+
+class TrainingLogReader(TextReader):
+    """Takes every line that nobody else does: it may be a setting."""
+
+    reads: ClassVar = "a training log"
+    looks: ClassVar = (
+        "step of a training log of Megatron-LM, NeMo, torchtitan, DeepSpeed or MaxText"
+    )
+    sample: ClassVar = """\
+[2026-01-02 10:00:00] iteration 1/ 100 | elapsed time per iteration (ms): 1500.0 |
+[2026-01-02 10:00:02] iteration 2/ 100 | elapsed time per iteration (ms): 1400.0 |
+"""
+    takes_the_rest: ClassVar = True
+
+    def __init__(self) -> None:
+        self._log = LogReader()
+
+    def take(self, line: str) -> bool:
+        """Read *line*; whether it was that of a step."""
+        return self._log.take(line)
+
+    def reports(self, trouble: str = "") -> Iterable[TrainingLog]:
+        """The log, if it has steps."""
+        return training_logs(self._log, trouble)
