@@ -40,10 +40,11 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Hyperlink:
-    """A link and its text."""
+    """A link and its text, whose language is *lang* where it is not that of the page."""
 
     href: str
     text: str
+    lang: str = ""
 
 
 @dataclass(frozen=True, slots=True)
