@@ -62,11 +62,17 @@ def translate(sentence: str, /, **values: object) -> str:
     form = sentence
     if isinstance(sentence, Sentence):
         form, values = sentence.form, {**sentence.values, **values}
-    code = _spoken.get()
-    found = form if code == SOURCE else catalog(code).sentence(form)
-    if found is None:
-        found = _left_in_english(code, form)
+    found = form_of(form)
     return filled(found, _spelled(values)) if values else found
+
+
+def form_of(english: str) -> str:
+    """The form of a sentence in the current language, with the names of its values."""
+    code = _spoken.get()
+    if code == SOURCE:
+        return english
+    found = catalog(code).sentence(english)
+    return _left_in_english(code, english) if found is None else found
 
 
 def localized(text: str) -> str:
@@ -87,12 +93,18 @@ def translate_known(text: str) -> str:
 
 def plural(one: str, many: str, number: int, /, **values: object) -> str:
     """*one* or *many* for *number*, in the current language; `{number}` is filled in as well."""
+    found = form_of_number(one, many, number)
+    return filled(found, _spelled({**values, "number": number}))
+
+
+def form_of_number(one: str, many: str, number: int) -> str:
+    """The form for *number* of a sentence that is *one* or *many* in English."""
     code = _spoken.get()
     english = one if number == 1 else many
-    found = english if code == SOURCE else catalog(code).counted(one, number)
-    if found is None:
-        found = _left_in_english(code, english)
-    return filled(found, _spelled({**values, "number": number}))
+    if code == SOURCE:
+        return english
+    found = catalog(code).counted(one, number)
+    return _left_in_english(code, english) if found is None else found
 
 
 def untranslated() -> frozenset[str]:
