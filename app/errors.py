@@ -11,14 +11,9 @@ AppError
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import lru_cache
 from pathlib import Path
 
-from app.quoting import LONGEST
-from app.translation import translate
-
-_REMEMBERED = 256  # names; proofs of a course ask for the same ones again and again
+from app.translation import offer, translate
 
 
 class AppError(Exception):
@@ -81,13 +76,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("ring_allreduce", ["ring_all_reduce", "tree"])
     "; did you mean 'ring_all_reduce'?"
     """
-    closest = _closest(name, tuple(known)) if len(name) <= LONGEST else ""
-    return translate("; did you mean {name!r}?", name=closest) if closest else ""
-
-
-@lru_cache(_REMEMBERED)
-def _closest(name: str, known: tuple[str, ...]) -> str:
-    return next(iter(get_close_matches(name, known, n=1)), "")
+    offered = offer(name, known)
+    return translate(offered) if offered else ""
 
 
 def capitalized(text: str) -> str:

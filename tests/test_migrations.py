@@ -3,7 +3,8 @@ from pathlib import Path
 
 from alembic import command
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
+from sqlalchemy import Engine, inspect
+from sqlmodel import col, select
 
 from app.config import ROOT
 from app.db.migrations import (
@@ -15,7 +16,9 @@ from app.db.migrations import (
 )
 from app.db.queries import latest_attempts
 from app.db.session import connect, open_session
+from app.db.tables import AttemptRow
 from app.db.writer import store
+from app.kinds.diagnosed import common_diagnosis
 from tests.db.test_rows import attempt
 from tests.each import each
 
@@ -102,3 +105,44 @@ def test_every_migration_can_be_undone(tmp_path: Path) -> None:
         command.downgrade(configuration, "base")
         assert inspect(connection).get_table_names() == ["alembic_version"]
     migrate(database)
+
+
+# What was stored for some common mistakes before they had names, and what was said of them.
+BEFORE = {
+    "0fcf11d0a198": "Your number is half the right one: is a factor of 2 missing?",
+    "747e1ce54311": "Your number is 8 times the right one: were bits counted as bytes? A byte is 8 bits.",
+    "96c022e09ba1": "Your number is 1,000 times the right one.",
+    "579df7c6573c": "The figure is right in GiB: it was computed in GiB and labeled GB. They differ by a factor of 1.074.",
+    "405830cf7bc3": "Right in bytes, but a number without a unit is in GB here.",
+    "c2c41bbe881f": "Your number is 0.1 times the right one: check the decimal point.",
+}
+
+
+def test_a_common_mistake_of_an_earlier_version_stays_readable(tmp_path: Path) -> None:
+    database = f"sqlite:///{tmp_path / 'w.db'}"
+    migrate(database)
+    step_to(database, "b71e0c94d5a3")
+    engine = connect(database)
+    stored = [*BEFORE, "cc4f9172394f", None]  # an author's, and none
+    store(engine, [attempt(mistake=key, learner=str(n)) for n, key in enumerate(stored)])
+    migrate(database)
+    assert mistakes_in(engine)[-2:] == ["cc4f9172394f", None]
+    keys = [key for key in mistakes_in(engine)[:-2] if key]
+    assert [common_diagnosis(key) for key in keys] == list(BEFORE.values())
+    assert not set(keys) & BEFORE.keys()
+    step_to(database, "b71e0c94d5a3")
+    assert mistakes_in(engine) == stored
+    engine.dispose()
+
+
+def step_to(database: str, revision: str) -> None:
+    """Take back the migrations after *revision*."""
+    with exclusive(database) as connection:
+        configuration = alembic_configuration()
+        configuration.attributes["connection"] = connection
+        command.downgrade(configuration, revision)
+
+
+def mistakes_in(engine: Engine) -> list[str | None]:
+    with open_session(engine) as session:
+        return list(session.exec(select(AttemptRow.mistake).order_by(col(AttemptRow.id))).all())

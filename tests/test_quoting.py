@@ -7,8 +7,7 @@ import pytest
 from app.markdown import MathematicsError, check_mathematics, html, inline_html
 from app.quoting import LITERAL, LONGEST, code_span, escaped, quoted, shortened, visible
 from app.simulators.programs.instructions import ScheduleError, read_program
-from app.translation import speaking, translate
-from app.translation.retelling import retold
+from app.translation import localized, say, speaking, translate
 from tests.each import each
 from tests.hostile import TEXTS, troubles
 
@@ -46,21 +45,13 @@ def test_a_number_of_more_digits_than_python_writes_is_quoted_in_words() -> None
 @each("name", TEXTS)
 def test_a_quotation_is_the_same_in_every_language(name: str) -> None:
     quotation = quoted(TEXTS[name], 60)
-    said = f"rank 0, instruction 0: there is no {quotation} here, only F"
+    problem = say("there is no {op} here, only {known}", op=quotation, known="F")
+    said = say("rank {rank}, instruction {place}: {problem}", rank=0, place=0, problem=problem)
     for code in ("de", "zh"):
         with speaking(code):
-            told = retold(said)
+            told = localized(said)
             assert quotation in told
             assert "instruction" not in told
-
-
-def test_problems_in_problems_are_told_again_up_to_a_limit() -> None:
-    with speaking("de"):
-        assert retold("; ".join(["a plain number"] * 3)) == "; ".join(["eine reine Zahl"] * 3)
-        deep = ": ".join("a" * 330)
-        assert retold(deep) == deep
-        for sign in (";", ":"):
-            assert retold(f"{sign} " * 490)  # it returns
 
 
 def test_every_quotation_of_a_translated_sentence_is_short() -> None:

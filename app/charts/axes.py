@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from app.charts.paper import text_width
-from app.translation import noted, quantity, translate
+from app.translation import localized, noted, translate
 from app.units import BYTE, DOLLAR, SECOND, Unit, figures, scale_of, show, show_in, show_size
 
 _TICKS = 6
@@ -83,7 +83,7 @@ def money_text(dollars: float) -> str:
 
 def time_text(seconds: float) -> str:
     """*seconds* with a unit, which may be a word: days."""
-    return quantity(_shown(seconds))
+    return localized(_shown(seconds))
 
 
 @lru_cache(maxsize=16_384)
@@ -136,7 +136,7 @@ class PixelScale:
         if self.axis.unit is not SECOND or self.axis.log:
             return self.axis.text(value)
         symbol, size = _clock(self.high)
-        return quantity(show_in(value, scale_of(symbol))) if size > 1 else time_text(value)
+        return localized(show_in(value, scale_of(symbol))) if size > 1 else time_text(value)
 
     def _choices(self) -> Iterator[Sequence[float]]:
         """Values for ticks, the best ones first."""

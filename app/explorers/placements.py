@@ -13,8 +13,7 @@ from app.formulas.layout import step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GPUS, Cluster, Layout, ModelShape
 from app.formulas.presets.layouts import Again, Precision
-from app.translation import noted, translate
-from app.translation.retelling import retold
+from app.translation import localized, noted, translate
 from app.units import BytesPerSecond
 
 MODELS = (
@@ -84,7 +83,7 @@ def placement(values: Values) -> Placement:
             continue
         notice = translate(
             "{problem} Shown with {changes}.",
-            problem=sentence(retold(str(why))),
+            problem=sentence(localized(str(why))),
             changes=_changes(asked, other),
         )
         return Placement(model=model, cluster=cluster, layout=layout, notice=notice)

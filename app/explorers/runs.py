@@ -22,8 +22,7 @@ from app.explorers.controls import Slider, in_group
 from app.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost
 from app.formulas.throughput import training_time
 from app.formulas.transformer import training_flops
-from app.translation import noted, translate
-from app.translation import quantity as spelled
+from app.translation import localized, noted, translate
 from app.units import DOLLAR, FLOP, JOULE, RATIO, SECOND, figures, show
 
 _SHARES = tuple(place / 100 for place in range(15, 71, 5))
@@ -101,7 +100,7 @@ def _beyond(used: float) -> Iterator[float]:
 
 def _bill(values: Values, facts: Sequence[KeyFigure]) -> Drawing:
     """The run as a bill, line by line."""
-    shown = {fact.label: spelled(fact.value) for fact in facts}
+    shown = {fact.label: localized(fact.value) for fact in facts}
     flops = training_flops(round(values.number("parameters")), values.number("tokens"))
     lines = (
         (translate("6 FLOP per parameter and token"), show(flops, FLOP)),

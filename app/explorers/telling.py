@@ -13,7 +13,7 @@ from app.charts.drawing import Drawing, Sheet
 from app.charts.paper import Paper
 from app.charts.timeline import Timeline
 from app.explorers.base import Explored, KeyFigure
-from app.translation import SOURCE, language, quantity, translate_known
+from app.translation import SOURCE, language, translate_known
 
 # Names of facts are compared, and translated where they are shown; controls are not words.
 _KEPT = {KeyFigure: {"label"}}
@@ -30,7 +30,7 @@ def told(shown: Explored) -> Explored:
 
 def _told(value: Any) -> Any:
     if isinstance(value, str):
-        return value if isinstance(value, Enum) or not value else quantity(translate_known(value))
+        return value if isinstance(value, Enum) or not value else translate_known(value)
     if type(value) is tuple:
         return value if value and isinstance(value[0], float) else tuple(map(_told, value))
     if isinstance(value, Timeline) or not is_dataclass(value):

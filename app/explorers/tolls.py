@@ -38,7 +38,7 @@ TECHNIQUES = (
     Technique(noted("context parallelism"), ("scratchpad",), "meshes", "2310.01889"),
     Technique(noted("hybrid sharding"), ("cable",), "sharding", "2304.11277"),
     Technique(noted("overlapping buckets"), ("cable",), "overlap", "2006.15704"),
-    Technique(noted("accumulation"), ("cable", "scratchpad"), noted("accumulation"), "2006.15704"),
+    Technique(noted("accumulation"), ("cable", "scratchpad"), "accumulation", "2006.15704"),
     Technique(noted("micro-batches"), ("bubble", "state"), "pipelines", "1811.06965"),
     Technique("1F1B", ("scratchpad",), "pipelines", "1806.03377"),
     Technique(noted("zero bubble"), ("bubble",), "pipelines", "2401.10241"),

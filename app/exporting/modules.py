@@ -90,7 +90,7 @@ _OF_PYGMENTS = {
         "styles/_mapping", "styles/default", "token", "unistring", "util",
     )
 }  # fmt: skip
-_NOT_USED = {"fsrs/optimizer.py", "jinja2/ext.py", "jinja2/sandbox.py", "jinja2/meta.py"}
+_NOT_USED = {"fsrs/optimizer.py", "jinja2/sandbox.py", "jinja2/meta.py"}
 
 
 def _file(name: str) -> Path | None:

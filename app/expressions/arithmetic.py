@@ -10,8 +10,7 @@ from app.expressions.plain import parse_plain
 from app.expressions.reading import ExpressionError
 from app.expressions.tree import Binary, Node, numbers_in
 from app.formulas import Input
-from app.translation import translate
-from app.translation.retelling import retold
+from app.translation import localized, translate
 from app.units import Reading, Scale, read, spelled
 from app.units.reading import joined, plain_signs, without_commas
 from app.units.scales import SCALES, TYPED, takes_prefix
@@ -40,7 +39,7 @@ def read_answer(text: str, shown: Scale) -> Reading:
     try:
         return read(text, shown.unit, shown)
     except ValueError as error:
-        refused = retold(str(error))
+        refused = localized(str(error))
     try:
         return work_out(text, shown)
     except ExpressionError as error:
@@ -178,7 +177,7 @@ def _as_it_stands(typed: str, shown: Scale) -> Reading:
         translate(
             "the result is in {dimension}, but {unit} is expected",
             dimension=spelled(found.dimension),
-            unit=retold(str(shown.unit)),
+            unit=shown.unit,
         )
     )
 

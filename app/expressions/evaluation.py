@@ -7,8 +7,7 @@ from app.expressions.operations import FUNCTIONS, OPERATIONS, Quantity
 from app.expressions.reading import ExpressionError, parse
 from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
 from app.formulas import FORMULAS, Argument, Formula
-from app.translation import translate
-from app.translation.retelling import retold
+from app.translation import localized, translate
 
 Names = Mapping[str, Quantity]
 
@@ -132,7 +131,7 @@ def _argument(formula: Formula, key: str, quantity: Quantity) -> Argument:
             translate(
                 "{name} takes {unit} as {key}, not {quantity}",
                 name=formula.name,
-                unit=retold(str(taken.unit)),
+                unit=taken.unit,
                 key=key,
                 quantity=quantity,
             )
@@ -144,7 +143,7 @@ def _result(formula: Formula, arguments: Mapping[str, Argument], part: str = "")
     try:
         value = formula.function(**formula.read(arguments))
     except ValueError as error:
-        raise ExpressionError(retold(str(error))) from None
+        raise ExpressionError(localized(str(error))) from None
     if isinstance(value, tuple):
         value = _picked(formula, value, part)
     elif part:

@@ -8,8 +8,7 @@ from app.errors import nearest
 from app.expressions.operations import FUNCTIONS
 from app.expressions.reading import ExpressionError, Reader, tidy
 from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
-from app.translation import translate
-from app.translation.retelling import retold
+from app.translation import localized, translate
 from app.units.scales import SCALES, close_symbols
 
 _SHORTEST = 2  # characters of a unit without a number if there are letters: s may be a letter
@@ -57,7 +56,7 @@ class TypedReader(Reader):
     def _unknown(self, name: str, *, called: bool) -> str:
         name = name[:_SHOWN]
         if not called and not self.symbols:
-            near = retold(close_symbols(name)) or nearest(name, SCALES)
+            near = localized(close_symbols(name)) or nearest(name, SCALES)
             return translate("{name!r} is not a unit here{near}", name=name, near=near)
         if called:
             return translate(

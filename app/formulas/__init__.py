@@ -7,7 +7,6 @@ choices and defaults are read from its signature, and what it says from its docs
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pkgutil import iter_modules
 from types import FunctionType, ModuleType
@@ -41,6 +40,7 @@ from app.formulas.signature import (
     formula_of,
     shown_default,
 )
+from app.translation import offer, say
 
 __all__ = [
     "FORMULAS",
@@ -88,9 +88,8 @@ def lookup(name: str) -> Formula:
     """
     if name in FORMULAS:
         return FORMULAS[name]
-    closest = get_close_matches(name, FORMULAS, n=1)
-    offer = f"; did you mean {closest[0]!r}?" if closest else ""
-    raise ValueError(f"no formula is called {name!r}{offer}")
+    near = offer(name, FORMULAS)
+    raise ValueError(say("no formula is called {name!r}{offer}", name=name, offer=near))
 
 
 def evaluate(
@@ -114,17 +113,29 @@ def evaluate(
     values = value if isinstance(value, tuple) else (value,)
     if most is not None and len(values) > most:
         raise ValueError(
-            f"{formula.name}: the result has {len(values):,} parts; at most {most:,} are shown"
+            say(
+                "{formula}: the result has {count} parts; at most {most} are shown",
+                name=formula.name,
+                count=f"{len(values):,}",
+                most=f"{most:,}",
+            )
         )
     if not all(isinstance(v, str) or math.isfinite(v) for v in values):
-        raise ValueError(f"{formula.name}: the result is too large for a number")
+        raise ValueError(say("{formula}: the result is too large for a number", name=formula.name))
     return value
 
 
 def _check_length(name: str, value: Argument, most: int) -> None:
     items = value.replace(",", " ").split() if isinstance(value, str) else value
     if isinstance(items, Sequence) and len(items) > most:
-        raise ValueError(f"{name} has {len(items):,} items; at most {most:,} are read")
+        raise ValueError(
+            say(
+                "{name} has {count} items; at most {most} are read",
+                name=name,
+                count=f"{len(items):,}",
+                most=f"{most:,}",
+            )
+        )
 
 
 def _functions(package: ModuleType) -> Iterator[FunctionType]:

@@ -6,6 +6,8 @@ from reprlib import repr as short
 from typing import Any, Literal, TypeVar
 
 from app.formulas.records import Record
+from app.formulas.refusals import larger_than, too_large
+from app.translation import noted, say
 from app.units import Count
 
 R = TypeVar("R", bound=Record)
@@ -20,9 +22,16 @@ SMALLEST = 1e-30
 def at_least(name: str, value: float, least: float) -> float:
     """*value*, which must be a number from *least* to the largest allowed number."""
     if not (_is_number(value) and value >= least):
-        raise ValueError(f"{name} must be a number of at least {least:g}, not {short(value)}")
+        raise ValueError(
+            say(
+                "{name} must be a number of at least {least}, not {value}",
+                name=name,
+                least=f"{least:g}",
+                value=short(value),
+            )
+        )
     if value > LARGEST:
-        raise ValueError(f"{name} must be at most {LARGEST:g}, not {short(value)}")
+        raise too_large(name, short(value), f"{LARGEST:g}")
     return value
 
 
@@ -34,20 +43,39 @@ def signed(name: str, value: float) -> float:
 def positive(name: str, value: float) -> float:
     """*value*, which must be a number above zero within the allowed range."""
     if not (_is_number(value) and value > 0):
-        raise ValueError(f"{name} must be a number above 0, not {short(value)}")
+        raise ValueError(
+            say("{name} must be a number above 0, not {value}", name=name, value=short(value))
+        )
     if not SMALLEST <= value <= LARGEST:
-        raise ValueError(f"{name} must be from {SMALLEST:g} to {LARGEST:g}, not {short(value)}")
+        raise ValueError(
+            say(
+                "{name} must be from {least} to {most}, not {value}",
+                name=name,
+                least=f"{SMALLEST:g}",
+                most=f"{LARGEST:g}",
+                value=short(value),
+            )
+        )
     return value
 
 
 def whole(name: str, value: float, least: int = 1) -> Count:
     """*value* as an int; it must be a whole number of at least *least*."""
     if not (_is_number(value) and value == int(value)):
-        raise ValueError(f"{name} must be a whole number, not {short(value)}")
+        raise ValueError(
+            say("{name} must be a whole number, not {value}", name=name, value=short(value))
+        )
     if value < least:
-        raise ValueError(f"{name} must be at least {least}, not {short(value)}")
+        raise ValueError(
+            say(
+                "{name} must be at least {least}, not {value}",
+                name=name,
+                least=least,
+                value=short(value),
+            )
+        )
     if value > LARGEST:
-        raise ValueError(f"{name} must be at most {LARGEST:g}, not {short(value)}")
+        raise too_large(name, short(value), f"{LARGEST:g}")
     return int(value)
 
 
@@ -58,44 +86,73 @@ def one_of(name: str, value: object, allowed: Collection[object]) -> None:
         for choice in allowed
     ):
         raise ValueError(
-            f"{name} must be one of {', '.join(map(str, allowed))}, not {short(value)}"
+            say(
+                "{name} must be one of {allowed}, not {value}",
+                name=name,
+                allowed=", ".join(map(str, allowed)),
+                value=short(value),
+            )
         )
 
 
 def several(name: str, values: object, least: int = 1) -> Sequence[Any]:
     """*values*, which must be a list of at least *least* items; the caller checks the items."""
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
-        raise ValueError(f"{name} must be a list, not {short(values)}")
+        raise ValueError(say("{name} must be a list, not {value}", name=name, value=short(values)))
     if len(values) < least:
-        raise ValueError(f"{name} must be a list of at least {least}, not {short(values)}")
+        raise ValueError(
+            say(
+                "{name} must be a list of at least {least}, not {value}",
+                name=name,
+                least=least,
+                value=short(values),
+            )
+        )
     return values
 
 
 def recorded(name: str, value: R, kind: type[R]) -> R:
     """*value*, which must be a record of type *kind*."""
     if not isinstance(value, kind):
-        such = f" such as {next(iter(kind.known()))!r}" if kind.known() else ""
-        raise ValueError(f"{name} must be a {kind.what}{such}, not {short(value)}")
+        example = next(iter(kind.known()), "")
+        such = say(" such as {example!r}", example=example) if example else ""
+        raise ValueError(
+            say(
+                "{name} must be a {what}{such}, not {value}",
+                name=name,
+                what=kind.what,
+                such=such,
+                value=short(value),
+            )
+        )
     return value
 
 
 def divides(name: str, value: int, what: str, total: int) -> None:
     """Refuse *value* if it does not divide *total*, the number of *what*."""
     if total % value:
-        raise ValueError(f"{name} must divide the {what}, {total}, not {short(value)}")
+        raise ValueError(
+            say(
+                "{name} must divide the {what}, {whole}, not {value}",
+                name=name,
+                what=what,
+                whole=total,
+                value=short(value),
+            )
+        )
 
 
 def chosen_experts(top_k: Count, experts: Count) -> Count:
     """*top_k* as an int; a token cannot be sent to more experts than there are."""
     if whole("top_k", top_k) > experts:
-        raise ValueError(f"top_k must be at most the experts, {experts}, not {top_k!r}")
+        raise larger_than("top_k", top_k, noted("the experts"), experts)
     return int(top_k)
 
 
 def fraction(name: str, value: float) -> float:
     """*value*, which must be a number above zero and at most one."""
     if positive(name, value) > 1:
-        raise ValueError(f"{name} must be at most 1, not {short(value)}")
+        raise too_large(name, short(value), 1)
     return value
 
 

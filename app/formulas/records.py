@@ -8,6 +8,7 @@ from functools import lru_cache
 from reprlib import repr as short
 from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
+from app.translation import noted, offer, say
 from app.units import COUNT, Unit, parse_or_base
 
 _REMEMBERED = 4096  # texts of numbers, each read once
@@ -80,10 +81,15 @@ class Record:
         needed = [key for key, form in _forms(cls).items() if form.needed and key not in values]
         if not needed:
             return cls(**values)
-        which, why = "", _all(cls.known())
+        raise ValueError(cls._lacks(", ".join(needed), name))
+
+    @classmethod
+    def _lacks(cls, names: str, name: object) -> str:
         if isinstance(name, str):
-            which, why = "new ", f"; {cls._unknown(name)}"
-        raise ValueError(f"a {which}{cls.what} also needs {', '.join(needed)}{why}")
+            form = noted("a new {what} also needs {names}; {problem}")
+            return say(form, what=cls.what, names=names, problem=cls._unknown(name))
+        known = _all(cls.known())
+        return say("a {what} also needs {names}{known}", what=cls.what, names=names, known=known)
 
     @classmethod
     def _changed(cls, known: Self, given: Mapping[str, object]) -> Self:
@@ -94,8 +100,13 @@ class Record:
     def _unknown(cls, name: str) -> str:
         plain = _plain_names(cls)
         closest = get_close_matches(_plain(name), plain, n=1, cutoff=0.5)
-        offer = f"; did you mean {plain[closest[0]]!r}?" if closest else ""
-        return f"no {cls.what} is called {name!r}{offer or _all(cls.known())}"
+        near = say("; did you mean {name!r}?", name=plain[closest[0]]) if closest else ""
+        return say(
+            "no {what} is called {name!r}{offer}",
+            what=cls.what,
+            name=name,
+            offer=near or _all(cls.known()),
+        )
 
     @property
     def text(self) -> str:
@@ -108,7 +119,7 @@ class Record:
 
 
 def _all(known: Mapping[str, object]) -> str:
-    return f"; known are {', '.join(known)}" if known else ""
+    return say("; known are {names}", names=", ".join(known)) if known else ""
 
 
 def _plain(name: str) -> str:
@@ -156,9 +167,10 @@ def _value(cls: type[Record], key: str, given: object) -> Any:
     """The value of the field *key* that *given* stands for."""
     forms = _forms(cls)
     if key not in forms:
-        closest = get_close_matches(key, forms, n=1)
-        offer = f"; did you mean {closest[0]!r}?" if closest else f": it has {', '.join(forms)}"
-        raise ValueError(f"a {cls.what} has no field {key!r}{offer}")
+        near = offer(key, forms, say(": it has {names}", names=", ".join(forms)))
+        raise ValueError(
+            say("a {what} has no field {name!r}{offer}", what=cls.what, name=key, offer=near)
+        )
     form = forms[key]
     if form.record is not None:
         return _nested(form.record, key, given)
@@ -170,8 +182,10 @@ def _value(cls: type[Record], key: str, given: object) -> Any:
         return given if form.unit is None else _number(key, given, form.unit)
     if form.unit is not None and isinstance(given, int | float):
         return given
-    takes = "a number, or text with a unit" if form.unit else "text"
-    raise ValueError(f"{key} must be {takes}, not {_written(given)}")
+    takes = noted("a number, or text with a unit") if form.unit else noted("text")
+    raise ValueError(
+        say("{name} must be {takes}, not {value}", name=key, takes=takes, value=_written(given))
+    )
 
 
 def _written(given: object) -> str:
@@ -187,7 +201,12 @@ def _nested(record: type[Record], key: str, given: object) -> Record:
     if isinstance(given, Mapping):
         return record.of(given)
     raise ValueError(
-        f"{key} must be a {record.what}, its name or its fields, not {_written(given)}"
+        say(
+            "{name} must be a {what}, its name or its fields, not {value}",
+            name=key,
+            what=record.what,
+            value=_written(given),
+        )
     )
 
 
@@ -196,7 +215,7 @@ def _number(key: str, text: str, unit: Unit) -> float:
     try:
         value = parse_or_base(text, unit)
     except ValueError as error:
-        raise ValueError(f"{key}: {error}") from None
+        raise ValueError(say("{name}: {problem}", name=key, problem=error)) from None
     return int(value) if unit is COUNT and value == int(value) else value
 
 
@@ -212,9 +231,15 @@ def chosen(key: str, text: str, choices: tuple[Any, ...]) -> Any:
     known = {str(choice).lower(): choice for choice in choices}
     if written in known:
         return known[written]
-    closest = get_close_matches(written, known, n=1)
-    offer = f"; did you mean {closest[0]!r}?" if closest else ""
-    raise ValueError(f"{key} must be one of {', '.join(known)}, not {text!r}{offer}")
+    raise ValueError(
+        say(
+            "{name} must be one of {allowed}, not {value!r}{offer}",
+            name=key,
+            allowed=", ".join(known),
+            value=text,
+            offer=offer(written, known),
+        )
+    )
 
 
 def field_value(cls: type[Record], key: str, text: str) -> Any:

@@ -3,13 +3,14 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from app.formulas.records import Record, chosen
+from app.translation import noted, offer, say
 from app.units import COUNT, RATIO, Unit, parse_or_base, show
 
+_GIVEN = {"yes or no": noted("yes or no"), "words": noted("words")}  # by the form of a result
 Single = float | str | bool
 Argument = Single | Record | Sequence[float] | Sequence[bool] | None
 FormulaResult = float | tuple[float, ...] | tuple[str, ...]
@@ -50,7 +51,7 @@ class Input:
         try:
             value = parse_or_base(given, self.unit)
         except ValueError as error:
-            raise ValueError(f"{self.name}: {error}") from None
+            raise ValueError(say("{name}: {problem}", name=self.name, problem=error)) from None
         return int(value) if self.unit is COUNT and value == int(value) else value
 
     def _list(self, given: Argument) -> Argument:
@@ -67,7 +68,7 @@ class Input:
         try:
             return self.record.read(given)
         except ValueError as error:
-            raise ValueError(f"{self.name}: {error}") from None
+            raise ValueError(say("{name}: {problem}", name=self.name, problem=error)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +104,17 @@ class Formula:
     @property
     def gives(self) -> str:
         """What comes back, in a word or two: its unit, and how many of it."""
-        if self.form in ("yes or no", "words"):
-            return self.form
-        unit = self.result.symbol or ("whole numbers" if self.result.whole else "plain numbers")
+        if said := _GIVEN.get(self.form):
+            return said
+        plain = noted("whole numbers") if self.result.whole else noted("plain numbers")
+        unit = self.result.symbol or plain
         if self.form == "list":
-            return f"a list, in {unit}" if self.result.symbol else f"a list of {unit}"
+            form = noted("a list, in {unit}") if self.result.symbol else noted("a list of {unit}")
+            return say(form, unit=unit)
         if self.form == "parts":
-            return f"{', '.join(self.parts)}, each in {unit}".replace("_", " ")
-        return unit if self.result.symbol else str(self.result)
+            names = ", ".join(self.parts).replace("_", " ")
+            return say("{names}, each in {unit}", names=names, unit=unit)
+        return str(self.result)
 
     def missing(self, given: Mapping[str, object]) -> list[str]:
         """The arguments that are needed and not in *given*."""
@@ -124,12 +128,20 @@ class Formula:
         """
         for name in given:
             if name not in self.inputs:
-                takes = ", ".join(self.inputs) or "no argument"
-                closest = get_close_matches(name, self.inputs, n=1)
-                offer = f"; did you mean {closest[0]!r}?" if closest else ""
-                raise ValueError(f"{self.name} takes {takes}, not {name!r}{offer}")
+                takes = ", ".join(self.inputs) or noted("no argument")
+                raise ValueError(
+                    say(
+                        "{formula} takes {names}, not {name!r}{offer}",
+                        formula=self.name,
+                        names=takes,
+                        name=name,
+                        offer=offer(name, self.inputs),
+                    )
+                )
         if missing := self.missing(given):
-            raise ValueError(f"{self.name} also needs {', '.join(missing)}")
+            raise ValueError(
+                say("{formula} also needs {names}", formula=self.name, names=", ".join(missing))
+            )
         return {name: self.inputs[name].read(value) for name, value in given.items()}
 
     def plain(self, value: FormulaResult) -> object:

@@ -12,6 +12,7 @@ from app.formulas import Argument, Input
 from app.illustrations.base import Illustration, Sketch
 from app.kinds.base import Illustrated
 from app.kinds.drawing import Draw
+from app.translation import say
 
 __all__ = ["ILLUSTRATIONS", "Illustration", "Sketch", "illustrated", "listed_inputs"]
 
@@ -34,18 +35,30 @@ def illustrated(figure: Illustrated, drawn: Draw) -> Sketch:
     """
     if figure.draws not in ILLUSTRATIONS:
         raise ValueError(
-            f"no figure is called {figure.draws!r}{nearest(figure.draws, ILLUSTRATIONS)}"
+            say(
+                "no figure is called {name!r}{offer}",
+                name=figure.draws,
+                offer=nearest(figure.draws, ILLUSTRATIONS),
+            )
         )
     found = ILLUSTRATIONS[figure.draws]
     for name in figure.given:
         if name not in found.inputs:
             near = nearest(name, found.inputs)
             raise ValueError(
-                f"{found.name} is drawn from {listed_inputs(found)}, not {name!r}{near}"
+                say(
+                    "{figure} is drawn from {names}, not {name!r}{offer}",
+                    figure=found.name,
+                    names=listed_inputs(found),
+                    name=name,
+                    offer=near,
+                )
             )
     needed = [one.name for one in found.inputs.values() if one.required]
     if missing := [name for name in needed if name not in figure.given]:
-        raise ValueError(f"{found.name} also needs {', '.join(missing)}")
+        raise ValueError(
+            say("{formula} also needs {names}", formula=found.name, names=", ".join(missing))
+        )
     return found.draw(**{n: _value(found.inputs[n], v, drawn) for n, v in figure.given.items()})
 
 
@@ -77,7 +90,14 @@ def _value(taken: Input, given: str | int | float, drawn: Draw) -> Argument:
     try:
         found = evaluate(str(given), drawn.names)
     except ExpressionError as error:
-        raise ValueError(f"{taken.name}: {error}") from None
+        raise ValueError(say("{name}: {problem}", name=taken.name, problem=error)) from None
     if found.dimension != taken.unit.dimension:
-        raise ValueError(f"{taken.name} must be in {taken.unit}, not {found}")
+        raise ValueError(
+            say(
+                "{name} must be in {unit}, not {value}",
+                name=taken.name,
+                unit=taken.unit,
+                value=found,
+            )
+        )
     return int(found.value) if found.value.is_integer() and taken.unit.whole else found.value

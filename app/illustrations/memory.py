@@ -5,7 +5,7 @@ from app.charts.drawing import Rect, Sheet, Words
 from app.charts.paper import Paper
 from app.formulas.checks import ZeroStage, positive, whole
 from app.illustrations.base import GAP, Illustration, Piece, Sketch, box, few, gaps, row, sketch
-from app.translation import translate
+from app.translation import say, translate
 from app.units import BYTE, Bytes, Count, show
 
 _ROW, _STEP = 24, 50
@@ -81,7 +81,9 @@ def _memory(memory: Bytes, activations: Bytes | None = None, state: Bytes | None
     ]
     left = positive("memory", memory) - sum(size for _, _, size in known)
     if not known or left < 0:
-        raise ValueError(f"what is held must be from 0 B to {show(memory, BYTE)}")
+        raise ValueError(
+            say("what is held must be from 0 B to {memory}", memory=show(memory, BYTE))
+        )
     other = translate("model state") if activations else translate("activations")
     pieces = [Piece(size, f"{name} {show(size, BYTE)}", tone) for name, tone, size in known]
     if left:

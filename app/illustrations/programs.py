@@ -9,7 +9,6 @@ from app.charts.paper import Paper, text_width, wrapped
 from app.illustrations.base import box, key, sketch
 from app.simulators.programs import STREAMS, PlayedSchedule, Span
 from app.translation import noted, translate
-from app.translation.retelling import retold
 
 _MOST = 700  # bars; with more, the beginning is drawn
 _ROW, _HIGH, _LINE = 20, 26, 16  # pixels of a stream, of the memory, and of a line of text
@@ -54,9 +53,7 @@ def schedule_sketch(played: PlayedSchedule) -> Drawing:
     cut = translate(", of which the first {end} are drawn", end=end) if end < played.time else ""
     says = translate("{time} units of time{cut}{held}", time=played.time, cut=cut, held=held)
     if played.problem:
-        says = translate(
-            "It stops at {time}: {problem}", time=played.time, problem=retold(played.problem)
-        )
+        says = translate("It stops at {time}: {problem}", time=played.time, problem=played.problem)
     return sketch(
         translate("What your schedule did"),
         says,

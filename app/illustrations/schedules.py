@@ -24,7 +24,7 @@ from app.illustrations.base import (
 )
 from app.simulators.overlap import buckets
 from app.simulators.pipeline import Played, Times, build, play
-from app.translation import translate, translate_known
+from app.translation import say, translate, translate_known
 from app.units import SECOND, Count, Ratio, Seconds, show
 
 _MOST = 160  # passes of a schedule; with more, its beginning is drawn
@@ -42,7 +42,13 @@ def _pipeline(
 ) -> Sketch:
     for name, count in (("stages", stages), ("microbatches", microbatches), ("virtual", virtual)):
         if whole(name, count) > _STAGES * (1 if name == "stages" else 16):
-            raise ValueError(f"a pipeline of {count:,} {name} is too large to draw")
+            raise ValueError(
+                say(
+                    "a pipeline of {count} {name} is too large to draw",
+                    count=f"{count:,}",
+                    name=name,
+                )
+            )
     played = _played(schedule, stages, min(microbatches, _enough(stages)), virtual)
     bars = sum(map(len, played.slots))
     end = played.makespan * min(1.0, _MOST / bars)
@@ -89,7 +95,13 @@ def _bars(played: Played, device: int, end: float) -> Iterator[TimeBar]:
 
 def _overlap(layers: Count, compute: Seconds, reduce: Seconds) -> Sketch:
     if whole("layers", layers) > _LAYERS:
-        raise ValueError(f"{layers:,} layers are too many to draw: at most {_LAYERS}")
+        raise ValueError(
+            say(
+                "{layers} layers are too many to draw: at most {most}",
+                layers=f"{layers:,}",
+                most=_LAYERS,
+            )
+        )
     positive("compute", compute)
     sent = buckets(layers, 1, compute, positive("reduce", reduce), 0.0)
     work = tuple(
@@ -158,7 +170,9 @@ def _accumulation(
 
 def _waiting(share: Ratio) -> Sketch:
     if not 0 < share < 1:
-        raise ValueError(f"share must be between 0 and 1, not {share:g}")
+        raise ValueError(
+            say("{name} must be between 0 and 1, not {value}", name="share", value=f"{share:g}")
+        )
     names = (
         (Tone.COMPUTE, translate("computation")),
         (Tone.COMMUNICATION, translate("waiting for communication")),

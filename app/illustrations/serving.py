@@ -5,6 +5,7 @@ from app.charts.drawing import Arrow, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
 from app.formulas.checks import at_least, positive, whole
 from app.illustrations.base import GAP, Illustration, Piece, Sketch, box, gaps, key, row, sketch
+from app.translation import say
 from app.units import BYTE, Bytes, Count, show
 
 _ROW = 28
@@ -13,7 +14,9 @@ _ROW = 28
 def _replica(memory: Bytes, weights: Bytes, free: Bytes = 0.0) -> Sketch:
     left = positive("memory", memory) - positive("weights", weights) - at_least("free", free, 0)
     if left <= 0:
-        raise ValueError(f"weights and free must be less than {show(memory, BYTE)}")
+        raise ValueError(
+            say("weights and free must be less than {memory}", memory=show(memory, BYTE))
+        )
     names = [(Tone.WEIGHTS, f"weights {show(weights, BYTE)}")]
     pieces = [Piece(weights, "", Tone.WEIGHTS), Piece(left, "caches", Color.GRAY, outlined=True)]
     if free:

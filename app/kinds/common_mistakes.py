@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from app.translation import noted, say
 from app.units import BYTE, BYTE_PER_SECOND, RATIO, SECOND, Scale, scale_of
 from app.units.scales import DECIMAL, SCALES, takes_prefix
 
@@ -18,14 +19,19 @@ _FAMILIES = {
     BYTE_PER_SECOND: "B/s kB/s MB/s GB/s TB/s bit/s Mbit/s Gbit/s Tbit/s",
     SECOND: "ns µs ms s min h days years",
 }
-_WORDS = {"B": "bytes", "bit": "bits"}
+_THOUSANDS = (1e3, 1e6, 1e9)
+_WORDS = {"B": noted("bytes"), "bit": noted("bits")}
 _PREFIXED = re.compile(r"([kKMGTP])(i?)(\D+)")
 
 
 @dataclass(frozen=True, slots=True)
 class CommonMistake:
-    """A wrong answer that is *factor* times the right one, where the unit *can* have it."""
+    """A wrong answer that is *factor* times the right one, where the unit *can* have it.
 
+    Its *key* is stored, and never changes.
+    """
+
+    key: str
     factor: float
     says: str
     can: Callable[[Scale], bool]
@@ -38,7 +44,7 @@ def common_mistake(ratio: float, scale: Scale, tolerance: float) -> str:
     the exercise, and a mistake is only named when the figures match closely.
     """
     closer, close = min(tolerance, _CLOSER), min(tolerance, _CLOSE)
-    for factor, says in _binary(scale):
+    for _, factor, says in _binary(scale):
         if abs(ratio / factor - 1) <= closer:
             return says
     for known in _COMMON:
@@ -58,15 +64,17 @@ def in_another_unit(value: float, right: float, slack: float, shown: Scale) -> s
 
 def _right_in(other: Scale, shown: Scale) -> str:
     named = _WORDS.get(other.symbol, other.symbol)
-    return f"Right in {named}, but a number without a unit is in {shown.symbol} here."
+    form = noted("Right in {unit}, but a number without a unit is in {shown} here.")
+    return say(form, unit=named, shown=shown.symbol)
 
 
-def common_wordings() -> Iterator[str]:
-    """Everything that can be said of a common mistake."""
-    yield from (known.says for known in _COMMON)
+def common_wordings() -> Iterator[tuple[str, str]]:
+    """The key of every common mistake, and what is said of it."""
+    yield from ((known.key, known.says) for known in _COMMON)
     for scale in SCALES.values():
-        yield from (says for _, says in _binary(scale))
-        yield from (_right_in(scale_of(symbol), scale) for symbol in _family(scale))
+        yield from ((key, says) for key, _, says in _binary(scale))
+        for symbol in _family(scale):
+            yield f"{symbol}-for-{scale.symbol}", _right_in(scale_of(symbol), scale)
 
 
 def _family(shown: Scale) -> list[str]:
@@ -76,22 +84,15 @@ def _family(shown: Scale) -> list[str]:
     return [symbol for prefix in DECIMAL if (symbol := prefix + shown.unit.symbol) in SCALES]
 
 
-def _binary(scale: Scale) -> Iterator[tuple[float, str]]:
-    """The mistakes between *scale* and its twin, such as GB and GiB."""
+def _binary(scale: Scale) -> Iterator[tuple[str, float, str]]:
+    """The mistakes between *scale* and its twin, such as GB and GiB, with their keys."""
     twin = _twin(scale)
     if twin is None:
         return
     larger = max(scale.factor, twin.factor) / min(scale.factor, twin.factor)
-    yield (
-        scale.factor / twin.factor,
-        f"The figure is right in {twin.symbol}: it was computed in {twin.symbol} and labeled "
-        f"{scale.symbol}. They differ by a factor of {larger:.4g}.",
-    )
-    yield (
-        twin.factor / scale.factor,
-        f"Your number is off by a factor of {larger:.4g}: {scale.symbol} and {twin.symbol} were "
-        "mixed up. The prefix of GB is a power of 1000, that of GiB a power of 1024.",
-    )
+    said = {"twin": twin.symbol, "unit": scale.symbol, "factor": f"{larger:.4g}"}
+    yield f"labeled-{scale.symbol}", scale.factor / twin.factor, say(_LABELED, **said)
+    yield f"mixed-up-{scale.symbol}", twin.factor / scale.factor, say(_MIXED_UP, **said)
 
 
 def _twin(scale: Scale) -> Scale | None:
@@ -117,49 +118,109 @@ def _anything(scale: Scale) -> bool:
     return True
 
 
-_TOO_LARGE = "Your number is {} times the right one"
-_TOO_SMALL = "Your number is 1/{} of the right one"
-_THOUSANDS = [(10.0**n, _TOO_LARGE.format(f"{10**n:,}")) for n in (3, 6, 9)]
-_THOUSANDS += [(10.0**-n, _TOO_SMALL.format(f"{10**n:,}")) for n in (3, 6, 9)]
+def _times(number: float, form: str) -> str:
+    return say(form, times=f"{number:,.10g}")
+
+
+def _share(number: float, form: str) -> str:
+    return say(form, share=f"1/{number:,.10g}")
+
+
+_LABELED = noted(
+    "The figure is right in {twin}: it was computed in {twin} and labeled {unit}. They differ by a "
+    "factor of {factor}."
+)
+_MIXED_UP = noted(
+    "Your number is off by a factor of {factor}: {unit} and {twin} were mixed up. The prefix of GB "
+    "is a power of 1000, that of GiB a power of 1024."
+)
+_POINT = noted("Your number is {times} times the right one: check the decimal point.")
+_TOO_LARGE = noted("Your number is {times} times the right one.")
+_TOO_SMALL = noted("Your number is {share} of the right one.")
+_LARGE_PREFIX = noted("Your number is {times} times the right one: check the unit prefixes.")
+_SMALL_PREFIX = noted("Your number is {share} of the right one: check the unit prefixes.")
 _COMMON = (
     CommonMistake(
-        8, _TOO_LARGE.format(8) + ": were bits counted as bytes? A byte is 8 bits.", _counts_data
-    ),
-    CommonMistake(
-        1 / 8,
-        _TOO_SMALL.format(8) + ": were bytes divided by 8 as if they were bits?",
+        "bits-as-bytes",
+        8,
+        _times(
+            8,
+            noted(
+                "Your number is {times} times the right one: were bits counted as bytes? A byte is "
+                "8 bits."
+            ),
+        ),
         _counts_data,
     ),
     CommonMistake(
+        "bytes-as-bits",
+        1 / 8,
+        _share(
+            8,
+            noted(
+                "Your number is {share} of the right one: were bytes divided by 8 as if they were "
+                "bits?"
+            ),
+        ),
+        _counts_data,
+    ),
+    CommonMistake(
+        "both-directions",
         2,
-        "Your number is twice the right one: does the question ask for one direction, or both?",
+        noted(
+            "Your number is twice the right one: does the question ask for one direction, or both?"
+        ),
         lambda scale: scale.unit is BYTE_PER_SECOND,
     ),
     CommonMistake(
+        "one-direction",
         1 / 2,
-        "Your number is half the right one: does the question ask for one direction, or both?",
+        noted(
+            "Your number is half the right one: does the question ask for one direction, or both?"
+        ),
         lambda scale: scale.unit is BYTE_PER_SECOND,
     ),
-    CommonMistake(2, "Your number is twice the right one: is something counted twice?", _anything),
-    CommonMistake(1 / 2, "Your number is half the right one: is a factor of 2 missing?", _anything),
-    CommonMistake(8, _TOO_LARGE.format(8) + ".", _anything),
-    CommonMistake(1 / 8, _TOO_SMALL.format(8) + ".", _anything),
-    CommonMistake(-1, "The magnitude is right, but the sign is wrong.", _anything),
-    *(
-        CommonMistake(factor, says + ": check the unit prefixes.", takes_prefix)
-        for factor, says in _THOUSANDS
-    ),
-    *(CommonMistake(factor, says + ".", _anything) for factor, says in _THOUSANDS),
     CommonMistake(
-        100, _TOO_LARGE.format(100) + ": was a percentage used as a fraction?", _is_a_share
+        "twice",
+        2,
+        noted("Your number is twice the right one: is something counted twice?"),
+        _anything,
     ),
-    CommonMistake(1 / 100, "You entered a fraction, but the answer is a percentage.", _is_a_share),
+    CommonMistake(
+        "half",
+        1 / 2,
+        noted("Your number is half the right one: is a factor of 2 missing?"),
+        _anything,
+    ),
+    CommonMistake("times-8", 8, _times(8, _TOO_LARGE), _anything),
+    CommonMistake("over-8", 1 / 8, _share(8, _TOO_SMALL), _anything),
+    CommonMistake("sign", -1, noted("The magnitude is right, but the sign is wrong."), _anything),
     *(
-        CommonMistake(
-            10.0**n,
-            f"Your number is {10.0**n:g} times the right one: check the decimal point.",
-            _anything,
-        )
-        for n in (1, -1, 2, -2)
+        CommonMistake(f"prefix-times-{n:.0f}", n, _times(n, _LARGE_PREFIX), takes_prefix)
+        for n in _THOUSANDS
     ),
+    *(
+        CommonMistake(f"prefix-over-{n:.0f}", 1 / n, _share(n, _SMALL_PREFIX), takes_prefix)
+        for n in _THOUSANDS
+    ),
+    *(CommonMistake(f"times-{n:.0f}", n, _times(n, _TOO_LARGE), _anything) for n in _THOUSANDS),
+    *(CommonMistake(f"over-{n:.0f}", 1 / n, _share(n, _TOO_SMALL), _anything) for n in _THOUSANDS),
+    CommonMistake(
+        "percent-as-fraction",
+        100,
+        _times(
+            100,
+            noted(
+                "Your number is {times} times the right one: was a percentage used as a fraction?"
+            ),
+        ),
+        _is_a_share,
+    ),
+    CommonMistake(
+        "fraction-as-percent",
+        1 / 100,
+        noted("You entered a fraction, but the answer is a percentage."),
+        _is_a_share,
+    ),
+    *(CommonMistake(f"point-{n:g}", n, _times(n, _POINT), _anything) for n in (10, 0.1, 100, 0.01)),
 )

@@ -1,4 +1,8 @@
-"""The key of a diagnosis: a digest of its text, so that it survives a reorder of the file."""
+"""The key of a diagnosis.
+
+That of an author's is a digest of its text, so that it survives a reorder of the file; a common one
+has a name.
+"""
 
 from collections.abc import Iterable
 from functools import cache, lru_cache
@@ -6,7 +10,7 @@ from hashlib import blake2s
 
 from app.kinds.answers import PartVerdict
 from app.kinds.common_mistakes import common_wordings
-from app.translation.retelling import retold_mistake
+from app.translation import localized
 
 _BYTES = 6
 _REMEMBERED = 8_192
@@ -30,7 +34,7 @@ def key_told(says: str, filled: Iterable[str], wordings: Iterable[str]) -> str:
     for told, wording in zip(filled, wordings, strict=True):
         if told == says:
             return key_of(wording)
-    return key_of(says) if key_of(says) in _common() else ""
+    return _keys_of_common().get(says, "")
 
 
 def first_mistake(parts: Iterable[PartVerdict]) -> str:
@@ -40,9 +44,14 @@ def first_mistake(parts: Iterable[PartVerdict]) -> str:
 
 def common_diagnosis(key: str) -> str:
     """The sentence about a common mistake with that *key*; empty if there is none."""
-    return retold_mistake(_common().get(key, ""))
+    return localized(_common().get(key, ""))
 
 
 @cache
 def _common() -> dict[str, str]:
-    return {key_of(says): says for says in common_wordings()}
+    return dict(common_wordings())
+
+
+@cache
+def _keys_of_common() -> dict[str, str]:
+    return {says: key for key, says in common_wordings()}

@@ -17,8 +17,7 @@ from app.kinds.diagnosed import key_told
 from app.kinds.drawing import Draw, DrawnValue, UnitName
 from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
-from app.translation import noted, translate
-from app.translation.retelling import retold_mistake
+from app.translation import localized, noted, translate
 from app.units import Scale, scale_of, show, unit_of
 
 _POINTS = 12
@@ -157,7 +156,7 @@ class Expression(Base):
         return Verdict(
             False,
             0.0,
-            (retold_mistake(says), shown),
+            (localized(says), shown),
             mistake=key_told(says, filled, self.wrong.values()),
         )
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from app.errors import AnswerError, nearest
 from app.quoting import escaped
 from app.simulators.sharding import BlockDifference, Move, PlayedPlan, Resharding
-from app.translation import translate
-from app.translation.retelling import retold
+from app.translation import localized, translate
 from app.units import figures
 
 THEN = "; "  # between two moves
@@ -57,7 +56,7 @@ def trouble_of(played: PlayedPlan) -> str:
         return translate(
             "Move {move} cannot be made: {problem}.",
             move=len(played.steps) + 1,
-            problem=escaped(retold(played.problem)),
+            problem=escaped(localized(played.problem)),
         )
     if name not in played.arrays:
         return translate("There is no {name} at the end: the plan never multiplies.", name=name)

@@ -14,8 +14,7 @@ from app.kinds.common_mistakes import common_mistake, in_another_unit
 from app.kinds.diagnosed import key_told
 from app.kinds.drawing import UnitName
 from app.kinds.near_misses import no_factor, not_whole, too_coarse
-from app.translation import translate
-from app.translation.retelling import retold_mistake
+from app.translation import localized, translate
 from app.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.units import parse as parse_quantity
 
@@ -175,7 +174,7 @@ class AnswerKey:
         says = self.blame(reading)
         is_said = says.startswith(self.asked.shown(reading.value))
         told = key_told(says, (text for _, text in self.mistakes), self.asked.mistakes.values())
-        says = retold_mistake(says)
+        says = localized(says)
         return PartVerdict(False, says if is_said else says + self.asked.echo(reading), told)
 
     def shown(self) -> str:

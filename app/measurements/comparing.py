@@ -11,6 +11,7 @@ from app.formulas.collectives import (
 )
 from app.formulas.presets import CLUSTERS, Cluster
 from app.measurements.reports import CollectiveTest, SizeRow
+from app.translation import noted, say
 from app.units import BYTE_PER_SECOND, BytesPerSecond, Ratio, Seconds, show
 
 _GPU = re.compile(r"\b(A100|H100|H200|B200|B300|GB200|GB300)\b")
@@ -102,15 +103,17 @@ def _wire(collective: str, ranks: int, nodes: int, cluster: Cluster) -> tuple[By
     """What limits the bus bandwidth of *collective*, and its name."""
     inside, card = cluster.intra_bandwidth, cluster.inter_bandwidth
     if nodes <= 1:
-        return inside, "NVLink of a GPU"
+        return inside, noted("NVLink of a GPU")
     each = max(1, ranks // nodes)
     if collective in {"alltoall", "alltoallv"}:
-        return min(inside, card * (ranks - 1) / (ranks - each)), "the network card of a GPU"
+        return min(inside, card * (ranks - 1) / (ranks - each)), noted("the network card of a GPU")
     if collective == "sendrecv":
-        return min(inside, card), "the network card of a GPU"
+        return min(inside, card), noted("the network card of a GPU")
     if card * each > inside:
-        return inside, "NVLink of a GPU"
-    return card * each, f"the {each} network cards of a node" if each > 1 else "a network card"
+        return inside, noted("NVLink of a GPU")
+    if each > 1:
+        return card * each, say("the {each} network cards of a node", each=each)
+    return card * each, noted("a network card")
 
 
 def _cause(row: SizeRow, nodes: int, wire: BytesPerSecond, cluster: Cluster) -> str:
@@ -119,27 +122,30 @@ def _cause(row: SizeRow, nodes: int, wire: BytesPerSecond, cluster: Cluster) -> 
     if share >= _LOW:
         return ""
     if row.size < _LARGE:
-        return "The largest size is so small that latency counts more than bandwidth."
+        return noted("The largest size is so small that latency counts more than bandwidth.")
     if nodes <= 1 and row.busbw > _PCIE:
-        return (
+        return noted(
             "NVLink is in use, since PCIe carries 64 GB/s at most, but not all of it: too few"
             " channels (NCCL_MIN_CTAS), links that are down (`nvidia-smi nvlink --status`), or"
             " other work on the GPUs."
         )
     if nodes <= 1:
-        return (
+        return noted(
             "GPUs that reach each other over PCIe instead of NVLink: look for P2P and NVLS in what"
             " NCCL_DEBUG=INFO prints, and at `nvidia-smi topo -m`."
         )
     if share < _SOCKETS and row.busbw < cluster.inter_bandwidth * (1 - _NEAR):
-        return (
+        return noted(
             "TCP sockets instead of RDMA: the network plugin is not loaded, or NCCL_DEBUG=INFO"
             " prints NET/Socket instead of NET/IB or NET/OFI."
         )
     if abs(row.busbw / cluster.inter_bandwidth - 1) < _NEAR and wire > cluster.inter_bandwidth:
         card = show(cluster.inter_bandwidth, BYTE_PER_SECOND)
-        return f"One network card in use of several: its {card} are what was reached (NCCL_IB_HCA)."
-    return (
+        form = noted(
+            "One network card in use of several: its {card} are what was reached (NCCL_IB_HCA)."
+        )
+        return say(form, card=card)
+    return noted(
         "GPUDirect RDMA that is off (NCCL_NET_GDR_LEVEL), PCIe access control (ACS), network cards"
         " left out (NCCL_IB_HCA), or a fabric of less bandwidth than one card per GPU."
     )

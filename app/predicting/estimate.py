@@ -18,6 +18,7 @@ from app.formulas.step.reaching import (
 )
 from app.formulas.step.step import step_parts
 from app.formulas.transformer.parameters import LayerParts
+from app.translation import say
 from app.units import Bytes, PerSecond, Ratio, Seconds
 
 RECIPE = Recipe.named("Megatron")
@@ -78,8 +79,12 @@ def estimate(asked: Asked) -> Estimate:
     peak = peak_of(gpu, layout.precision)
     if layout.pipeline > _MOST_STAGES:
         raise ValueError(
-            f"pipeline must be at most {_MOST_STAGES:,} here, as each stage is listed, not"
-            f" {layout.pipeline:,}"
+            say(
+                "{name} must be at most {most} here, as each stage is listed, not {value}",
+                name="pipeline",
+                most=f"{_MOST_STAGES:,}",
+                value=f"{layout.pipeline:,}",
+            )
         )
     times = step_time(asked.model, asked.cluster, layout, asked.shares, asked.recipe)
     low, high = _ends(asked, times)

@@ -13,6 +13,7 @@ from app.formulas.step.reaching import reduced_by, speeds_of
 from app.searching import columns, plain
 from app.searching.ranking import Candidate, Ranking
 from app.searching.space import Space, Terms
+from app.translation import joined, noted, say
 from app.units import Bytes, Ratio, Seconds
 
 LARGEST = 100_000_000  # layouts of a search: a minute or two with NumPy
@@ -148,9 +149,18 @@ def _too_large(space: Space, size: int, largest: int) -> str:
         if name in space.free
     }
     least = sorted(left.items(), key=lambda item: item[1])[:3]
-    offers = ", ".join(f"{text} ({count:,} layouts)" for text, count in least)
-    offer = f"; fix some of {', '.join(space.free)}, such as {offers}" if offers else ""
-    return f"there are {size:,} layouts, and a search takes at most {largest:,}{offer}"
+    form, more = noted("{degree} ({count} layouts)"), noted("{first}, {others}")
+    offers = [say(form, degree=text, count=f"{count:,}") for text, count in least]
+    return say(
+        "there are {count} layouts, and a search takes at most {most}{offer}",
+        count=f"{size:,}",
+        most=f"{largest:,}",
+        offer=_offer(", ".join(space.free), joined(offers, more)) if offers else "",
+    )
+
+
+def _offer(names: str, offers: str) -> str:
+    return say("; fix some of {names}, such as {offers}", names=names, offers=offers)
 
 
 def _near(space: Space, name: str, most: int) -> int:

@@ -11,7 +11,9 @@ from app.formulas.parallelism.degrees import expert_split
 from app.formulas.parallelism.numbers import PLAIN, Numbers
 from app.formulas.parallelism.rules import WITHOUT_A_LAYER
 from app.formulas.presets import Cluster, Layout, ModelShape, Recipe
+from app.formulas.refusals import nearest_of
 from app.formulas.step.speeds import Reduced, Speeds
+from app.translation import noted, say
 
 MOST_GPUS, MOST_SEQUENCES, MOST_LAYERS, MOST_EXPERTS = 2**20, 2**24, 2**16, 2**16
 BATCH = "the batch divides into data-parallel ranks and micro-batches"
@@ -75,26 +77,36 @@ class Space:
         recorded("model", self.model, ModelShape)
         recorded("cluster", self.cluster, Cluster)
         whole("sequence", self.sequence)
-        _at_most("GPUs in the cluster", self.cluster.gpus, MOST_GPUS)
-        _at_most("layers of the model", self.model.layers, MOST_LAYERS)
-        _at_most("experts of the model", self.model.experts, MOST_EXPERTS)
-        _at_most("sequences per step", whole("batch", self.batch), MOST_SEQUENCES)
+        _at_most(noted("GPUs in the cluster"), self.cluster.gpus, MOST_GPUS)
+        _at_most(noted("layers of the model"), self.model.layers, MOST_LAYERS)
+        _at_most(noted("experts of the model"), self.model.experts, MOST_EXPERTS)
+        _at_most(noted("sequences per step"), whole("batch", self.batch), MOST_SEQUENCES)
         for name in _DIVIDING:
-            self._must_divide(name, self.cluster.gpus, "GPUs")
-        self._must_divide("micro_batch", self.batch, "sequences per step")
+            self._must_divide(name, self.cluster.gpus, noted("GPUs"))
+        self._must_divide("micro_batch", self.batch, noted("sequences per step"))
         together = math.prod(self.fixed.get(name, 1) for name in _DIVIDING)
         if self.cluster.gpus % together:
             raise ValueError(
-                f"the fixed degrees take {together:,} GPUs together, which do not divide"
-                f" {self.cluster.gpus:,}"
+                say(
+                    "the fixed degrees take {together} GPUs together, which do not divide {gpus}",
+                    together=f"{together:,}",
+                    gpus=f"{self.cluster.gpus:,}",
+                )
             )
 
     def _must_divide(self, name: str, total: int, what: str) -> None:
         value = self.fixed.get(name, 1)
         if total % value:
             raise ValueError(
-                f"{name} is fixed at {value}, which does not divide the {total:,} {what};"
-                f" {_nearest(value, divisors(total))}"
+                say(
+                    "{name} is fixed at {value}, which does not divide the {total} {what};"
+                    " {nearest}",
+                    name=name,
+                    value=value,
+                    total=f"{total:,}",
+                    what=what,
+                    nearest=_nearest(value, divisors(total)),
+                )
             )
 
     def grids(self) -> Iterator[Grid]:
@@ -229,14 +241,20 @@ def passes_of(recompute: str, parallel: bool) -> Mapping[str, int]:
 
 def _at_most(what: str, value: int, most: int) -> None:
     if value > most:
-        raise ValueError(f"a search takes at most {most:,} {what}, not {value:,}")
+        raise ValueError(
+            say(
+                "a search takes at most {most} {what}, not {value}",
+                most=f"{most:,}",
+                what=what,
+                value=f"{value:,}",
+            )
+        )
 
 
 def _nearest(value: int, among: Sequence[int]) -> str:
     below = [one for one in among if one < value][-1:]
     above = [one for one in among if one > value][:1]
-    near = " and ".join(str(one) for one in (*below, *above))
-    return f"the nearest {'are' if below and above else 'is'} {near}"
+    return nearest_of((*below, *above))
 
 
 @lru_cache(maxsize=4096)

@@ -15,10 +15,12 @@ from app.translation.languages import DEFAULT
 from app.translation.languages import LANGUAGES as LANGUAGES
 from app.translation.languages import SOURCE as SOURCE
 from app.translation.languages import catalog as catalog
+from app.translation.offer import offer as offer
 from app.translation.sentence import Sentence, filled
+from app.translation.sentence import joined as joined
 from app.translation.sentence import noted as noted
 from app.translation.sentence import say as say
-from app.translation.unit_words import FORMS, parted
+from app.translation.unit_words import FORMS
 
 _TAGS = {"zh": "zh-Hans"}  # in HTML and headers, where the code says too little
 _MOST_UNTRANSLATED = 5_000  # sentences that are noted; more than there are
@@ -60,11 +62,22 @@ def translate(sentence: str, /, **values: object) -> str:
     form = sentence
     if isinstance(sentence, Sentence):
         form, values = sentence.form, {**sentence.values, **values}
-    code = _spoken.get()
-    found = form if code == SOURCE else catalog(code).sentence(form)
-    if found is None:
-        found = _left_in_english(code, form)
+    found = form_of(form)
     return filled(found, _spelled(values)) if values else found
+
+
+def form_of(english: str) -> str:
+    """The form of a sentence in the current language, with the names of its values."""
+    code = _spoken.get()
+    if code == SOURCE:
+        return english
+    found = catalog(code).sentence(english)
+    return _left_in_english(code, english) if found is None else found
+
+
+def localized(text: str) -> str:
+    """*text* in the current language if it is a sentence of ours, as it is if a stranger's."""
+    return translate(text) if isinstance(text, Sentence) else text
 
 
 def translate_known(text: str) -> str:
@@ -80,12 +93,18 @@ def translate_known(text: str) -> str:
 
 def plural(one: str, many: str, number: int, /, **values: object) -> str:
     """*one* or *many* for *number*, in the current language; `{number}` is filled in as well."""
+    found = form_of_number(one, many, number)
+    return filled(found, _spelled({**values, "number": number}))
+
+
+def form_of_number(one: str, many: str, number: int) -> str:
+    """The form for *number* of a sentence that is *one* or *many* in English."""
     code = _spoken.get()
     english = one if number == 1 else many
-    found = english if code == SOURCE else catalog(code).counted(one, number)
-    if found is None:
-        found = _left_in_english(code, english)
-    return filled(found, _spelled({**values, "number": number}))
+    if code == SOURCE:
+        return english
+    found = catalog(code).counted(one, number)
+    return _left_in_english(code, english) if found is None else found
 
 
 def untranslated() -> frozenset[str]:
@@ -100,14 +119,6 @@ def _left_in_english(code: str, sentence: str) -> str:
     return sentence
 
 
-def quantity(text: str) -> str:
-    """*text*, its unit in the current language if it is a number with a word; else as it is."""
-    if _spoken.get() == SOURCE or not (parts := parted(text)):
-        return text
-    number, unit = parts
-    return translate(FORMS[unit], number=number)
-
-
 def unit_word(symbol: str) -> str:
     """The unit *symbol* in the current language, as it stands after a number."""
     if _spoken.get() == SOURCE or symbol not in FORMS:
@@ -116,16 +127,17 @@ def unit_word(symbol: str) -> str:
 
 
 def _spelled(values: Mapping[str, object]) -> Mapping[str, object]:
-    """*values*, those that are sentences or quantities in the current language."""
+    """*values*, those that are sentences in the current language."""
     if _spoken.get() == SOURCE:
         return values
     return {name: _spelled_value(value) for name, value in values.items()}
 
 
 def _spelled_value(value: object) -> object:
-    if type(value) is str:
-        return quantity(value)
-    return translate(value) if isinstance(value, Sentence) else value
+    if isinstance(value, int | float):
+        return value
+    text = value if isinstance(value, str) else str(value)
+    return translate(text) if isinstance(text, Sentence) else value
 
 
 @cache

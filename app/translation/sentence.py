@@ -4,7 +4,7 @@ Rooms that know no language say what is wrong with `say`, and raise it. It is a 
 in English; where it reaches a person, `translate` looks its form up and fills it in again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from app.quoting import quoted
 
@@ -55,6 +55,12 @@ def say(form: str, /, **values: object) -> Sentence:
 def noted(sentence: str, /) -> str:
     """The sentence *sentence*, which a constant holds, to be translated where it is used."""
     return Sentence(sentence, {})
+
+
+def joined(sentences: Sequence[str], form: str = noted("{first}; {others}")) -> str:
+    """*sentences*, at least one, in a row of this *form*."""
+    first, *others = sentences
+    return say(form, first=first, others=joined(others, form)) if others else first
 
 
 def filled(form: str, values: Mapping[str, object]) -> str:

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from app.translation import say
 from app.units.scales import PLAIN, SCALES, TYPED, Scale, close_symbols
 from app.units.unit import FLOP, FLOP_PER_SECOND, RATIO, Unit
 
@@ -60,7 +61,11 @@ def read(text: str, unit: Unit, shown: Scale | None = None) -> Reading:
     match = _NUMBER.match(typed)
     if match is None:
         raise ValueError(
-            f"cannot read {text.strip()!r}: write a number, such as {_example(unit, shown)}"
+            say(
+                "cannot read {text!r}: write a number, such as {example}",
+                text=text.strip(),
+                example=_example(unit, shown),
+            )
         )
     symbol = typed[match.end() :].strip()
     scale = _written_scale(text, symbol, unit, shown)
@@ -69,7 +74,9 @@ def read(text: str, unit: Unit, shown: Scale | None = None) -> Reading:
     try:
         value, precision = float(number * factor), float(step * factor)
     except OverflowError:
-        raise ValueError(f"cannot read {text.strip()!r}: the number is too large") from None
+        raise ValueError(
+            say("cannot read {text!r}: the number is too large", text=text.strip())
+        ) from None
     return Reading(value, precision, _other(text, unit, shown), scale if symbol else None)
 
 
@@ -102,7 +109,9 @@ def parse_or_base(text: str, unit: Unit) -> float:
 
 def _tidy(text: str, unit: Unit) -> str:
     if len(text) > _LONGEST:
-        raise ValueError(f"cannot read an answer of {len(text)} characters: enter one number")
+        raise ValueError(
+            say("cannot read an answer of {count} characters: enter one number", count=len(text))
+        )
     typed = joined(plain_signs(text.strip()))
     if unit.symbol.startswith("$"):
         typed = _DOLLARS_FIRST.sub(r"\1\2 $\3", typed)
@@ -132,14 +141,14 @@ def _number(match: re.Match[str]) -> tuple[Fraction, Fraction]:
     mantissa = match["mantissa"]
     exponent = int(match["e"] or match["ten"] or 0)
     if abs(exponent) > _LONGEST * 4:
-        raise ValueError(f"cannot read {match[0]!r}: the exponent is too large")
+        raise ValueError(say("cannot read {text!r}: the exponent is too large", text=match[0]))
     exact = bool(match["power"] or match["under"])
     number = Fraction(f"{mantissa}e{exponent}")
     if match["power"]:
         number = _power(float(number), int(match["power"]), match[0])
     if match["under"]:
         if not (under := Fraction(match["under"])):
-            raise ValueError(f"cannot read {match[0]!r}: it divides by zero")
+            raise ValueError(say("cannot read {text!r}: it divides by zero", text=match[0]))
         number /= under
     decimals = len(mantissa.partition(".")[2])
     step = Fraction(0) if exact else Fraction(10) ** (exponent - decimals)
@@ -150,7 +159,7 @@ def _power(base: float, exponent: int, text: str) -> Fraction:
     try:
         return Fraction(base**exponent)
     except (OverflowError, ZeroDivisionError):
-        raise ValueError(f"cannot read {text!r}: the number is too large") from None
+        raise ValueError(say("cannot read {text!r}: the number is too large", text=text)) from None
 
 
 def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> Scale:
@@ -158,21 +167,41 @@ def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> S
         if shown is not None:
             return shown
         if unit.dimension != RATIO.dimension:
-            raise ValueError(f"cannot read {text.strip()!r}: a plain number given, {unit} expected")
+            raise ValueError(
+                say(
+                    "cannot read {text!r}: a plain number given, {unit} expected",
+                    text=text.strip(),
+                    unit=unit,
+                )
+            )
         return PLAIN
     tidied = _PER_SECOND.sub("/s", symbol.rstrip("."))
     scale = SCALES.get(tidied) or SCALES.get(tidied.replace(" ", "")) or TYPED.get(tidied)
     if scale is None and symbol[0] in "0123456789.,":
-        raise ValueError(f"cannot read {text.strip()!r}: it is not clear where the number ends")
+        raise ValueError(
+            say("cannot read {text!r}: it is not clear where the number ends", text=text.strip())
+        )
     if scale is None:
         raise ValueError(
-            f"cannot read {text.strip()!r}: {symbol!r} is not a unit here, {unit} expected"
-            f"{close_symbols(symbol)}"
+            say(
+                "cannot read {text!r}: {symbol!r} is not a unit here, {unit} expected{offer}",
+                text=text.strip(),
+                symbol=symbol,
+                unit=unit,
+                offer=close_symbols(symbol),
+            )
         )
     if unit is FLOP_PER_SECOND and scale.unit is FLOP and not symbol.endswith("FLOP"):
         return Scale(symbol, unit, scale.factor)  # most people write TFLOPs and TFLOPS for both
     if scale.unit.dimension != unit.dimension:
-        raise ValueError(f"cannot read {text.strip()!r}: {scale.unit} given, {unit} expected")
+        raise ValueError(
+            say(
+                "cannot read {text!r}: {given} given, {unit} expected",
+                text=text.strip(),
+                given=scale.unit,
+                unit=unit,
+            )
+        )
     return scale
 
 

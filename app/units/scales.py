@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from app.translation import say
 from app.units.unit import (
     BYTE,
     BYTE_PER_SECOND,
@@ -144,7 +145,13 @@ def scale_of(symbol: str) -> Scale:
     if not symbol:
         return PLAIN
     if symbol not in SCALES:
-        raise ValueError(f"{symbol!r} is not a unit here{close_symbols(symbol)}")
+        raise ValueError(
+            say(
+                "{symbol!r} is not a unit here{offer}",
+                symbol=symbol,
+                offer=close_symbols(symbol),
+            )
+        )
     return SCALES[symbol]
 
 
@@ -169,4 +176,4 @@ def takes_prefix(scale: Scale) -> bool:
 def close_symbols(symbol: str) -> str:
     """The end of a sentence that offers the units that differ from *symbol* in case only."""
     same = [known for known in SCALES if known.lower() == symbol.lower()]
-    return f"; did you mean {' or '.join(same)}?" if same else ""
+    return say("; did you mean {names}?", names=" or ".join(same)) if same else ""

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
+from app.translation import noted
+
 Exponent = int | Fraction  # nearly all are whole, and Python adds ints far faster
 # Exponents of byte, second, FLOP, joule and dollar.
 Dimension = tuple[Exponent, Exponent, Exponent, Exponent, Exponent]
@@ -28,8 +30,10 @@ class Unit:
     size: float = 1.0
 
     def __str__(self) -> str:
-        return self.symbol or ("a whole number" if self.whole else "a plain number")
+        return self.symbol or (_WHOLE if self.whole else _NUMBER)
 
+
+_WHOLE, _NUMBER = noted("a whole number"), noted("a plain number")
 
 RATIO = Unit("", _dimension())
 COUNT = Unit("", _dimension(), whole=True)

@@ -2,6 +2,8 @@
 
 import math
 
+from app.translation import say
+from app.translation.unit_words import FORMS
 from app.units.scales import DAY, DECIMAL, HOUR, SMALL, Scale, scale_of
 from app.units.unit import (
     BYTE,
@@ -35,14 +37,14 @@ def show(value: float, unit: Unit, digits: int = 4) -> str:
     if not unit.symbol:
         return figures(value, digits)
     if unit.size != 1:
-        return f"{figures(value, digits)} {unit.symbol}"
+        return _with_unit(figures(value, digits), unit.symbol)
     size = abs(value)
     for symbol, factor in _candidates(value, unit):
         if size < _NEARLY * factor:
             continue
         if size >= factor or abs(float(f"{value / factor:.{digits}g}")) >= 1:
-            return f"{_written(value / factor, unit, digits)} {_spelling(symbol)}"
-    return f"{figures(value, digits)} {_spelling(unit.symbol)}"
+            return _with_unit(_written(value / factor, unit, digits), symbol)
+    return _with_unit(figures(value, digits), unit.symbol)
 
 
 def show_size(value: float, digits: int = 6) -> str:
@@ -65,12 +67,14 @@ def show_in(value: float, scale: Scale, digits: int = 4) -> str:
     >>> show_in(0.07, scale_of("ms"))
     '70 ms'
     """
-    return f"{_written(value / scale.factor, scale.unit, digits)} {_spelling(scale.symbol)}".strip()
+    return _with_unit(_written(value / scale.factor, scale.unit, digits), scale.symbol)
 
 
-def _spelling(symbol: str) -> str:
-    """The preferred spelling of *symbol*."""
-    return _SPELLINGS.get(symbol, symbol)
+def _with_unit(number: str, symbol: str) -> str:
+    """*number* with the preferred spelling of *symbol*; a sentence if that is a word."""
+    if form := FORMS.get(symbol):
+        return say(form, number=number)
+    return f"{number} {_SPELLINGS.get(symbol, symbol)}".strip()
 
 
 def _written(number: float, unit: Unit, digits: int) -> str:

@@ -80,8 +80,9 @@ print(*FORMULAS, evaluate(lookup("cost.halved"), {"size": "4 MB"}))
 
 
 def test_to_write_a_function_is_all_it_takes(tmp_path: Path) -> None:
-    for room in ("formulas", "units"):
+    for room in ("formulas", "translation", "units"):
         shutil.copytree(ROOT / "app" / room, tmp_path / "app" / room)
+    shutil.copy(ROOT / "app" / "quoting.py", tmp_path / "app")
     (tmp_path / "app" / "__init__.py").touch()
     (tmp_path / "app" / "formulas" / "cost" / "new.py").write_text(NEW, encoding="utf-8")
     ran = subprocess.run(

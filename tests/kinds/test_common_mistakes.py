@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from app.config import Settings
 from app.content.catalog import Catalog
-from app.kinds.common_mistakes import common_mistake
+from app.db.tables import MISTAKE_LIMIT
+from app.kinds.common_mistakes import common_mistake, common_wordings
 from app.kinds.lab import LabExercise
 from app.kinds.numeric import Numeric
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of
@@ -248,3 +249,12 @@ def test_what_arithmetic_came_to_is_said_once() -> None:
     asked = AskedQuantity(answer="70 ms", unit="ms")
     assert key_of(asked).judge(asked.read("2*2*7/8/40 s")).says == "87.5 ms is too large."
     assert key_of(asked).judge(asked.read("2*2*7/8/50 s")).says.endswith("Read as 70 ms.")
+
+
+def test_a_common_mistake_is_stored_under_a_short_key_of_its_own() -> None:
+    known = list(common_wordings())
+    keys = {key for key, _ in known}
+    assert len(keys) == len({says for _, says in known}) > 1000
+    assert max(map(len, keys)) <= MISTAKE_LIMIT
+    assert not [key for key in keys if re.fullmatch("[0-9a-f]{12}", key)]  # an author's
+    assert {"half", "sign", "labeled-GB", "MB-for-GB"} <= keys

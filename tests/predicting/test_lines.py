@@ -124,7 +124,7 @@ WRONG: list[tuple[Mapping[str, object], str]] = [
     ({"layout": "pipeline=2048", "cluster": "64 H100 gpus=2048", "model": "405B layers=4096"}, "at most 1,024 here"),
     ({"layout": 8}, "layout must be text or an object, not 8"),
     ({"layout": "x" * 3000}, "layout: at most 2,000 characters are read, not 3,000"),
-    ({"layout": {"x" * 3000: 1}}, "x..."),
+    ({"layout": {"x" * 3000: 1}}, "x…'"),
     ({"model": "Llama-3.1-71B"}, "model: no model shape is called 'Llama-3.1-71B'; did you mean 'Llama-3.1-70B'?"),
     ({"model": None}, "model must be text or an object, not None"),
     ({"model": {"name": "405B", "hidden": 10**30}}, "at most 1e+30"),

@@ -8,30 +8,31 @@ from app.content.catalog import Catalog
 from app.expressions import read_answer
 from app.kinds.sharding import Sharding
 from app.labs.results.archive import recorded
+from app.labs.results.stored_notes import localized_note
 from app.labs.spec import known_labs
 from app.labs.telling import told, words_of
-from app.simulators.sharding import MoveKind
-from app.translation import quantity, speaking, translate, translate_known, unit_word
-from app.translation.reports import MOVES, NOTES, retold_limit, retold_move, retold_note
-from app.units import SECOND, scale_of, show
+from app.simulators.sharding import Move, MoveKind
+from app.translation import localized, speaking, translate, translate_known, unit_word
+from app.units import SECOND, Unit, scale_of, show, show_in
 
 
 @pytest.mark.parametrize(
-    ("code", "said", "told_"),
+    ("code", "value", "unit", "told_"),
     [
-        ("de", "67.7 days", "67.7 Tage"),
-        ("de", "1,024 nodes", "1,024 Knoten"),
-        ("de", "3e5 days", "3e5 Tage"),
-        ("de", "days", "days"),
-        ("de", "7 nodes of 8 GPUs", "7 nodes of 8 GPUs"),
-        ("de", "5 ms", "5 ms"),
-        ("zh", "67.7 days", "67.7 天"),
-        ("en", "67.7 days", "67.7 days"),
+        ("de", 67.7 * 86400, SECOND, "67.7 Tage"),
+        ("de", 3e5 * 86400, SECOND, "300,000 Tage"),
+        ("de", 0.005, SECOND, "5 ms"),
+        ("zh", 67.7 * 86400, SECOND, "67.7 天"),
+        ("en", 67.7 * 86400, SECOND, "67.7 days"),
     ],
 )
-def test_a_unit_that_is_a_word_follows_the_language(code: str, said: str, told_: str) -> None:
+def test_a_unit_that_is_a_word_follows_the_language(
+    code: str, value: float, unit: Unit, told_: str
+) -> None:
     with speaking(code):
-        assert quantity(said) == told_
+        assert localized(show(value, unit)) == told_
+        assert localized(show_in(7, scale_of("nodes"))) in ("7 Knoten", "7 个节点", "7 nodes")
+        assert localized("67.7 days") == "67.7 days"  # a stranger's
 
 
 def test_a_sentence_says_its_quantities_in_its_language() -> None:
@@ -66,27 +67,22 @@ def test_a_lab_speaks_the_language_of_the_visitor(code: str) -> None:
         assert told(lab) is lab
 
 
-def test_moves_are_told_again_in_forms_of_their_own(catalog: Catalog) -> None:
-    kinds = {form.partition(" {")[0] for form in MOVES}
-    assert kinds == {str(kind) for kind in MoveKind}
+def test_moves_are_said_in_the_language_of_the_page(catalog: Catalog) -> None:
     asked = [one for one in catalog.exercises if isinstance(one, Sharding)]
     assert len(asked) > 3
-    for one in asked:
-        for move in map(str, one.task(0).moves):
-            with speaking("de"):
-                told_ = retold_move(move)
-            assert retold_move(move) == move
-            assert not re.search(r"\b(over|along|keep|multiply)\b", told_)
+    for move in {str(move): move for one in asked for move in one.task(0).moves}.values():
+        with speaking("de"):
+            assert not re.search(r"\b(over|along|keep|multiply)\b", localized(str(move)))
+        assert localized(str(move)) == str(move)
+    assert {str(kind) for kind in MoveKind} >= {str(Move(MoveKind.MULTIPLY))}
 
 
 def test_notes_on_recorded_runs_have_known_forms() -> None:
     notes = {note for report in recorded() for note in report.notes}
     assert len(notes) > 5
     with speaking("zh"):
-        assert [note for note in notes if retold_note(note) == note] == []
-        assert retold_note("On processors, over gloo: it measures the processor itself.") == (
+        assert [note for note in notes if localized_note(note) == note] == []
+        assert localized_note("On processors, over gloo: it measures the processor itself.") == (
             "在处理器上，经 gloo：它测量的就是处理器本身。"
         )
-        assert retold_note("Written by hand.") == "Written by hand."
-        assert retold_limit("the 8 network cards of a node") == "一个节点的 8 张网卡"
-    assert len(NOTES) > 10
+        assert localized_note("Written by hand.") == "Written by hand."

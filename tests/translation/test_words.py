@@ -1,4 +1,4 @@
-"""Sentences that Python says: marked where they are raised, told again where they cannot be."""
+"""Sentences that Python says: marked where they are raised."""
 
 import ast
 import re
@@ -14,7 +14,6 @@ from app import translation
 from app.translation import plural, speaking, translate
 from app.translation.dates import short_day, weekday
 from app.translation.languages import catalog
-from app.translation.retelling import FORMS, MISTAKES, retold, retold_mistake
 from tests.translations import of_python
 
 APP = Path(translation.__file__).parents[1]
@@ -68,45 +67,6 @@ def test_translations_have_the_placeholders_of_their_sentences(code: str) -> Non
     known = marked() & said.keys()
     assert len(known) > 1000
     assert [key for key in known if fields(said[key]) != fields(key)] == []
-
-
-def test_the_forms_of_what_is_told_again_are_those_of_the_rooms_that_say_it() -> None:
-    """A form that nobody says anymore is found by its longest run of words."""
-    rooms = [APP / name for name in ("units", "formulas", "simulators", "kinds")]
-    sources = "".join(path.read_text("utf-8") for room in rooms for path in room.rglob("*.py"))
-    plain = re.sub(r'"\s*f?"', "", sources)
-    gone = [form for form in (*FORMS, *MISTAKES) if _longest(form) not in plain]
-    assert gone == []
-
-
-def _longest(form: str) -> str:
-    parts = re.split(r"\{\w+\}", form)
-    words = [word for part in parts for word in re.split(r"[;:,.]", part)]
-    return max(words, key=len).strip()
-
-
-def test_an_english_sentence_is_told_again_in_another_language() -> None:
-    said = "cannot read '1 gb': 'gb' is not a unit here, B expected; did you mean 'GB'?"
-    with speaking("de"):
-        assert retold(said) == (
-            "'1 gb' kann nicht gelesen werden: 'gb' ist hier keine Einheit, erwartet wird B; "
-            "gemeint vielleicht 'GB'?"
-        )
-        assert retold("ranks must be at least 1, not 0") == "ranks muss mindestens 1 sein, nicht 0"
-    assert retold(said) == said
-
-
-def test_a_sentence_of_an_author_is_not_taken_for_a_typical_mistake() -> None:
-    with speaking("zh"):
-        assert retold_mistake("A ring takes 14 steps, not 7.") == "A ring takes 14 steps, not 7."
-        told = retold_mistake("Your number is 1/8 of the right one.")
-        assert told == "该数是正确值的 1/8。"
-
-
-def test_what_is_told_again_is_bounded() -> None:
-    with speaking("de"):
-        long = f"ranks must be at least {'1' * 1_000}, not 0"
-        assert retold(long) == long
 
 
 def test_numbers_and_days_follow_the_language() -> None:

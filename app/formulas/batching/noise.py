@@ -1,6 +1,8 @@
 """The noise of a gradient, and the batch up to which averaging is worthwhile."""
 
 from app.formulas.checks import positive
+from app.formulas.refusals import not_below
+from app.translation import say
 from app.units import Ratio
 
 _LEAST_LOSS, _MOST_LOSS = 0.001, 1000.0
@@ -40,11 +42,17 @@ def gradient_noise_scale(
     rough = positive("small_norm_squared", small_norm_squared)
     fine = positive("large_norm_squared", large_norm_squared)
     if few >= many:
-        raise ValueError(f"small_batch must be below large_batch, {many:g}, not {small_batch!r}")
+        raise not_below("small_batch", small_batch, "large_batch", f"{many:g}")
     if not few / many * rough < fine <= rough:
         raise ValueError(
-            f"large_norm_squared must be above {few / many * rough:g} (all noise) and at most"
-            f" {rough:g} (no noise), not {large_norm_squared!r}"
+            say(
+                "{name} must be above {least} (all noise) and at most {most} (no noise),"
+                " not {value}",
+                name="large_norm_squared",
+                least=f"{few / many * rough:g}",
+                most=f"{rough:g}",
+                value=large_norm_squared,
+            )
         )
     signal = (many * fine - few * rough) / (many - few)
     return (rough - fine) / (1 / few - 1 / many) / signal
@@ -73,6 +81,12 @@ def critical_batch(loss: Ratio) -> Ratio:
     """
     if not _LEAST_LOSS <= positive("loss", loss) <= _MOST_LOSS:
         raise ValueError(
-            f"loss must be from {_LEAST_LOSS} to {_MOST_LOSS} nats per token, not {loss!r}"
+            say(
+                "{name} must be from {least} to {most} nats per token, not {value}",
+                name="loss",
+                least=_LEAST_LOSS,
+                most=_MOST_LOSS,
+                value=loss,
+            )
         )
     return float(2e8 / loss ** (1 / 0.21))

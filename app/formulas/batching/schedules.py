@@ -3,6 +3,8 @@
 import math
 
 from app.formulas.checks import at_least, positive, whole
+from app.formulas.refusals import larger_than, not_below
+from app.translation import noted
 from app.units import Count, Ratio
 
 
@@ -66,7 +68,7 @@ def cosine_rate(
     last, ahead, high, low = _plan(total_steps, peak, floor, warmup)
     now = whole("step", step, 0)
     if now > last:
-        raise ValueError(f"step must be at most total_steps, {last}, not {step!r}")
+        raise larger_than("step", step, "total_steps", last)
     if now < ahead:
         return high * now / ahead
     turned = math.cos(math.pi * (now - ahead) / (last - ahead))
@@ -106,7 +108,7 @@ def _plan(
     last, ahead = whole("total_steps", total_steps), whole("warmup", warmup, 0)
     high, low = positive("peak", peak), at_least("floor", floor, 0)
     if ahead >= last:
-        raise ValueError(f"warmup must be below total_steps, {last}, not {warmup!r}")
+        raise not_below("warmup", warmup, "total_steps", last)
     if low > high:
-        raise ValueError(f"floor must be at most the peak, {high:g}, not {floor!r}")
+        raise larger_than("floor", floor, noted("the peak"), f"{high:g}")
     return last, ahead, high, low

@@ -1,6 +1,7 @@
 """GPU-hours and their cost."""
 
 from app.formulas.checks import at_least, positive, whole
+from app.translation import say
 from app.units import Count, Dollars, DollarsPerHour, Ratio, Seconds
 
 _HOUR = 3600
@@ -78,10 +79,20 @@ def value_of_utilization(cost: Dollars, utilization: Ratio, better_utilization: 
         positive("better_utilization", better_utilization),
     )
     if now > 1:
-        raise ValueError(f"utilization must be at most 1, the full peak, not {utilization!r}")
+        raise ValueError(
+            say(
+                "{name} must be at most 1, the full peak, not {value}",
+                name="utilization",
+                value=utilization,
+            )
+        )
     if not now <= then <= 1:
         raise ValueError(
-            f"better_utilization must be from utilization, {now:g}, to 1,"
-            f" not {better_utilization!r}"
+            say(
+                "{name} must be from utilization, {now}, to 1, not {value}",
+                name="better_utilization",
+                now=f"{now:g}",
+                value=better_utilization,
+            )
         )
     return at_least("cost", cost, 0) * (1 - now / then)

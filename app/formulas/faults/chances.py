@@ -3,6 +3,8 @@
 import math
 
 from app.formulas.checks import fraction, positive, whole
+from app.formulas.refusals import too_large
+from app.translation import say
 from app.units import Count, Ratio, Seconds
 
 _MOST_NODES = 1e6
@@ -61,7 +63,12 @@ def time_without_checkpoints(work: Seconds, mtbf: Seconds) -> Seconds:
     between = positive("mtbf", mtbf)
     if positive("work", work) / between > _HOPELESS:
         raise ValueError(
-            f"work must be at most {_HOPELESS} times mtbf, or it never ends, not {work!r}"
+            say(
+                "{name} must be at most {most} times mtbf, or it never ends, not {value}",
+                name="work",
+                most=_HOPELESS,
+                value=work,
+            )
         )
     return between * math.expm1(work / between)
 
@@ -92,9 +99,9 @@ def spare_nodes(mean_in_repair: Ratio, chance: Ratio) -> Count:
     mean = positive("mean_in_repair", mean_in_repair)
     enough = positive("chance", chance)
     if mean > _MOST_NODES:
-        raise ValueError(f"mean_in_repair must be at most {_MOST_NODES:g}, not {mean:g}")
+        raise too_large("mean_in_repair", f"{mean:g}", f"{_MOST_NODES:g}")
     if enough > _SUREST:
-        raise ValueError(f"chance must be at most {_SUREST:g}, not {enough:.10g}")
+        raise too_large("chance", f"{enough:.10g}", f"{_SUREST:g}")
     spares = max(0, math.floor(mean - _SPREAD * math.sqrt(mean)))
     logarithm = spares * math.log(mean) - mean - math.lgamma(spares + 1)
     total = math.exp(logarithm)

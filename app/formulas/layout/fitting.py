@@ -3,6 +3,7 @@
 from app.formulas.checks import at_least, recorded
 from app.formulas.memory import memory_budget
 from app.formulas.presets import Cluster, Layout, ModelShape, Recipe
+from app.translation import say
 from app.units import Bytes
 
 _MEGATRON = Recipe.named("Megatron")
@@ -50,5 +51,10 @@ def same_gpus(cluster: Cluster, layout: Layout) -> None:
     recorded("layout", layout, Layout)
     if layout.gpus != cluster.gpus:
         raise ValueError(
-            f"layout must have as many GPUs as the cluster, {cluster.gpus}, not {layout.gpus}"
+            say(
+                "{name} must have as many GPUs as the cluster, {gpus}, not {value}",
+                name="layout",
+                gpus=cluster.gpus,
+                value=layout.gpus,
+            )
         )

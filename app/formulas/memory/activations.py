@@ -3,6 +3,8 @@
 from typing import get_args
 
 from app.formulas.checks import Recompute, divides, one_of, positive, whole
+from app.formulas.refusals import larger_than
+from app.translation import noted
 from app.units import Bytes, Count, Ratio
 
 
@@ -54,11 +56,11 @@ def layer_activation_bytes(
     one_of("recompute", recompute, get_args(Recompute))
     elements = whole("sequence", sequence) * whole("batch", batch) * whole("hidden", hidden)
     whole("tensor_ranks", tensor_ranks)
-    divides("tensor_ranks", tensor_ranks, "heads", whole("heads", heads))
+    divides("tensor_ranks", tensor_ranks, noted("heads"), whole("heads", heads))
     if recompute == "full":
         return 2 * elements
     if sequence_parallel:
-        divides("tensor_ranks", tensor_ranks, "tokens of a sequence", sequence)
+        divides("tensor_ranks", tensor_ranks, noted("tokens of a sequence"), sequence)
     outside = 10 / (tensor_ranks if sequence_parallel else 1)
     scores = 5 * heads * sequence / hidden if recompute == "none" else 0.0
     return elements * (outside + (24 + scores) / tensor_ranks)
@@ -108,7 +110,7 @@ def activation_bytes(
         Korthikanti et al., arXiv:2205.05198, section 4.2.3.
     """
     if whole("stages", stages) > whole("layers", layers):
-        raise ValueError(f"stages must be at most the layers, {layers}, not {stages!r}")
+        raise larger_than("stages", stages, noted("the layers"), layers)
     layer = layer_activation_bytes(
         sequence, batch, hidden, heads, tensor_ranks, sequence_parallel, recompute
     )

@@ -6,8 +6,10 @@ from app.formulas.checks import at_least, recorded, whole
 from app.formulas.memory.placing import fits_together
 from app.formulas.parallelism.degrees import Degrees
 from app.formulas.presets import Layout, ModelShape, Recipe
+from app.formulas.refusals import not_below
 from app.formulas.step.memory import Rank, StageMemory, fullest_stages, stage_bytes
 from app.formulas.transformer.parameters import LayerParts
+from app.translation import noted
 from app.units import Bytes, Count, Ratio
 
 _MEGATRON = Recipe.named("Megatron")
@@ -84,9 +86,7 @@ def stage_memory(
     on, rank = _rank(model, layout, recipe)
     place = whole("stage", stage, 0)
     if place >= layout.pipeline:
-        raise ValueError(
-            f"stage must be below the pipeline's stages, {layout.pipeline}, not {stage!r}"
-        )
+        raise not_below("stage", stage, noted("the pipeline's stages"), layout.pipeline)
     return stage_bytes(model, on, rank, place)
 
 

@@ -5,6 +5,8 @@ from fractions import Fraction
 
 from app.formulas.checks import ZeroStage, at_least, positive, whole
 from app.formulas.memory.split import Split
+from app.formulas.refusals import larger_than
+from app.translation import noted, say
 from app.units import BYTE, Bytes, Count, show
 
 
@@ -51,8 +53,14 @@ def zero_smallest_ranks(
     room = Fraction(positive("memory", memory)) - floor
     if room < 0 or (shared and not room):
         raise ValueError(
-            f"memory must be above the {show(float(floor), BYTE)} that stage {stage} and the "
-            f"reserved memory take on every rank, however many there are, not {show(memory, BYTE)}"
+            say(
+                "{name} must be above the {floor} that stage {stage} and the reserved memory take"
+                " on every rank, however many there are, not {value}",
+                name="memory",
+                floor=show(float(floor), BYTE),
+                stage=stage,
+                value=show(memory, BYTE),
+            )
         )
     return max(1, math.ceil(count * Fraction(shared) / room)) if shared else 1
 
@@ -95,7 +103,5 @@ def zero_largest_model(
     kept, shared = Split.of(stage, weight_bytes, gradient_bytes, optimizer_bytes)
     room = Fraction(positive("memory", memory)) - Fraction(at_least("reserved", reserved, 0))
     if room < 0:
-        raise ValueError(
-            f"reserved must be at most the memory, {show(memory, BYTE)}, not {show(reserved, BYTE)}"
-        )
+        raise larger_than("reserved", show(reserved, BYTE), noted("the memory"), show(memory, BYTE))
     return math.floor(room / (Fraction(kept) + Fraction(shared) / whole("ranks", ranks)))

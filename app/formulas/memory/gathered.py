@@ -1,6 +1,8 @@
 """Memory that is full only for a moment: a gathered unit, the logits, what waits for the host."""
 
 from app.formulas.checks import at_least, fraction, positive, whole
+from app.formulas.refusals import not_below
+from app.translation import noted
 from app.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerSecond, Ratio, Seconds
 
 
@@ -46,7 +48,7 @@ def fully_sharded_peak_bytes(
     count, many = whole("parameters", parameters), whole("units", units)
     ahead = whole("prefetched", prefetched, 0)
     if ahead >= many:
-        raise ValueError(f"prefetched must be below the units, {many}, not {ahead}")
+        raise not_below("prefetched", ahead, noted("the units"), many)
     gathered = ((1 + ahead) * weight + gradient) * count / many
     return each * count / whole("ranks", ranks) + gathered
 

@@ -4,6 +4,7 @@ import math
 from operator import mul
 
 from app.formulas.checks import whole
+from app.formulas.refusals import too_large
 from app.units import Count, Ratio
 
 _MOST = 128  # flows, and links
@@ -74,7 +75,7 @@ def separate_links_probability(flows: Count, links: Count) -> Ratio:
 def _few(name: str, value: Count) -> int:
     count = whole(name, value)
     if count > _MOST:
-        raise ValueError(f"{name} must be at most {_MOST}, not {value!r}")
+        raise too_large(name, value, _MOST)
     return count
 
 

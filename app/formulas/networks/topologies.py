@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from app.formulas.checks import positive, whole
+from app.formulas.refusals import not_even, too_large
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 _MOST_LEVELS = 8
@@ -43,10 +44,10 @@ def fat_tree(ports: Count, levels: Count = 3) -> TreeSize:
     """
     half, odd = divmod(whole("ports", ports, 2), 2)
     if odd:
-        raise ValueError(f"ports must be even, not {ports!r}")
+        raise not_even("ports", ports)
     high = whole("levels", levels)
     if high > _MOST_LEVELS:
-        raise ValueError(f"levels must be at most {_MOST_LEVELS}, not {levels!r}")
+        raise too_large("levels", levels, _MOST_LEVELS)
     return TreeSize(2 * half**high, (2 * high - 1) * half ** (high - 1))
 
 
@@ -77,7 +78,7 @@ def torus_bisection(side: Count, dimensions: Count, bandwidth: BytesPerSecond) -
     along = _even_side(side)
     many = whole("dimensions", dimensions)
     if many > _MOST_DIMENSIONS:
-        raise ValueError(f"dimensions must be at most {_MOST_DIMENSIONS}, not {dimensions!r}")
+        raise too_large("dimensions", dimensions, _MOST_DIMENSIONS)
     return 2 * float(along) ** (many - 1) * positive("bandwidth", bandwidth)
 
 
@@ -111,5 +112,5 @@ def torus_all_to_all_time(side: Count, size: Bytes, bandwidth: BytesPerSecond) -
 
 def _even_side(side: Count) -> int:
     if whole("side", side, 2) % 2:
-        raise ValueError(f"side must be even, not {side!r}")
+        raise not_even("side", side)
     return int(side)

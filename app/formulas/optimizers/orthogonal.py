@@ -1,6 +1,7 @@
 """Muon: the Newton-Schulz iteration, its operations, and what it sends."""
 
 from app.formulas.checks import at_least, fraction, positive, whole
+from app.formulas.refusals import too_large
 from app.units import Bytes, Count, Flops, Ratio
 
 _MOST_STEPS = 1000
@@ -62,7 +63,7 @@ def newton_schulz(value: Ratio, steps: Count = 5) -> Ratio:
     """
     x = fraction("value", value)
     if whole("steps", steps) > _MOST_STEPS:
-        raise ValueError(f"steps must be at most {_MOST_STEPS}, not {steps!r}")
+        raise too_large("steps", steps, _MOST_STEPS)
     for _ in range(int(steps)):
         x = 3.4445 * x - 4.7750 * x**3 + 2.0315 * x**5
     return x

@@ -1,6 +1,7 @@
 """The cost of waiting: utilization, scaling efficiency and speedup."""
 
 from app.formulas.checks import at_least, fraction, positive, whole
+from app.formulas.refusals import too_large
 from app.units import Count, PerSecond, Ratio, Seconds
 
 
@@ -78,5 +79,5 @@ def amdahl_speedup(serial_fraction: Ratio, ranks: Count) -> Ratio:
     """
     serial = at_least("serial_fraction", serial_fraction, 0)
     if serial > 1:
-        raise ValueError(f"serial_fraction must be at most 1, not {serial_fraction!r}")
+        raise too_large("serial_fraction", serial_fraction, 1)
     return 1 / (serial + (1 - serial) / whole("ranks", ranks))

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from app.formulas.parallelism.degrees import Degrees, Middle, Shape
+from app.formulas.refusals import nearest_of
+from app.translation import noted, say
 
 WITHOUT_A_LAYER = 2  # chunks: one with the embedding alone, one with the output head alone
 _NAMES = {"first": "first_layers", "last": "last_layers", "sharded": "shard_ranks"}
@@ -24,7 +26,8 @@ class BrokenRuleError(ValueError):
 
     def __str__(self) -> str:
         rule, shape, layout = self._broken
-        return rule.says(shape, layout) + rule.nearest(shape, layout)
+        problem, nearest = rule.says(shape, layout), rule.nearest(shape, layout)
+        return say("{problem}; {nearest}", problem=problem, nearest=nearest) if nearest else problem
 
 
 class Rule(NamedTuple):
@@ -58,7 +61,7 @@ class Rule(NamedTuple):
                 if (found := next(self._legal(shape, layout, field, values), 0))
             ]
             if near:
-                return f"; the nearest {'is' if len(near) == 1 else 'are'} {' and '.join(near)}"
+                return nearest_of(near)
         return ""
 
     def _legal(self, shape: Any, layout: Degrees, field: str, values: range) -> Iterator[int]:
@@ -103,15 +106,35 @@ def _too_many_chunks(shape: Shape, on: Degrees) -> Any:
 def _chunks_say(shape: Shape, on: Degrees) -> str:
     most, chunks = _chunks_of(shape), on.pipeline * on.virtual
     if chunks > most:
-        return (
+        return say(
             "layout must have at most as many pipeline chunks as layers, embedding and output head,"
-            f" {most}, not {chunks}"
+            " {most}, not {value}",
+            most=most,
+            value=chunks,
         )
-    return (
+    return say(
         "layout must have a layer for every pipeline chunk, except one with the embedding and one"
-        f" with the output head; {on.virtual} chunks on a stage are too many for"
-        f" {on.first} first and {on.last} last layers of {shape.layers}"
+        " with the output head; {chunks} chunks on a stage are too many for {first} first and"
+        " {last} last layers of {layers}",
+        chunks=on.virtual,
+        first=on.first,
+        last=on.last,
+        layers=shape.layers,
     )
+
+
+def _divides_ranks(name: str, on: Degrees, value: int) -> str:
+    return say(
+        "{name} must divide the data and context parallel ranks, {whole}, not {value}",
+        name=name,
+        whole=on.data * on.context,
+        value=value,
+    )
+
+
+def _divides(name: str, what: str, whole: int, value: int) -> str:
+    form = noted("layout must have a {name} degree that divides the {what}, {whole}, not {value}")
+    return say(form, name=name, what=what, whole=whole, value=value)
 
 
 # What a layout must keep whatever the model is; a rule of these does not look at the shape.
@@ -121,38 +144,43 @@ OF_LAYOUTS = (
         ("expert",),
         lambda _, on: on.data * on.context * on.tensor % (on.expert * on.expert_tensor) != 0,
         lambda _, on: (
-            f"expert must divide the data and context parallel ranks,"
-            f" {on.data * on.context}, not {on.expert}"
+            _divides_ranks("expert", on, on.expert)
             if on.expert_tensor == on.tensor
-            else f"expert times expert_tensor must divide the ranks of a stage,"
-            f" {on.data * on.context * on.tensor}, not {on.expert} * {on.expert_tensor}"
+            else say(
+                "expert times expert_tensor must divide the ranks of a stage, {ranks},"
+                " not {expert} * {expert_tensor}",
+                ranks=on.data * on.context * on.tensor,
+                expert=on.expert,
+                expert_tensor=on.expert_tensor,
+            )
         ),
     ),
     Rule(
         "ZeRO shards over equal groups of ranks",
         ("sharded",),
         lambda _, on: on.data * on.context % on.sharded != 0,
-        lambda _, on: (
-            f"shard_ranks must divide the data and context parallel ranks,"
-            f" {on.data * on.context}, not {on.sharded}"
-        ),
+        lambda _, on: _divides_ranks("shard_ranks", on, on.sharded),
     ),
     Rule(
         "chunks interleave in whole rounds of micro-batches",
         ("microbatches",),
         lambda _, on: (on.virtual > 1) & (on.microbatches % on.pipeline != 0),
-        lambda _, on: (
-            f"microbatches must be a multiple of the pipeline's stages, {on.pipeline}, when"
-            f" chunks interleave, not {on.microbatches}"
+        lambda _, on: say(
+            "{name} must be a multiple of the pipeline's stages, {stages}, when chunks interleave,"
+            " not {value}",
+            name="microbatches",
+            stages=on.pipeline,
+            value=on.microbatches,
         ),
     ),
     Rule(
         "stages with given layers exist",
         ("pipeline",),
         lambda _, on: (on.first > 0) * 1 + (on.last > 0) * 1 > on.pipeline,
-        lambda _, on: (
-            f"pipeline must be at least 2 where first_layers and last_layers are given,"
-            f" not {on.pipeline}"
+        lambda _, on: say(
+            "{name} must be at least 2 where first_layers and last_layers are given, not {value}",
+            name="pipeline",
+            value=on.pipeline,
         ),
     ),
 )
@@ -163,46 +191,45 @@ OF_MODELS = (
         "tensor parallelism divides the heads",
         ("tensor",),
         lambda shape, on: shape.heads % on.tensor != 0,
-        lambda shape, on: (
-            f"layout must have a tensor degree that divides the heads, {shape.heads},"
-            f" not {on.tensor}"
-        ),
+        lambda shape, on: _divides("tensor", noted("heads"), shape.heads, on.tensor),
     ),
     Rule(
         "context parallelism divides the sequence",
         ("context",),
         lambda _, on: on.sequence % on.context != 0,
-        lambda _, on: (
-            f"layout must have a context degree that divides the tokens of a sequence,"
-            f" {on.sequence}, not {on.context}"
-        ),
+        lambda _, on: _divides("context", noted("tokens of a sequence"), on.sequence, on.context),
     ),
     Rule(
         "expert parallelism divides the experts",
         ("expert",),
         lambda shape, on: max(1, shape.experts) % on.expert != 0,
-        lambda shape, on: (
-            f"layout must have an expert degree that divides the experts,"
-            f" {max(1, shape.experts)}, not {on.expert}"
+        lambda shape, on: say(
+            "layout must have an expert degree that divides the experts, {whole}, not {value}",
+            whole=max(1, shape.experts),
+            value=on.expert,
         ),
     ),
     Rule(
         "an expert is split into equal parts",
         ("expert_tensor",),
         lambda shape, on: (shape.experts > 0) & (shape.expert_feed_forward % on.expert_tensor != 0),
-        lambda shape, on: (
-            f"layout must have a degree that divides the feed-forward size of an expert,"
-            f" {shape.expert_feed_forward}, not {on.expert_tensor}"
+        lambda shape, on: say(
+            "layout must have a degree that divides the feed-forward size of an expert, {whole},"
+            " not {value}",
+            whole=shape.expert_feed_forward,
+            value=on.expert_tensor,
         ),
     ),
     Rule(
         "the first and last stage leave layers for the others",
         ("first", "last"),
         _ends_take_too_much,
-        lambda shape, on: (
-            f"layout must have first_layers and last_layers that leave a layer of {shape.layers}"
-            f" for every other stage, and none where there is no other,"
-            f" not {on.first} + {on.last}"
+        lambda shape, on: say(
+            "layout must have first_layers and last_layers that leave a layer of {layers} for every"
+            " other stage, and none where there is no other, not {first} + {last}",
+            layers=shape.layers,
+            first=on.first,
+            last=on.last,
         ),
         most=_chunks_of,
     ),
@@ -217,9 +244,11 @@ OF_MODELS = (
         "sequence parallelism divides the tokens of a rank",
         ("tensor",),
         lambda _, on: (on.sequence_parallel > 0) & (on.sequence // on.context % on.tensor != 0),
-        lambda _, on: (
-            f"layout must have a tensor degree that divides the tokens of a rank,"
-            f" {on.sequence // on.context}, with sequence parallelism, not {on.tensor}"
+        lambda _, on: say(
+            "layout must have a tensor degree that divides the tokens of a rank, {whole}, with"
+            " sequence parallelism, not {value}",
+            whole=on.sequence // on.context,
+            value=on.tensor,
         ),
     ),
 )

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 from app.formulas.checks import one_of, positive, whole
+from app.translation import say
 from app.units import Count, Ratio
 
 
@@ -124,7 +125,9 @@ def microbatches_for_fraction(
     waits = whole("stages", stages) - 1
     bound = _decimal(positive("limit", limit))
     if bound > 1:
-        raise ValueError(f"limit must be at most 1, the whole step, not {limit!r}")
+        raise ValueError(
+            say("{name} must be at most 1, the whole step, not {value}", name="limit", value=limit)
+        )
     return _fewest(waits * (1 - bound) / (whole("virtual", virtual) * bound), strict)
 
 

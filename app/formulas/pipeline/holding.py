@@ -2,6 +2,8 @@
 
 from app.formulas.checks import at_least, positive, whole
 from app.formulas.pipeline.schedules import ScheduleName, Sizes
+from app.formulas.refusals import not_below
+from app.translation import noted
 from app.units import Bytes, Count, Ratio
 
 
@@ -52,7 +54,7 @@ def in_flight_microbatches(
     p, m, v = Sizes.of(schedule, stages, microbatches, virtual)
     place = whole("stage", stage, 0)
     if place >= p:
-        raise ValueError(f"stage must be below the stages, {p}, not {stage!r}")
+        raise not_below("stage", stage, noted("the stages"), p)
     if schedule == "interleaved" and v > 1:
         return min(m, (2 * (p - place - 1) + (v - 1) * p + 1) / v)
     kept: dict[str, float] = {

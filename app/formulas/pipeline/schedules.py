@@ -3,6 +3,7 @@
 from typing import Literal, NamedTuple, get_args
 
 from app.formulas.checks import at_least, one_of, positive, whole
+from app.translation import noted, say
 from app.units import Count, Seconds
 
 ScheduleName = Literal[
@@ -17,7 +18,7 @@ ScheduleName = Literal[
     "dualpipe_v",
 ]
 Waits = Literal["first", "every"]
-_PLAY_IT = "for other values simulate it with `wallclock schedule`"
+_PLAY_IT = noted("for other values simulate it with `wallclock schedule`")
 
 
 def schedule_bubble(
@@ -103,7 +104,15 @@ def schedule_bubble(
     if schedule in ("naive", "gpipe", "1f1b", "interleaved"):
         return _whole_backward(schedule, p, m, f + b + w, c)
     if c > 0:
-        raise ValueError(f"communication must be 0 for {schedule}, not {c!r}; {_PLAY_IT}")
+        raise ValueError(
+            say(
+                "{name} must be 0 for {schedule}, not {value}; {cure}",
+                name="communication",
+                schedule=schedule,
+                value=c,
+                cure=_PLAY_IT,
+            )
+        )
     if schedule in ("dualpipe", "dualpipe_v"):
         return _two_way(schedule, p, f, b, w)
     return _split_backward(schedule, p, m, f, b, w)
@@ -128,19 +137,46 @@ class Sizes(NamedTuple):
             whole("virtual", virtual),
         )
         if v > 1 and schedule != "interleaved":
-            raise ValueError(f"virtual must be 1 for {schedule}, not {virtual!r}")
+            raise ValueError(
+                say(
+                    "{name} must be 1 for {schedule}, not {value}",
+                    name="virtual",
+                    schedule=schedule,
+                    value=virtual,
+                )
+            )
         if v > 1 and m % p:
             raise ValueError(
-                f"microbatches must be a multiple of the stages, {p}, when chunks interleave,"
-                f" not {m}"
+                say(
+                    "{name} must be a multiple of the stages, {stages}, when chunks interleave,"
+                    " not {value}",
+                    name="microbatches",
+                    stages=p,
+                    value=m,
+                )
             )
         if schedule == "dualpipe" and p % 2:
-            raise ValueError(f"stages must be even for dualpipe, not {stages!r}")
+            raise ValueError(
+                say("{name} must be even for dualpipe, not {value}", name="stages", value=stages)
+            )
         if schedule == "dualpipe" and m % 2:
-            raise ValueError(f"microbatches must be even for dualpipe, not {microbatches!r}")
+            raise ValueError(
+                say(
+                    "{name} must be even for dualpipe, not {value}",
+                    name="microbatches",
+                    value=microbatches,
+                )
+            )
         if schedule in ("dualpipe", "dualpipe_v") and m < 2 * p:
             raise ValueError(
-                f"microbatches must be at least twice the stages, {2 * p}, for {schedule}, not {m}"
+                say(
+                    "{name} must be at least twice the stages, {least}, for {schedule},"
+                    " not {value}",
+                    name="microbatches",
+                    least=2 * p,
+                    schedule=schedule,
+                    value=m,
+                )
             )
         return cls(p, m, v)
 
@@ -164,8 +200,14 @@ def _interleaved(p: int, v: int, forward: float, backward: float, c: float, wait
         longest, part = longest / 2, "half a chunk's pass"
     if c > longest:
         raise ValueError(
-            f"communication must be at most {part}, {longest:g} s, for interleaved, not {c!r};"
-            f" {_PLAY_IT}"
+            say(
+                "{name} must be at most {most}, {longest} s, for interleaved, not {value}; {cure}",
+                name="communication",
+                most=part,
+                longest=f"{longest:g}",
+                value=c,
+                cure=_PLAY_IT,
+            )
         )
     messages = 2 * p * v - 2 - (p if waits == "first" else 0)
     return (p - 1) * (forward + backward) / v + messages * c
@@ -177,7 +219,14 @@ def _split_backward(
     full = p if schedule == "zb_h1" else 2 * p - 1
     if m < full:
         raise ValueError(
-            f"microbatches must be at least {full} to fill {schedule}, not {m}; {_PLAY_IT}"
+            say(
+                "{name} must be at least {least} to fill {schedule}, not {value}; {cure}",
+                name="microbatches",
+                least=full,
+                schedule=schedule,
+                value=m,
+                cure=_PLAY_IT,
+            )
         )
     filled = min(forward, weight)
     if schedule == "zb_h1":
@@ -186,8 +235,13 @@ def _split_backward(
         return (p - 1) * max(0.0, forward + backward_input - 2 * filled)
     if not weight <= forward <= backward_input:
         raise ValueError(
-            "forward must be between backward_weight and backward_input for zb_v,"
-            f" not {forward!r}; {_PLAY_IT}"
+            say(
+                "{name} must be between backward_weight and backward_input for zb_v,"
+                " not {value}; {cure}",
+                name="forward",
+                value=forward,
+                cure=_PLAY_IT,
+            )
         )
     return (p - 1) * (backward_input - weight)
 
@@ -197,7 +251,13 @@ def _two_way(
 ) -> float:
     if forward < backward_input:
         raise ValueError(
-            f"forward must be at least backward_input for {schedule}, not {forward!r}; {_PLAY_IT}"
+            say(
+                "{name} must be at least backward_input for {schedule}, not {value}; {cure}",
+                name="forward",
+                schedule=schedule,
+                value=forward,
+                cure=_PLAY_IT,
+            )
         )
     turns = p / 2 - 1 if schedule == "dualpipe" else (p - 1) / 2
     return turns * (2 * forward + max(0.0, backward_input - weight))

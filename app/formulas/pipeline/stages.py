@@ -1,6 +1,8 @@
 """The layers of a pipeline stage, and the traffic between stages."""
 
 from app.formulas.checks import at_least, whole
+from app.formulas.refusals import larger_than, too_large
+from app.translation import noted
 from app.units import Bytes, Count
 
 _MOST_STAGES = 10**6
@@ -32,9 +34,9 @@ def layers_per_stage(layers: Count, stages: Count) -> tuple[Count, ...]:
     """
     total, count = whole("layers", layers), whole("stages", stages)
     if count > total:
-        raise ValueError(f"stages must be at most the layers, {total}, not {stages!r}")
+        raise larger_than("stages", stages, noted("the layers"), total)
     if count > _MOST_STAGES:
-        raise ValueError(f"stages must be at most {_MOST_STAGES:,}, not {stages!r}")
+        raise too_large("stages", stages, f"{_MOST_STAGES:,}")
     short = -total % count
     fewer = total // count if short else -(-total // count)
     first, last = short // 2, short - short // 2

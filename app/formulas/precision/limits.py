@@ -4,6 +4,7 @@ import math
 
 from app.formulas.checks import signed
 from app.formulas.precision.formats import Format, NumberFormat
+from app.translation import say
 from app.units import Ratio
 
 
@@ -128,8 +129,13 @@ def spacing(value: Ratio, format: Format) -> Ratio:
     size = abs(signed("value", value))
     if size > largest_finite(format):
         raise ValueError(
-            f"value must be at most {largest_finite(format):g}, the largest of {format},"
-            f" not {value!r}"
+            say(
+                "{name} must be at most {most}, the largest of {format}, not {value}",
+                name="value",
+                most=f"{largest_finite(format):g}",
+                format=format,
+                value=value,
+            )
         )
     return math.ldexp(1.0, _exponent(size, known) - known.mantissa_bits)
 

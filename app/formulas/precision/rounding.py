@@ -4,6 +4,7 @@ import math
 
 from app.formulas.checks import signed
 from app.formulas.precision.formats import Format, NumberFormat
+from app.translation import noted, say
 from app.units import Ratio
 
 
@@ -39,10 +40,11 @@ def round_to(value: Ratio, format: Format) -> Ratio:
         return rounded
     if known.saturates:
         return math.copysign(top, rounded)
-    raise ValueError(
-        f"value must be at most {top:g}, the largest of {format}, not {value!r}: it would become"
+    form = noted(
+        "{name} must be at most {most}, the largest of {format}, not {value}: it would become"
         " infinite"
     )
+    raise ValueError(say(form, name="value", most=f"{top:g}", format=format, value=value))
 
 
 def update_survives(weight: Ratio, update: Ratio, format: Format) -> bool:
@@ -78,9 +80,7 @@ def _within(known: NumberFormat, name: str, value: float) -> float:
     try:
         return round_to(value, known.name)
     except ValueError as error:
-        raise ValueError(
-            str(error).replace("value must", f"{name} must leave the weight", 1)
-        ) from None
+        raise ValueError(say("{name}: {problem}", name=name, problem=error)) from None
 
 
 def _nearest(value: float, known: NumberFormat) -> float:

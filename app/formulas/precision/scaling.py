@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from app.formulas.checks import LARGEST, SMALLEST, one_of, positive, several, whole
 from app.formulas.precision.formats import Format
 from app.formulas.precision.limits import smallest_normal
+from app.formulas.refusals import too_large
+from app.translation import say
 from app.units import Count, Ratio
 
 
@@ -44,9 +46,13 @@ def loss_scale(
     several("overflows", overflows, least=0)
     scale, interval = positive("initial", initial), whole("growth_interval", growth_interval)
     if positive("growth", growth) < 1:
-        raise ValueError(f"growth must be at least 1, not {growth!r}")
+        raise ValueError(
+            say(
+                "{name} must be at least {least}, not {value}", name="growth", least=1, value=growth
+            )
+        )
     if positive("backoff", backoff) > 1:
-        raise ValueError(f"backoff must be at most 1, not {backoff!r}")
+        raise too_large("backoff", backoff, 1)
     trace, clean = [scale], 0
     for overflow in overflows:
         one_of("overflows", overflow, (False, True))
@@ -55,7 +61,11 @@ def loss_scale(
         clean %= interval
         if not SMALLEST <= scale <= LARGEST:
             raise ValueError(
-                f"overflows must leave the scale between 1e-30 and 1e30, not {scale:g}"
+                say(
+                    "{name} must leave the scale between 1e-30 and 1e30, not {value}",
+                    name="overflows",
+                    value=f"{scale:g}",
+                )
             )
         trace.append(scale)
     return tuple(trace)

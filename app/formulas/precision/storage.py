@@ -1,6 +1,7 @@
 """Bytes of training state and activations in different formats."""
 
 from app.formulas.checks import at_least, positive, whole
+from app.formulas.refusals import larger_than
 from app.units import Bytes, Count
 
 
@@ -78,5 +79,5 @@ def activation_saving(elements: Count, element_bytes: Bytes = 2, smaller_bytes: 
     """
     now, then = positive("element_bytes", element_bytes), positive("smaller_bytes", smaller_bytes)
     if then > now:
-        raise ValueError(f"smaller_bytes must be at most element_bytes, {now:g}, not {then!r}")
+        raise larger_than("smaller_bytes", then, "element_bytes", f"{now:g}")
     return whole("elements", elements) * (now - then)

@@ -6,6 +6,8 @@ from typing import NamedTuple
 from app.formulas.checks import positive, signed, whole
 from app.formulas.precision.formats import Format, NumberFormat
 from app.formulas.precision.rounding import round_to
+from app.formulas.refusals import larger_than
+from app.translation import noted
 from app.units import Count, Ratio
 
 
@@ -147,6 +149,6 @@ def stochastic_drift(update: Ratio, spacing: Ratio, steps: Count) -> Drift:
     """
     whole("steps", steps)
     if positive("update", update) > positive("spacing", spacing):
-        raise ValueError(f"update must be at most the spacing, {spacing:g}, not {update!r}")
+        raise larger_than("update", update, noted("the spacing"), f"{spacing:g}")
     chance = update / spacing
     return Drift(steps * update, spacing * math.sqrt(steps * chance * (1 - chance)))

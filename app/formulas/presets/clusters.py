@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 from app.formulas.checks import at_least, divides, positive, recorded, whole
 from app.formulas.presets.gpus import GPUS, Gpu
 from app.formulas.records import Record
+from app.translation import noted
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
 _GIGA, _MICRO = 1e9, 1e-6
@@ -26,7 +27,7 @@ class Cluster(Record):
     job may use it in part.
     """
 
-    what: ClassVar[str] = "cluster"
+    what: ClassVar[str] = noted("cluster")
 
     name: str = "as given"
     gpu: Gpu
@@ -45,7 +46,7 @@ class Cluster(Record):
         recorded("gpu", self.gpu, Gpu)
         total, node = whole("gpus", self.gpus), whole("gpus_per_node", self.gpus_per_node)
         if node <= _LARGEST_NODE:
-            divides("gpus_per_node", min(node, total), "GPUs", total)
+            divides("gpus_per_node", min(node, total), noted("GPUs"), total)
         whole("rack", self.rack, 0)
         whole("pod", self.pod, 0)
         for name in ("intra_bandwidth", "inter_bandwidth"):

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 
 from app.formulas.checks import at_least, positive, whole
 from app.formulas.records import Record
+from app.formulas.refusals import too_large
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Watts
 
 _GIGA, _TERA = 1e9, 1e12
@@ -52,7 +53,7 @@ class Gpu(Record):
             at_least(name, getattr(self, name), 0)
         for name in ("product_share", "product_share_8bit", "memory_share"):
             if at_least(name, getattr(self, name), 0) > 1:
-                raise ValueError(f"{name} must be at most 1, not {getattr(self, name)!r}")
+                raise too_large(name, getattr(self, name), 1)
         whole("tensor_cores", self.tensor_cores, 0)
         whole("sms", self.sms, 0)
 

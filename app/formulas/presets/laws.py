@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 
 from app.formulas.checks import at_least, fraction, positive
 from app.formulas.records import Record
+from app.translation import noted
 from app.units import Ratio
 
 
@@ -19,7 +20,7 @@ class ScalingLaw(Record):
     tokens to the *data_exponent*.
     """
 
-    what: ClassVar[str] = "scaling law"
+    what: ClassVar[str] = noted("scaling law")
 
     name: str = "as given"
     floor: Ratio

@@ -9,6 +9,7 @@ from app.formulas.checks import ZeroStage, at_least, one_of, positive, whole
 from app.formulas.parallelism.degrees import expert_split
 from app.formulas.parallelism.rules import refuse_layout
 from app.formulas.records import Record
+from app.translation import noted
 from app.units import Bytes, Count
 
 Precision = Literal["16-bit", "8-bit", "4-bit"]
@@ -32,7 +33,7 @@ class Layout(Record):
     product of a layer are kept, and the rest is computed again, as torchtitan does by default.
     """
 
-    what: ClassVar[str] = "layout"
+    what: ClassVar[str] = noted("layout")
 
     name: str = "as given"
     tensor: Count = 1
@@ -110,7 +111,7 @@ class Recipe(Record):
     where PyTorch's has FP32 logarithms of the softmax, their gradient and that of the logits.
     """
 
-    what: ClassVar[str] = "recipe"
+    what: ClassVar[str] = noted("recipe")
 
     name: str = "as given"
     weight_bytes: Bytes = 2.0

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 
 from app.formulas.checks import at_least, positive
 from app.formulas.records import Record
+from app.translation import noted
 from app.units import BytesPerSecond, Ratio, Seconds
 
 _GIGA, _MICRO = 1e9, 1e-6
@@ -22,7 +23,7 @@ class Link(Record):
     effective if that is 0.
     """
 
-    what: ClassVar[str] = "link"
+    what: ClassVar[str] = noted("link")
     unpublished: ClassVar[frozenset[str]] = frozenset({"effective", "latency"})
 
     name: str

@@ -7,6 +7,8 @@ from typing import ClassVar, Literal, Self
 
 from app.formulas.checks import one_of, whole
 from app.formulas.records import Record
+from app.formulas.refusals import larger_than
+from app.translation import noted, say
 from app.units import Count
 
 Biases = Literal["none", "qkv", "all"]
@@ -27,7 +29,7 @@ class ModelShape(Record):
     output head.
     """
 
-    what: ClassVar[str] = "model shape"
+    what: ClassVar[str] = noted("model shape")
 
     name: str = "as given"
     layers: Count
@@ -72,19 +74,27 @@ class ModelShape(Record):
     def _check_parts(self) -> None:
         if self.heads % self.key_value_heads:
             raise ValueError(
-                f"key_value_heads must divide the heads, {self.heads}, not {self.key_value_heads}"
+                say(
+                    "{name} must divide the {what}, {whole}, not {value}",
+                    name="key_value_heads",
+                    what=noted("heads"),
+                    whole=self.heads,
+                    value=self.key_value_heads,
+                )
             )
         if self.active_experts > self.experts:
-            raise ValueError(
-                f"active_experts must be at most the experts, {self.experts},"
-                f" not {self.active_experts}"
+            raise larger_than(
+                "active_experts", self.active_experts, noted("the experts"), self.experts
             )
         if self.dense_layers > self.layers:
-            raise ValueError(
-                f"dense_layers must be at most the layers, {self.layers}, not {self.dense_layers}"
-            )
+            raise larger_than("dense_layers", self.dense_layers, noted("the layers"), self.layers)
         if not self.experts and not self.feed_forward:
-            raise ValueError("feed_forward must be at least 1, not 0, in a model without experts")
+            raise ValueError(
+                say(
+                    "{name} must be at least 1, not 0, in a model without experts",
+                    name="feed_forward",
+                )
+            )
 
     @property
     def expert_layers(self) -> int:

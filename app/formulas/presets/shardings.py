@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from math import prod
 from types import MappingProxyType
@@ -11,6 +10,8 @@ from typing import ClassVar, Self
 
 from app.formulas.checks import positive, whole
 from app.formulas.records import Record
+from app.formulas.refusals import too_large
+from app.translation import noted, offer, say
 from app.units import Bytes
 
 _MOST_AXES = 3
@@ -41,7 +42,7 @@ class ShardingTask(Record):
     outermost first.
     """
 
-    what: ClassVar[str] = "sharding task"
+    what: ClassVar[str] = noted("sharding task")
 
     mesh: str
     sizes: str
@@ -52,10 +53,19 @@ class ShardingTask(Record):
     def __post_init__(self) -> None:
         positive("element_bytes", self.element_bytes)
         if not 0 < len(self.ranks) <= _MOST_AXES:
-            raise ValueError(f"mesh must have 1 to {_MOST_AXES} axes, not {self.mesh!r}")
+            raise ValueError(
+                say(
+                    "{name} must have 1 to {most} axes, not {value!r}",
+                    name="mesh",
+                    most=_MOST_AXES,
+                    value=self.mesh,
+                )
+            )
         arrays, target = self.arrays, _arrays("want", self.want)
         if len(target) != 1:
-            raise ValueError(f"want must be one array, not {self.want!r}")
+            raise ValueError(
+                say("{name} must be one array, not {value!r}", name="want", value=self.want)
+            )
         for field, found in (("have", arrays), ("want", target)):
             for cuts in found.values():
                 self._refuse_cuts(field, cuts)
@@ -65,16 +75,38 @@ class ShardingTask(Record):
         axes = "".join(axes for _, axes in cuts)
         for dim, own in cuts:
             if dim not in self.dims:
-                raise ValueError(f"sizes must have the dimension {dim}, not only {self.sizes!r}")
+                raise ValueError(
+                    say(
+                        "{name} must have the dimension {dim}, not only {sizes!r}",
+                        name="sizes",
+                        dim=dim,
+                        sizes=self.sizes,
+                    )
+                )
             if missing := [axis for axis in own if axis not in self.ranks]:
-                raise ValueError(f"mesh must have the axis {missing[0]}, not only {self.mesh!r}")
+                raise ValueError(
+                    say(
+                        "{name} must have the axis {missing}, not only {mesh!r}",
+                        name="mesh",
+                        missing=missing[0],
+                        mesh=self.mesh,
+                    )
+                )
             if self.dims[dim] % prod(self.ranks[axis] for axis in own):
                 raise ValueError(
-                    f"sizes must let {own} split {dim} evenly, not {self.dims[dim]:,} over"
-                    f" {prod(self.ranks[axis] for axis in own):,}"
+                    say(
+                        "{name} must let {axes} split {dim} evenly, not {value} over {ranks}",
+                        name="sizes",
+                        axes=own,
+                        dim=dim,
+                        value=f"{self.dims[dim]:,}",
+                        ranks=f"{prod(self.ranks[axis] for axis in own):,}",
+                    )
                 )
         if len(set(axes)) < len(axes):
-            raise ValueError(f"{field} must use an axis once per array, not {axes!r}")
+            raise ValueError(
+                say("{name} must use an axis once per array, not {value!r}", name=field, value=axes)
+            )
 
     def _refuse_target(self, arrays: Mapping[str, Cuts], target: tuple[str, Cuts]) -> None:
         name, dims = target[0], [dim for dim, _ in target[1]]
@@ -87,8 +119,12 @@ class ShardingTask(Record):
             )
         if not possible:
             raise ValueError(
-                "want must be the one array or the product of two matrices, such as C[I, K] of"
-                f" A[I, J] B[J, K], not {self.want!r}"
+                say(
+                    "{name} must be the one array or the product of two matrices, such as C[I, K]"
+                    " of A[I, J] B[J, K], not {value!r}",
+                    name="want",
+                    value=self.want,
+                )
             )
 
     @cached_property
@@ -127,13 +163,13 @@ class ShardingPlan(Record):
     of A over X along J`.
     """
 
-    what: ClassVar[str] = "sharding plan"
+    what: ClassVar[str] = noted("sharding plan")
 
     moves: str
 
     def __post_init__(self) -> None:
         if len(self.steps) > _LONGEST:
-            raise ValueError(f"moves must be at most {_LONGEST}, not {len(self.steps)}")
+            raise too_large("moves", len(self.steps), _LONGEST)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -165,9 +201,17 @@ def _sizes(field: str, text: str) -> Mapping[str, int]:
     """
     found = _SIZE.findall(text)
     if not found or _SIZE.sub("", text).strip(" ,;"):
-        raise ValueError(f"{field} must be letters with numbers, such as X:4 Y:2, not {text!r}")
+        raise ValueError(
+            say(
+                "{name} must be letters with numbers, such as X:4 Y:2, not {value!r}",
+                name=field,
+                value=text,
+            )
+        )
     if len({letter for letter, _ in found}) < len(found):
-        raise ValueError(f"{field} must have each letter once, not {text!r}")
+        raise ValueError(
+            say("{name} must have each letter once, not {value!r}", name=field, value=text)
+        )
     return {
         letter: whole(field, int(number.replace(",", "").replace("_", "")))
         for letter, number in found
@@ -182,9 +226,13 @@ def _arrays(field: str, text: str) -> Mapping[str, Cuts]:
     """
     found = _ARRAY.findall(text)
     if not found or _ARRAY.sub("", text).strip(" ,;"):
-        raise ValueError(f"{field} must be arrays such as A[I/X, J], not {text!r}")
+        raise ValueError(
+            say("{name} must be arrays such as A[I/X, J], not {value!r}", name=field, value=text)
+        )
     if len({name for name, _ in found}) < len(found):
-        raise ValueError(f"{field} must have each array once, not {text!r}")
+        raise ValueError(
+            say("{name} must have each array once, not {value!r}", name=field, value=text)
+        )
     return {name: _cuts(field, inside) for name, inside in found}
 
 
@@ -192,19 +240,31 @@ def _cuts(field: str, text: str) -> Cuts:
     found = [_DIM.fullmatch(part.strip()) for part in text.split(",")]
     cuts = tuple((one[1], one[2] or "") for one in found if one)
     if len(cuts) < len(found) or len({dim for dim, _ in cuts}) < len(cuts):
-        raise ValueError(f"{field} must be dimensions such as I/X, J, not {text!r}")
+        raise ValueError(
+            say("{name} must be dimensions such as I/X, J, not {value!r}", name=field, value=text)
+        )
     if len(cuts) > _MOST_DIMS:
-        raise ValueError(f"{field} must have at most {_MOST_DIMS} dimensions, not {len(cuts)}")
+        raise ValueError(
+            say(
+                "{name} must have at most {most} dimensions, not {value}",
+                name=field,
+                most=_MOST_DIMS,
+                value=len(cuts),
+            )
+        )
     return cuts
 
 
 def _step(number: int, text: str) -> Step:
     found = _MOVE.fullmatch(text)
     if not found:
-        closest = get_close_matches(text.split()[0], _KINDS, n=1)
-        offer = f"; did you mean {closest[0]!r}?" if closest else ""
         raise ValueError(
-            f"move {number} must be one such as 'all-gather A over X', not {text[:60]!r}{offer}"
+            say(
+                "move {number} must be one such as 'all-gather A over X', not {value!r}{offer}",
+                number=number,
+                value=text[:60],
+                offer=offer(text.split()[0], _KINDS),
+            )
         )
     if found["alone"]:
         return ("multiply", "", "", "")

@@ -7,6 +7,8 @@ from typing import ClassVar, Literal, Self, get_args
 
 from app.formulas.checks import at_least, one_of
 from app.formulas.records import Record
+from app.formulas.refusals import too_large
+from app.translation import noted
 from app.units import Ratio
 
 Kernels = Literal["as usual", "unfused", "fused"]
@@ -25,7 +27,7 @@ class Shares(Record):
     a GPU (not a TPU) from before 2022, when FlashAttention was published, and fused otherwise.
     """
 
-    what: ClassVar[str] = "set of shares"
+    what: ClassVar[str] = noted("set of shares")
 
     name: str = "as given"
     product: Ratio = 0.0
@@ -58,7 +60,7 @@ class Shares(Record):
 
 def _share(name: str, value: float, least: float) -> None:
     if at_least(name, value, least) > 1:
-        raise ValueError(f"{name} must be at most 1, not {value!r}")
+        raise too_large(name, value, 1)
 
 
 _SHARES = (

@@ -1,6 +1,8 @@
 """The probability that one of several answers is correct."""
 
 from app.formulas.checks import whole
+from app.formulas.refusals import larger_than, too_large
+from app.translation import noted
 from app.units import Count, Ratio
 
 _MOST = 10**6
@@ -35,11 +37,11 @@ def pass_at_k(samples: Count, correct: Count, k: Count) -> Ratio:
     """
     drawn, right = whole("samples", samples), whole("correct", correct, 0)
     if drawn > _MOST:
-        raise ValueError(f"samples must be at most {_MOST:,}, not {samples!r}")
+        raise too_large("samples", samples, f"{_MOST:,}")
     if right > drawn:
-        raise ValueError(f"correct must be at most the samples, {drawn}, not {correct!r}")
+        raise larger_than("correct", correct, noted("the samples"), drawn)
     if whole("k", k) > drawn:
-        raise ValueError(f"k must be at most the samples, {drawn}, not {k!r}")
+        raise larger_than("k", k, noted("the samples"), drawn)
     if drawn - right < k:
         return 1.0
     missed = 1.0

@@ -1,6 +1,7 @@
 """Computation for training a model and for serving it."""
 
 from app.formulas.checks import at_least, positive, whole
+from app.formulas.refusals import not_below
 from app.units import Count, Flops, Ratio
 
 
@@ -93,9 +94,7 @@ def smaller_model_breakeven(
     small = whole("small_parameters", small_parameters)
     large = whole("large_parameters", large_parameters)
     if small >= large:
-        raise ValueError(
-            f"small_parameters must be below large_parameters, {large}, not {small_parameters!r}"
-        )
+        raise not_below("small_parameters", small_parameters, "large_parameters", large)
     spent = small * positive("small_tokens", small_tokens)
     extra = 6 * (spent - large * positive("large_tokens", large_tokens))
     return max(0.0, extra) / (2 * (large - small) * whole("samples", samples))

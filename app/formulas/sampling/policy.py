@@ -1,6 +1,7 @@
 """A step of reinforcement learning: writing answers, scoring them, and learning from them."""
 
 from app.formulas.checks import at_least, fraction, positive, whole
+from app.translation import say
 from app.units import Bytes, BytesPerSecond, Count, Flops, Ratio, Seconds
 
 
@@ -89,7 +90,7 @@ def asynchronous_speedup(write_time: Seconds, learn_time: Seconds, idle: Ratio) 
     """
     write, learn = positive("write_time", write_time), positive("learn_time", learn_time)
     if at_least("idle", idle, 0) >= 1:
-        raise ValueError(f"idle must be below 1, not {idle!r}")
+        raise ValueError(say("{name} must be below 1, not {value}", name="idle", value=idle))
     return (write / (1 - idle) + learn) / (write + learn)
 
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from app.formulas.checks import positive, recorded
 from app.formulas.presets import ScalingLaw
+from app.translation import say
 from app.units import Flops, Ratio
 
 
@@ -100,7 +101,14 @@ def least_flops_for_loss(loss: Ratio, law: ScalingLaw) -> Flops:
     """  # noqa: E501
     found, target = recorded("law", law, ScalingLaw), positive("loss", loss)
     if target <= found.floor:
-        raise ValueError(f"loss must be above the floor of the law, {found.floor:g}, not {loss!r}")
+        raise ValueError(
+            say(
+                "{name} must be above the floor of the law, {floor}, not {value}",
+                name="loss",
+                floor=f"{found.floor:g}",
+                value=loss,
+            )
+        )
     at = _balance(found)
     scale = found.size_scale / at**found.size_exponent + found.data_scale * at**found.data_exponent
     power = 1 / found.size_exponent + 1 / found.data_exponent

@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 
 from app.formulas.checks import at_least, positive, several, whole
+from app.formulas.refusals import larger_than
+from app.translation import noted
 from app.units import Bytes, BytesPerSecond, Count, Ratio, Seconds
 
 
@@ -96,7 +98,7 @@ def cache_used(lengths: Sequence[Count], longest: Count) -> Ratio:
     reserved = whole("longest", longest)
     for length in lengths:
         if whole("lengths", length) > reserved:
-            raise ValueError(f"lengths must be at most the longest, {reserved}, not {length!r}")
+            raise larger_than("lengths", length, noted("the longest"), reserved)
     return sum(lengths) / len(lengths) / reserved
 
 

@@ -3,6 +3,7 @@
 import math
 
 from app.formulas.checks import at_least, fraction, positive, whole
+from app.translation import say
 from app.units import Count, FlopsPerSecond, Ratio, Seconds
 
 
@@ -99,5 +100,11 @@ def time_to_first_token(service_time: Seconds, load: Ratio) -> Seconds:
         Pollaczek and Khinchine's formula; Zhong et al., DistServe, arXiv:2401.09670, section 3.1.
     """
     if at_least("load", load, 0) >= 1:
-        raise ValueError(f"load must be below 1, or the queue grows without end, not {load!r}")
+        raise ValueError(
+            say(
+                "{name} must be below 1, or the queue grows without end, not {value}",
+                name="load",
+                value=load,
+            )
+        )
     return positive("service_time", service_time) * (1 + load / (2 * (1 - load)))

@@ -3,6 +3,7 @@
 import math
 
 from app.formulas.checks import at_least, whole
+from app.formulas.refusals import too_large
 from app.units import Count, Ratio
 
 
@@ -32,7 +33,7 @@ def speculative_tokens(acceptance: Ratio, drafted: Count) -> Ratio:
     terms = whole("drafted", drafted, 0) + 1
     chance = at_least("acceptance", acceptance, 0)
     if chance > 1:
-        raise ValueError(f"acceptance must be at most 1, not {acceptance!r}")
+        raise too_large("acceptance", acceptance, 1)
     if chance in (0, 1):
         return float(terms) if chance else 1.0
     return -math.expm1(terms * math.log(chance)) / (1 - chance)

@@ -1,6 +1,7 @@
 """Context parallelism: the traffic of keys and values."""
 
 from app.formulas.checks import divides, positive, whole
+from app.translation import noted
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond
 
 
@@ -118,9 +119,9 @@ def context_ring_hides(
         key-value heads.
     """
     long, parts = whole("sequence", sequence), whole("ranks", ranks)
-    divides("ranks", parts, "tokens of a sequence", long)
+    divides("ranks", parts, noted("tokens of a sequence"), long)
     queries, shared = whole("heads", heads), whole("key_value_heads", key_value_heads)
-    divides("key_value_heads", shared, "heads", queries)
+    divides("key_value_heads", shared, noted("heads"), queries)
     least = shared * positive("element_bytes", element_bytes) * positive("rate", rate)
     enough = least / (2 * queries * positive("bandwidth", bandwidth))
     return parts == 1 or long / parts >= enough
@@ -135,7 +136,7 @@ def _block(
     ranks: Count,
 ) -> float:
     long, parts = whole("sequence", sequence), whole("ranks", ranks)
-    divides("ranks", parts, "tokens of a sequence", long)
+    divides("ranks", parts, noted("tokens of a sequence"), long)
     wide = whole("key_value_heads", key_value_heads) * whole("head_size", head_size)
     tokens = whole("batch", batch) * (long // parts)
     return 2.0 * tokens * wide * positive("element_bytes", element_bytes)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from app.formulas.checks import at_least, chosen_experts, positive, several, whole
+from app.translation import say
 from app.units import Bytes, Count, Ratio
 
 
@@ -92,5 +93,7 @@ def expert_imbalance(loads: Sequence[Ratio]) -> Ratio:
     several("loads", loads)
     largest = max(at_least("loads", load, 0) for load in loads)
     if not largest:
-        raise ValueError(f"loads must not all be 0, but {len(loads)} of them are")
+        raise ValueError(
+            say("{name} must not all be 0, but {count} of them are", name="loads", count=len(loads))
+        )
     return largest * len(loads) / math.fsum(loads)

@@ -1,6 +1,7 @@
 """How the kinds of parallelism divide the GPUs of a run."""
 
 from app.formulas.checks import whole
+from app.translation import say
 from app.units import Count
 
 
@@ -37,14 +38,24 @@ def data_parallel_degree(
         one_copy *= whole(name, degree)
         if total % one_copy:
             raise ValueError(
-                f"{name} must divide the GPUs that other degrees leave, {left:,} of {total:,},"
-                f" not {degree!r}"
+                say(
+                    "{name} must divide the GPUs that other degrees leave, {left} of {total},"
+                    " not {value}",
+                    name=name,
+                    left=f"{left:,}",
+                    total=f"{total:,}",
+                    value=degree,
+                )
             )
     copies = total // one_copy
     if copies * int(context) % whole("expert", expert):
         raise ValueError(
-            f"expert must divide the data and context parallel ranks, {copies * int(context)},"
-            f" not {expert!r}"
+            say(
+                "{name} must divide the data and context parallel ranks, {whole}, not {value}",
+                name="expert",
+                whole=copies * int(context),
+                value=expert,
+            )
         )
     return copies
 

@@ -1,6 +1,7 @@
 """Context parallelism with a causal mask, and by heads."""
 
 from app.formulas.checks import divides, positive, whole
+from app.translation import noted
 from app.units import Bytes, Count, Ratio
 
 
@@ -59,7 +60,7 @@ def ulysses_bytes(
         query heads: 4 N h / P).
     """
     long, parts = whole("sequence", sequence), whole("ranks", ranks)
-    divides("ranks", parts, "tokens of a sequence", long)
+    divides("ranks", parts, noted("tokens of a sequence"), long)
     wide = 2 * (whole("hidden", hidden) + whole("key_value_hidden", key_value_hidden))
     held = float(wide * (long // parts)) * positive("element_bytes", element_bytes)
     return held * (parts - 1) / parts

@@ -4,7 +4,9 @@ import math
 from collections.abc import Sequence
 
 from app.formulas.checks import chosen_experts, divides, positive, whole
+from app.formulas.refusals import too_large
 from app.formulas.sharding.experts import expert_imbalance
+from app.translation import noted
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio
 
 _MOST = 10**6  # experts: the chance below is a product over the chosen ones
@@ -100,8 +102,8 @@ def expected_nodes(experts: Count, nodes: Count, top_k: Count) -> Ratio:
     """
     total, parts = whole("experts", experts), whole("nodes", nodes)
     if total > _MOST:
-        raise ValueError(f"experts must be at most {_MOST:,}, not {experts!r}")
-    divides("nodes", parts, "experts", total)
+        raise too_large("experts", experts, f"{_MOST:,}")
+    divides("nodes", parts, noted("experts"), total)
     elsewhere, missed = total - total // parts, 1.0
     for drawn in range(chosen_experts(top_k, experts)):
         missed *= max(0, elsewhere - drawn) / (total - drawn)

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from app.formulas.checks import divides, whole
+from app.translation import noted, say
 from app.units import Count
 
 
@@ -46,7 +47,7 @@ def column_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
         Shoeybi et al., Megatron-LM, arXiv:1909.08053, section 3.
     """
     wide, parts = whole("columns", columns), whole("ranks", ranks)
-    divides("ranks", parts, "columns", wide)
+    divides("ranks", parts, noted("columns"), wide)
     return Shard(whole("rows", rows), wide // parts)
 
 
@@ -75,7 +76,7 @@ def row_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
         Shoeybi et al., Megatron-LM, arXiv:1909.08053, section 3.
     """
     high, parts = whole("rows", rows), whole("ranks", ranks)
-    divides("ranks", parts, "rows", high)
+    divides("ranks", parts, noted("rows"), high)
     return Shard(high // parts, whole("columns", columns))
 
 
@@ -108,10 +109,15 @@ def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> 
     """
     queries, shared = whole("query_heads", query_heads), whole("key_value_heads", key_value_heads)
     parts = whole("ranks", ranks)
-    divides("key_value_heads", shared, "query heads", queries)
-    divides("ranks", parts, "query heads", queries)
+    divides("key_value_heads", shared, noted("query heads"), queries)
+    divides("ranks", parts, noted("query heads"), queries)
     if shared % parts and parts % shared:
         raise ValueError(
-            f"ranks must divide or be a multiple of the key-value heads, {shared}, not {ranks!r}"
+            say(
+                "{name} must divide or be a multiple of the key-value heads, {shared}, not {value}",
+                name="ranks",
+                shared=shared,
+                value=ranks,
+            )
         )
     return Heads(queries // parts, max(1, shared // parts), max(1, parts // shared))

@@ -1,6 +1,7 @@
 """The time of a run, and its utilization."""
 
 from app.formulas.checks import at_least, fraction, positive, whole
+from app.formulas.refusals import too_large
 from app.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 
 _MOST_SPANS = 10**6
@@ -147,5 +148,5 @@ def utilization_comb(busy: Seconds, idle: Seconds, repeats: Count) -> tuple[Seco
     """
     times = whole("repeats", repeats)
     if times > _MOST_SPANS:
-        raise ValueError(f"repeats must be at most {_MOST_SPANS:,}, not {repeats!r}")
+        raise too_large("repeats", repeats, f"{_MOST_SPANS:,}")
     return (positive("busy", busy), at_least("idle", idle, 0)) * times

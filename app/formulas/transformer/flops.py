@@ -3,6 +3,8 @@
 from typing import get_args
 
 from app.formulas.checks import Recompute, one_of, whole
+from app.formulas.refusals import larger_than
+from app.translation import noted
 from app.units import Count, Flops, Ratio
 
 
@@ -152,9 +154,7 @@ def token_flops(
     scores = 1.0 * whole("layers", layers) * wide * whole("sequence", sequence)
     multiplied = whole("parameters", parameters) - whole("embedding", embedding, 0)
     if multiplied < 0:
-        raise ValueError(
-            f"embedding must be at most the parameters, {parameters}, not {embedding!r}"
-        )
+        raise larger_than("embedding", embedding, noted("the parameters"), parameters)
     return 6.0 * multiplied + (3 if causal else 6) * scores
 
 

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from app.formulas.checks import divides, one_of, recorded, whole
 from app.formulas.presets import ModelShape
+from app.translation import noted
 from app.units import Count
 
 
@@ -35,9 +36,9 @@ def attention_parameters(
     """
     wide, queries = whole("hidden", hidden), whole("heads", heads)
     shared = whole("key_value_heads", key_value_heads)
-    divides("key_value_heads", shared, "heads", queries)
+    divides("key_value_heads", shared, noted("heads"), queries)
     if head_size is None:
-        divides("heads", queries, "hidden size of the model", wide)
+        divides("heads", queries, noted("hidden size of the model"), wide)
         return 2 * wide * wide + 2 * wide * shared * (wide // queries)
     return 2 * wide * whole("head_size", head_size) * (queries + shared)
 

@@ -35,8 +35,7 @@ from app.kinds.remembered import Remembered
 from app.quoting import visible_lines
 from app.sandbox.execution import Execution, Outcome, Returned
 from app.sandbox.runner import Runner
-from app.translation import noted, translate
-from app.translation.retelling import retold_mistake
+from app.translation import localized, noted, translate
 from app.units import scale_of
 
 Foreseen = list[tuple[tuple[Outcome, ...], str]]  # results of a wrong program, its sentence
@@ -172,7 +171,7 @@ class Function(CodeExercise):
         told = [hidden.says_of(passed.index(False), report.outcomes)]
         diagnosis = await self._diagnosis(seed, hidden, report, runner)
         if diagnosis:
-            told.append(retold_mistake(self.fill(diagnosis, self.draw(seed))))
+            told.append(localized(self.fill(diagnosis, self.draw(seed))))
         known = key_of(diagnosis) if diagnosis else ""
         return Verdict(False, sum(passed) / len(calls), tuple(told), mistake=known)
 

@@ -19,8 +19,7 @@ from app.quoting import escaped
 from app.sandbox.execution import Plain, Returned
 from app.sandbox.runner import Runner
 from app.simulators.programs import PlayedSchedule, play_schedule
-from app.translation import noted, plural, translate
-from app.translation.retelling import retold
+from app.translation import localized, noted, plural, translate
 
 ENTRY = "program"
 _HALF, _QUARTER = 0.5, 0.25
@@ -143,7 +142,7 @@ class Schedule(Base):
     def _judge(self, played: PlayedSchedule) -> tuple[str, float]:
         """What is wrong with a schedule, and its score; nothing if it meets the targets."""
         if played.problem:
-            problem = escaped(retold(played.problem))  # it quotes what the program returned
+            problem = escaped(localized(played.problem))  # it quotes what the program returned
             return translate(
                 "It stops at {time}: {problem}.", time=played.time, problem=problem
             ), 0.0

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from app.translation import say
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 Contributors = frozenset[int]
@@ -62,7 +63,9 @@ class Network:
         sent = list(messages)
         for port in ([m.sender for m in sent], [m.receiver for m in sent]):
             if len(set(port)) < len(port):
-                raise ValueError(f"a port carries one message per step, not {sorted(port)}")
+                raise ValueError(
+                    say("a port carries one message per step, not {value}", value=sorted(port))
+                )
         for message in sent:
             self.links[message.sender, message.receiver] += message.size
         self.clock += self.latency + max(message.size for message in sent) / self.bandwidth
@@ -80,5 +83,5 @@ def added(one: Contributors, other: Contributors) -> Contributors:
         ValueError: a rank's values are in both.
     """
     if not one.isdisjoint(other):
-        raise ValueError(f"ranks {sorted(one & other)} are in both partial sums")
+        raise ValueError(say("ranks {value} are in both partial sums", value=sorted(one & other)))
     return one | other

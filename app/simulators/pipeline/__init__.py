@@ -1,7 +1,6 @@
 """Pipeline schedules, simulated event by event."""
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 
 from app.simulators.pipeline.checking import violations
 from app.simulators.pipeline.classic import (
@@ -14,6 +13,7 @@ from app.simulators.pipeline.passes import Block, Pass, Schedule, Waits
 from app.simulators.pipeline.playing import Played, Slot, Times, kept_over_time, play
 from app.simulators.pipeline.two_way import dualpipe, dualpipe_v
 from app.simulators.pipeline.zero_bubble import zb_h1, zb_h2, zb_v
+from app.translation import offer, say
 
 __all__ = [
     "SCHEDULES",
@@ -56,16 +56,28 @@ def build(
         ValueError: the name is unknown, or the schedule does not exist for these numbers.
     """
     if name not in SCHEDULES:
-        closest = get_close_matches(name, SCHEDULES, n=1)
-        offer = f"; did you mean {closest[0]!r}?" if closest else ""
-        raise ValueError(f"schedule must be one of {', '.join(SCHEDULES)}, not {name!r}{offer}")
+        raise ValueError(
+            say(
+                "{name} must be one of {allowed}, not {value!r}{offer}",
+                name="schedule",
+                allowed=", ".join(SCHEDULES),
+                value=name,
+                offer=offer(name, SCHEDULES),
+            )
+        )
     for what, value in (("stages", stages), ("microbatches", microbatches), ("virtual", virtual)):
         if value < 1:
-            raise ValueError(f"{what} must be at least 1, not {value}")
+            raise ValueError(
+                say("{name} must be at least {least}, not {value}", name=what, least=1, value=value)
+            )
     if stages * microbatches * virtual > MOST_PASSES:
         raise ValueError(
-            f"stages times microbatches times virtual must be at most {MOST_PASSES:,} for a"
-            f" simulation, not {stages * microbatches * virtual:,}"
+            say(
+                "stages times microbatches times virtual must be at most {most} for a simulation,"
+                " not {value}",
+                most=f"{MOST_PASSES:,}",
+                value=f"{stages * microbatches * virtual:,}",
+            )
         )
     _refuse(name, stages, microbatches, virtual)
     if name == "interleaved" and virtual > 1:
@@ -75,17 +87,36 @@ def build(
 
 def _refuse(name: str, stages: int, microbatches: int, virtual: int) -> None:
     if virtual > 1 and name != "interleaved":
-        raise ValueError(f"virtual must be 1 for {name}, not {virtual}: only interleaved has more")
+        raise ValueError(
+            say(
+                "{name} must be 1 for {schedule}, not {value}: only interleaved has more",
+                name="virtual",
+                schedule=name,
+                value=virtual,
+            )
+        )
     if virtual > 1 and microbatches % stages:
         raise ValueError(
-            f"microbatches must be a multiple of the stages, {stages}, when chunks interleave,"
-            f" not {microbatches}"
+            say(
+                "{name} must be a multiple of the stages, {stages}, when chunks interleave,"
+                " not {value}",
+                name="microbatches",
+                stages=stages,
+                value=microbatches,
+            )
         )
     if name == "dualpipe" and (stages % 2 or microbatches % 2):
         what, value = ("stages", stages) if stages % 2 else ("microbatches", microbatches)
-        raise ValueError(f"{what} must be even for dualpipe, not {value}")
+        raise ValueError(
+            say("{name} must be even for dualpipe, not {value}", name=what, value=value)
+        )
     if name in ("dualpipe", "dualpipe_v") and microbatches < 2 * stages:
         raise ValueError(
-            f"microbatches must be at least twice the stages, {2 * stages}, for {name},"
-            f" not {microbatches}"
+            say(
+                "{name} must be at least twice the stages, {least}, for {schedule}, not {value}",
+                name="microbatches",
+                least=2 * stages,
+                schedule=name,
+                value=microbatches,
+            )
         )

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from app.simulators.pipeline.passes import Block, Pass, PassKind, Schedule
+from app.translation import say
 
 _LONGEST = 1e30
 _SAME = 1e-9  # of the total time; sums of times may differ by this much
@@ -24,9 +25,18 @@ class Times:
         for name in ("forward", "backward_input", "backward_weight", "communication"):
             value = getattr(self, name)
             if not (0 <= value <= _LONGEST):
-                raise ValueError(f"{name} must be from 0 to {_LONGEST:g} s, not {value!r}")
+                raise ValueError(
+                    say(
+                        "{name} must be from 0 to {longest} s, not {value}",
+                        name=name,
+                        longest=f"{_LONGEST:g}",
+                        value=value,
+                    )
+                )
         if not self.work > 0:
-            raise ValueError("forward must be above 0 if both backward times are 0")
+            raise ValueError(
+                say("{name} must be above 0 if both backward times are 0", name="forward")
+            )
 
     @property
     def work(self) -> float:
@@ -178,7 +188,9 @@ class _Clock:
                 awake += self.work(device, block, start)
                 self.place[device] += 1
         if any(p < len(o) for p, o in zip(self.place, self.schedule.orders, strict=True)):
-            raise ValueError(f"{self.schedule.name}: the devices wait for one another forever")
+            raise ValueError(
+                say("{name}: the devices wait for one another forever", name=self.schedule.name)
+            )
         slots = tuple(tuple(own) for own in self.slots)
         return Played(self.schedule, self.times, slots, tuple(self.sends))
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from app.quoting import quoted
+from app.translation import noted, say
 
 LONGEST = 2000  # instructions of a rank
 _LARGEST = 10**6  # of layers and micro-batches
@@ -25,6 +26,9 @@ _FORMS = {
     **dict.fromkeys(SENDING | RECEIVING, "({0!r}, rank, name)"),
     **dict.fromkeys(TOGETHER, "({0!r}, layer)"),
 }
+
+
+_Where = tuple[int, int]  # a rank, and the place of an instruction in its program
 
 
 class ScheduleError(ValueError):
@@ -60,9 +64,11 @@ class Instruction:
         if self.op == "drop":
             return f"drop {written(self.name)}"
         if self.op in SENDING:
-            return f"{self.op} {written(self.name)} to rank {self.peer}"
+            form = noted("{op} {name} to rank {peer}")
+            return say(form, op=self.op, name=written(self.name), peer=self.peer)
         if self.op in RECEIVING:
-            return f"{self.op} {written(self.name)} from rank {self.peer}"
+            form = noted("{op} {name} from rank {peer}")
+            return say(form, op=self.op, name=written(self.name), peer=self.peer)
         if self.op in TOGETHER:
             return f"{self.op}[{self.layer}]"
         return f"{self.op}[{self.layer}, {self.batch}]"
@@ -83,13 +89,11 @@ def read_program(
         ScheduleError: it is not a list of them; the message says where, and what is expected.
     """
     if not isinstance(program, list | tuple):
-        raise ScheduleError(
-            f"program({rank}) must return a list of instructions, not {_shown(program)}"
-        )
+        form = noted("program({rank}) must return a list of instructions, not {value}")
+        raise ScheduleError(say(form, rank=rank, value=_shown(program)))
     if len(program) > LONGEST:
-        raise ScheduleError(
-            f"program({rank}) returns {len(program):,} instructions; at most {LONGEST:,} are played"
-        )
+        form = noted("program({rank}) returns {count} instructions; at most {most} are played")
+        raise ScheduleError(say(form, rank=rank, count=f"{len(program):,}", most=f"{LONGEST:,}"))
     return tuple(_read(rank, program, known, ranks))
 
 
@@ -98,41 +102,47 @@ def _read(
 ) -> Iterator[Instruction]:
     after = -1
     for place, step in enumerate(program):
-        where = f"rank {rank}, instruction {place}"
+        where = rank, place
         op, operands = _split(where, step, known)
         yield _instruction(where, (rank, place, after), op, operands, ranks)
         if op in COMPUTE:
             after = place
 
 
-def _split(where: str, step: object, known: Collection[str]) -> tuple[str, Sequence[object]]:
+def _refusal(where: _Where, problem: str) -> ScheduleError:
+    rank, place = where
+    form = noted("rank {rank}, instruction {place}: {problem}")
+    return ScheduleError(say(form, rank=rank, place=place, problem=problem))
+
+
+def _split(where: _Where, step: object, known: Collection[str]) -> tuple[str, Sequence[object]]:
     if not isinstance(step, list | tuple) or not step or not isinstance(step[0], str):
-        raise ScheduleError(f"{where}: {_shown(step)} is not an instruction such as ('F', 0, 0)")
+        form = noted("{step} is not an instruction such as ('F', 0, 0)")
+        raise _refusal(where, say(form, step=_shown(step)))
     op, *operands = step
     if op not in known:
-        raise ScheduleError(
-            f"{where}: there is no {_shown(op)} here, only {', '.join(sorted(known))}"
-        )
+        form = noted("there is no {op} here, only {known}")
+        raise _refusal(where, say(form, op=_shown(op), known=", ".join(sorted(known))))
     form = _FORMS[op].format(op)
     if len(operands) != form.count(","):
-        raise ScheduleError(f"{where}: {_shown(step)} should be {form}")
+        raise _refusal(where, say("{step} should be {form}", step=_shown(step), form=form))
     return op, operands
 
 
 def _instruction(
-    where: str, at: tuple[int, int, int], op: str, operands: Sequence[object], ranks: int
+    where: _Where, at: tuple[int, int, int], op: str, operands: Sequence[object], ranks: int
 ) -> Instruction:
     rank, place, after = at
     if op in SENDING | RECEIVING:
         peer, name = operands
         if not _is_whole(peer) or not 0 <= peer < ranks or peer == rank:
-            raise ScheduleError(f"{where}: there is no other rank {_shown(peer)}")
+            raise _refusal(where, say("there is no other rank {rank}", rank=_shown(peer)))
         return Instruction(op, place, after, peer=peer, name=_name(where, name))
     if op == "drop":
         return Instruction(op, place, after, name=_name(where, operands[0]))
     numbers = [one for one in operands if _is_whole(one)]
     if len(numbers) < len(operands):
-        raise ScheduleError(f"{where}: layers and micro-batches are whole numbers")
+        raise _refusal(where, say("layers and micro-batches are whole numbers"))
     layer, batch = (*numbers, 0)[:2]
     return Instruction(op, place, after, layer, batch)
 
@@ -141,13 +151,14 @@ def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST
 
 
-def _name(where: str, value: object) -> Name:
+def _name(where: _Where, value: object) -> Name:
     parts = value if isinstance(value, list | tuple) else ()
     kind, *places = parts[: _MOST_PLACES + 2] or ("",)
     is_one = isinstance(kind, str) and kind in _KINDS and 1 <= len(places) <= _MOST_PLACES
     numbers = [place for place in places if _is_whole(place)]
     if not is_one or len(numbers) < len(places):
-        raise ScheduleError(f"{where}: {_shown(value)} is not a name such as ('x', 0, 0)")
+        form = noted("{value} is not a name such as ('x', 0, 0)")
+        raise _refusal(where, say(form, value=_shown(value)))
     return (kind, *numbers)
 
 

@@ -19,6 +19,7 @@ from app.simulators.programs.instructions import (
     written,
 )
 from app.simulators.programs.ranks import STREAMS, Rank, Summed
+from app.translation import joined, noted, say
 
 _LATEST = 10_000  # units of time
 
@@ -157,9 +158,10 @@ class _Game:
                 break
             self.now = min(job.end for job in self.running)
             if self.now > _LATEST:
-                raise ScheduleError(f"it takes longer than {_LATEST:,} units of time")
+                form = noted("it takes longer than {units} units of time")
+                raise ScheduleError(say(form, units=f"{_LATEST:,}"))
         if stuck := [text for one in self.ranks if (text := self._waiting(one))]:
-            raise ScheduleError("; ".join(stuck))
+            raise ScheduleError(joined(stuck))
 
     def _settle(self) -> bool:
         """End and start what can be at this moment; whether anything changed."""
@@ -192,10 +194,9 @@ class _Game:
         if not self._can(other, there):
             return False
         if there.name != step.name:
-            raise ScheduleError(
-                f"rank {step.peer} expects {written(there.name)} from rank {number}, "
-                f"which sends {written(step.name)}"
-            )
+            form = noted("rank {rank} expects {name} from rank {other}, which sends {sent}")
+            expected, sent = written(there.name), written(step.name)
+            raise ScheduleError(say(form, rank=step.peer, name=expected, other=number, sent=sent))
         parts = [(number, step), (step.peer, there)]
         self._begin(_Job(self._end(step), parts, one.held[step.name]))
         return True
@@ -220,7 +221,8 @@ class _Game:
             own = one.held[("d", step.layer)] or frozenset()
             if twice := total & own:
                 numbers = ", ".join(map(str, sorted(twice)))
-                raise ScheduleError(f"{step} adds the contribution of {numbers} twice")
+                form = noted("{step} adds the contribution of {numbers} twice")
+                raise ScheduleError(say(form, step=step, numbers=numbers))
             total |= own
         return total
 
@@ -276,6 +278,7 @@ class _Game:
         """Where a rank has stopped, and for what; empty if it is done."""
         for stream in STREAMS:
             if step := one.head(stream):
-                lacks = one.lacks(step, self.machine.layers) or "the other ranks"
-                return f"rank {one.number} waits at {step} for {lacks}"
+                lacks = one.lacks(step, self.machine.layers) or noted("the other ranks")
+                form = noted("rank {rank} waits at {step} for {lacks}")
+                return say(form, rank=one.number, step=step, lacks=lacks)
         return ""

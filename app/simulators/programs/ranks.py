@@ -12,6 +12,7 @@ from app.simulators.programs.instructions import (
     ScheduleError,
     written,
 )
+from app.translation import noted, say
 
 STREAMS = ("compute", "out", "in")
 Summed = frozenset[int] | None  # the contributions in a sum; None of what is not one
@@ -60,12 +61,12 @@ class Rank:
     def lacks(self, step: Instruction, layers: int) -> str:
         """What *step* still waits for; empty if nothing."""
         if step.after not in self.begun:
-            return "its turn"
+            return noted("its turn")
         for name in needs(step, layers):
             if name not in self.held:
                 return written(name)
         late = self.feeder.get(step.place, -1) not in self.ended
-        return "what is written above it" if late else ""
+        return noted("what is written above it") if late else ""
 
     def is_free(self, step: Instruction) -> bool:
         """Whether nothing runs on the streams that *step* takes."""
@@ -114,9 +115,9 @@ class Rank:
         old = self.held.get(name) or frozenset()
         if twice := old & (what or frozenset()):
             numbers = ", ".join(map(str, sorted(twice)))
-            raise ScheduleError(
-                f"rank {self.number} adds the contribution of {numbers} to {written(name)} twice"
-            )
+            form = noted("rank {rank} adds the contribution of {numbers} to {name} twice")
+            where = written(name)
+            raise ScheduleError(say(form, rank=self.number, numbers=numbers, name=where))
         self.hold(name, old | (what or frozenset()))
 
     def _read(self, name: Name) -> None:

@@ -11,6 +11,8 @@ from functools import lru_cache
 from itertools import product as every
 from math import prod
 
+from app.translation import noted, say
+
 Block = tuple[int | None, ...]  # the cells of an array that a rank holds; None where it has none
 Blocks = tuple[Block, ...]  # by rank
 Cut = tuple[str, ...]  # the mesh axes that split a dimension, the outermost first
@@ -34,6 +36,16 @@ class MoveKind(StrEnum):
     KEEP = "keep own part of"
 
 
+_SAID = {
+    MoveKind.ALL_GATHER: noted("all-gather {array} over {axis}"),
+    MoveKind.MULTIPLY: noted("multiply"),
+    MoveKind.ALL_REDUCE: noted("all-reduce {array} over {axis}"),
+    MoveKind.REDUCE_SCATTER: noted("reduce-scatter {array} over {axis} along {dim}"),
+    MoveKind.ALL_TO_ALL: noted("all-to-all {array} over {axis} along {dim}"),
+    MoveKind.KEEP: noted("keep own part of {array} over {axis} along {dim}"),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Move:
     """One move of a plan, on an array over a mesh axis, and along a dimension where it splits."""
@@ -44,10 +56,7 @@ class Move:
     along: str = ""
 
     def __str__(self) -> str:
-        words = [self.kind, self.array]
-        words += ["over", self.axis] if self.axis else []
-        words += ["along", self.along] if self.along else []
-        return " ".join(filter(None, words))
+        return say(_SAID[self.kind], array=self.array, axis=self.axis, dim=self.along)
 
 
 MULTIPLY = Move(MoveKind.MULTIPLY)
@@ -148,7 +157,7 @@ def gathered(mesh: RankMesh, held: Blocks, axis: str) -> Blocks:
 def _same(cells: Sequence[int | None]) -> int | None:
     found = set(cells) - {None}
     if len(found) > 1:
-        raise IllegalMoveError("the ranks hold different partial sums of the same cells")
+        raise IllegalMoveError(say("the ranks hold different partial sums of the same cells"))
     return found.pop() if found else None
 
 
@@ -169,7 +178,7 @@ def reduced(mesh: RankMesh, held: Blocks, axis: str) -> Blocks:
 def _sum(cells: Sequence[int | None]) -> int | None:
     there = [cell for cell in cells if cell is not None]
     if there and len(there) < len(cells):
-        raise IllegalMoveError("the ranks hold different blocks, so nothing can be added up")
+        raise IllegalMoveError(say("the ranks hold different blocks, so nothing can be added up"))
     return sum(there) if there else None
 
 

@@ -19,6 +19,7 @@ from app.simulators.sharding.blocks import (
     placed,
     sent,
 )
+from app.translation import say
 
 Sent = Mapping[str, float]  # what each rank sends, as parts of each array
 
@@ -182,12 +183,12 @@ def _make(task: Resharding, arrays: dict[str, Blocks], move: Move) -> float:
     """
     if move.kind is MoveKind.MULTIPLY:
         if task.want[0] in arrays:
-            raise IllegalMoveError("the product is there already")
+            raise IllegalMoveError(say("the product is there already"))
         left, right = (arrays[name] for name, _ in task.have)
         arrays[task.want[0]] = multiplied(left, right, task.mesh.small)
         return 0.0
     if move.array not in arrays:
-        raise IllegalMoveError(f"{move.array} is not there yet: multiply first")
+        raise IllegalMoveError(say("{array} is not there yet: multiply first", array=move.array))
     before = arrays[move.array]
     arrays[move.array] = moved(task.mesh, before, move, task.dims[move.array])
     return sent(move.kind, before, task.mesh.along(move.axis))

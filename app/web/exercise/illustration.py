@@ -15,7 +15,7 @@ from app.kinds.base import Illustrated
 from app.kinds.drawing import Draw
 from app.kinds.remembered import Remembered
 from app.simulators.programs import PlayedSchedule
-from app.translation import language
+from app.translation import language, localized
 from app.web.explore.figures import BOTH, drawn_on
 
 
@@ -45,7 +45,7 @@ def _view(figure: Illustrated, drawn: Draw) -> IllustrationView:
     try:
         return _drawn(illustrated(figure, drawn))
     except ValueError as error:
-        return IllustrationView("", Markup(""), sentence(str(error)))
+        return IllustrationView("", Markup(""), sentence(localized(str(error))))
 
 
 def counted_view(counted: Counted, *, finished: bool) -> IllustrationView:

@@ -6,7 +6,7 @@ from time import thread_time
 from app.aside import aside
 from app.aside.jobs import BoundedJobs
 from app.searching import Found, Space, found_in
-from app.translation import noted
+from app.translation import localized, noted, say
 
 _LARGEST = 2_000_000  # layouts of a search
 _SECONDS = 6.0  # of processor time, for one search
@@ -34,11 +34,16 @@ def _searched(space: Callable[[], Space], seconds: float) -> Found | str:
     def hurry(seen: int, size: int) -> None:
         if thread_time() > end:
             raise ValueError(
-                f"after {seconds:g} seconds, {seen:,} of {size:,} layouts had been searched; fix"
-                " some of the degrees"
+                say(
+                    "after {seconds} seconds, {seen} of {size} layouts had been searched; fix some"
+                    " of the degrees",
+                    seconds=f"{seconds:g}",
+                    seen=f"{seen:,}",
+                    size=f"{size:,}",
+                )
             )
 
     try:
         return found_in(space(), top=_TOP, largest=_LARGEST, progress=hurry)
     except ValueError as error:
-        return str(error)
+        return localized(str(error))

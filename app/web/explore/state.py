@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from app.errors import NotFoundError, nearest
 from app.explorers import EXPLORERS, Explored, Explorer, Values, address_text, read_controls, told
-from app.translation import translate
-from app.translation.retelling import retold
+from app.translation import localized, translate
 
 LONGEST = 200  # characters of a value in a URL
 
@@ -41,7 +40,7 @@ def explored(explorer: Explorer, values: Values) -> tuple[Explored, str]:
     try:
         return told(explorer.explore(values)), ""
     except ValueError as error:
-        return Explored("", (), ()), retold(str(error))
+        return Explored("", (), ()), localized(str(error))
 
 
 def waits(explorer: Explorer, query: Mapping[str, str]) -> bool:

@@ -1,10 +1,8 @@
 """Sentences that have no translation yet, on a page in another language: marked as English."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-
-from app.translation import untranslated
 
 _FIELD = re.compile(r"%%|%\(\w+\)s|\{\w*[^{}]*\}")
 _WORD = re.compile(r"[A-Za-z]{3}")
@@ -31,9 +29,9 @@ _BARE = {"desc", "option", "title"}  # elements that hold text alone
 _OF_DRAWINGS = {"text", "tspan"}
 
 
-def english_marked(html: str) -> str:
-    """*html*, in which what is not translated into the language of the page says `lang="en"`."""
-    here = [one for one in untranslated() if _anchor(one) and _anchor(one) in html]
+def english_marked(html: str, missing: Iterable[str]) -> str:
+    """*html*, in which the *missing* sentences, which are not translated, say `lang="en"`."""
+    here = [one for one in missing if _anchor(one) and _anchor(one) in html]
     if not here or _SIGN in html:
         return html
     held: list[str] = []

@@ -14,7 +14,7 @@ from app.markdown import html, inline_html
 from app.network.prefix import under
 from app.site import Site
 from app.templating import environment
-from app.translation import LANGUAGES, language, of_scripts, tag, translate
+from app.translation import LANGUAGES, language, of_scripts, tag, translate, untranslated
 from app.web.frame.assets import address
 from app.web.frame.english import english_marked
 from app.web.frame.resource import LearningResource
@@ -40,10 +40,11 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Hyperlink:
-    """A link and its text."""
+    """A link and its text, whose language is *lang* where it is not that of the page."""
 
     href: str
     text: str
+    lang: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,7 @@ def _arrives(request: Request) -> bool:
 
 def markup(name: str, page: object) -> Markup:
     """The template *name*, which shows nothing of the frame, rendered with *page*."""
-    return Markup(english_marked(templates().get_template(name).render(page=page)))
+    return Markup(_rendered(name, page=page))
 
 
 def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
@@ -184,6 +185,11 @@ def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
 
 def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:
     """The template *name*, rendered with *page*; its addresses are under the prefix of the site."""
-    text = templates().get_template(name).render(frame=frame, page=page)
-    marked = english_marked(text)
-    return HTMLResponse(under(frame.prefix, marked), status, _HEADERS[language()])
+    text = under(frame.prefix, _rendered(name, frame=frame, page=page))
+    return HTMLResponse(text, status, _HEADERS[language()])
+
+
+def _rendered(name: str, **given: object) -> str:
+    """The template *name*, in which sentences without a translation are marked as English."""
+    text = templates().get_template(name).render(given)
+    return english_marked(text, missing) if (missing := untranslated()) else text

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from app.labs.launch.plan import planned, ranks_on
 from app.labs.machines.devices import Devices
+from app.labs.results.stored_notes import localized_note
 from app.labs.spec import NODES, RANKS, Lab
 from app.site import Site
 from app.translation import noted, translate
-from app.translation.reports import retold_note
 from app.web.labs.wording import gpus_in_words
 from app.web.urls import lab_url
 
@@ -57,7 +57,7 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
         notes = () if site.labs.trouble else planned(lab, {}, "auto", lambda: devices).notes
         fields = tuple(_fields(site, lab, values, lab.ranks))
         return RunForm(
-            lab=lab, backend="", choices=(), notes=tuple(map(retold_note, notes)), fields=fields
+            lab=lab, backend="", choices=(), notes=tuple(map(localized_note, notes)), fields=fields
         )
     on_gpus = values.get(BACKEND) != "gloo"
     form = lab.gpu if on_gpus else lab
@@ -66,7 +66,7 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
         lab=form,
         backend="nccl" if on_gpus else "gloo",
         choices=_choices(lab, lab.gpu, devices, on_gpus=on_gpus),
-        notes=tuple(map(retold_note, planned(lab, {}, "nccl", lambda: devices).notes))
+        notes=tuple(map(localized_note, planned(lab, {}, "nccl", lambda: devices).notes))
         if on_gpus
         else (),
         fields=tuple(

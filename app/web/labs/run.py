@@ -15,13 +15,13 @@ from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import NotFoundError
 from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
+from app.labs.results.stored_notes import localized_note
 from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.labs.telling import told
 from app.markdown import html
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.translation.reports import retold_note
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.preview import preview_of
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -174,7 +174,7 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
         again=_again(lab, row) if row else "",
         back=_back(site, row),
         report=report,
-        notes=tuple(map(retold_note, report.notes if report else row.sentences if row else ())),
+        notes=tuple(map(localized_note, report.notes if report else row.sentences if row else ())),
         compared=_compared(lab, result),
         machine=tuple(what_matters(report)) if report else (),
         rest=tuple(the_rest(report)) if report else (),

@@ -22,7 +22,7 @@ from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, TrainingLog
 from app.network.routes import Router
 from app.site import Here, Site
-from app.translation import noted, translate
+from app.translation import localized, noted, translate
 from app.web.explore.figures import figure_file
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, spend
@@ -126,7 +126,7 @@ def _cluster(fields: dict[str, str]) -> Cluster | None:
     try:
         return Cluster.read(given) if given else None
     except ValueError as error:
-        raise InputError(str(error)) from error
+        raise InputError(localized(str(error))) from error
 
 
 def _says(error: AppError) -> str:

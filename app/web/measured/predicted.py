@@ -8,7 +8,7 @@ from app.errors import sentence
 from app.explorers.records import state_of_records
 from app.measurements.reports import TrainingLog
 from app.measurements.step_prediction import RECORDS, predicted_step, records_of
-from app.translation import translate
+from app.translation import localized, translate
 from app.web.urls import explorer_url, formula_url
 
 __all__ = ["RECORDS", "Prediction", "predicted"]
@@ -33,7 +33,7 @@ def predicted(log: TrainingLog, fields: Mapping[str, str]) -> Prediction | None:
     try:
         found = predicted_step(log, fields)
     except ValueError as error:
-        return Prediction(problem=sentence(str(error)))
+        return Prediction(problem=sentence(localized(str(error))))
     except ArithmeticError:
         return Prediction(problem=translate("The predicted time is too large for a number."))
     if found is None:

@@ -15,7 +15,6 @@ from app.measurements.comparing import wire_of
 from app.measurements.trace.advice import Lever, levers
 from app.measurements.trace.report import KindOfCollective, TraceReport
 from app.translation import noted, translate
-from app.translation.reports import retold_limit
 from app.units import BYTE_PER_SECOND, SECOND, show, show_size
 from app.web.explore.figures import BOTH, drawn_on
 from app.web.measured.comb_view import DOES, CombView, comb_view
@@ -243,9 +242,7 @@ def _of_the_wire(one: KindOfCollective, report: TraceReport) -> str:
     if found is None or one.bandwidth is None:
         return translate("unknown")
     wire, which = found
-    says = translate(
-        "{share} of {link}", share=percent_text(one.bandwidth / wire), link=retold_limit(which)
-    )
+    says = translate("{share} of {link}", share=percent_text(one.bandwidth / wire), link=which)
     return translate("at least {reached}", reached=says) if report.ranks == 1 else says
 
 

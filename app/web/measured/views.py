@@ -13,7 +13,6 @@ from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
 from app.measurements.trace.report import TraceReport
 from app.translation import noted, plural, translate, translate_known
-from app.translation.reports import retold_limit
 from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
 from app.web.explore.figures import FigureView, figure_view
 from app.web.frame.rendering import Hyperlink
@@ -135,11 +134,11 @@ def _outcome(
     share = translate(
         " {part} of {which}, {speed}.",
         part=part,
-        which=retold_limit(comparison.which),
+        which=comparison.which,
         speed=_speed(comparison.wire),
     )
     if comparison.cause:
-        cause = translate(" Likely cause: {cause}", cause=retold_limit(comparison.cause))
+        cause = translate(" Likely cause: {cause}", cause=comparison.cause)
         return reached, share + cause, False
     if comparison.share <= 1:
         return reached, share, True

@@ -23,7 +23,7 @@ from app.formulas import (
 )
 from app.network.routes import Router
 from app.site import Here, Site
-from app.translation import noted, translate, translate_known
+from app.translation import SOURCE, foreign, localized, noted, say, translate, translate_known
 from app.units import show
 from app.web.frame.preview import preview_of
 from app.web.frame.rendering import Hyperlink, frame, render
@@ -155,7 +155,7 @@ def formula_called(name: str) -> Formula:
     try:
         return lookup(name)
     except ValueError as error:
-        raise NotFoundError(str(error)) from error
+        raise NotFoundError(localized(str(error))) from error
 
 
 @cache
@@ -191,14 +191,14 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
             value = evaluate(formula, arguments, MOST_PARTS)
             result, parts = formula.text(value), formula.shown_parts(value)
         except ValueError as error:
-            problem = str(error)
+            problem = localized(str(error))
     elif known:
         problem = translate("still needed: {missing}", missing=", ".join(missing))
     return FormulaPage(
         name=formula.name,
         module=_title(formula.module),
         short=formula.name.partition(".")[2],
-        gives=formula.gives,
+        gives=localized(formula.gives),
         documented=doc,
         arguments=tuple(_argument(i, doc.arguments, known) for i in formula.inputs.values()),
         result=result,
@@ -206,12 +206,12 @@ def _page(site: Site, formula: Formula, given: Mapping[str, str]) -> FormulaPage
         problem=problem,
         worked=worked,
         exercises=tuple(
-            Hyperlink(exercise_url(e.id), e.title)
+            Hyperlink(exercise_url(e.id), e.title, foreign(e.language))
             for e in site.catalog.exercises
             if formula.name in e.dotted
         ),
         errata=tuple(
-            Hyperlink(erratum_url(known.id), known.title)
+            Hyperlink(erratum_url(known.id), known.title, foreign(SOURCE))
             for known in errata()
             if any(formula.name in row.formulas for row in known.worked)
         ),
@@ -233,7 +233,7 @@ def _worked_out(
         try:
             found = read_argument(taken, text)
         except ExpressionError as error:
-            raise ValueError(f"{name}: {error}") from None
+            raise ValueError(say("{name}: {problem}", name=name, problem=error)) from None
         if found is not None and taken.unit is not None:
             value = found.value
             arguments[name] = int(value) if taken.unit.whole and value == int(value) else value
@@ -258,8 +258,8 @@ def _argument(taken: Input, says: Mapping[str, str], given: Mapping[str, str]) -
 def _unit(taken: Input) -> str:
     """The unit shown after the field of *taken*."""
     if taken.record is not None:
-        return taken.record.what
+        return localized(taken.record.what)
     if taken.unit is None:
-        return "list" if taken.many else ""
-    unit = taken.unit.symbol or ("count" if taken.unit.whole else "")
-    return f"{unit} list".strip() if taken.many else unit
+        return translate("list") if taken.many else ""
+    unit = taken.unit.symbol or (translate("count") if taken.unit.whole else "")
+    return translate("{unit} list", unit=unit).strip() if taken.many else unit

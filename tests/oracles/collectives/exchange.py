@@ -1,6 +1,7 @@
 """All-to-all: every rank has a piece for every other rank."""
 
 from app.simulators.collectives.network import CollectiveResult, Message, Network
+from app.translation import say
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 
@@ -52,7 +53,7 @@ def hierarchical_all_to_all(
         _pass_on(between, held, pairs, moved, size / ranks)
     for rank in range(ranks):
         if held[rank] != {(sender, rank) for sender in range(ranks)}:
-            raise ValueError(f"rank {rank} holds {sorted(held[rank])}")
+            raise ValueError(say("rank {rank} holds {held}", rank=rank, held=sorted(held[rank])))
     return inside.played().then(between.played())
 
 

@@ -2,6 +2,7 @@
 
 from app.simulators.collectives.network import CollectiveResult, Network
 from app.simulators.collectives.ring import Ring, all_gather, contributions, reduce_scatter
+from app.translation import say
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 
@@ -37,5 +38,11 @@ def hierarchical_all_reduce(
     all_gather(between, held, across, chunk, reduce_scatter(between, held, across, chunk))
     all_gather(inside, held, in_nodes, chunk, owned)
     if any(share != frozenset(range(ranks)) for chunks in held for share in chunks):
-        raise ValueError(f"{nodes} nodes of {gpus_per_node} GPUs did not end with the sum")
+        raise ValueError(
+            say(
+                "{nodes} nodes of {gpus_per_node} GPUs did not end with the sum",
+                nodes=nodes,
+                gpus_per_node=gpus_per_node,
+            )
+        )
     return inside.played().then(between.played())

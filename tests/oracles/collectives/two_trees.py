@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from app.simulators.collectives.network import CollectiveResult, Contributors, added
+from app.translation import say
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 Parents = dict[int, int]
@@ -49,7 +50,7 @@ def colors(trees: tuple[Parents, Parents]) -> dict[Edge, int]:
                 colored[other] = 1 - colored[edge]
                 spreading.append(other)
     if any(colored[edge] == colored[other] for edge in apart for other in apart[edge]):
-        raise ValueError("two links of a rank have the same color")
+        raise ValueError(say("two links of a rank have the same color"))
     return colored
 
 

@@ -12,6 +12,7 @@ from app.simulators.collectives.ring import (
     reduce_scatter,
     single,
 )
+from app.translation import say
 from app.units import Bytes, Count
 
 STAGE_THAT_DROPS_GRADIENTS, STAGE_THAT_DROPS_WEIGHTS = 2, 3
@@ -104,7 +105,13 @@ def hybrid_step(
         for rank in range(ranks)
         for at in parts[owned[rank % shard_ranks]]
     ):
-        raise ValueError(f"{replicas} groups of {shard_ranks} did not end with the sum")
+        raise ValueError(
+            say(
+                "{replicas} groups of {shard_ranks} did not end with the sum",
+                replicas=replicas,
+                shard_ranks=shard_ranks,
+            )
+        )
     return inside.played(), across.played()
 
 

@@ -1,10 +1,13 @@
 """In place of the template environment, in a browser: templates that were compiled at export."""
 
+from functools import cache
+
 from jinja2 import Environment, ModuleLoader, StrictUndefined
 from markupsafe import Markup
 
 from app.config import ROOT
 from app.errors import capitalized, sentence
+from app.translation import form_of, form_of_number, translate
 
 
 def environment(language: str = "en") -> Environment:
@@ -16,9 +19,12 @@ def environment(language: str = "en") -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        extensions=["jinja2.ext.i18n"],
     )
     made.filters["capitalized"] = capitalized
     made.filters["sentence"] = sentence
     made.globals["language"] = language
     made.globals["english"] = "" if language == "en" else Markup(' lang="en"')
+    made.install_gettext_callables(cache(form_of), form_of_number, newstyle=True)
+    made.globals["_"] = translate
     return made

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from app.kinds.planning import THEN
 from app.kinds.sharding import MOVES, PLAN, Sharding
-from app.translation.reports import retold_move
+from app.translation import localized
 from app.web.exercise.posted_form import first
 from app.web.exercise.views.base import Form, FormInput, KindView, inline, named, typed
 from app.web.exercise.views.numeric import BoxView, box_views
@@ -46,7 +46,7 @@ class ShardingView(KindView[Sharding]):
             layouts=tuple((inline(row.title), row.dtensor, row.size) for row in question.rows),
             places=tuple(MoveView(field, first(filled.given, field)) for field in fields),
             moves=tuple(
-                (name, tuple((move, retold_move(move)) for move in moves))
+                (name, tuple((move, localized(move)) for move in moves))
                 for name, moves in question.moves
             ),
             plan=judged.correct if judged else None,
@@ -59,14 +59,16 @@ class ShardingView(KindView[Sharding]):
         for name, text in texts.items():
             known = name == PLAN or name in exercise.answers
             title = inline(exercise.title_of(name, seed)) if known else typed(name)
-            yield title + ": " + typed(_plan(text) if name == PLAN else text)
+            yield title + ": " + typed(_plan(exercise, seed, text) if name == PLAN else text)
         if not texts:
             yield typed(stored)
 
 
-def _plan(text: str) -> str:
+def _plan(exercise: Sharding, seed: int, text: str) -> str:
     """The moves of a plan in the current language, as many as it has."""
-    return THEN.join(retold_move(move.strip()) for move in text.split(THEN.strip()))
+    known = {str(move): str(move) for move in exercise.task(seed).moves}
+    moves = (move.strip() for move in text.split(THEN.strip()))
+    return THEN.join(localized(known.get(move, move)) for move in moves)
 
 
 VIEW = ShardingView()
