@@ -14,7 +14,7 @@ from app.markdown import html, inline_html
 from app.network.prefix import under
 from app.site import Site
 from app.templating import environment
-from app.translation import LANGUAGES, language, of_scripts, tag, translate
+from app.translation import LANGUAGES, language, of_scripts, tag, translate, untranslated
 from app.web.frame.assets import address
 from app.web.frame.english import english_marked
 from app.web.frame.resource import LearningResource
@@ -174,7 +174,12 @@ def _arrives(request: Request) -> bool:
 
 def markup(name: str, page: object) -> Markup:
     """The template *name*, which shows nothing of the frame, rendered with *page*."""
-    return Markup(english_marked(templates().get_template(name).render(page=page)))
+    return Markup(_marked(templates().get_template(name).render(page=page)))
+
+
+def _marked(html: str) -> str:
+    """*html*, in which sentences without a translation, if the language lacks any, say so."""
+    return english_marked(html) if untranslated() else html
 
 
 def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
@@ -185,5 +190,4 @@ def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
 def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:
     """The template *name*, rendered with *page*; its addresses are under the prefix of the site."""
     text = templates().get_template(name).render(frame=frame, page=page)
-    marked = english_marked(text)
-    return HTMLResponse(under(frame.prefix, marked), status, _HEADERS[language()])
+    return HTMLResponse(under(frame.prefix, _marked(text)), status, _HEADERS[language()])
