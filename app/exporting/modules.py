@@ -13,9 +13,10 @@ BROWSER = Path(__file__).parent / "browser"
 START = "app.desk"
 # Found by name while it runs, not by an import.
 _NAMED = (
-    "app.web.home", "app.web.course.chapter", "app.web.course.map", "app.web.exercise.routes",
-    "app.web.exercise.pad", "app.web.explore.page", "app.web.reference.formulas",
-    "app.web.search.page", "app.web.progress.page", "app.web.reference.errata",
+    "app.web.home.routes", "app.web.course.chapter_routes", "app.web.course.map",
+    "app.web.exercise.routes", "app.web.exercise.pad", "app.web.explore.page",
+    "app.web.reference.formulas",
+    "app.web.search.page", "app.web.progress.routes", "app.web.reference.errata",
     "app.web.reference.trust", "app.exporting.addresses", "app.exporting.skeletons",
     "app.labs.evidence.faults",
     "app.published.sources",

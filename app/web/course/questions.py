@@ -33,7 +33,7 @@ from app.web.exercise.routes import (
 from app.web.exercise.rules import AssignmentBanner, AssignmentRules
 from app.web.frame.rendering import Hyperlink, frame, render, render_part
 from app.web.frame.visitor import Visitor, learner_of, remember, spend, spend_storage
-from app.web.standing.onward import Onward, Suggested
+from app.web.standing.next_steps import NextSteps, SuggestedExercise
 from app.web.urls import seed_of
 
 _COUNTED = noted("Your first answer counted.")
@@ -248,8 +248,10 @@ async def _response(
     # The drawing is of this page alone: the original has another address.
     own = replace(page, action=sitting.address(question.number), seed=0, heading=heading)
     if result.verdict:
-        onward = Suggested(sitting.onward, translate("the next question"), translate(_AT_THE_END))
-        own = replace(own, onward=Onward(begun=True, following=onward, review=None, due=0))
+        onward = SuggestedExercise(
+            sitting.onward, translate("the next question"), translate(_AT_THE_END)
+        )
+        own = replace(own, onward=NextSteps(begun=True, following=onward, review=None, due=0))
     if asked.fragment:
         return render_part("exercise/fragment.html", own, result.status)
     around = frame(request, f"{page.title} · {sitting.title}", sitting.about, "exercises")

@@ -53,7 +53,7 @@ from app.web.frame.visitor import (
 )
 from app.web.standing.chapter_choice import kept_seed
 from app.web.standing.history import past_of
-from app.web.standing.onward import onward_for
+from app.web.standing.next_steps import next_steps
 from app.web.urls import exercise_url, seed_of
 
 router = Router(prefix="/exercises")
@@ -161,7 +161,9 @@ def _page(
         return page
     topic = site.catalog.topic_of(exercise)
     past = past_of(site, asked.learner).within(topic.id)
-    return replace(page, onward=onward_for(site, past, topic.id, exercise.id, seed))
+    day = site.clock().date()
+    steps = next_steps(site.catalog, past, topic.id, day, current=exercise.id, seed=seed)
+    return replace(page, onward=steps)
 
 
 def _rules(site: Site, visiting: Visitor, history: ExerciseHistory, seed: int) -> AssignmentRules:

@@ -12,7 +12,7 @@ from app.explorers import Explorer, Values
 from app.labs.spec import lab_called
 from app.network.routes import Router
 from app.site import Here, Site
-from app.web.course.chapter import chapter_card
+from app.web.course.chapter_view import chapter_card
 from app.web.daily.card import daily_card
 from app.web.daily.days import open_day
 from app.web.exercise.card import exercise_card

@@ -1,7 +1,7 @@
 """What a learner has answered, read once for all that a page shows of it."""
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date
 
 from app.db.assessments import known_chapters
 from app.db.history import PastAnswer
@@ -19,7 +19,7 @@ def past_of(site: Site, learner: str) -> Past:
     with open_history(site, learner) as session:
         known, given = standings(session, learner), answers(session, learner)
         chapters = known_chapters(session, learner)
-    return Past(known, given, memories(_days(given), datetime.now(UTC)), chapters)
+    return Past(known, given, memories(_days(given), site.clock()), chapters)
 
 
 def _days(given: Iterable[PastAnswer]) -> Iterator[Review]:

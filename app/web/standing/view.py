@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
 from typing import Literal
 
 from app.content.catalog import Catalog, Topic
@@ -78,11 +77,6 @@ class Card:
     path: Path
     extras: Path
     is_known: bool
-
-
-def today() -> date:
-    """Today's date, in UTC."""
-    return datetime.now(UTC).date()
 
 
 @dataclass(frozen=True, slots=True)

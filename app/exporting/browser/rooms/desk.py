@@ -20,8 +20,9 @@ READ = {
     "daily": "app.content.daily.written_questions",
 }
 PARTS = (
-    "home", "course.chapter", "course.map", "exercise.routes", "exercise.pad", "explore.page",
-    "reference.formulas", "search.page", "progress.page", "reference.errata", "reference.trust",
+    "home.routes", "course.chapter_routes", "course.map", "exercise.routes", "exercise.pad",
+    "explore.page", "reference.formulas", "search.page", "progress.routes", "reference.errata",
+    "reference.trust",
 )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from app.web.frame.visitor import (
 )
 from app.web.labs.results import finished
 from app.web.progress.file import FILE_LIMIT, FileError, name_of, read_file, without_runs, written
+from app.web.progress.record import read_progress
 from app.web.progress.view import ProgressPage, progress_page
 
 router = Router(prefix="/progress")
@@ -130,7 +131,9 @@ def _shown(
     request: Request, site: Site, learner: str, notice: Notice, status: int = 200
 ) -> Response:
     around = frame(request, translate("Progress"), here="progress")
-    page = Shown(progress_page(site, learner), notice, f"{FILE_LIMIT >> 20} MiB", around.person)
+    today = site.clock().date()
+    found = progress_page(site.catalog, read_progress(site, learner, today), today)
+    page = Shown(found, notice, f"{FILE_LIMIT >> 20} MiB", around.person)
     return render("progress/progress.html", around, page, status)
 
 

@@ -1,0 +1,41 @@
+"""The home page: what the site is, the way on, and the chapters."""
+
+from collections.abc import Collection
+from datetime import date
+
+from fastapi import Request, Response
+
+from app.db.queries import attempts_by_day
+from app.db.session import open_session
+from app.network.routes import Router
+from app.site import Here, Site
+from app.translation import noted, translate
+from app.web.frame.rendering import frame, render
+from app.web.frame.visitor import Visiting
+from app.web.home.view import home_page
+from app.web.standing.history import past_of
+
+router = Router()
+_STREAK_BACK = 400  # days that are searched
+_SAYS = noted(
+    "Exercises in the arithmetic of distributed training: predict the training step, then time it."
+)
+
+
+@router.get("/")
+async def home(request: Request, site: Here, visiting: Visiting) -> Response:
+    """All chapters."""
+    today, learner = site.clock().date(), visiting.learner
+    page = home_page(
+        site.catalog, past_of(site, learner), _days_worked(site, learner, today), today
+    )
+    return render("home.html", frame(request, "Wallclock", translate(_SAYS), "exercises"), page)
+
+
+def _days_worked(site: Site, learner: str, today: date) -> Collection[date]:
+    """The days on which *learner* has worked."""
+    if not learner:
+        return ()
+    since = date.fromordinal(today.toordinal() - _STREAK_BACK)
+    with open_session(site.engine) as session:
+        return attempts_by_day(session, learner, since).keys()
