@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import app
+from app.exporting.wheels import licenses_of
 
 BROWSER = Path(__file__).parent / "browser"
 START = "app.desk"
@@ -63,14 +64,14 @@ def packages() -> Iterator[tuple[str, Path]]:
                     yield path.relative_to(root.parent).as_posix(), path
 
 
-def licenses() -> str:
+def licenses(wheels: Mapping[str, bytes]) -> str:
     """The licenses of Python for browsers, and of every package that goes with the course."""
     texts = [_PYTHON_LICENSE]
     for package in _PACKAGES:
         files = metadata.files(_DISTRIBUTIONS.get(package, package)) or ()
         found = (file.read_text() for file in files if "LICENSE" in file.name.upper())
         texts.append("\n".join([package, "-" * len(package), *found]))
-    return "\n\n".join(texts)
+    return "\n\n".join([*texts, *licenses_of(wheels)])
 
 
 def _is_needed(name: str) -> bool:

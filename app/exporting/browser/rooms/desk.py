@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Awaitable, Callable, Coroutine
 from importlib import import_module
 from types import SimpleNamespace
@@ -57,6 +58,8 @@ def _stepped(coroutine: Coroutine[Any, None, Any]) -> Any:
     raise RuntimeError("this would wait inside of the browser's loop")
 
 
+# pydantic looks for time zones and plugins when it starts: a browser has neither.
+os.environ |= {"PYTHONTZPATH": "", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 read_at_export()  # before other modules import those functions
 asyncio.run = _stepped  # the pages run inside of the browser's one loop, without threads
 
