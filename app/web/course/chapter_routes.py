@@ -3,7 +3,6 @@
 from fastapi import Request, Response
 
 from app.content.catalog import Topic
-from app.db.queries import efforts, last_right_answers
 from app.network.routes import Router
 from app.site import Here, Site
 from app.web.course.chapter_view import ChapterWork, chapter_card, chapter_page
@@ -13,7 +12,7 @@ from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import Visiting
 from app.web.standing.chapter_choice import choice_form, chosen_here, seed_here
 from app.web.standing.history import past_of
-from app.web.standing.veil import open_history
+from app.web.standing.records import open_records
 from app.web.standing.view import is_solved
 from app.web.urls import chapter_url, exercise_url
 
@@ -49,6 +48,6 @@ def read_work(site: Site, topic: Topic, learner: str) -> ChapterWork:
     """What *learner* has done in *topic*."""
     if not learner:
         return ChapterWork()
-    with open_history(site, learner) as session:
-        right = last_right_answers(session, learner, [one.id for one in topic.exercises])
-        return ChapterWork(right, efforts(session, learner))
+    with open_records(site, learner) as records:
+        right = records.last_right_answers([one.id for one in topic.exercises])
+        return ChapterWork(right, records.efforts())

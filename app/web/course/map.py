@@ -10,8 +10,7 @@ from fastapi.responses import RedirectResponse
 from app.aside import aside
 from app.content.catalog import Catalog, Topic
 from app.content.topic_file import Route
-from app.db.assessments import MOST_CHAPTERS, mark_known
-from app.db.session import open_session
+from app.db.assessments import MOST_CHAPTERS
 from app.errors import NotFoundError, nearest
 from app.learning import Prerequisites
 from app.network.routes import Router
@@ -20,6 +19,7 @@ from app.translation import noted, plural, translate
 from app.web.frame.rendering import Frame, Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
 from app.web.standing.history import past_of
+from app.web.standing.records import open_records
 from app.web.standing.view import Past, path_of
 from app.web.urls import chapter_url
 
@@ -161,8 +161,8 @@ def choices(catalog: Catalog, known: frozenset[str]) -> Iterator[Choice]:
 
 
 def _mark(site: Site, learner: str, chapters: list[str]) -> None:
-    with open_session(site.engine) as session:
-        mark_known(session, learner, chapters)
+    with open_records(site, learner) as records:
+        records.mark_known(chapters)
 
 
 def _tabs(catalog: Catalog, route: str) -> Iterator[RouteTab]:

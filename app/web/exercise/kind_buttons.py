@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping
 
 from app.aside import aside
-from app.db.queries import forget_prediction, prediction_of
-from app.db.session import open_session
 from app.db.tables import Prediction
 from app.kinds import Exercise
 from app.kinds.answers import refuse_longer
@@ -16,6 +14,7 @@ from app.kinds.lab import CAUSE, LabExercise
 from app.simulators.programs import PlayedSchedule
 from app.site import Site
 from app.web.exercise.posted_form import ActionResult, PostedForm, first
+from app.web.standing.records import open_records
 
 TAKE = "take"  # the button that takes a test for the measurement
 
@@ -86,15 +85,15 @@ async def _lock_in(site: Site, exercise: LabExercise, posted: PostedForm) -> Non
 
 
 def _forget(site: Site, learner: str, exercise: LabExercise, seed: int, stored: str) -> None:
-    with open_session(site.engine) as session:
-        forget_prediction(session, learner, exercise.id, seed, stored)
+    with open_records(site, learner) as records:
+        records.forget_prediction(exercise.id, seed, stored)
 
 
 def _stored(site: Site, exercise: LabExercise, seed: int, learner: str) -> str | None:
     if not learner:
         return None
-    with open_session(site.engine) as session:
-        return prediction_of(session, learner, exercise.id, seed)
+    with open_records(site, learner) as records:
+        return records.prediction(exercise.id, seed)
 
 
 def _fits(prediction: str, exercise: LabExercise) -> bool:

@@ -5,8 +5,6 @@ from datetime import date
 
 from fastapi import Request, Response
 
-from app.db.queries import attempts_by_day
-from app.db.session import open_session
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
@@ -14,6 +12,7 @@ from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import Visiting
 from app.web.home.view import home_page
 from app.web.standing.history import past_of
+from app.web.standing.records import open_records
 
 router = Router()
 _STREAK_BACK = 400  # days that are searched
@@ -37,5 +36,5 @@ def _days_worked(site: Site, learner: str, today: date) -> Collection[date]:
     if not learner:
         return ()
     since = date.fromordinal(today.toordinal() - _STREAK_BACK)
-    with open_session(site.engine) as session:
-        return attempts_by_day(session, learner, since).keys()
+    with open_records(site, learner) as records:
+        return records.attempts_by_day(since).keys()

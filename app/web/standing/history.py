@@ -3,12 +3,10 @@
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date
 
-from app.db.assessments import known_chapters
 from app.db.history import PastAnswer
-from app.db.queries import answers, standings
 from app.learning import Review, memories
 from app.site import Site
-from app.web.standing.veil import open_history
+from app.web.standing.records import open_records
 from app.web.standing.view import Past
 
 
@@ -16,9 +14,9 @@ def past_of(site: Site, learner: str) -> Past:
     """Everything that *learner* has answered."""
     if not learner:
         return Past()
-    with open_history(site, learner) as session:
-        known, given = standings(session, learner), answers(session, learner)
-        chapters = known_chapters(session, learner)
+    with open_records(site, learner) as records:
+        known, given = records.standings(), records.answers()
+        chapters = records.known_chapters()
     return Past(known, given, memories(_days(given), site.clock()), chapters)
 
 

@@ -63,12 +63,12 @@ os.environ |= {"PYTHONTZPATH": "", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 read_at_export()  # before other modules import those functions
 asyncio.run = _stepped  # the pages run inside of the browser's one loop, without threads
 
+from app.db.shelf import Shelf  # noqa: E402
 from fastapi import QueryParams, Request, Response  # noqa: E402
 from starlette.datastructures import UploadFile  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
 
 from app.config import Settings  # noqa: E402
-from app.db.session import Shelf  # noqa: E402
 from app.errors import AppError  # noqa: E402
 from app.formulas import FORMULAS  # noqa: E402
 from app.sandbox.runner import Runner  # noqa: E402
