@@ -18,7 +18,6 @@ from app.site import Site
 from app.translation import noted, translate
 from app.web.exercise.action_results import refused, unavailable, unreadable
 from app.web.exercise.assignment_rules import rules_of
-from app.web.exercise.kind_buttons import press
 from app.web.exercise.page_context import ExerciseRequest
 from app.web.exercise.posted_form import ActionResult, PostedForm
 from app.web.exercise.routes import (
@@ -26,6 +25,7 @@ from app.web.exercise.routes import (
     build_page,
     draw_aside,
     grade,
+    press,
     read_fields,
     read_history,
     wants_fragment,
