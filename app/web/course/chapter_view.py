@@ -20,7 +20,7 @@ from app.web.frame.preview import plain_words
 from app.web.frame.rendering import Hyperlink
 from app.web.standing.chapter_choice import ChoiceForm
 from app.web.standing.next_steps import NextSteps, next_steps
-from app.web.standing.view import ExerciseRow, Past, Path, clock, path_of, row_of
+from app.web.standing.view import ExercisePath, ExerciseRow, LearnerHistory, clock, path_of, row_of
 from app.web.urls import chapter_url, exercise_url, explorer_url
 
 
@@ -46,9 +46,9 @@ class ChapterPage:
     opening: Markup
     reading: int
     closing: Markup
-    path: Path
+    path: ExercisePath
     total: int
-    extras: Path
+    extras: ExercisePath
     onward: NextSteps
     results: tuple[ChapterResult, ...]
     choice: ChoiceForm | None
@@ -85,7 +85,7 @@ def chapter_card(topic: Topic) -> Card:
 def chapter_page(
     course: Catalog,
     topic: Topic,
-    past: Past,
+    past: LearnerHistory,
     work: ChapterWork,
     today: date,
     *,
@@ -123,7 +123,7 @@ def chapter_page(
     )
 
 
-def _results(topic: Topic, past: Past, work: ChapterWork) -> Iterator[ChapterResult]:
+def _results(topic: Topic, past: LearnerHistory, work: ChapterWork) -> Iterator[ChapterResult]:
     """What the learner has computed on the path of *topic*."""
     for exercise in topic.path:
         if attempt := work.right.get(exercise.id):

@@ -18,9 +18,9 @@ from app.site import Here, Site
 from app.translation import noted, plural, translate
 from app.web.frame.rendering import Frame, Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
-from app.web.standing.history import past_of
+from app.web.standing.history import read_learner_history
 from app.web.standing.records import open_records
-from app.web.standing.view import Past, path_of
+from app.web.standing.view import LearnerHistory, path_of
 from app.web.urls import chapter_url
 
 router = Router(prefix="/map")
@@ -97,7 +97,7 @@ def course_map(
 ) -> Response:
     """The map of all chapters, or of those on a route."""
     topics = topics_on(site.catalog, route)
-    past = past_of(site, visiting.learner)
+    past = read_learner_history(site, visiting.learner)
     page = map_page(site.catalog, topics, route, past, is_saved=saved == "1")
     return render("course/map.html", _frame(request), page)
 
@@ -139,7 +139,7 @@ def topics_on(catalog: Catalog, route: str) -> tuple[Topic, ...]:
 
 
 def map_page(
-    catalog: Catalog, topics: tuple[Topic, ...], route: str, past: Past, *, is_saved: bool
+    catalog: Catalog, topics: tuple[Topic, ...], route: str, past: LearnerHistory, *, is_saved: bool
 ) -> MapPage:
     """The map of *topics*, with the marks of a learner with that *past*."""
     graph = Prerequisites(topics)
@@ -182,7 +182,7 @@ def _tabs(catalog: Catalog, route: str) -> Iterator[RouteTab]:
         )
 
 
-def _node(catalog: Catalog, graph: Prerequisites, topic: Topic, past: Past) -> Node:
+def _node(catalog: Catalog, graph: Prerequisites, topic: Topic, past: LearnerHistory) -> Node:
     titles = {one.id: one.title for one in graph.topics}
     state, says = _state(topic, past)
     return Node(
@@ -197,7 +197,7 @@ def _node(catalog: Catalog, graph: Prerequisites, topic: Topic, past: Past) -> N
     )
 
 
-def _state(topic: Topic, past: Past) -> tuple[Progressed, str]:
+def _state(topic: Topic, past: LearnerHistory) -> tuple[Progressed, str]:
     """How far the learner is with *topic*, and that in words."""
     path = path_of(topic.path, past.known)
     if path.rows and path.is_finished:

@@ -26,8 +26,8 @@ from app.web.exercise.routes import (
     draw_aside,
     grade,
     press,
+    read_exercise_history,
     read_fields,
-    read_history,
     wants_fragment,
 )
 from app.web.exercise.rules import AssignmentBanner, AssignmentRules
@@ -119,7 +119,7 @@ async def shown(
         return RedirectResponse(sitting.onward, 303)
     exercise, seed = question.exercise, question.seed
     await draw_aside(exercise, seed)
-    history = await read_history(site, visiting, exercise, seed)
+    history = await read_exercise_history(site, visiting, exercise, seed)
     asked = ExerciseRequest(
         exercise=exercise,
         seed=seed,
@@ -144,7 +144,7 @@ async def acted(
         response: Response = RedirectResponse(sitting.onward, 303)
     else:
         await draw_aside(question.exercise, question.seed)
-        before = await read_history(site, visiting, question.exercise, question.seed)
+        before = await read_exercise_history(site, visiting, question.exercise, question.seed)
         result, history = await _tried(request, site, sitting, question, posted, before)
         asked = ExerciseRequest(
             exercise=question.exercise,

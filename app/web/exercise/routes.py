@@ -50,7 +50,7 @@ from app.web.frame.visitor import (
     visitor,
 )
 from app.web.standing.chapter_choice import kept_seed
-from app.web.standing.history import past_of
+from app.web.standing.history import read_learner_history
 from app.web.standing.next_steps import next_steps
 from app.web.urls import exercise_url, seed_of
 
@@ -71,7 +71,7 @@ async def show(
         return RedirectResponse(exercise_url(exercise.id, kept), 303)
     number = seed_of(seed or "0")
     await draw_aside(exercise, number)
-    history = await read_history(site, visiting, exercise, number)
+    history = await read_exercise_history(site, visiting, exercise, number)
     rules = _rules(site, visiting, history, number)
     if rules.redirect_to:
         return RedirectResponse(rules.redirect_to, 303)
@@ -110,7 +110,7 @@ async def answer(request: Request) -> Response:
     posted = PostedForm(seed=seed, learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / PART)
     spend_storage(request, site, visiting, posted.size)
-    before = await read_history(site, visiting, exercise, seed)
+    before = await read_exercise_history(site, visiting, exercise, seed)
     await draw_aside(exercise, seed)
     rules = rules_of(before.works, seed) if isinstance(before, StudentHistory) else FREE
     if rules.redirect_to:
@@ -157,7 +157,7 @@ def _page(
     if not page.is_over or rules.banners:  # the banner has the next exercise
         return page
     topic = site.catalog.topic_of(exercise)
-    past = past_of(site, asked.learner).within(topic.id)
+    past = read_learner_history(site, asked.learner).within(topic.id)
     day = site.clock().date()
     steps = next_steps(site.catalog, past, topic.id, day, current=exercise.id, seed=seed)
     return replace(page, onward=steps)
@@ -169,7 +169,7 @@ def _rules(site: Site, visiting: Visitor, history: ExerciseHistory, seed: int) -
     return rules_with_banners(site.catalog, site.secret, visiting.person, history.works, seed)
 
 
-async def read_history(
+async def read_exercise_history(
     site: Site, visiting: Visitor, exercise: Exercise, seed: int
 ) -> ExerciseHistory:
     """What the visitor has done; of one who has done nothing, nothing is asked."""

@@ -11,7 +11,7 @@ from app.translation import noted, translate
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import Visiting
 from app.web.home.view import home_page
-from app.web.standing.history import past_of
+from app.web.standing.history import read_learner_history
 from app.web.standing.records import open_records
 
 router = Router()
@@ -26,7 +26,7 @@ async def home(request: Request, site: Here, visiting: Visiting) -> Response:
     """All chapters."""
     today, learner = site.clock().date(), visiting.learner
     page = home_page(
-        site.catalog, past_of(site, learner), _days_worked(site, learner, today), today
+        site.catalog, read_learner_history(site, learner), _days_worked(site, learner, today), today
     )
     return render("home.html", frame(request, "Wallclock", translate(_SAYS), "exercises"), page)
 

@@ -15,7 +15,7 @@ from app.markdown import html
 from app.web.explore.figures import EmbeddedView, taste
 from app.web.frame.rendering import Hyperlink
 from app.web.standing.next_steps import NextSteps, next_steps
-from app.web.standing.view import Card, Past, card_of
+from app.web.standing.view import ChapterCard, LearnerHistory, card_of
 from app.web.urls import chapter_url
 
 
@@ -36,7 +36,7 @@ class HomePage:
     first: Hyperlink | None
     reading: int
     size: CourseSize
-    cards: tuple[Card, ...]
+    cards: tuple[ChapterCard, ...]
     taste: EmbeddedView | None
     streak: int
     today: str  # the title of the question of the day
@@ -44,7 +44,9 @@ class HomePage:
     opening: Markup
 
 
-def home_page(course: Catalog, past: Past, worked: Collection[date], today: date) -> HomePage:
+def home_page(
+    course: Catalog, past: LearnerHistory, worked: Collection[date], today: date
+) -> HomePage:
     """The home page of a learner with that *past*, who *worked* on those days."""
     heading, opening = course.front or ("", "")
     topics = course.topics

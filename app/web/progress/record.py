@@ -5,7 +5,7 @@ from datetime import date
 from app.site import Site
 from app.web.progress.ideas import LOOKED_AT, wrong_ideas
 from app.web.progress.view import ProgressRecord, first_day
-from app.web.standing.history import past_of
+from app.web.standing.history import read_learner_history
 from app.web.standing.records import open_records
 
 
@@ -13,7 +13,7 @@ def read_progress(site: Site, learner: str, today: date) -> ProgressRecord:
     """What *learner* has done until *today*."""
     if not learner:
         return ProgressRecord()
-    past = past_of(site, learner)
+    past = read_learner_history(site, learner)
     with open_records(site, learner) as records:
         wrong = records.wrong_attempts(LOOKED_AT)
         return ProgressRecord(

@@ -17,7 +17,15 @@ from app.web.exercise.views.base import typed
 from app.web.frame.rendering import Hyperlink
 from app.web.progress.ideas import WrongIdea
 from app.web.standing.next_steps import NextSteps, next_steps
-from app.web.standing.view import Card, ExerciseRow, Past, card_of, clock, mark_of, row_of
+from app.web.standing.view import (
+    ChapterCard,
+    ExerciseRow,
+    LearnerHistory,
+    card_of,
+    clock,
+    mark_of,
+    row_of,
+)
 from app.web.urls import exercise_url
 
 _WEEKS = 26
@@ -67,7 +75,7 @@ class Place:
 class Chapter:
     """A chapter with its exercises, and the share that the learner would solve now."""
 
-    card: Card
+    card: ChapterCard
     mastery: Mastery
     places: tuple[Place, ...]
 
@@ -111,7 +119,7 @@ class ProgressPage:
 class ProgressRecord:
     """What is stored of a learner: answers by day, the effort on each exercise, the latest."""
 
-    past: Past = field(default_factory=Past)
+    past: LearnerHistory = field(default_factory=LearnerHistory)
     guesses: int = 0
     days: Mapping[date, int] = field(default_factory=dict)
     efforts: Mapping[str, Effort] = field(default_factory=dict)
@@ -155,7 +163,7 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date) -> Progr
 
 
 def _chapters(
-    course: Catalog, past: Past, took: Mapping[str, Effort], today: date
+    course: Catalog, past: LearnerHistory, took: Mapping[str, Effort], today: date
 ) -> Iterator[Chapter]:
     for topic in course.topics:
         places = tuple(_place(one, past, took.get(one.id), today) for one in topic.exercises)
@@ -173,7 +181,7 @@ def _next_reviews(chapters: Sequence[Chapter]) -> tuple[Place, ...]:
     return tuple(place for _, _, place in sorted(dated)[:_NEXT])
 
 
-def _place(exercise: Exercise, past: Past, took: Effort | None, today: date) -> Place:
+def _place(exercise: Exercise, past: LearnerHistory, took: Effort | None, today: date) -> Place:
     effort = took or Effort(0, 0, None)
     memory = past.memories.get(exercise.id)
     return Place(

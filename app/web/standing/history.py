@@ -7,17 +7,17 @@ from app.db.history import PastAnswer
 from app.learning import Review, memories
 from app.site import Site
 from app.web.standing.records import open_records
-from app.web.standing.view import Past
+from app.web.standing.view import LearnerHistory
 
 
-def past_of(site: Site, learner: str) -> Past:
+def read_learner_history(site: Site, learner: str) -> LearnerHistory:
     """Everything that *learner* has answered."""
     if not learner:
-        return Past()
+        return LearnerHistory()
     with open_records(site, learner) as records:
         known, given = records.standings(), records.answers()
         chapters = records.known_chapters()
-    return Past(known, given, memories(_days(given), site.clock()), chapters)
+    return LearnerHistory(known, given, memories(_days(given), site.clock()), chapters)
 
 
 def _days(given: Iterable[PastAnswer]) -> Iterator[Review]:

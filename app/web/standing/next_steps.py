@@ -5,7 +5,7 @@ from datetime import date
 
 from app.content.catalog import Catalog
 from app.learning import Suggestion, due, onward
-from app.web.standing.view import Past
+from app.web.standing.view import LearnerHistory
 from app.web.urls import exercise_url
 
 
@@ -29,7 +29,13 @@ class NextSteps:
 
 
 def next_steps(
-    course: Catalog, past: Past, chapter: str, today: date, *, current: str = "", seed: int = 0
+    course: Catalog,
+    past: LearnerHistory,
+    chapter: str,
+    today: date,
+    *,
+    current: str = "",
+    seed: int = 0,
 ) -> NextSteps:
     """The ways on from *chapter* for a learner with that *past*, after the exercise *current*.
 
