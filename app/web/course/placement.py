@@ -19,7 +19,7 @@ from app.learning.placing import (
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.course.map import ROUTES, Choice, choices, topics_on
+from app.web.course.map_view import ROUTES, Choice, choices, topics_on
 from app.web.course.questions import Sitting, acted, answers_in, draw_of, shown
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting

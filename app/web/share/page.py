@@ -24,7 +24,7 @@ from app.web.labs.cards import board_card, lab_card, run_card
 from app.web.labs.compared import groups_of
 from app.web.labs.results import report_called
 from app.web.reference.cards import erratum_card, formula_card
-from app.web.reference.formulas import calculated, formula_called
+from app.web.reference.formula_view import calculated, formula_called
 from app.web.share.studio import Key, Studio
 from app.web.urls import seed_of
 
