@@ -118,6 +118,8 @@ FILES = [
     if "bundle" not in path.parts and BROWSER not in path.parents
 ]
 LONGEST = 300  # lines
+# What routes alone know, of which views get plain values.
+OF_ROUTES = {"fastapi", "starlette", "sqlalchemy", "sqlmodel", "app.site", "app.db.session"}
 
 
 def room(path: Path) -> str:
@@ -168,6 +170,28 @@ def test_a_simulator_that_only_tests_need_is_one_of_their_oracles() -> None:
 def test_a_file_is_short() -> None:
     lines = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
     assert {path: count for path, count in lines.items() if count > LONGEST} == {}
+
+
+def test_a_view_of_a_page_knows_neither_request_nor_site_nor_session() -> None:
+    views = [path for path in (APP / "web").rglob("*.py") if is_view(path)]
+    assert len(views) > 20
+    found = {str(path.relative_to(APP)): packages(path) & OF_ROUTES for path in views}
+    assert {path: known for path, known in found.items() if known} == {}
+
+
+def is_view(path: Path) -> bool:
+    """Whether a module of web is one that turns plain values into a page."""
+    return (
+        path.stem == "view" or path.stem.endswith("_view") or "views" in path.with_suffix("").parts
+    )
+
+
+def packages(path: Path) -> set[str]:
+    """The packages that *path* imports, and the modules of the app."""
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    found = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    found |= {a.name for node in nodes if isinstance(node, ast.Import) for a in node.names}
+    return {name if name.startswith("app.") else name.partition(".")[0] for name in found}
 
 
 def test_what_runs_in_the_sandbox_needs_the_standard_library_alone() -> None:

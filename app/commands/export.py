@@ -33,6 +33,10 @@ def add_options(parser: ArgumentParser) -> None:
         "--pyodide", metavar="FILE", default="",
         help="the npm package of Pyodide, where this machine cannot fetch it",
     )  # fmt: skip
+    parser.add_argument(
+        "--wheels", metavar="FOLDER", default="",
+        help="a folder with the wheels of pydantic, where this machine cannot fetch them",
+    )  # fmt: skip
 
 
 def run(arguments: Namespace) -> int:
@@ -44,7 +48,8 @@ def run(arguments: Namespace) -> int:
     every = {"exercises": (*settings.exercises, *more), "language": chosen}
     settings = settings.model_copy(update=every)
     package = Path(arguments.pyodide) if arguments.pyodide else None
-    python = browser_python(settings.cache, package)
+    wheels = Path(arguments.wheels) if arguments.wheels else None
+    python = browser_python(settings.cache, package, wheels)
     sys.stderr.write("Writing the pages; this takes about half a minute.\n")
     done = written(settings, python, folder)
     sys.stderr.write(

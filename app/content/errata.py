@@ -27,7 +27,7 @@ _FORMULA = re.compile(r"\b(?:[a-z_]+)\.(?:[a-z0-9_]+)(?=\()")
 class _ErratumInFile(BaseModel):
     """An erratum, as written in its file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     title: str
     said: str = Field(min_length=2, max_length=40)

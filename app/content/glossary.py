@@ -26,7 +26,7 @@ class Term(BaseModel):
     *also* are other spellings; a *quiet* term is an everyday word, which is not marked in texts.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     term: str
     also: tuple[str, ...] = ()

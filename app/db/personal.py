@@ -1,7 +1,6 @@
 """Everything stored about one learner: to export, to merge with what is imported, or to delete."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC
 from hashlib import sha256
 from typing import TypeVar
@@ -16,6 +15,7 @@ from app.db.errors import connected
 from app.db.lab_runs import SENT, SENT_LIMIT
 from app.db.measurements import MOST as MOST_MEASUREMENTS
 from app.db.measurements import MeasurementRow
+from app.db.records import MergeResult, PersonalRows
 from app.db.session import BEGIN
 from app.db.tables import (
     Attempt,
@@ -59,36 +59,6 @@ _TABLES: Mapping[str, _PersonalTable] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Personal:
-    """Rows of one learner, as they come from a file."""
-
-    attempts: Sequence[Attempt]
-    reveals: Sequence[Reveal]
-    predictions: Sequence[Prediction]
-    guesses: Sequence[DailyGuess]
-    runs: Sequence[LabRunRow]
-    measurements: Sequence[MeasurementRow] = ()
-    assessed: Sequence[Assessed] = ()
-    known_chapters: Sequence[KnownChapter] = ()
-
-    @property
-    def count(self) -> int:
-        """The number of rows."""
-        learned = len(self.attempts) + len(self.reveals)
-        measured = len(self.runs) + len(self.measurements)
-        placed = len(self.assessed) + len(self.known_chapters)
-        return learned + len(self.predictions) + len(self.guesses) + measured + placed
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """How many rows were added, and how many were left out because they were stored already."""
-
-    added: int
-    known: int
-
-
 def everything(
     session: Session, learner: str
 ) -> Mapping[str, str | Sequence[Mapping[str, object]]]:
@@ -118,7 +88,7 @@ def delete_learners(session: Session, learners: Sequence[str]) -> None:
         session.connection().execute(delete(table).where(col(table.learner).in_(learners)))
 
 
-def merge(engine: Engine, learner: str, rows: Personal) -> Merged:
+def merge(engine: Engine, learner: str, rows: PersonalRows) -> MergeResult:
     """Store those of *rows* that are not stored about *learner* yet: all of them, or none.
 
     What is stored stays as it is; a prediction or a guess, once made, is not replaced by another.
@@ -157,7 +127,7 @@ def merge(engine: Engine, learner: str, rows: Personal) -> Merged:
     lists: Sequence[Sequence[SQLModel]] = (attempts, reveals, predictions, guesses, runs, saved)
     lists = (*lists, assessed, chapters)
     added = sum(map(len, lists))
-    return Merged(added, rows.count - added)
+    return MergeResult(added, rows.count - added)
 
 
 def _lock(connection: Connection, learner: str) -> None:

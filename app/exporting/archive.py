@@ -3,7 +3,8 @@
 import io
 import sys
 import zipfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,15 +12,16 @@ from app import sandbox
 from app.content.catalog import Catalog
 from app.exporting.modules import BROWSER, modules, packages
 from app.exporting.reading import mathematics, of_packs, resolved
+from app.exporting.wheels import packages_of
 from app.measurements.exhibits import FILE as EXHIBITS
 from app.web.frame.rendering import templates
 
 _MADE = (1980, 1, 1, 0, 0, 0)  # the same course makes the same archive
 
 
-def archive(catalog: Catalog, pages: Collection[str]) -> bytes:
+def archive(catalog: Catalog, pages: Collection[str], wheels: Mapping[str, bytes]) -> bytes:
     """The archive of a course with these *pages*: a zip, which is compressed as a whole."""
-    return _packed(_contents(catalog, pages))
+    return _packed(chain(_contents(catalog, pages), packages_of(wheels)))
 
 
 def program() -> bytes:

@@ -87,7 +87,7 @@ def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> 
     files |= {f"static/{name}": content for name, content in static_files()}
     files |= {f"images/{name}": path.read_bytes() for name, path in catalog.images.items()}
     files |= {f"course/{folder}/{name}": content for name, content in besides.items()}
-    files["course/LICENSES.txt"] = f"{licenses()}\n\n{license_texts()}".encode()
+    files["course/LICENSES.txt"] = f"{licenses(python.wheels)}\n\n{license_texts()}".encode()
     files["course/manifest.webmanifest"] = manifest()
     near = partial(as_file, pages=paths, core=core, scripts=folder)
     html = {f"{page.path}/index.html".lstrip("/"): near(page) for page in pages}
@@ -109,7 +109,7 @@ def _core(
         "glue": python.glue,
         "wasm": python.wasm,
         "library": python.library,
-        "course": python.compiler.compiled(archive(catalog, pages)),
+        "course": python.compiler.compiled(archive(catalog, pages, python.wheels)),
         "program": python.compiler.compiled(program()),
     }
     with ThreadPoolExecutor() as threads:

@@ -8,14 +8,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import app
+from app.exporting.wheels import licenses_of
 
 BROWSER = Path(__file__).parent / "browser"
 START = "app.desk"
 # Found by name while it runs, not by an import.
 _NAMED = (
-    "app.web.home", "app.web.course.chapter", "app.web.course.map", "app.web.exercise.routes",
-    "app.web.exercise.pad", "app.web.explore.page", "app.web.reference.formulas",
-    "app.web.search.page", "app.web.progress.page", "app.web.reference.errata",
+    "app.web.home.routes", "app.web.course.chapter_routes", "app.web.course.map",
+    "app.web.exercise.routes", "app.web.exercise.pad", "app.web.explore.page",
+    "app.web.reference.formulas",
+    "app.web.search.page", "app.web.progress.routes", "app.web.reference.errata",
     "app.web.reference.trust", "app.exporting.addresses", "app.exporting.skeletons",
     "app.labs.evidence.faults",
     "app.published.sources",
@@ -62,14 +64,14 @@ def packages() -> Iterator[tuple[str, Path]]:
                     yield path.relative_to(root.parent).as_posix(), path
 
 
-def licenses() -> str:
+def licenses(wheels: Mapping[str, bytes]) -> str:
     """The licenses of Python for browsers, and of every package that goes with the course."""
     texts = [_PYTHON_LICENSE]
     for package in _PACKAGES:
         files = metadata.files(_DISTRIBUTIONS.get(package, package)) or ()
         found = (file.read_text() for file in files if "LICENSE" in file.name.upper())
         texts.append("\n".join([package, "-" * len(package), *found]))
-    return "\n\n".join(texts)
+    return "\n\n".join([*texts, *licenses_of(wheels)])
 
 
 def _is_needed(name: str) -> bool:

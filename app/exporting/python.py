@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tarfile
 import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +18,7 @@ from urllib.request import urlopen
 
 from app.errors import InputError, UnavailableError
 from app.exporting.compiling import Compiler
+from app.exporting.wheels import browser_wheels
 
 VERSION = "314.0.7"
 PACKAGE = f"pyodide-{VERSION}.tgz"
@@ -36,15 +38,14 @@ LEFT_OUT = {
     "__hello__.py", "__phello__", "_pyio.py", "_pyrepl", "_ssl.py",
     "_sysconfigdata__emscripten_wasm32-emscripten.py", "antigravity.py", "argparse.py", "bdb.py",
     "cmd.py", "code.py", "colorsys.py", "compileall.py", "configparser.py", "cProfile.py",
-    "ctypes", "doctest.py", "email", "filecmp.py", "fileinput.py", "ftplib.py", "getopt.py",
+    "ctypes", "doctest.py", "filecmp.py", "fileinput.py", "ftplib.py", "getopt.py",
     "getpass.py", "gettext.py", "http", "imaplib.py", "mailbox.py", "mimetypes.py",
     "modulefinder.py", "multiprocessing", "netrc.py", "nturl2path.py", "optparse.py", "pdb.py",
     "pickletools.py", "plistlib.py", "poplib.py", "profile.py", "pstats.py",
-    "pty.py", "py_compile.py", "pyclbr.py", "pydoc.py", "quopri.py", "rlcompleter.py", "runpy.py",
+    "pty.py", "py_compile.py", "pyclbr.py", "pydoc.py", "rlcompleter.py", "runpy.py",
     "sched.py", "shelve.py", "smtplib.py", "socketserver.py", "sqlite3", "ssl.py", "symtable.py",
     "tabnanny.py", "this.py", "timeit.py", "tomllib", "trace.py", "tracemalloc.py", "tty.py",
-    "unittest", "uuid.py", "wave.py", "webbrowser.py", "wsgiref", "xml", "xmlrpc", "zipapp.py",
-    "zoneinfo",
+    "unittest", "wave.py", "webbrowser.py", "wsgiref", "xml", "xmlrpc", "zipapp.py",
 }  # fmt: skip
 _ENCODINGS = (
     "__init__", "aliases", "ascii", "charmap", "cp437", "idna", "latin_1", "punycode",
@@ -57,7 +58,7 @@ _ENCODINGS = (
 class BrowserPython:
     """The files of Python for browsers: its loader and glue, which are scripts, and the rest.
 
-    *lock* says for what it was built, as JSON.
+    *lock* says for what it was built, as JSON. *wheels* are packages that are compiled for it.
     """
 
     loader: bytes
@@ -65,11 +66,16 @@ class BrowserPython:
     wasm: bytes
     library: bytes
     lock: str
+    wheels: Mapping[str, bytes]
     compiler: Compiler
 
 
-def browser_python(cache: Path, package: Path | None = None) -> BrowserPython:
-    """Python for browsers, from the npm *package* if one is given, or fetched into *cache* once.
+def browser_python(
+    cache: Path, package: Path | None = None, wheels: Path | None = None
+) -> BrowserPython:
+    """Python for browsers, from the npm *package* and the folder of *wheels* where they are given.
+
+    Else, they are fetched into *cache* once.
 
     Raises:
         InputError: the file is another one than this version needs.
@@ -86,6 +92,7 @@ def browser_python(cache: Path, package: Path | None = None) -> BrowserPython:
         wasm=wasm,
         library=compiler.compiled(_small(library)),
         lock=json.dumps({"info": json.loads(lock)["info"], "packages": {}}),
+        wheels=browser_wheels(cache, wheels),
         compiler=compiler,
     )
 

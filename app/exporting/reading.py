@@ -22,6 +22,7 @@ from app.exporting.skeletons import NUMBER, SLOT, skeleton
 from app.expressions import ExpressionError
 from app.formulas import FORMULAS
 from app.kinds import Exercise
+from app.kinds.remembered import Remembered
 from app.labs.evidence.faults import known_faults
 from app.labs.results.archive import recorded
 from app.labs.spec import known_labs
@@ -74,7 +75,7 @@ def of_packs() -> Mapping[str, tuple[str, str]]:
 
 
 def _pickled(value: object) -> bytes:
-    """*value*, with the fields of pydantic's objects alone, and addresses as texts."""
+    """*value*, without what its objects work out again, and with addresses as texts."""
     file = io.BytesIO()
     _Pickler(file, _PROTOCOL).dump(value)
     return file.getvalue()
@@ -83,21 +84,28 @@ def _pickled(value: object) -> bytes:
 class _Pickler(pickle.Pickler):
     def reducer_override(self, one: Any) -> Any:
         if isinstance(one, BaseModel):
-            return copyreg.__newobj__, (type(one),), _fields(one)  # type: ignore[attr-defined]
+            return copyreg.__newobj__, (type(one),), _state(one)  # type: ignore[attr-defined]
         if isinstance(one, AnyUrl):
             return str, (str(one),)
         return NotImplemented
 
 
-def _fields(model: BaseModel) -> dict[str, Any]:
-    """The fields of *model*, and those of its own, but for what is worked out again."""
+def _state(model: BaseModel) -> dict[str, Any]:
+    """The state of *model*, as pydantic restores it, without what is worked out again."""
+    fields = {name: getattr(model, name) for name in type(model).model_fields}
     private = model.__pydantic_private__ or {}
-    kept = {name: value for name, value in private.items() if not _is_cache(value)}
-    return {**{name: getattr(model, name) for name in type(model).model_fields}, **kept}
+    kept = {name: _emptied(value) for name, value in private.items()}
+    return {
+        "__dict__": fields,
+        "__pydantic_extra__": None,
+        "__pydantic_fields_set__": set(),
+        "__pydantic_private__": kept or None,
+    }
 
 
-def _is_cache(value: object) -> bool:
-    return hasattr(value, "most")
+def _emptied(value: object) -> object:
+    """*value*; a cache without what is in it."""
+    return type(value)() if isinstance(value, Remembered) else value
 
 
 def mathematics(catalog: Catalog) -> bytes:

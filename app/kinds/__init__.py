@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, get_args
 
-from pydantic import Field, TypeAdapter
+from pydantic import ConfigDict, Field, TypeAdapter
 
 from app.kinds.answers import Answer, PartVerdict, Verdict
 from app.kinds.base import SEEDS, Base, Finding, Variant, Where
@@ -23,7 +23,9 @@ Exercise = (
     Numeric | Expression | Choice | Match | Order | BuggyLine | Function | Design | Sharding
     | Schedule | LabExercise
 )  # fmt: skip
-EXERCISE: TypeAdapter[Exercise] = TypeAdapter(Annotated[Exercise, Field(discriminator="kind")])
+EXERCISE: TypeAdapter[Exercise] = TypeAdapter(
+    Annotated[Exercise, Field(discriminator="kind")], config=ConfigDict(defer_build=True)
+)
 
 KINDS: Mapping[str, type[Base]] = {kind.name(): kind for kind in get_args(Exercise)}
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from app.errors import AnswerError, InputError
 from app.simulators.programs import PlayedSchedule
@@ -12,7 +12,9 @@ from app.translation import translate
 
 PlayedAnswer = PlayedPlan | PlayedSchedule  # an answer that was played, step by step
 Answer = str | list[str] | dict[str, str]
-_NAMED_OR_LISTED: TypeAdapter[dict[str, str] | list[str]] = TypeAdapter(dict[str, str] | list[str])
+_NAMED_OR_LISTED: TypeAdapter[dict[str, str] | list[str]] = TypeAdapter(
+    dict[str, str] | list[str], config=ConfigDict(defer_build=True)
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,7 @@ class Variant:
 class Strict(BaseModel):
     """A part of an exercise file: no unknown keys, and never changed after reading."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Embedded(Strict):

@@ -29,7 +29,7 @@ Chosen = Mapping[str, str]
 class ChapterParameter(BaseModel):
     """A number between two bounds, or one of several rows of values."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     says: str = Field(min_length=2, max_length=60, description="what it is: 2 to 60 characters")
     unit: str = Field(default="", description="of a number, such as $")
     least: int = Field(default=0, ge=0, description="the smallest number")

@@ -19,7 +19,7 @@ _MOST = 24  # values of a parameter that takes several
 class Strict(BaseModel):
     """Frozen, with no fields but its own."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
 
 class Parameter(Strict):

@@ -13,9 +13,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import State
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
-from starlette.types import Scope
 
-_NAME = "beyond"
+BEYOND = "beyond"  # in the state of a request: what its handler has allowed, if anything
 _ANYONE = "*"  # in the policy, any origin
 _ORIGIN = re.compile(r"https?://([a-z0-9_.-]{1,253}|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 
@@ -65,19 +64,13 @@ def origin_of(url: str) -> str:
     return origin if _ORIGIN.fullmatch(origin) else ""
 
 
-def beyond_of(scope: Scope) -> Beyond | None:
-    """What the handler of a request has allowed; None: nothing."""
-    found = scope.get("state", {}).get(_NAME)
-    return found if isinstance(found, Beyond) else None
-
-
 def _origins(addresses: Iterable[str]) -> set[str]:
     return {origin for address in addresses if (origin := origin_of(address))}
 
 
 def _beyond(request: Request) -> Beyond:
     state: State = request.state
-    if not isinstance(getattr(state, _NAME, None), Beyond):
-        setattr(state, _NAME, Beyond())
-    found = getattr(state, _NAME)
+    if not isinstance(getattr(state, BEYOND, None), Beyond):
+        setattr(state, BEYOND, Beyond())
+    found = getattr(state, BEYOND)
     return found if isinstance(found, Beyond) else Beyond()

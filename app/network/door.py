@@ -15,12 +15,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.network.beyond import beyond_of
+from app.network.beyond import BEYOND, Beyond
 from app.network.bodies import LimitedBody
 from app.network.budget import Budget
 from app.network.draining import Draining
 from app.network.head import check_head, without_cookies
-from app.network.watch import Watch, known_id, public_path, request_id
+from app.network.watch import REQUEST_ID, Watch, public_path, request_id
 from app.translation import noted, translate
 
 _log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class _ResponseSender:
             self.started, self.status = True, message["status"]
             inside = message["headers"]
             if _moves(message):
-                beyond = beyond_of(self._scope)
+                beyond: Beyond | None = self._scope.get("state", {}).get(BEYOND)
                 inside = _inside(inside, beyond.location if beyond else "")
             if self._private:
                 inside = [*(one for one in inside if one[0] != _CACHING), (_CACHING, b"no-store")]
@@ -198,7 +198,7 @@ class Door:
         frames = "'self'" if self._rules.framed else "'none'"
 
         def headers() -> _Headers:
-            beyond = beyond_of(scope)
+            beyond: Beyond | None = scope["state"].get(BEYOND)
             forms = " ".join(("'self'", *sorted(beyond.forms))) if beyond else "'self'"
             ancestors = " ".join(sorted(beyond.frames)) if beyond else ""
             policy = _POLICY.format(
@@ -232,7 +232,7 @@ def note_trouble(request: Request, error: Exception, cause: str) -> None:
 
 
 def _identified(scope: Scope) -> _Headers:
-    known = known_id(scope)
+    known = str(scope.get("state", {}).get(REQUEST_ID, ""))
     return [(b"x-request-id", known.encode())] if known else []
 
 

@@ -13,7 +13,7 @@ from app.metrics import REQUEST_SECONDS, REQUESTS
 from app.network.guard import GUARD, PEER, Guard
 
 LEARNER = "learner"  # in the state of a request: whose request it is, once that is known
-_ID = "request_id"
+REQUEST_ID = "request_id"  # in the state of a request: its ID, if one was asked for
 _FROM_PROXY = re.compile(rb"[A-Za-z0-9._-]{8,64}")
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _PARAMETER = re.compile(r"\{(\w+)(:\w+)?\}")
@@ -79,14 +79,9 @@ class Watch:
 def request_id(scope: Scope) -> str:
     """The X-Request-ID that a trusted proxy gave to a request; otherwise a new one."""
     state: dict[str, object] = scope.setdefault("state", {})
-    if _ID not in state:
-        state[_ID] = _from_proxy(scope) or token_hex(8)
-    return str(state[_ID])
-
-
-def known_id(scope: Scope) -> str:
-    """The ID of a request, if one was asked for."""
-    return str(scope.get("state", {}).get(_ID, ""))
+    if REQUEST_ID not in state:
+        state[REQUEST_ID] = _from_proxy(scope) or token_hex(8)
+    return str(state[REQUEST_ID])
 
 
 def route_of(scope: Scope) -> str:

@@ -58,14 +58,6 @@ class Assignment:
         return sha256(repr((self.title, rules, entries)).encode()).hexdigest()[:20]
 
 
-@dataclass(frozen=True, slots=True)
-class Personal:
-    """What moves a person's dates: an extension, and the start of an exam."""
-
-    extended: datetime | None = None
-    began: datetime | None = None
-
-
 def create_assignment(
     session: Session, class_id: int, title: str, policy: Policy, entries: Iterable[Entry]
 ) -> int:

@@ -9,7 +9,7 @@ from app.formulas.presets.layouts import Again, ContextBy, Precision
 from app.published.rows import Printed
 from app.units import scale_of
 
-_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 # The columns from which the time of a step follows, whatever the model.
 MEASURES = ("seconds", "tokens_per_second", "tokens_per_second_of_all", "hours_per_trillion")
 
@@ -40,7 +40,7 @@ class TableInFile(BaseModel):
 class SourceInFile(BaseModel):
     """A source, as written in its file; *rows* hold a value for each of the *columns*."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     title: str
     about: str

@@ -6,11 +6,11 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from app.network.routes import PlainRoute
-from app.web import home
 from app.web.course import board as schedule_board
-from app.web.course import chapter, final, placement
+from app.web.course import chapter_routes as chapter
+from app.web.course import final, placement
 from app.web.course import map as course_map
-from app.web.daily import page as daily_page
+from app.web.daily import routes as daily_page
 from app.web.exercise import pad
 from app.web.exercise import routes as exercise_page
 from app.web.explore import layouts
@@ -19,6 +19,7 @@ from app.web.explore.layout_searches import layout_searches
 from app.web.frame import images, language, static, theme
 from app.web.frame.errors import page_for
 from app.web.frame.visitor import payer_of
+from app.web.home import routes as home
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
 from app.web.lti import choosing, course, launching, registering
@@ -49,7 +50,7 @@ from app.web.people import (
     signing,
     slips,
 )
-from app.web.progress import page as progress_page
+from app.web.progress import routes as progress_page
 from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
 from app.web.search import page as search_page
 from app.web.search.page import indexing

@@ -13,7 +13,8 @@ from app.db.assessments import (
 )
 from app.db.boards import BoardPoint, board_points, enter, entry_of
 from app.db.claims import claim
-from app.db.personal import Merged, Personal, delete_everything, everything, merge
+from app.db.personal import delete_everything, everything, merge
+from app.db.records import MergeResult, PersonalRows
 from app.db.session import open_session
 from app.db.writer import store
 from tests.db.test_rows import NOON
@@ -73,14 +74,14 @@ def test_a_board_has_one_entry_a_learner_and_keeps_what_is_not_worse(engine: Eng
 
 
 def test_a_file_is_merged_once_and_brings_no_place_on_a_board(engine: Engine) -> None:
-    rows = Personal(
+    rows = PersonalRows(
         attempts=[], reveals=[], predictions=[], guesses=[], runs=[],
         assessed=[assessed(), assessed(number=2), assessed()],
         known_chapters=[KnownChapter(learner="l", chapter="memory", at=NOON)],
     )  # fmt: skip
     store(engine, [assessed(number=2, outcome="wrong")])
-    assert merge(engine, "l", rows) == Merged(added=2, known=2)
-    assert merge(engine, "l", rows) == Merged(added=0, known=4)
+    assert merge(engine, "l", rows) == MergeResult(added=2, known=2)
+    assert merge(engine, "l", rows) == MergeResult(added=0, known=4)
     with open_session(engine) as session:
         assert [one.outcome for one in assessed_in(session, "l", "final", 7)] == ["right", "wrong"]
         enter(session, "l", "p/e", 10, 5)

@@ -5,8 +5,9 @@ from datetime import date, timedelta, timezone
 
 from sqlalchemy import Engine
 
-from app.db.personal import Merged, Personal, everything, merge
+from app.db.personal import everything, merge
 from app.db.queries import answers
+from app.db.records import MergeResult, PersonalRows
 from app.db.session import open_session
 from app.db.tables import Attempt, DailyGuess, Prediction, Reveal
 from app.db.writer import store
@@ -15,13 +16,13 @@ from tests.db.test_rows import NOON, attempt
 THREADS = 4
 
 
-def personal(*attempts: Attempt, learner: str = "l") -> Personal:
+def personal(*attempts: Attempt, learner: str = "l") -> PersonalRows:
     reveal = Reveal(learner=learner, exercise="a/b", seed=1, number=1, at=NOON)
     prediction = Prediction(learner=learner, exercise="a/b", seed=1, answer="{}", at=NOON)
     guess = DailyGuess(
         learner=learner, day=date(2026, 3, 1), question="a b", answer="1 s", value=1.0, at=NOON
     )
-    return Personal(
+    return PersonalRows(
         attempts=attempts, reveals=[reveal], predictions=[prediction], guesses=[guess], runs=[]
     )
 
@@ -34,8 +35,8 @@ def test_rows_are_merged_by_what_they_say(engine: Engine) -> None:
     store(engine, [attempt(), attempt(learner="another")])
     elsewhere = NOON.astimezone(timezone(timedelta(hours=9)))
     rows = personal(attempt(), attempt(at=elsewhere), attempt(seed=1), attempt(answer="2"))
-    assert merge(engine, "l", rows) == Merged(added=5, known=2)
-    assert merge(engine, "l", rows) == Merged(added=0, known=7)
+    assert merge(engine, "l", rows) == MergeResult(added=5, known=2)
+    assert merge(engine, "l", rows) == MergeResult(added=0, known=7)
 
 
 def test_what_comes_later_is_not_taken_for_the_latest(engine: Engine) -> None:

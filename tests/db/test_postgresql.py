@@ -22,8 +22,9 @@ from app.db.exercise_histories import reveals_of
 from app.db.history import Revealed
 from app.db.migrations import alembic_configuration, exclusive, migrate, probe
 from app.db.moving import move
-from app.db.personal import Merged, delete_everything, everything, merge
+from app.db.personal import delete_everything, everything, merge
 from app.db.queries import attempts_by_day, latest_attempts, standings
+from app.db.records import MergeResult
 from app.db.session import connect, open_session
 from app.db.tables import LabRunRow, ReplayRow, Reveal, now
 from app.db.tokens import Grant, Tokens, create_token
@@ -108,7 +109,7 @@ def test_identities_are_stored_as_on_sqlite(server: Engine) -> None:
 def test_progress_is_merged_as_on_sqlite(server: Engine) -> None:
     merging.test_the_same_file_sent_by_several_at_once_is_taken_once(server)
     rows = merging.personal(*merging.many(301))
-    assert merge(server, "l", rows) == Merged(added=1, known=303)
+    assert merge(server, "l", rows) == MergeResult(added=1, known=303)
 
 
 def test_a_roster_is_taken_once_as_on_sqlite(server: Engine) -> None:

@@ -6,6 +6,7 @@ import lzma
 import re
 import zipfile
 from collections.abc import Mapping
+from importlib import import_module
 from itertools import groupby, islice
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from app.exporting import course
 from app.exporting.pages import Page
 from app.exporting.python import browser_python
 from app.exporting.reading import SERVER
+from app.exporting.wheels import WHEELS
 from app.formulas import FORMULAS
 from app.kinds import Exercise
 
@@ -90,4 +92,10 @@ def desk(files: Mapping[str, bytes], tmp_path_factory: pytest.TempPathFactory) -
     for name in ("course", "program"):
         (packed,) = (c for n, c in files.items() if re.fullmatch(rf"course/{name}\.\w+\.bin", n))
         zipfile.ZipFile(io.BytesIO(lzma.decompress(packed))).extractall(made / name)
+    (made / "here").mkdir()
+    for wheel in WHEELS:  # one of them is compiled for browsers
+        installed = import_module(wheel.partition("-")[0])
+        path = Path(str(installed.__file__))
+        place = path.parent if path.name == "__init__.py" else path
+        (made / "here" / place.name).symlink_to(place)
     return made

@@ -1,4 +1,6 @@
-"""Runs the desk of an exported course without any package: python -I -S desk_here.py FOLDER NAMES.
+"""Runs the desk of an exported course: python -I -S desk_here.py FOLDER NAMES.
+
+Its packages are those of the archive, but for those in FOLDER/here, which are compiled.
 
 NAMES are modules of the standard library that are left out of an export: nothing may import them.
 
@@ -15,7 +17,7 @@ async def main(folder: str, *missing: str) -> None:
     """Answer every wish."""
     for name in missing:
         sys.modules.setdefault(name, None)  # type: ignore[arg-type]
-    sys.path[:0] = [f"{folder}/course", f"{folder}/program"]
+    sys.path[:0] = [f"{folder}/{name}" for name in ("here", "course", "program")]
     desk_of, run = import_module("app.desk").Desk, import_module("program").run
 
     async def ask(wish: str) -> str:

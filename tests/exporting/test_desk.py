@@ -1,4 +1,4 @@
-"""The desk of an exported course says what the server says, without any package."""
+"""The desk of an exported course says what the server says, with the packages that go with it."""
 
 import asyncio
 import json

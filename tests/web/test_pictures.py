@@ -22,7 +22,7 @@ from app.explorers import EXPLORERS, opened, predicted
 from app.formulas import FORMULAS
 from app.labs.results.archive import recorded
 from app.labs.spec import known_labs, lab_called
-from app.web.course.chapter import chapter_card
+from app.web.course.chapter_view import chapter_card
 from app.web.exercise.card import exercise_card
 from app.web.explore.card import explorer_card
 from app.web.labs.cards import lab_card, run_card

@@ -6,7 +6,7 @@ import pytest
 
 from app.content.catalog import Catalog, Topic
 from app.db.history import Standing
-from app.web.standing.view import Past, card_of, is_solved, mark_of, row_of
+from app.web.standing.view import LearnerHistory, card_of, is_solved, mark_of, row_of
 from app.web.urls import exercise_url
 from tests.each import each
 
@@ -60,11 +60,11 @@ def test_a_chapter_counts_its_path_and_the_extras_apart(topic: Topic) -> None:
     core = [exercise for exercise in topic.exercises if exercise.core]
     extra = [exercise for exercise in topic.exercises if not exercise.core]
     known = {one.id: ALONE for one in (*core[:2], *extra[:3])} | {core[2].id: TRIED}
-    card = card_of(topic, Past(known))
+    card = card_of(topic, LearnerHistory(known))
     assert (card.path.solved, len(card.path.rows)) == (2, len(core))
     assert (card.extras.solved, len(card.extras.rows)) == (3, len(extra))
     assert card.path.minutes == sum(one.minutes for one in core[2:])
-    assert card_of(replace(topic, exercises=()), Past(known)).path.rows == ()
+    assert card_of(replace(topic, exercises=()), LearnerHistory(known)).path.rows == ()
 
 
 def test_the_path_of_a_chapter_without_core_exercises_is_all_of_it(catalog: Catalog) -> None:

@@ -1,94 +1,24 @@
 """/map: which chapter builds on which, the routes through them, and the chapters one knows."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
-
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.aside import aside
-from app.content.catalog import Catalog, Topic
-from app.content.topic_file import Route
-from app.db.assessments import MOST_CHAPTERS, mark_known
-from app.db.session import open_session
-from app.errors import NotFoundError, nearest
-from app.learning import Prerequisites
+from app.db.assessments import MOST_CHAPTERS
 from app.network.routes import Router
 from app.site import Here, Site
-from app.translation import noted, plural, translate
-from app.web.frame.rendering import Frame, Hyperlink, frame, render
+from app.translation import noted, translate
+from app.web.course.map_view import map_page, topics_on
+from app.web.frame.rendering import Frame, frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
-from app.web.standing.history import past_of
-from app.web.standing.view import Past, path_of
-from app.web.urls import chapter_url
+from app.web.standing.history import read_learner_history
+from app.web.standing.records import open_records
 
 router = Router(prefix="/map")
 _SAYS = noted(
     "Which chapter builds on which, and routes for those who train, serve, or run the cluster."
 )
-ROUTES: Mapping[Route, str] = {
-    "train": noted("I train"),
-    "serve": noted("I serve"),
-    "cluster": noted("I run the cluster"),
-}
-_ALL = noted("All of it")
 _MARK = 200  # bytes of a chapter that is marked
-_GAP = 5.0  # percent of the width between two columns
-Progressed = Literal["new", "begun", "finished", "known"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """A chapter on the map; *needs* are the chapters that it builds on."""
-
-    id: str
-    number: int
-    href: str
-    title: str
-    minutes: int
-    state: Progressed
-    says: str
-    needs: tuple[Hyperlink, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """A line from a chapter to one that builds on it; in percent of the map."""
-
-    before: str
-    after: str
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class RouteTab:
-    """A route, how many chapters it has, and how long it takes."""
-
-    link: Hyperlink
-    is_here: bool
-    chapters: int
-    hours: str
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A chapter in the form of those that one knows."""
-
-    id: str
-    title: str
-    is_known: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MapPage:
-    """The chapters of a route in columns, and the lines between them."""
-
-    tabs: tuple[RouteTab, ...]
-    columns: tuple[tuple[Node, ...], ...]
-    edges: tuple[Edge, ...]
-    choices: tuple[Choice, ...]
-    is_saved: bool
 
 
 @router.get("")
@@ -97,7 +27,7 @@ def course_map(
 ) -> Response:
     """The map of all chapters, or of those on a route."""
     topics = topics_on(site.catalog, route)
-    past = past_of(site, visiting.learner)
+    past = read_learner_history(site, visiting.learner)
     page = map_page(site.catalog, topics, route, past, is_saved=saved == "1")
     return render("course/map.html", _frame(request), page)
 
@@ -123,104 +53,6 @@ async def know(request: Request, site: Here, visiting: Visiting) -> Response:
     return response
 
 
-def topics_on(catalog: Catalog, route: str) -> tuple[Topic, ...]:
-    """The chapters on *route*; empty: all chapters.
-
-    Raises:
-        NotFoundError: there is no such route.
-    """
-    if not route:
-        return catalog.topics
-    if route not in ROUTES:
-        raise NotFoundError(
-            translate("no route is called {name!r}", name=route[:40]) + nearest(route[:40], ROUTES)
-        )
-    return tuple(topic for topic in catalog.topics if route in topic.routes)
-
-
-def map_page(
-    catalog: Catalog, topics: tuple[Topic, ...], route: str, past: Past, *, is_saved: bool
-) -> MapPage:
-    """The map of *topics*, with the marks of a learner with that *past*."""
-    graph = Prerequisites(topics)
-    columns = graph.columns
-    return MapPage(
-        tabs=tuple(_tabs(catalog, route)),
-        columns=tuple(
-            tuple(_node(catalog, graph, topic, past) for topic in column) for column in columns
-        ),
-        edges=tuple(_edges(graph)),
-        choices=tuple(choices(catalog, past.chapters)),
-        is_saved=is_saved,
-    )
-
-
-def choices(catalog: Catalog, known: frozenset[str]) -> Iterator[Choice]:
-    """Each chapter, and whether it is among the *known* ones."""
-    return (Choice(topic.id, topic.title, topic.id in known) for topic in catalog.topics)
-
-
 def _mark(site: Site, learner: str, chapters: list[str]) -> None:
-    with open_session(site.engine) as session:
-        mark_known(session, learner, chapters)
-
-
-def _tabs(catalog: Catalog, route: str) -> Iterator[RouteTab]:
-    for name, text in (("", _ALL), *ROUTES.items()):
-        topics = topics_on(catalog, name)
-        if not topics:
-            continue  # a course pack has no chapter on it
-        href = f"/map?route={name}" if name else "/map"
-        hours = round(sum(topic.minutes for topic in topics) / 60)
-        yield RouteTab(
-            Hyperlink(href, translate(text)),
-            name == route,
-            len(topics),
-            plural("{number} hour", "{number} hours", hours)
-            if hours
-            else translate("less than an hour"),
-        )
-
-
-def _node(catalog: Catalog, graph: Prerequisites, topic: Topic, past: Past) -> Node:
-    titles = {one.id: one.title for one in graph.topics}
-    state, says = _state(topic, past)
-    return Node(
-        id=topic.id,
-        number=catalog.topics.index(topic) + 1,
-        href=chapter_url(topic.id),
-        title=topic.title,
-        minutes=topic.minutes,
-        state=state,
-        says=says,
-        needs=tuple(Hyperlink(chapter_url(n), titles[n]) for n in graph.direct[topic.id]),
-    )
-
-
-def _state(topic: Topic, past: Past) -> tuple[Progressed, str]:
-    """How far the learner is with *topic*, and that in words."""
-    path = path_of(topic.path, past.known)
-    if path.rows and path.is_finished:
-        return "finished", translate("finished")
-    if topic.id in past.chapters:
-        return "known", translate("known")
-    if path.solved:
-        says = translate("{solved} of {count} solved", solved=path.solved, count=len(path.rows))
-        return "begun", says
-    return "new", ""
-
-
-def _edges(graph: Prerequisites) -> Iterator[Edge]:
-    columns, bend = graph.columns, _GAP * 0.6
-    width = (100 - _GAP * (len(columns) - 1)) / len(columns) if columns else 0
-    spots = {
-        topic.id: (number * (width + _GAP), 100 * (place + 0.5) / len(column))
-        for number, column in enumerate(columns)
-        for place, topic in enumerate(column)
-    }
-    for after, needs in graph.direct.items():
-        x2, y2 = spots[after]
-        for before in needs:
-            x1, y1 = spots[before][0] + width, spots[before][1]
-            curve = f"{x1 + bend:.2f} {y1:.2f} {x2 - bend:.2f} {y2:.2f} {x2:.2f} {y2:.2f}"
-            yield Edge(before, after, f"M{x1:.2f} {y1:.2f}C{curve}")
+    with open_records(site, learner) as records:
+        records.mark_known(chapters)

@@ -19,11 +19,11 @@ from app.learning.placing import (
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.course.map import ROUTES, Choice, choices, topics_on
+from app.web.course.map_view import ROUTES, Choice, choices, topics_on
 from app.web.course.questions import Sitting, acted, answers_in, draw_of, shown
 from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
-from app.web.standing.history import past_of
+from app.web.standing.history import read_learner_history
 from app.web.urls import chapter_url, exercise_url
 
 router = Router(prefix="/placement")
@@ -164,7 +164,7 @@ def _evidence(rows: Sequence[AssessedRow]) -> list[tuple[str, bool]]:
 def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
     rows = [sitting.answers[number] for number in sorted(sitting.answers)]
     found = placed(Prerequisites(site.catalog.topics), _evidence(rows))
-    mine = past_of(site, learner).chapters
+    mine = read_learner_history(site, learner).chapters
     topics = _topics(site, sitting.draw)
     names = frozenset(topic.id for topic in topics)
     route = _route_of(sitting.draw)

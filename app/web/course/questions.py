@@ -18,7 +18,6 @@ from app.site import Site
 from app.translation import noted, translate
 from app.web.exercise.action_results import refused, unavailable, unreadable
 from app.web.exercise.assignment_rules import rules_of
-from app.web.exercise.kind_buttons import press
 from app.web.exercise.page_context import ExerciseRequest
 from app.web.exercise.posted_form import ActionResult, PostedForm
 from app.web.exercise.routes import (
@@ -26,14 +25,15 @@ from app.web.exercise.routes import (
     build_page,
     draw_aside,
     grade,
+    press,
+    read_exercise_history,
     read_fields,
-    read_history,
     wants_fragment,
 )
 from app.web.exercise.rules import AssignmentBanner, AssignmentRules
 from app.web.frame.rendering import Hyperlink, frame, render, render_part
 from app.web.frame.visitor import Visitor, learner_of, remember, spend, spend_storage
-from app.web.standing.onward import Onward, Suggested
+from app.web.standing.next_steps import NextSteps, SuggestedExercise
 from app.web.urls import seed_of
 
 _COUNTED = noted("Your first answer counted.")
@@ -119,7 +119,7 @@ async def shown(
         return RedirectResponse(sitting.onward, 303)
     exercise, seed = question.exercise, question.seed
     await draw_aside(exercise, seed)
-    history = await read_history(site, visiting, exercise, seed)
+    history = await read_exercise_history(site, visiting, exercise, seed)
     asked = ExerciseRequest(
         exercise=exercise,
         seed=seed,
@@ -144,7 +144,7 @@ async def acted(
         response: Response = RedirectResponse(sitting.onward, 303)
     else:
         await draw_aside(question.exercise, question.seed)
-        before = await read_history(site, visiting, question.exercise, question.seed)
+        before = await read_exercise_history(site, visiting, question.exercise, question.seed)
         result, history = await _tried(request, site, sitting, question, posted, before)
         asked = ExerciseRequest(
             exercise=question.exercise,
@@ -248,8 +248,10 @@ async def _response(
     # The drawing is of this page alone: the original has another address.
     own = replace(page, action=sitting.address(question.number), seed=0, heading=heading)
     if result.verdict:
-        onward = Suggested(sitting.onward, translate("the next question"), translate(_AT_THE_END))
-        own = replace(own, onward=Onward(begun=True, following=onward, review=None, due=0))
+        onward = SuggestedExercise(
+            sitting.onward, translate("the next question"), translate(_AT_THE_END)
+        )
+        own = replace(own, onward=NextSteps(begun=True, following=onward, review=None, due=0))
     if asked.fragment:
         return render_part("exercise/fragment.html", own, result.status)
     around = frame(request, f"{page.title} · {sitting.title}", sitting.about, "exercises")

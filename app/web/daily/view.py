@@ -7,17 +7,15 @@ from datetime import date, datetime, timedelta
 from markupsafe import Markup
 
 from app.charts.axes import Axis
-from app.charts.spread import PLACES, Spread, spread_drawing
+from app.charts.spread import Spread, spread_drawing
+from app.content.catalog import Catalog
 from app.content.daily import LONGEST, DailyQuestion, question_of, title_of
 from app.content.glossary import mark
-from app.db.guesses import latest_guesses, spread_of
 from app.db.history import streak
-from app.db.session import open_session
 from app.db.tables import DailyGuess
 from app.explorers import EXPLORERS
 from app.formulas import FORMULAS
 from app.markdown import html
-from app.site import Site
 from app.translation import translate
 from app.units import BYTE, DOLLAR, RATIO, SECOND
 from app.web.daily.days import ARCHIVE, address
@@ -28,7 +26,6 @@ from app.web.frame.rendering import Hyperlink
 from app.web.reference.docstrings import documented
 from app.web.urls import exercise_url, explorer_url, formula_url
 
-_STREAK_BACK = 400  # days that are searched
 _LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _FEW = 4  # equations; a formula with more is only linked
 
@@ -114,13 +111,24 @@ class Refused:
     problem: str = ""
 
 
-def daily_page(
-    site: Site, learner: str, day: date, origin: str, refused: Refused | None = None
-) -> DailyPage:
-    """The page of the question of *day*, which is today or in the archive."""
-    moment = site.clock()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DailyRequest:
+    """The question of *day*, which is today or in the archive, asked for at a *moment*.
+
+    *guesses*: the learner's last ones, by day; *counts*: everyone's on that day, by their place.
+    """
+
+    day: date
+    moment: datetime
+    guesses: Mapping[date, DailyGuess]
+    counts: Mapping[int, int]
+    origin: str
+
+
+def daily_page(course: Catalog, asked: DailyRequest, refused: Refused | None = None) -> DailyPage:
+    """The page of a question of the day."""
+    day, moment, guesses = asked.day, asked.moment, asked.guesses
     today = moment.date()
-    guesses = guesses_of(site, learner)
     row = streak(days_guessed(guesses.values()), today)
     question = question_of(day)
     guess = guesses.get(day)
@@ -136,18 +144,10 @@ def daily_page(
         streak=row,
         typed=refused.typed,
         problem=refused.problem,
-        answered=_answered(site, question, guess, row, origin) if guess else None,
+        answered=_answered(course, asked, question, guess, row) if guess else None,
         yesterday=_yesterday(today, guesses) if day == today else None,
         earlier=tuple(_earlier(today, guesses)),
     )
-
-
-def guesses_of(site: Site, learner: str) -> Mapping[date, DailyGuess]:
-    """The last guesses of *learner*, by day."""
-    if not learner:
-        return {}
-    with open_session(site.engine) as session:
-        return {one.day: one for one in latest_guesses(session, learner, _STREAK_BACK)}
 
 
 def days_guessed(guesses: Collection[DailyGuess]) -> set[date]:
@@ -168,11 +168,11 @@ def time_left(moment: datetime) -> str:
 
 
 def _answered(
-    site: Site, question: DailyQuestion, guess: DailyGuess, row: int, origin: str
+    course: Catalog, asked: DailyRequest, question: DailyQuestion, guess: DailyGuess, row: int
 ) -> Answered:
     is_same = guess.question == question.key
     band = band_of(guess.value, question.right) if is_same else None
-    counted = row if guess.at.date() == guess.day == site.clock().date() else 0
+    counted = row if guess.at.date() == guess.day == asked.moment.date() else 0
     return Answered(
         typed=guess.answer,
         own=_told(question, guess) if is_same else "",
@@ -181,9 +181,9 @@ def _answered(
         apart=apart(guess.value / question.right) if is_same else "",
         why=mark(html(question.why)),
         formulas=tuple(_formulas(question)),
-        more=tuple(_more(site, question)),
-        spread=_spread(site, question, guess) if is_same else None,
-        share=strip(question, band, counted, origin) if band else "",
+        more=tuple(_more(course, question)),
+        spread=_spread(asked.counts, question, guess) if is_same else None,
+        share=strip(question, band, counted, asked.origin) if band else "",
     )
 
 
@@ -201,9 +201,9 @@ def _formulas(question: DailyQuestion) -> Iterator[FormulaView]:
         yield FormulaView(link, equations if len(equations) <= _FEW else ())
 
 
-def _more(site: Site, question: DailyQuestion) -> Iterator[Hyperlink]:
+def _more(course: Catalog, question: DailyQuestion) -> Iterator[Hyperlink]:
     """The exercise, where this server has it, and the explorer."""
-    if exercise := site.catalog.by_id.get(question.exercise):
+    if exercise := course.by_id.get(question.exercise):
         yield Hyperlink(
             exercise_url(exercise.id), translate("Exercise: {title}", title=exercise.title)
         )
@@ -213,9 +213,7 @@ def _more(site: Site, question: DailyQuestion) -> Iterator[Hyperlink]:
     )
 
 
-def _spread(site: Site, question: DailyQuestion, guess: DailyGuess) -> SpreadView:
-    with open_session(site.engine) as session:
-        counts = spread_of(session, question.day, question.key, PLACES)
+def _spread(counts: Mapping[int, int], question: DailyQuestion, guess: DailyGuess) -> SpreadView:
     axis, per = _axis(question)
     drawing = spread_drawing(
         Spread(

@@ -15,7 +15,7 @@ from app.web.exercise.facts import FactView, facts_beside
 from app.web.exercise.posted_form import Fields
 from app.web.exercise.rules import AssignmentRules
 from app.web.frame.rendering import Hyperlink, markup
-from app.web.standing.view import Path, Standings, Stretch, mark_of, path_of
+from app.web.standing.view import ExercisePath, PathStretch, Standings, mark_of, path_of
 from app.web.urls import chapter_url, erratum_url, exercise_url
 
 _NEAR = 7  # exercises of the path that are listed beside one
@@ -104,8 +104,8 @@ def _with_explanations(whole: PageContext, asked: ExerciseRequest, topic: Topic)
 @dataclass(frozen=True, slots=True)
 class _ChapterPart:
     topic: Hyperlink
-    path: Path
-    near: Stretch
+    path: ExercisePath
+    near: PathStretch
     here: str
 
 

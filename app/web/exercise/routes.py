@@ -7,13 +7,13 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.aside import aside
+from app.aside.fair_queue import Client
 from app.db.history import SOLUTION, ExerciseHistory, LearnerDrawing
 from app.db.tables import Attempt, Reveal, now
 from app.errors import AnswerError, UnavailableError
 from app.grading.check import check
-from app.kinds import Answer, Exercise
+from app.kinds import Exercise
 from app.kinds.answers import TooLongError
-from app.kinds.lab import LabExercise
 from app.network.door import note_trouble
 from app.network.routes import Router
 from app.people.student_histories import StudentDrawing, StudentHistory
@@ -22,8 +22,6 @@ from app.web.exercise.action_results import refused, unavailable, unreadable
 from app.web.exercise.assignment_rules import rules_of, rules_with_banners
 from app.web.exercise.board_entry import enter_on_board
 from app.web.exercise.card import exercise_card
-from app.web.exercise.form_context import form_context, lab_answer
-from app.web.exercise.kind_buttons import press
 from app.web.exercise.page_context import ExerciseRequest
 from app.web.exercise.posted_form import (
     LONG,
@@ -35,9 +33,9 @@ from app.web.exercise.posted_form import (
     size_of,
 )
 from app.web.exercise.rules import FREE, AssignmentRules
+from app.web.exercise.tools import ServerTools
 from app.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.web.exercise.views import view_of
-from app.web.exercise.views.base import NO_CONTEXT
 from app.web.frame.origin import from_here
 from app.web.frame.preview import preview_of
 from app.web.frame.rendering import frame, render, render_part
@@ -52,8 +50,8 @@ from app.web.frame.visitor import (
     visitor,
 )
 from app.web.standing.chapter_choice import kept_seed
-from app.web.standing.history import past_of
-from app.web.standing.onward import onward_for
+from app.web.standing.history import read_learner_history
+from app.web.standing.next_steps import next_steps
 from app.web.urls import exercise_url, seed_of
 
 router = Router(prefix="/exercises")
@@ -61,7 +59,6 @@ ANSWERS = "/exercises/{topic}/{slug}"
 PART = 1000  # characters of a form that count as one more answer
 _NEW_SEEDS = 1_000_000  # short enough to read out
 _FRAGMENT = "x-fragment"  # a script asks for the verdict alone
-_CHECK = "check"
 
 
 @router.get("/{topic}/{slug}")
@@ -74,7 +71,7 @@ async def show(
         return RedirectResponse(exercise_url(exercise.id, kept), 303)
     number = seed_of(seed or "0")
     await draw_aside(exercise, number)
-    history = await read_history(site, visiting, exercise, number)
+    history = await read_exercise_history(site, visiting, exercise, number)
     rules = _rules(site, visiting, history, number)
     if rules.redirect_to:
         return RedirectResponse(rules.redirect_to, 303)
@@ -113,7 +110,7 @@ async def answer(request: Request) -> Response:
     posted = PostedForm(seed=seed, learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / PART)
     spend_storage(request, site, visiting, posted.size)
-    before = await read_history(site, visiting, exercise, seed)
+    before = await read_exercise_history(site, visiting, exercise, seed)
     await draw_aside(exercise, seed)
     rules = rules_of(before.works, seed) if isinstance(before, StudentHistory) else FREE
     if rules.redirect_to:
@@ -152,16 +149,18 @@ async def build_page(
 def _page(
     site: Site, asked: ExerciseRequest, result: ActionResult, rules: AssignmentRules
 ) -> ExercisePage:
-    exercise, seed, context = asked.exercise, asked.seed, NO_CONTEXT
-    if view_of(exercise).needs_context:
-        graded = is_finished(asked.history, exercise, seed)
-        context = form_context(site, exercise, seed, asked.learner, graded=graded)
+    exercise, seed = asked.exercise, asked.seed
+    tools = ServerTools(site, asked.learner, Client(asked.learner))
+    graded = is_finished(asked.history, exercise, seed)
+    context = view_of(exercise).context(exercise, seed, tools, graded=graded)
     page = exercise_page(site.catalog, asked, result, rules, context)
     if not page.is_over or rules.banners:  # the banner has the next exercise
         return page
     topic = site.catalog.topic_of(exercise)
-    past = past_of(site, asked.learner).within(topic.id)
-    return replace(page, onward=onward_for(site, past, topic.id, exercise.id, seed))
+    past = read_learner_history(site, asked.learner).within(topic.id)
+    day = site.clock().date()
+    steps = next_steps(site.catalog, past, topic.id, day, current=exercise.id, seed=seed)
+    return replace(page, onward=steps)
 
 
 def _rules(site: Site, visiting: Visitor, history: ExerciseHistory, seed: int) -> AssignmentRules:
@@ -170,7 +169,7 @@ def _rules(site: Site, visiting: Visitor, history: ExerciseHistory, seed: int) -
     return rules_with_banners(site.catalog, site.secret, visiting.person, history.works, seed)
 
 
-async def read_history(
+async def read_exercise_history(
     site: Site, visiting: Visitor, exercise: Exercise, seed: int
 ) -> ExerciseHistory:
     """What the visitor has done; of one who has done nothing, nothing is asked."""
@@ -215,7 +214,7 @@ async def _act(
         return await _reveal(site, exercise, posted, before, number)
     if posted.action == "solution":
         return await _reveal(site, exercise, posted, before, SOLUTION)
-    if posted.action != _CHECK and (result := await press(site, exercise, posted)):
+    if result := await press(site, exercise, posted):
         return result, before
     result, attempt = await grade(site, exercise, posted, before)
     # Not after the solution was shown, and not while verdicts are hidden: the board would tell.
@@ -233,7 +232,7 @@ async def grade(
         site,
         exercise,
         posted.seed,
-        _answer(site, exercise, posted),
+        view_of(exercise).answer(exercise, posted, _tools(site, posted)),
         posted.learner,
         posted.client,
         hints=history.seen.hints,
@@ -243,10 +242,13 @@ async def grade(
     return ActionResult(verdict=checked.verdict), checked.attempt
 
 
-def _answer(site: Site, exercise: Exercise, posted: PostedForm) -> Answer:
-    if isinstance(exercise, LabExercise):
-        return lab_answer(site, exercise, posted)
-    return exercise.answer_in(posted.given)
+async def press(site: Site, exercise: Exercise, posted: PostedForm) -> ActionResult | None:
+    """The result of a button that only the kind of *exercise* has; None for any other button."""
+    return await view_of(exercise).act(exercise, posted, _tools(site, posted))
+
+
+def _tools(site: Site, posted: PostedForm) -> ServerTools:
+    return ServerTools(site, posted.learner, posted.client)
 
 
 async def _reveal(

@@ -30,7 +30,7 @@ from app.web.exercise.views import view_of
 from app.web.exercise.views.base import NO_CONTEXT, Form, FormContext, FormInput
 from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.rendering import Hyperlink
-from app.web.standing.onward import Onward
+from app.web.standing.next_steps import NextSteps
 from app.web.standing.view import Mark, has_finished, mark_of
 from app.web.urls import chapter_url, exercise_url
 
@@ -114,7 +114,7 @@ class ExercisePage:
     played: IllustrationView | None
     trial: TrialView | None
     help: Help
-    onward: Onward | None
+    onward: NextSteps | None
     finished: Hyperlink | None
     attempts: tuple[AttemptView, ...]
     around: PageContext

@@ -35,7 +35,7 @@ from app.web.people.head import class_url
 from app.web.people.signing import offered
 from app.web.people.ways import Account, accounts_of
 from app.web.progress.file import written
-from app.web.standing.veil import veil_of
+from app.web.standing.records import veil_of
 
 router = Router(prefix="/me")
 

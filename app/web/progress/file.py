@@ -12,7 +12,7 @@ from pydantic_core import from_json
 from app.db.assessments import MOST_CHAPTERS, Assessed, KnownChapter
 from app.db.lab_runs import SENT
 from app.db.measurements import REPORT_LIMIT, MeasurementRow, is_measurement_name
-from app.db.personal import Personal
+from app.db.records import PersonalRows
 from app.db.run_state import State
 from app.db.tables import (
     NAME_LIMIT,
@@ -60,7 +60,7 @@ class FileError(InputError):
 class ReadFile:
     """The rows of a file, and how many lab runs and measurements in it cannot be taken."""
 
-    rows: Personal
+    rows: PersonalRows
     left: int
 
 
@@ -89,7 +89,7 @@ def read_file(content: bytes, learner: str) -> ReadFile:
             ]
         )
     problems: list[str] = []
-    rows = Personal(
+    rows = PersonalRows(
         attempts=_rows(Attempt, "attempts", lists["attempts"], learner, problems),
         reveals=_rows(Reveal, "reveals", lists["reveals"], learner, problems),
         predictions=_rows(Prediction, "predictions", lists["predictions"], learner, problems),
@@ -107,7 +107,7 @@ def read_file(content: bytes, learner: str) -> ReadFile:
     return ReadFile(rows, asked - len(rows.runs) - len(rows.measurements))
 
 
-def without_runs(rows: Personal, names: Collection[str]) -> Personal:
+def without_runs(rows: PersonalRows, names: Collection[str]) -> PersonalRows:
     """*rows* without the lab runs of these *names*."""
     return replace(rows, runs=[row for row in rows.runs if row.name not in names])
 

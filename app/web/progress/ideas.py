@@ -13,17 +13,16 @@ from typing import Literal
 
 from markupsafe import Markup
 
+from app.content.catalog import Catalog
 from app.db.history import PastAnswer
-from app.db.queries import wrong_attempts
 from app.db.tables import Attempt
 from app.errors import AnswerError
 from app.kinds import Exercise
 from app.kinds.answers import stored_answer
 from app.markdown import inline_html
-from app.site import Site
+from app.sandbox.runner import Runner
 from app.translation import noted, translate
 from app.web.frame.rendering import Hyperlink
-from app.web.standing.veil import open_history
 from app.web.urls import exercise_url
 
 Fate = Literal["open", "corrected", "gone"]
@@ -32,7 +31,7 @@ _SAYS: Mapping[Fate, str] = {
     "corrected": noted("right since, on the same day"),
     "gone": noted("gone: right on a later day"),
 }
-_LOOKED_AT = 200  # wrong answers, the latest
+LOOKED_AT = 200  # wrong answers, the latest
 _LISTED = 12  # ideas
 _Told = tuple[Attempt, str]  # a wrong answer, and its diagnosis
 
@@ -53,28 +52,28 @@ class WrongIdea:
         return translate(_SAYS[self.fate])
 
 
-def wrong_ideas(site: Site, learner: str, answers: Sequence[PastAnswer]) -> tuple[WrongIdea, ...]:
-    """The wrong ideas of *learner*, who gave *answers*; those that are gone come last."""
-    if not learner:
-        return ()
-    with open_history(site, learner) as session:
-        wrong = wrong_attempts(session, learner, _LOOKED_AT)
-    found = asyncio.run(_collected(site, wrong))
+def wrong_ideas(
+    course: Catalog, runner: Runner, wrong: Sequence[Attempt], answers: Sequence[PastAnswer]
+) -> tuple[WrongIdea, ...]:
+    """The ideas in the *wrong* ones of a learner's *answers*; those that are gone come last."""
+    found = asyncio.run(_collected(course, runner, wrong))
     ideas = [_idea(exercise, those, answers) for exercise, those in found]
     ideas.sort(key=lambda idea: (idea.fate == "gone", -idea.last.timestamp()))
     return tuple(ideas[:_LISTED])
 
 
-async def _collected(site: Site, wrong: Sequence[Attempt]) -> list[tuple[Exercise, list[_Told]]]:
+async def _collected(
+    course: Catalog, runner: Runner, wrong: Sequence[Attempt]
+) -> list[tuple[Exercise, list[_Told]]]:
     """Each foreseen mistake among the *wrong* answers, the latest first."""
     found: dict[tuple[str, int], list[_Told]] = {}
     for attempt in wrong:
-        exercise = site.catalog.by_id.get(attempt.exercise)
+        exercise = course.by_id.get(attempt.exercise)
         if exercise is None or exercise.runs_code or not _is_unchanged(exercise, attempt):
             continue
-        async for number, says in _mistakes_in(site, exercise, attempt):
+        async for number, says in _mistakes_in(runner, exercise, attempt):
             found.setdefault((exercise.id, number), []).append((attempt, says))
-    return [(site.catalog.exercise(name), those) for (name, _), those in found.items()]
+    return [(course.exercise(name), those) for (name, _), those in found.items()]
 
 
 def _is_unchanged(exercise: Exercise, attempt: Attempt) -> bool:
@@ -84,12 +83,12 @@ def _is_unchanged(exercise: Exercise, attempt: Attempt) -> bool:
 
 
 async def _mistakes_in(
-    site: Site, exercise: Exercise, attempt: Attempt
+    runner: Runner, exercise: Exercise, attempt: Attempt
 ) -> AsyncIterator[tuple[int, str]]:
     """The numbers of the listed mistakes that the answer was told, each with its sentence."""
     try:
         answer = stored_answer(attempt.answer, exercise.right_answer(attempt.seed))
-        verdict = await exercise.grade(attempt.seed, answer, site.runner)
+        verdict = await exercise.grade(attempt.seed, answer, runner)
     except AnswerError:  # the exercise has other options now
         return
     told = "\n".join(verdict.feedback)

@@ -1,29 +1,31 @@
 """The progress of a learner, as its page shows it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
 from markupsafe import Markup
 
 from app.content.catalog import Catalog
-from app.db.guesses import count_of_guesses
 from app.db.history import Effort, streak
-from app.db.queries import attempts_by_day, efforts, latest_attempts
-from app.db.session import open_session
 from app.db.tables import Attempt
 from app.kinds import Exercise
 from app.learning import Mastery, Memory, mastery_by_skill, mastery_of
-from app.site import Site
 from app.translation import translate
 from app.web.exercise.views import view_of
 from app.web.exercise.views.base import typed
 from app.web.frame.rendering import Hyperlink
-from app.web.progress.ideas import WrongIdea, wrong_ideas
-from app.web.standing.history import past_of
-from app.web.standing.onward import Onward, onward_for
-from app.web.standing.veil import open_history
-from app.web.standing.view import Card, ExerciseRow, Past, card_of, clock, mark_of, row_of, today
+from app.web.progress.ideas import WrongIdea
+from app.web.standing.next_steps import NextSteps, next_steps
+from app.web.standing.view import (
+    ChapterCard,
+    ExerciseRow,
+    LearnerHistory,
+    card_of,
+    clock,
+    mark_of,
+    row_of,
+)
 from app.web.urls import exercise_url
 
 _WEEKS = 26
@@ -56,14 +58,10 @@ class Place:
 
     row: ExerciseRow
     review: date | None
+    is_due: bool
     answers: int
     right: int
     time: str
-
-    @property
-    def is_due(self) -> bool:
-        """Whether its review is due."""
-        return self.review is not None and self.review <= today()
 
     @property
     def says(self) -> str:
@@ -77,7 +75,7 @@ class Place:
 class Chapter:
     """A chapter with its exercises, and the share that the learner would solve now."""
 
-    card: Card
+    card: ChapterCard
     mastery: Mastery
     places: tuple[Place, ...]
 
@@ -98,7 +96,7 @@ class ProgressPage:
 
     any: bool
     guesses: int
-    onward: Onward
+    onward: NextSteps
     solved: int
     unaided: int
     tried: int
@@ -117,43 +115,58 @@ class ProgressPage:
     recent: tuple[Recent, ...]
 
 
-def progress_page(site: Site, learner: str) -> ProgressPage:
-    """The progress of *learner*."""
-    past = past_of(site, learner)
-    known, kept = past.known, past.memories
-    marks = [mark_of(known.get(exercise.id)) for exercise in site.catalog.exercises]
-    day = today()
-    first = day - timedelta(weeks=_WEEKS - 1, days=day.weekday())
-    counts, recent = _history(site, learner, first)
-    took = _efforts(site, learner)
-    days = [_day(first + timedelta(n), counts) for n in range((day - first).days + 1)]
-    chapters = tuple(_chapters(site.catalog, past, took))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressRecord:
+    """What is stored of a learner: answers by day, the effort on each exercise, the latest."""
+
+    past: LearnerHistory = field(default_factory=LearnerHistory)
+    guesses: int = 0
+    days: Mapping[date, int] = field(default_factory=dict)
+    efforts: Mapping[str, Effort] = field(default_factory=dict)
+    latest: Sequence[Attempt] = ()
+    ideas: tuple[WrongIdea, ...] = ()
+
+
+def first_day(today: date) -> date:
+    """The first day of the calendar."""
+    return today - timedelta(weeks=_WEEKS - 1, days=today.weekday())
+
+
+def progress_page(course: Catalog, record: ProgressRecord, today: date) -> ProgressPage:
+    """The progress of the learner of *record*."""
+    past, took = record.past, record.efforts
+    marks = [mark_of(past.known.get(exercise.id)) for exercise in course.exercises]
+    first = first_day(today)
+    days = [_day(first + timedelta(n), record.days) for n in range((today - first).days + 1)]
+    chapters = tuple(_chapters(course, past, took, today))
     return ProgressPage(
-        any=bool(known),
-        guesses=_guesses(site, learner),
-        onward=onward_for(site, past, past.chapter),
+        any=bool(past.known),
+        guesses=record.guesses,
+        onward=next_steps(course, past, past.chapter, today),
         solved=sum(mark in ("solved", "unaided") for mark in marks),
         unaided=marks.count("unaided"),
         tried=len(marks) - marks.count("new"),
         total=len(marks),
-        streak=streak(counts.keys(), day),
+        streak=streak(record.days.keys(), today),
         weeks=tuple(tuple(days[n : n + 7]) for n in range(0, len(days), 7)),
         days=tuple(d for d in reversed(days) if d.count),
         chapters=chapters,
-        skills=tuple(_skills(site, kept, took)),
+        skills=tuple(_skills(course, past.memories, took)),
         due=sum(place.is_due for chapter in chapters for place in chapter.places),
         reviews=_next_reviews(chapters),
-        ideas=wrong_ideas(site, learner, past.answers),
+        ideas=record.ideas,
         answers=sum(effort.answers for effort in took.values()),
         right=sum(effort.right for effort in took.values()),
         time=clock([effort.seconds for effort in took.values()]),
-        recent=recent,
+        recent=tuple(_recent(course, row) for row in record.latest),
     )
 
 
-def _chapters(catalog: Catalog, past: Past, took: Mapping[str, Effort]) -> Iterator[Chapter]:
-    for topic in catalog.topics:
-        places = tuple(_place(one, past, took.get(one.id)) for one in topic.exercises)
+def _chapters(
+    course: Catalog, past: LearnerHistory, took: Mapping[str, Effort], today: date
+) -> Iterator[Chapter]:
+    for topic in course.topics:
+        places = tuple(_place(one, past, took.get(one.id), today) for one in topic.exercises)
         card, mastery = card_of(topic, past), mastery_of(topic.exercises, past.memories)
         yield Chapter(card, mastery, places)
 
@@ -168,36 +181,24 @@ def _next_reviews(chapters: Sequence[Chapter]) -> tuple[Place, ...]:
     return tuple(place for _, _, place in sorted(dated)[:_NEXT])
 
 
-def _guesses(site: Site, learner: str) -> int:
-    """The number of days whose question *learner* has guessed."""
-    if not learner:
-        return 0
-    with open_session(site.engine) as session:
-        return count_of_guesses(session, learner)
-
-
-def _efforts(site: Site, learner: str) -> Mapping[str, Effort]:
-    if not learner:
-        return {}
-    with open_history(site, learner) as session:
-        return efforts(session, learner)
-
-
-def _place(exercise: Exercise, past: Past, took: Effort | None) -> Place:
+def _place(exercise: Exercise, past: LearnerHistory, took: Effort | None, today: date) -> Place:
     effort = took or Effort(0, 0, None)
     memory = past.memories.get(exercise.id)
     return Place(
         row=row_of(exercise, past.known),
         review=memory.due if memory else None,
+        is_due=memory is not None and memory.due <= today,
         answers=effort.answers,
         right=effort.right,
         time=clock([effort.seconds]),
     )
 
 
-def _skills(site: Site, kept: Mapping[str, Memory], took: Mapping[str, Effort]) -> Iterator[Skill]:
+def _skills(
+    course: Catalog, kept: Mapping[str, Memory], took: Mapping[str, Effort]
+) -> Iterator[Skill]:
     """Every skill that was tried, the least mastered first."""
-    exercises = site.catalog.exercises
+    exercises = course.exercises
     known = mastery_by_skill(exercises, kept)
     tried = {skill for e in exercises if e.id in took for skill in e.skills}
     for skill in sorted(tried - set(known)):
@@ -216,19 +217,8 @@ def _skill(
     )
 
 
-def _history(
-    site: Site, learner: str, first: date
-) -> tuple[Mapping[date, int], tuple[Recent, ...]]:
-    if not learner:
-        return {}, ()
-    with open_history(site, learner) as session:
-        counts = attempts_by_day(session, learner, first)
-        attempts = latest_attempts(session, learner)
-    return counts, tuple(_recent(site, row) for row in attempts)
-
-
-def _recent(site: Site, row: Attempt) -> Recent:
-    exercise = site.catalog.by_id.get(row.exercise)
+def _recent(course: Catalog, row: Attempt) -> Recent:
+    exercise = course.by_id.get(row.exercise)
     if exercise is None:
         return Recent(row.at, Hyperlink("", row.exercise), row.correct, (typed(row.answer),))
     link = Hyperlink(exercise_url(row.exercise, row.seed), exercise.title)

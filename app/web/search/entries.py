@@ -10,7 +10,7 @@ from app.explorers import EXPLORERS
 from app.formulas import FORMULAS
 from app.labs.spec import known_labs
 from app.translation import noted
-from app.web.reference import trust
+from app.web.reference import trust_view as trust
 from app.web.reference.docs import documentation
 from app.web.reference.hardware import TABLES, anchor_of
 from app.web.search.index import Entry, Index

@@ -12,7 +12,7 @@ from app.explorers import Explorer, Values
 from app.labs.spec import lab_called
 from app.network.routes import Router
 from app.site import Here, Site
-from app.web.course.chapter import chapter_card
+from app.web.course.chapter_view import chapter_card
 from app.web.daily.card import daily_card
 from app.web.daily.days import open_day
 from app.web.exercise.card import exercise_card
@@ -24,7 +24,7 @@ from app.web.labs.cards import board_card, lab_card, run_card
 from app.web.labs.compared import groups_of
 from app.web.labs.results import report_called
 from app.web.reference.cards import erratum_card, formula_card
-from app.web.reference.formulas import calculated, formula_called
+from app.web.reference.formula_view import calculated, formula_called
 from app.web.share.studio import Key, Studio
 from app.web.urls import seed_of
 

@@ -1,25 +1,23 @@
 """What a learner has answered, read once for all that a page shows of it."""
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date
 
-from app.db.assessments import known_chapters
 from app.db.history import PastAnswer
-from app.db.queries import answers, standings
 from app.learning import Review, memories
 from app.site import Site
-from app.web.standing.veil import open_history
-from app.web.standing.view import Past
+from app.web.standing.records import open_records
+from app.web.standing.view import LearnerHistory
 
 
-def past_of(site: Site, learner: str) -> Past:
+def read_learner_history(site: Site, learner: str) -> LearnerHistory:
     """Everything that *learner* has answered."""
     if not learner:
-        return Past()
-    with open_history(site, learner) as session:
-        known, given = standings(session, learner), answers(session, learner)
-        chapters = known_chapters(session, learner)
-    return Past(known, given, memories(_days(given), datetime.now(UTC)), chapters)
+        return LearnerHistory()
+    with open_records(site, learner) as records:
+        known, given = records.standings(), records.answers()
+        chapters = records.known_chapters()
+    return LearnerHistory(known, given, memories(_days(given), site.clock()), chapters)
 
 
 def _days(given: Iterable[PastAnswer]) -> Iterator[Review]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
 from typing import Literal
 
 from app.content.catalog import Catalog, Topic
@@ -38,7 +37,7 @@ class ExerciseRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class ExercisePath:
     """Exercises in order, how many are solved, and about how many minutes the others take."""
 
     rows: tuple[ExerciseRow, ...]
@@ -50,17 +49,17 @@ class Path:
         """Whether every exercise is solved."""
         return self.solved == len(self.rows)
 
-    def near(self, href: str, most: int) -> "Stretch":
+    def near(self, href: str, most: int) -> "PathStretch":
         """At most *most* rows around the one with *href*, or around the first that is open."""
         hrefs = [row.href for row in self.rows]
         is_open = (n for n, row in enumerate(self.rows) if row.mark in ("new", "tried"))
         place = hrefs.index(href) if href in hrefs else next(is_open, 0)
         begin = max(0, min(place - most // 2, len(self.rows) - most))
-        return Stretch(self.rows[begin : begin + most], begin + 1)
+        return PathStretch(self.rows[begin : begin + most], begin + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class PathStretch:
     """A few rows of a path, the first of which has the number *first*."""
 
     rows: tuple[ExerciseRow, ...]
@@ -68,25 +67,20 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class ChapterCard:
     """A chapter in a list: its path, and the extras."""
 
     href: str
     title: str
     summary: str
     lang: str
-    path: Path
-    extras: Path
+    path: ExercisePath
+    extras: ExercisePath
     is_known: bool
 
 
-def today() -> date:
-    """Today's date, in UTC."""
-    return datetime.now(UTC).date()
-
-
 @dataclass(frozen=True, slots=True)
-class Past:
+class LearnerHistory:
     """Everything that a learner has answered, oldest first; empty for an unknown learner.
 
     *chapters*: those that the learner says they know.
@@ -102,7 +96,7 @@ class Past:
         """The id of the chapter of the last answer; empty before the first one."""
         return self.answers[-1].exercise.partition("/")[0] if self.answers else ""
 
-    def within(self, chapter: str) -> "Past":
+    def within(self, chapter: str) -> "LearnerHistory":
         """The same for a page of *chapter*, which goes on in it though it is known."""
         return replace(self, chapters=self.chapters - {chapter}) if self.chapters else self
 
@@ -136,16 +130,16 @@ def row_of(exercise: Exercise, known: Standings, seed: int = 0) -> ExerciseRow:
     )
 
 
-def path_of(exercises: Sequence[Exercise], known: Standings, seed: int = 0) -> Path:
+def path_of(exercises: Sequence[Exercise], known: Standings, seed: int = 0) -> ExercisePath:
     """*exercises* as a list, and what is left of it."""
     left = [one for one in exercises if not is_solved(one, known)]
     rows = tuple(row_of(one, known, seed) for one in exercises)
-    return Path(rows, len(rows) - len(left), sum(one.minutes for one in left))
+    return ExercisePath(rows, len(rows) - len(left), sum(one.minutes for one in left))
 
 
-def card_of(topic: Topic, past: Past) -> Card:
+def card_of(topic: Topic, past: LearnerHistory) -> ChapterCard:
     """*topic* as a card of a list."""
-    return Card(
+    return ChapterCard(
         href=chapter_url(topic.id),
         title=topic.title,
         summary=topic.summary,

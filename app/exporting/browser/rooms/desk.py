@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Awaitable, Callable, Coroutine
 from importlib import import_module
 from types import SimpleNamespace
@@ -20,8 +21,9 @@ READ = {
     "daily": "app.content.daily.written_questions",
 }
 PARTS = (
-    "home", "course.chapter", "course.map", "exercise.routes", "exercise.pad", "explore.page",
-    "reference.formulas", "search.page", "progress.page", "reference.errata", "reference.trust",
+    "home.routes", "course.chapter_routes", "course.map", "exercise.routes", "exercise.pad",
+    "explore.page", "reference.formulas", "search.page", "progress.routes", "reference.errata",
+    "reference.trust",
 )  # fmt: skip
 
 
@@ -56,15 +58,17 @@ def _stepped(coroutine: Coroutine[Any, None, Any]) -> Any:
     raise RuntimeError("this would wait inside of the browser's loop")
 
 
+# pydantic looks for time zones and plugins when it starts: a browser has neither.
+os.environ |= {"PYTHONTZPATH": "", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 read_at_export()  # before other modules import those functions
 asyncio.run = _stepped  # the pages run inside of the browser's one loop, without threads
 
+from app.db.shelf import Shelf  # noqa: E402
 from fastapi import QueryParams, Request, Response  # noqa: E402
 from starlette.datastructures import UploadFile  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
 
 from app.config import Settings  # noqa: E402
-from app.db.session import Shelf  # noqa: E402
 from app.errors import AppError  # noqa: E402
 from app.formulas import FORMULAS  # noqa: E402
 from app.sandbox.runner import Runner  # noqa: E402

@@ -6,11 +6,11 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Annotated, Any, TypeVar
 
+from app.db.shelf import Shelf
 from fastapi import Depends, Request
 
 from app.config import Settings
 from app.content.catalog import Catalog
-from app.db.exercise_histories import history_at
 from app.db.history import ExerciseHistory, LearnerDrawing
 from app.db.tables import now
 from app.sandbox.runner import Runner
@@ -21,7 +21,7 @@ T = TypeVar("T")
 class Writer:
     """Stores rows in the browser."""
 
-    def __init__(self, shelf: Any) -> None:
+    def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
 
     async def put(self, row: Any) -> None:
@@ -32,12 +32,12 @@ class Writer:
 class Histories:
     """What the learner has done, from a *shelf*."""
 
-    def __init__(self, shelf: Any) -> None:
+    def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
 
     async def of(self, at: LearnerDrawing) -> ExerciseHistory:
         """What the learner of this browser has done at a drawing."""
-        return history_at(self._shelf, at)
+        return self._shelf.history_at(at)
 
 
 class Outage:
@@ -54,7 +54,7 @@ class Site:
 
     settings: Settings
     catalog: Catalog
-    engine: Any
+    engine: Shelf
     writer: Writer
     histories: Histories
     runner: Runner

@@ -1,19 +1,20 @@
-"""How a kind is answered on a page: what its form shows."""
+"""How a kind is answered on a page: what its form shows, and what its own buttons do."""
 
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
 from markupsafe import Markup, escape
 
 from app.kinds import Base
-from app.kinds.answers import PartVerdict
+from app.kinds.answers import Answer, PartVerdict
 from app.markdown import inline_html
 from app.quoting import visible, visible_lines
+from app.sandbox.runner import Runner
 from app.translation import plural, translate
-from app.web.exercise.posted_form import Fields
+from app.web.exercise.posted_form import ActionResult, Fields, PostedForm
 
 if TYPE_CHECKING:
     from app.labs.results.report import Report
@@ -49,6 +50,46 @@ class FormContext:
 
 
 NO_CONTEXT = FormContext()
+
+
+class KindTools(Protocol):
+    """What a kind may use beside the exercise, for the learner who asks."""
+
+    @property
+    def answer_limit(self) -> int:
+        """Characters of an answer."""
+
+    @property
+    def health(self) -> "SandboxHealth":
+        """Whether programs can run."""
+
+    @property
+    def runner(self) -> Runner:
+        """Runs programs."""
+
+    @property
+    def lab_trouble(self) -> str:
+        """Why labs do not run; empty if they do."""
+
+    @property
+    def gpus(self) -> int:
+        """The GPUs that labs can use."""
+
+    def runs(self, lab: str) -> "Sequence[RunResult]":
+        """The runs of a lab that are finished."""
+
+    def tests(self) -> "Mapping[str, tuple[Report, str, str]]":
+        """Tests that may be taken for a measurement: by name, as runs, what they are, and whose."""
+
+    def prediction(self, exercise: str, seed: int) -> str | None:
+        """The prediction of the learner for a drawing, as JSON."""
+
+    async def replace_prediction(self, exercise: str, seed: int, gone: str, answer: str) -> None:
+        """Store the prediction *answer*; an earlier one stays, unless it is the one that is *gone*.
+
+        Raises:
+            UnavailableError: it cannot be stored.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +129,26 @@ class KindView(ABC, Generic[E]):
     """One kind of exercise on a page."""
 
     is_slow: ClassVar[bool] = False  # its form takes too long for the event loop
-    needs_context: ClassVar[bool] = False  # its form shows what is read from the server
+
+    def context(self, exercise: E, seed: int, tools: KindTools, *, graded: bool) -> FormContext:
+        """What the form shows beside *exercise*, which may be *graded* already."""
+        return NO_CONTEXT
 
     @abstractmethod
     def form(self, exercise: E, filled: FormInput) -> Form:
         """The form of *exercise*, with the fields *filled* in before."""
+
+    async def act(self, exercise: E, posted: PostedForm, tools: KindTools) -> ActionResult | None:
+        """The result of a button that this kind alone has; None for any other button."""
+        return None
+
+    def answer(self, exercise: E, posted: PostedForm, tools: KindTools) -> Answer:
+        """The answer in a posted form.
+
+        Raises:
+            AnswerError: there is none.
+        """
+        return exercise.answer_in(posted.given)
 
     def told(self, exercise: E, seed: int, stored: str) -> Iterator[Markup]:
         """The parts of a *stored* answer, as its learner saw them."""

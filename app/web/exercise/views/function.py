@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 from markupsafe import Markup
 
+from app.kinds.answers import refuse_longer
 from app.kinds.code.feedback import Example
 from app.kinds.code.function import Function
 from app.sandbox.pool import SandboxHealth
-from app.web.exercise.posted_form import first
-from app.web.exercise.views.base import Form, FormInput, KindView, folded
+from app.web.exercise.posted_form import ActionResult, PostedForm, first
+from app.web.exercise.views.base import Form, FormContext, FormInput, KindTools, KindView, folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,11 @@ class FunctionForm(Form):
 class FunctionView(KindView[Function]):
     """An editor; Run tries the visible examples, Submit grades."""
 
-    needs_context: ClassVar[bool] = True
+    def context(
+        self, exercise: Function, seed: int, tools: KindTools, *, graded: bool
+    ) -> FormContext:
+        """Whether code can run."""
+        return FormContext(health=tools.health)
 
     def form(self, exercise: Function, filled: FormInput) -> FunctionForm:
         """The program that was sent, or the starter code."""
@@ -39,6 +43,24 @@ class FunctionView(KindView[Function]):
             starter=question.starter,
             examples=question.examples,
             health=filled.context.health,
+        )
+
+    async def act(
+        self, exercise: Function, posted: PostedForm, tools: KindTools
+    ) -> ActionResult | None:
+        """Run the visible examples.
+
+        Raises:
+            AnswerError: there is nothing to run.
+            TooLongError: the program has more characters than the settings allow.
+            UnavailableError: the sandbox cannot run it.
+        """
+        if posted.action != "run":
+            return None
+        source = first(posted.given, "answer")
+        refuse_longer(source, tools.answer_limit)
+        return ActionResult(
+            trial=await exercise.try_out(posted.seed, source, tools.runner, posted.learner)
         )
 
     def told(self, exercise: Function, seed: int, stored: str) -> Iterator[Markup]:

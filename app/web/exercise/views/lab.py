@@ -3,6 +3,7 @@
 A prediction is locked in once, and then final.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,17 +11,22 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
+from app.errors import AnswerError
 from app.formulas import FORMULAS
-from app.kinds.answers import PartVerdict
+from app.kinds.answers import Answer, PartVerdict, refuse_longer
 from app.kinds.lab import CAUSE, LabExercise
 from app.kinds.quantity import AskedQuantity
+from app.labs.results.match import BORROWING
 from app.labs.spec import Job, lab_called, read_job
 from app.labs.telling import told
 from app.markdown import inline_html
 from app.translation import noted, translate
+from app.web.exercise.posted_form import ActionResult, PostedForm, first
 from app.web.exercise.views.base import (
     Form,
+    FormContext,
     FormInput,
+    KindTools,
     KindView,
     LabRecord,
     OtherForm,
@@ -36,6 +42,7 @@ from app.web.labs.form import BACKEND
 from app.web.labs.wording import KINDS, LINKS_SAY
 from app.web.urls import exercise_url
 
+TAKE = "take"  # the button that takes a test for the measurement
 _REAL = noted("Real links, timed. Each row says on which machine, and who measured.")
 _DOTTED = re.compile(r"([a-z]\w*(?:\.[a-z]\w*)+)")
 
@@ -74,8 +81,23 @@ class LabForm(Form):
 class LabView(KindView[LabExercise]):
     """Boxes to predict in; then a table of measurements, and causes to choose from."""
 
-    needs_context: ClassVar[bool] = True
     is_slow: ClassVar[bool] = True  # it reads every stored run of the lab
+
+    def context(
+        self, exercise: LabExercise, seed: int, tools: KindTools, *, graded: bool
+    ) -> FormContext:
+        """What is stored of the lab; runs and tests are read only once they may be shown."""
+        locked = _locked_in(tools, exercise, seed)
+        shown = graded or bool(locked)
+        is_enough = bool(tools.lab_trouble) or exercise.backend == "gloo"
+        record = LabRecord(
+            locked=locked,
+            runs=tools.runs(exercise.lab) if shown else (),
+            tests=tools.tests() if shown and exercise.lab == BORROWING else {},
+            trouble=tools.lab_trouble,
+            gpus=0 if is_enough else tools.gpus,
+        )
+        return FormContext(lab=record)
 
     def form(self, exercise: LabExercise, filled: FormInput) -> LabForm:
         """The prediction; with what the formula says once it is locked in, or graded."""
@@ -109,6 +131,37 @@ class LabView(KindView[LabExercise]):
             command=f"{job.command} --backend nccl" if exercise.backend == "nccl" else job.command,
             cause=inline_html(question.cause.prompt),
         )
+
+    async def act(
+        self, exercise: LabExercise, posted: PostedForm, tools: KindTools
+    ) -> ActionResult | None:
+        """Lock the prediction in; or show the test of others that is taken for the measurement.
+
+        Raises:
+            AnswerError: a number is missing, or cannot be read.
+            TooLongError: it has more characters than the settings allow.
+            UnavailableError: it cannot be stored.
+        """
+        if posted.action == TAKE:
+            return ActionResult()
+        if posted.action != "predict":
+            return None
+        await _lock_in(tools, exercise, posted)
+        return ActionResult()
+
+    def answer(self, exercise: LabExercise, posted: PostedForm, tools: KindTools) -> Answer:
+        """The locked prediction, and the cause that was chosen.
+
+        Raises:
+            AnswerError: there is no prediction yet, or no cause is chosen.
+        """
+        locked = _locked_in(tools, exercise, posted.seed)
+        chosen = first(posted.given, f"answer.{CAUSE}")
+        if not locked:
+            raise AnswerError(translate("predict first: measurements are shown only after that"))
+        if not chosen:
+            raise AnswerError(translate("choose what explains the measurement"))
+        return {**locked, CAUSE: chosen}
 
     def told(self, exercise: LabExercise, seed: int, stored: str) -> Iterator[Markup]:
         """What was predicted, and the cause that was chosen."""
@@ -187,6 +240,31 @@ def _hidden(
         if asked.measured == asked_for and name in locked and not asked.at and not asked.over:
             yield "guess", asked.typed(asked.read(locked[name]).value)
             return
+
+
+def _locked_in(tools: KindTools, exercise: LabExercise, seed: int) -> Mapping[str, str]:
+    """The prediction of the learner for that drawing; empty before there is one."""
+    text = tools.prediction(exercise.id, seed)
+    if not text or not _fits(text, exercise):
+        return {}
+    texts: Mapping[str, str] = json.loads(text)
+    return texts
+
+
+async def _lock_in(tools: KindTools, exercise: LabExercise, posted: PostedForm) -> None:
+    """Store the prediction of a posted form; an earlier one stays."""
+    answer = exercise.answer_in(posted.given)
+    refuse_longer(answer, tools.answer_limit)
+    exercise.read(answer)
+    stored = tools.prediction(exercise.id, posted.seed)
+    gone = stored if stored and not _fits(stored, exercise) else ""
+    texts = {name: text.strip() for name, text in answer.items() if name != CAUSE}
+    await tools.replace_prediction(exercise.id, posted.seed, gone, json.dumps(texts))
+
+
+def _fits(prediction: str, exercise: LabExercise) -> bool:
+    """Whether *prediction* has the names that *exercise* asks for; its author may change them."""
+    return bool(json.loads(prediction).keys() == exercise.predict.keys())
 
 
 VIEW = LabView()

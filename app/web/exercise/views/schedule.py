@@ -6,12 +6,15 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
+from app.kinds.answers import refuse_longer
+from app.kinds.code.feedback import Trial
 from app.kinds.code.machine import Machine
 from app.kinds.code.schedule import ENTRY, Schedule, Targets
 from app.sandbox.pool import SandboxHealth
+from app.simulators.programs import PlayedSchedule
 from app.translation import noted, translate
-from app.web.exercise.posted_form import first
-from app.web.exercise.views.base import Form, FormInput, KindView, folded
+from app.web.exercise.posted_form import ActionResult, PostedForm, first
+from app.web.exercise.views.base import Form, FormContext, FormInput, KindTools, KindView, folded
 
 _INSTRUCTIONS = {
     "F": ('("F", l, b)', noted("forward of layer l on micro-batch b: x[l, b] becomes x[l+1, b]")),
@@ -56,8 +59,13 @@ class ScheduleForm(Form):
 class ScheduleView(KindView[Schedule]):
     """An editor; Run plays the schedule, Submit grades."""
 
-    needs_context: ClassVar[bool] = True
     is_slow: ClassVar[bool] = True  # thousands of instructions may be drawn
+
+    def context(
+        self, exercise: Schedule, seed: int, tools: KindTools, *, graded: bool
+    ) -> FormContext:
+        """Whether code can run."""
+        return FormContext(health=tools.health)
 
     def form(self, exercise: Schedule, filled: FormInput) -> ScheduleForm:
         """The program that was sent, or the starter code."""
@@ -72,6 +80,25 @@ class ScheduleView(KindView[Schedule]):
             published=question.published,
             health=filled.context.health,
         )
+
+    async def act(
+        self, exercise: Schedule, posted: PostedForm, tools: KindTools
+    ) -> ActionResult | None:
+        """Play the schedule.
+
+        Raises:
+            AnswerError: there is nothing to run.
+            TooLongError: the program has more characters than the settings allow.
+            UnavailableError: the sandbox cannot run it.
+        """
+        if posted.action != "run":
+            return None
+        source = first(posted.given, "answer")
+        refuse_longer(source, tools.answer_limit)
+        found = await exercise.play(source, tools.runner, posted.learner)
+        if isinstance(found, PlayedSchedule):
+            return ActionResult(played=found)
+        return ActionResult(trial=Trial(problem=found, line=None, printed="", runs=()))
 
     def told(self, exercise: Schedule, seed: int, stored: str) -> Iterator[Markup]:
         """The program, folded to the number of its lines."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 NAME_LIMIT = 100
 
@@ -18,12 +18,16 @@ def now() -> datetime:
 class Row(BaseModel):
     """A row, and its form in a file of progress."""
 
+    model_config = ConfigDict(defer_build=True)
+
     learner: str = Field(default="")
     at: datetime = Field(default_factory=now)
 
     def stored(self) -> dict[str, Any]:
         """The row as JSON has it."""
-        fields = {name: getattr(self, name) for name in self.model_fields if name != "learner"}
+        fields = {
+            name: getattr(self, name) for name in type(self).model_fields if name != "learner"
+        }
         return fields | {"at": self.at.isoformat()}
 
 

@@ -1,5 +1,6 @@
 """/guess: the question of the day, and those of the last days."""
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated
 
@@ -7,8 +8,10 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.aside import aside
-from app.charts.spread import place_of
+from app.charts.spread import PLACES, place_of
 from app.content.daily import question_of
+from app.db.guesses import latest_guesses, spread_of
+from app.db.session import open_session
 from app.db.tables import DailyGuess
 from app.errors import AnswerError, UnavailableError, sentence
 from app.network.door import note_trouble
@@ -17,7 +20,7 @@ from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.daily.card import daily_card
 from app.web.daily.days import address, day_called, open_day
-from app.web.daily.view import DailyPage, Refused, daily_page
+from app.web.daily.view import DailyPage, DailyRequest, Refused, daily_page
 from app.web.frame.preview import preview_of
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
@@ -27,6 +30,7 @@ _SAYS = noted(
     "One question a day on the arithmetic of distributed training, the same for "
     "everyone: guess, then see the answer, its formula and everyone's guesses."
 )
+_STREAK_BACK = 400  # days that are searched
 _PART = 1000  # characters of a form that count as one more answer
 _TYPED = 200  # characters of a refused guess that are shown again
 
@@ -90,5 +94,31 @@ async def _shown(
 ) -> Response:
     preview = preview_of(address(day), daily_card(question_of(day)))
     around = frame(request, translate("Guess the step"), translate(_SAYS), "guess", preview)
-    page: DailyPage = await aside(daily_page, site, learner, day, around.origin, refused)
+    page: DailyPage = await aside(_page, site, learner, day, around.origin, refused)
     return render("daily/guess.html", around, page, status)
+
+
+def _page(site: Site, learner: str, day: date, origin: str, refused: Refused | None) -> DailyPage:
+    guesses = _guesses_of(site, learner)
+    asked = DailyRequest(
+        day=day,
+        moment=site.clock(),
+        guesses=guesses,
+        counts=_counts(site, day) if day in guesses else {},
+        origin=origin,
+    )
+    return daily_page(site.catalog, asked, refused)
+
+
+def _guesses_of(site: Site, learner: str) -> Mapping[date, DailyGuess]:
+    """The last guesses of *learner*, by day."""
+    if not learner:
+        return {}
+    with open_session(site.engine) as session:
+        return {one.day: one for one in latest_guesses(session, learner, _STREAK_BACK)}
+
+
+def _counts(site: Site, day: date) -> Mapping[int, int]:
+    """The number of everyone's guesses on the question of *day*, by their place."""
+    with open_session(site.engine) as session:
+        return spread_of(session, day, question_of(day).key, PLACES)

@@ -8,8 +8,7 @@ from fastapi.responses import RedirectResponse
 from starlette.datastructures import UploadFile
 
 from app.aside import aside
-from app.db.personal import Merged, Personal, delete_everything, everything, merge
-from app.db.session import open_session
+from app.db.records import MergeResult, PersonalRows
 from app.errors import InputError, UnavailableError, sentence
 from app.network.door import note_trouble
 from app.network.routes import Router
@@ -27,7 +26,9 @@ from app.web.frame.visitor import (
 )
 from app.web.labs.results import finished
 from app.web.progress.file import FILE_LIMIT, FileError, name_of, read_file, without_runs, written
+from app.web.progress.record import read_progress
 from app.web.progress.view import ProgressPage, progress_page
+from app.web.standing.records import open_records
 
 router = Router(prefix="/progress")
 IMPORT = "/progress/import"
@@ -40,7 +41,7 @@ class Notice:
     """What became of an import or a deletion."""
 
     deleted: bool = False
-    merged: Merged | None = None
+    merged: MergeResult | None = None
     left: int = 0
     problems: tuple[str, ...] = ()
 
@@ -66,7 +67,7 @@ async def progress(
     left: str = "",
 ) -> Response:
     """The progress page."""
-    merged = Merged(_count(added), _count(known)) if added else None
+    merged = MergeResult(_count(added), _count(known)) if added else None
     notice = Notice(deleted=deleted == "1", merged=merged, left=_count(left))
     return await aside(_shown, request, site, visiting.learner, notice)
 
@@ -130,18 +131,20 @@ def _shown(
     request: Request, site: Site, learner: str, notice: Notice, status: int = 200
 ) -> Response:
     around = frame(request, translate("Progress"), here="progress")
-    page = Shown(progress_page(site, learner), notice, f"{FILE_LIMIT >> 20} MiB", around.person)
+    today = site.clock().date()
+    found = progress_page(site.catalog, read_progress(site, learner, today), today)
+    page = Shown(found, notice, f"{FILE_LIMIT >> 20} MiB", around.person)
     return render("progress/progress.html", around, page, status)
 
 
 def _delete(site: Site, learner: str) -> None:
-    with open_session(site.engine) as session:
-        delete_everything(session, learner)
+    with open_records(site, learner) as records:
+        records.delete_everything()
 
 
 def _exported(site: Site, learner: str) -> str:
-    with open_session(site.engine) as session:
-        return written(everything(session, learner))
+    with open_records(site, learner) as records:
+        return written(records.everything())
 
 
 async def _content(request: Request) -> bytes:
@@ -150,12 +153,13 @@ async def _content(request: Request) -> bytes:
         return await file.read() if isinstance(file, UploadFile) else str(file or "").encode()
 
 
-def _merge(site: Site, learner: str, rows: Personal) -> Merged:
+def _merge(site: Site, learner: str, rows: PersonalRows) -> MergeResult:
     """Merge *rows*; a lab run that is on its board already is known, of any learner."""
     labs = {row.lab for row in rows.runs}
     here = {name_of(run.report) for lab in labs for run in finished(site, lab) if run.report}
-    merged = merge(site.engine, learner, without_runs(rows, here))
-    return Merged(merged.added, rows.count - merged.added)
+    with open_records(site, learner) as records:
+        merged = records.merge(without_runs(rows, here))
+    return MergeResult(merged.added, rows.count - merged.added)
 
 
 def _count(text: str) -> int:

@@ -1,13 +1,13 @@
-"""Verdicts that an assignment hides until it is due: pages about progress leave them out."""
+"""The records of a learner, without the verdicts that an assignment hides until it is due."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlmodel import Session
-
 from app.db.history import Drawing
 from app.db.queries import VEIL
+from app.db.records import LearnerRecords
 from app.db.session import open_session
+from app.db.stored_records import StoredRecords
 from app.people.work import veils
 from app.site import Site
 
@@ -22,9 +22,9 @@ def veil_of(site: Site, learner: str) -> frozenset[Drawing]:
 
 
 @contextmanager
-def open_history(site: Site, learner: str) -> Iterator[Session]:
-    """A session in which queries leave out the answers whose verdicts are hidden from *learner*."""
+def open_records(site: Site, learner: str) -> Iterator[LearnerRecords]:
+    """The records of *learner*; what is read leaves out the answers whose verdicts are hidden."""
     veil = veil_of(site, learner)
     with open_session(site.engine) as session:
         session.info[VEIL] = veil
-        yield session
+        yield StoredRecords(site.engine, session, learner)

@@ -1,0 +1,138 @@
+"""The page of a chapter as plain values: its numbered path, and what the learner computed on it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from markupsafe import Markup
+
+from app.charts.card import Card
+from app.content.catalog import Catalog, Topic
+from app.content.glossary import mark
+from app.db.history import Effort
+from app.db.tables import Attempt
+from app.explorers import EXPLORERS
+from app.markdown import html
+from app.translation import foreign, translate
+from app.web.exercise.views import view_of
+from app.web.explore.figures import EmbeddedView, embedded_view
+from app.web.frame.preview import plain_words
+from app.web.frame.rendering import Hyperlink
+from app.web.standing.chapter_choice import ChoiceForm
+from app.web.standing.next_steps import NextSteps, next_steps
+from app.web.standing.view import ExercisePath, ExerciseRow, LearnerHistory, clock, path_of, row_of
+from app.web.urls import chapter_url, exercise_url, explorer_url
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChapterResult:
+    """A right answer of the learner, the number of answers that it took, and the time."""
+
+    row: ExerciseRow
+    href: str
+    answer: tuple[Markup, ...]
+    answers: int
+    right: int
+    time: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChapterPage:
+    """One chapter."""
+
+    number: int
+    title: str
+    lang: str
+    opening: Markup
+    reading: int
+    closing: Markup
+    path: ExercisePath
+    total: int
+    extras: ExercisePath
+    onward: NextSteps
+    results: tuple[ChapterResult, ...]
+    choice: ChoiceForm | None
+    explorers: tuple[Hyperlink, ...]
+    figures: tuple[EmbeddedView, ...]
+    earlier: Hyperlink | None
+    later: Hyperlink | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterWork:
+    """A learner's last right answer to each exercise of a chapter, and the effort on each."""
+
+    right: Mapping[str, Attempt] = field(default_factory=dict)
+    efforts: Mapping[str, Effort] = field(default_factory=dict)
+
+    @property
+    def last_seed(self) -> int:
+        """The seed of the last right answer; 0 before there is one."""
+        latest = max(self.right.values(), key=lambda attempt: attempt.at, default=None)
+        return latest.seed if latest else 0
+
+
+def chapter_card(topic: Topic) -> Card:
+    """A chapter in a sentence."""
+    count = len(topic.exercises)
+    return Card(
+        kicker=f"{count} {'exercise' if count == 1 else 'exercises'}",
+        title=topic.title,
+        says=plain_words(topic.summary),
+    )
+
+
+def chapter_page(
+    course: Catalog,
+    topic: Topic,
+    past: LearnerHistory,
+    work: ChapterWork,
+    today: date,
+    *,
+    choice: ChoiceForm | None,
+    seed: int,
+) -> ChapterPage:
+    """The page of *topic* for a learner with that *past*, who has done that *work* in it."""
+    path = path_of(topic.path, past.known, seed)
+    topics = course.topics
+    place = topics.index(topic) if topic in topics else -1  # hidden by a course pack
+    beside = [Hyperlink(chapter_url(t.id), t.title) for t in topics]
+    explorers = (one for one in EXPLORERS.values() if one.chapter == topic.id)
+    figures = (
+        (one, {name: str(text) for name, text in one.state.items()}) for one in topic.figures
+    )
+    return ChapterPage(
+        number=place + 1,
+        title=topic.title,
+        lang=foreign(topic.language),
+        opening=mark(html(topic.opening)),
+        reading=topic.reading,
+        closing=mark(html(topic.closing)),
+        path=path,
+        total=sum(row.minutes for row in path.rows),
+        extras=path_of(topic.extras, past.known, seed),
+        onward=next_steps(course, past.within(topic.id), topic.id, today, seed=seed),
+        results=tuple(_results(topic, past, work)) if path.is_finished else (),
+        choice=choice,
+        explorers=tuple(
+            Hyperlink(explorer_url(one.name), translate(one.title)) for one in explorers
+        ),
+        figures=tuple(embedded_view(one, state) for one, state in figures),
+        earlier=beside[place - 1] if place > 0 else None,
+        later=beside[place + 1] if 0 <= place < len(topics) - 1 else None,
+    )
+
+
+def _results(topic: Topic, past: LearnerHistory, work: ChapterWork) -> Iterator[ChapterResult]:
+    """What the learner has computed on the path of *topic*."""
+    for exercise in topic.path:
+        if attempt := work.right.get(exercise.id):
+            effort = work.efforts[exercise.id]
+            yield ChapterResult(
+                row=row_of(exercise, past.known),
+                href=exercise_url(exercise.id, attempt.seed),
+                answer=tuple(view_of(exercise).told(exercise, attempt.seed, attempt.answer)),
+                answers=effort.answers,
+                right=effort.right,
+                time=clock([effort.seconds]),
+            )

@@ -1,0 +1,247 @@
+"""The pages of explorers as plain values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from markupsafe import Markup
+
+from app.charts.card import Card
+from app.charts.paper import Paper
+from app.charts.svg import to_svg
+from app.content.catalog import Catalog
+from app.content.glossary import mark
+from app.explorers import (
+    EXPLORERS,
+    Control,
+    ControlValue,
+    Explorer,
+    Select,
+    Slider,
+    Values,
+    Verdict,
+    address_text,
+    grouped,
+    opened,
+    predicted,
+    question,
+    settings_text,
+    shown_text,
+    slider_place,
+    untold,
+    with_ghosts,
+)
+from app.markdown import html, inline_html
+from app.translation import translate, translate_known
+from app.web.explore.card import explorer_card
+from app.web.explore.figures import (
+    FigureView,
+    GuessForm,
+    figure_views,
+    guess_form,
+)
+from app.web.explore.other_states import (
+    WAS,
+    FactView,
+    StatesView,
+    fact_views,
+    states_view,
+    unpacked,
+)
+from app.web.explore.predicting import Guess, judged
+from app.web.explore.state import (
+    LONGEST,
+    explored,
+    state_of,
+    values_in,
+    waits,
+)
+from app.web.frame.rendering import Hyperlink
+from app.web.urls import chapter_url, explorer_url, formula_url
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlView:
+    """A control with its current value; *place* is the position of its slider, if it has one.
+
+    *scaling* of the slider: empty if linear, log, or doubles for powers of two.
+    """
+
+    name: str
+    label: str
+    value: str
+    unit: str
+    options: tuple[tuple[str, str], ...]
+    place: tuple[float, float, float, str] | None
+    scaling: str
+    low: float
+    high: float
+    factor: float = 1.0  # base units in one of its own
+    plays: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplorePage:
+    """An explorer in its current state; while *hidden*, it waits for an answer to *question*.
+
+    *asks*: there is something to predict in this state; *full_title* says what was changed in it,
+    and *stated*, for paper, the whole state.
+    """
+
+    name: str
+    title: str
+    full_title: str
+    summary: str
+    guess: GuessForm | None
+    guessed: Guess | None
+    typed: str
+    asks: bool
+    hidden: bool
+    question: Markup
+    chapter: Hyperlink
+    formulas: tuple[Hyperlink, ...]
+    groups: tuple[tuple[str, tuple[ControlView, ...]], ...]
+    stated: str
+    corrections: tuple[str, ...]
+    problem: str
+    says: Markup
+    verdict: Verdict | None
+    facts: tuple[FactView, ...]
+    figures: tuple[FigureView, ...]
+    address: str
+    ended: bool
+    states: StatesView
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreCard:
+    """An explorer in the list, with its first figure in its initial state."""
+
+    name: str
+    title: str
+    summary: str
+    thumbnail: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreList:
+    """All explorers."""
+
+    cards: tuple[ExploreCard, ...]
+
+
+@cache
+def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
+    """Every explorer in the language *spoken*, in the order of *chapters*."""
+    places = {chapter: place for place, chapter in enumerate(chapters)}
+    ordered = sorted(EXPLORERS.values(), key=lambda one: places.get(one.chapter, len(places)))
+    starts = ((one, opened(EXPLORERS, one.name).shown) for one in ordered)
+    return tuple(
+        ExploreCard(
+            one.name,
+            translate(one.title),
+            translate(one.summary),
+            Markup(to_svg(shown.figures[0], alone=False)),  # made by our own template
+        )
+        for one, shown in starts
+    )
+
+
+def _groups(explorer: Explorer, values: Values) -> Iterator[tuple[str, tuple[ControlView, ...]]]:
+    for name, controls in grouped(explorer.controls).items():
+        yield (
+            name and translate(name),
+            tuple(_control(control, values[control.name]) for control in controls),
+        )
+
+
+def _control(control: Control, value: ControlValue) -> ControlView:
+    if isinstance(control, Select):
+        options = tuple((value, translate_known(text)) for value, text in control.options.items())
+        return ControlView(
+            name=control.name,
+            label=translate(control.label),
+            value=str(value),
+            unit="",
+            options=options,
+            place=None,
+            scaling="",
+            low=0,
+            high=0,
+        )
+    return _slider(control, value if not isinstance(value, str) else control.default)
+
+
+def _slider(control: Slider, value: float) -> ControlView:
+    number, _, unit = address_text(control, value).partition(" ")
+    return ControlView(
+        name=control.name,
+        label=translate(control.label),
+        value=number,
+        unit=unit,
+        options=(),
+        place=slider_place(control, value),
+        scaling="doubles" if control.doubles else "log" if control.log else "",
+        low=control.low,
+        high=control.high,
+        factor=control.scale.factor,
+        plays=control.plays,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerInState:
+    """The page of an explorer in a state, and the words and the figure on its picture."""
+
+    page: ExplorePage
+    card: Card
+
+
+def explorer_page(
+    course: Catalog, explorer: Explorer, query: Mapping[str, str], papers: Sequence[Paper]
+) -> ExplorerInState:
+    """The page of *explorer* in the state that *query* gives, its figures on *papers*."""
+    values, corrections = values_in(explorer, query)
+    shown, problem = explored(explorer, values)
+    was, unread = unpacked(explorer, query.get(WAS, ""))
+    before = explored(explorer, was)[0] if was else None
+    topic = course.topic(explorer.chapter)
+    typed = query.get("guess", "").strip()[:LONGEST]
+    fact = predicted(explorer, shown)
+    guessed = judged(course, explorer, values, fact, typed) if typed and fact else None
+    asks = bool(fact or problem or not explorer.predicts)
+    is_settled = bool(guessed and guessed.near is not None)
+    hidden = asks and not is_settled and waits(explorer, query)
+    figures = with_ghosts(shown, before) if before else shown.figures
+    if hidden and not problem:
+        figures = tuple(untold(explorer, shown))
+    title = translate(explorer.title)
+    page = ExplorePage(
+        name=explorer.name,
+        title=title,
+        full_title=" · ".join(filter(None, (title, settings_text(explorer, values)))),
+        summary=translate(explorer.summary),
+        guess=guess_form(explorer, values, shown),
+        guessed=guessed,
+        typed=typed,
+        asks=asks,
+        hidden=hidden,
+        question=mark(inline_html(question(explorer, values))),
+        chapter=Hyperlink(chapter_url(topic.id), topic.title),
+        formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
+        groups=tuple(_groups(explorer, values)),
+        stated=" · ".join(
+            f"{translate(c.label)} {shown_text(c, values[c.name])}" for c in explorer.controls
+        ),
+        corrections=(*corrections, *filter(None, (shown.notice, unread))),
+        problem=problem,
+        says=html(shown.says),
+        verdict=shown.verdict,
+        facts=fact_views(shown, before),
+        figures=figure_views(explorer, values, figures, papers),
+        address=explorer_url(explorer.name, state_of(explorer, values)),
+        ended=shown.ended,
+        states=states_view(explorer, values, shown, hidden),
+    )
+    card = explorer_card(explorer, topic.title, values, shown, hidden=hidden)
+    return ExplorerInState(page, card)

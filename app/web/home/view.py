@@ -1,0 +1,64 @@
+"""The home page as plain values: the way on, and the chapters."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import date
+
+from markupsafe import Markup
+
+from app.content.catalog import Catalog
+from app.content.daily import title_of
+from app.db.history import streak
+from app.explorers import EXPLORERS
+from app.labs.spec import known_labs
+from app.markdown import html
+from app.web.explore.figures import EmbeddedView, taste
+from app.web.frame.rendering import Hyperlink
+from app.web.standing.next_steps import NextSteps, next_steps
+from app.web.standing.view import ChapterCard, LearnerHistory, card_of
+from app.web.urls import chapter_url
+
+
+@dataclass(frozen=True, slots=True)
+class CourseSize:
+    """How much there is on the site."""
+
+    exercises: int
+    explorers: int
+    labs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomePage:
+    """The way on and the chapters; for a new visitor, the first chapter and a figure to try."""
+
+    onward: NextSteps
+    first: Hyperlink | None
+    reading: int
+    size: CourseSize
+    cards: tuple[ChapterCard, ...]
+    taste: EmbeddedView | None
+    streak: int
+    today: str  # the title of the question of the day
+    heading: str  # of a course pack, with its opening; empty: Wallclock's own
+    opening: Markup
+
+
+def home_page(
+    course: Catalog, past: LearnerHistory, worked: Collection[date], today: date
+) -> HomePage:
+    """The home page of a learner with that *past*, who *worked* on those days."""
+    heading, opening = course.front or ("", "")
+    topics = course.topics
+    return HomePage(
+        onward=next_steps(course, past, past.chapter, today),
+        first=Hyperlink(chapter_url(topics[0].id), topics[0].title) if topics else None,
+        reading=topics[0].reading if topics else 0,
+        size=CourseSize(len(course.exercises), len(EXPLORERS), len(known_labs())),
+        cards=tuple(card_of(topic, past) for topic in topics),
+        taste=None if past.answers else taste(),
+        streak=streak(worked, today),
+        today=title_of(today),
+        heading=heading,
+        opening=html(opening),
+    )

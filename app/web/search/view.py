@@ -1,0 +1,85 @@
+"""The hits of a search as plain values."""
+
+from collections import Counter
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from app.translation import translate, translate_known
+from app.web.frame.rendering import Hyperlink
+from app.web.search.index import KINDS, SINGULAR, Entry, Index, Kind
+
+_TRY = ("ring all-reduce", "bubble fraction", "ZeRO stage 3", "checkpoint interval", "375 %")
+
+
+@dataclass(frozen=True, slots=True)
+class KindFilter:
+    """A kind by which the hits can be narrowed; *is_on*: they are."""
+
+    link: Hyperlink
+    count: int
+    is_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something that was found, and what kind of thing it is, in words."""
+
+    title: str
+    href: str
+    says: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPage:
+    """The hits of a query; *count* is the number of all of them."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    count: int
+    filters: tuple[KindFilter, ...]
+    instead: str
+    partly: bool
+    all_hits: str
+    examples: tuple[Hyperlink, ...]
+
+
+def search_page(index: Index, query: str, kind: str, most: int) -> SearchPage:
+    """At most *most* hits for *query*, of one *kind* if that is given."""
+    found = index.find(query)
+    counts = Counter(entry.kind for entry in found.entries)
+    chosen = [entry for entry in found.entries if not kind or entry.kind == kind]
+    filters = [_filter(query, "", translate("All"), len(found.entries), kind)]
+    filters += [
+        _filter(query, one, translate(KINDS[one]), counts[one], kind)
+        for one in KINDS
+        if counts[one]
+    ]
+    return SearchPage(
+        query=query,
+        hits=tuple(map(_hit, chosen[:most])),
+        count=len(chosen),
+        filters=tuple(filters) if found.entries else (),
+        instead=found.instead,
+        partly=found.partly,
+        all_hits=_address(query),
+        examples=tuple(Hyperlink(_address(text), text) for text in _TRY),
+    )
+
+
+def _hit(entry: Entry) -> Hit:
+    """*entry* in the current language, where it is a page of the site and not content."""
+    one = SINGULAR[entry.kind]
+    if entry.kind != "Page":
+        return Hit(entry.title, entry.href, entry.says, translate(one))
+    return Hit(
+        translate_known(entry.title), entry.href, translate_known(entry.says), translate(one)
+    )
+
+
+def _filter(query: str, kind: Kind | str, title: str, count: int, chosen: str) -> KindFilter:
+    return KindFilter(Hyperlink(_address(query, kind), title), count, kind == chosen)
+
+
+def _address(query: str, kind: str = "") -> str:
+    return f"/search?{urlencode({'q': query} | ({'kind': kind} if kind else {}))}"
