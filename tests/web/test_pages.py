@@ -8,6 +8,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.config import Settings
+from app.db.session import database_file
+from app.db.sqlite_copy import BEFORE
 from app.kinds import Exercise
 from app.main import create_app
 from app.site import Site
@@ -186,6 +188,19 @@ def test_my_data_can_be_taken_away_and_deleted(client: TestClient) -> None:
     assert gone.headers["location"] == "/progress?deleted=1"
     client.cookies.update(cookies)
     assert json.loads(client.get("/progress/export").text)["attempts"] == []
+
+
+def test_a_copy_that_still_has_what_was_deleted_is_named(client: TestClient, site: Site) -> None:
+    assert "A copy of the database" not in client.get("/progress?deleted=1").text
+    file = database_file(site.settings.database)
+    assert file is not None
+    copy = file.with_name(f"{file.name}{BEFORE}an-upgrade")
+    copy.touch()
+    try:
+        page = client.get("/progress?deleted=1").text
+    finally:
+        copy.unlink()
+    assert "A copy of the database from before an upgrade still has them" in page
 
 
 def test_a_forged_cookie_is_nobody(client: TestClient) -> None:

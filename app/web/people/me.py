@@ -10,7 +10,6 @@ from sqlmodel import Session
 
 from app.aside import aside
 from app.db.claims import Unclaimed
-from app.db.copies import last_copy_expires
 from app.db.history import Drawing
 from app.db.people import MemberRow, PersonRow
 from app.db.session import open_session, open_writing_session
@@ -27,7 +26,7 @@ from app.people.persons import (
 )
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.translation.dates import short_day
+from app.web.frame.database_copies import copies_until
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor
 from app.web.people.guard import sign_in_first
@@ -204,8 +203,7 @@ def _leave(site: Site, person: SignedIn, class_id: int) -> None:
 def _delete(site: Site, person: SignedIn) -> GonePage:
     with open_writing_session(site.engine) as session:
         stays = delete_person(session, _row(session, person))
-    until = last_copy_expires(site.settings.database)
-    return GonePage(stays, short_day(until.date()) if until else "")
+    return GonePage(stays, copies_until(site.settings.database))
 
 
 def _me(request: Request, site: Site, visiting: Visitor, said: str) -> Response:

@@ -17,6 +17,7 @@ from app.people.deletion import delete_class, refuse_other_name
 from app.people.persons import clean_name
 from app.site import Here, Site
 from app.translation import translate
+from app.web.frame.database_copies import copies_until
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.guard import Membership, in_class
@@ -34,6 +35,7 @@ class SettingsPage:
     zone: str
     pseudonyms: bool
     zones: tuple[str, ...]
+    copies: str  # the day on which the last copy of the database is removed
     problem: str = ""
 
 
@@ -41,7 +43,7 @@ class SettingsPage:
 async def settings(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """The settings of a class."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    return _shown(request, member, (member.row.name, member.row.zone, member.row.pseudonyms))
+    return _shown(request, site, member, (member.row.name, member.row.zone, member.row.pseudonyms))
 
 
 @router.post("/settings", dependencies=[FromHere])
@@ -60,7 +62,7 @@ async def change(
         await aside(_change, site, class_id, name, zone, pseudonyms=bool(pseudonyms))
     except InputError as error:
         sent = (name, zone, bool(pseudonyms))
-        return _shown(request, member, sent, sentence(str(error)))
+        return _shown(request, site, member, sent, sentence(str(error)))
     return RedirectResponse(class_url(class_id), 303)
 
 
@@ -94,7 +96,11 @@ async def delete(
 
 
 def _shown(
-    request: Request, member: Membership, sent: tuple[str, str, bool], problem: str = ""
+    request: Request,
+    site: Site,
+    member: Membership,
+    sent: tuple[str, str, bool],
+    problem: str = "",
 ) -> Response:
     name, zone, pseudonyms = sent
     page = SettingsPage(
@@ -103,6 +109,7 @@ def _shown(
         zone=zone,
         pseudonyms=pseudonyms,
         zones=tuple(sorted(available_timezones())),
+        copies=copies_until(site.settings.database),
         problem=problem,
     )
     around = frame(request, translate("Settings of {name}", name=member.row.name), here="classes")

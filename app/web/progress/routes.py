@@ -14,6 +14,7 @@ from app.network.door import note_trouble
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
+from app.web.frame.database_copies import copies_until
 from app.web.frame.rendering import frame, render
 from app.web.frame.visitor import (
     COOKIE,
@@ -41,6 +42,7 @@ class Notice:
     """What became of an import or a deletion."""
 
     deleted: bool = False
+    copies: str = ""  # the day on which the last copy of the database is removed
     merged: MergeResult | None = None
     left: int = 0
     problems: tuple[str, ...] = ()
@@ -68,7 +70,8 @@ async def progress(
 ) -> Response:
     """The progress page."""
     merged = MergeResult(_count(added), _count(known)) if added else None
-    notice = Notice(deleted=deleted == "1", merged=merged, left=_count(left))
+    copies = copies_until(site.settings.database) if deleted == "1" else ""
+    notice = Notice(deleted=deleted == "1", copies=copies, merged=merged, left=_count(left))
     return await aside(_shown, request, site, visiting.learner, notice)
 
 
