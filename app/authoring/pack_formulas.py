@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from app.content.pack_file import CoursePack
+from app.content.proof_file import FormulaProof, ProofFile
 from app.errors import ContentError, Problem, nearest
 from app.expressions import ExpressionError, Quantity, parse
 from app.expressions import evaluate as work_out
 from app.formulas import Argument, Formula, FormulaResult, evaluate
-from app.kinds.base import Strict
 from app.kinds.schema_errors import faults
 from app.units import parse_or_base
 from app.web.reference.docstrings import documented, equation_lines
@@ -20,26 +20,8 @@ from app.yaml_file import YamlDocument, read_document
 
 PROOFS = "proofs.yaml"
 _NEEDED = 2  # proofs of a formula
-_EXACT = 1e-9
 _SHOWN = 1e-12  # between the formula shown and the one computed
 _WRITE = "write two under its name in formulas/proofs.yaml: given, equals, because"
-
-
-class FormulaProof(Strict):
-    """A value of a formula that is known from elsewhere."""
-
-    given: dict[str, str | float] = Field(description="arguments, such as size: 2 GB")
-    equals: str | float = Field(description="the value, such as 70 ms")
-    because: str = Field(
-        min_length=10, description="where it is from: a table, a simulation, a limit, a symmetry"
-    )
-    within: float = Field(default=_EXACT, gt=0, le=0.1, description="relative, as 0.005")
-
-
-class ProofFile(Strict):
-    """The content of `formulas/proofs.yaml`."""
-
-    proofs: dict[str, list[FormulaProof]]
 
 
 def prove_formulas(pack: CoursePack, formulas: Mapping[str, Formula]) -> Iterator[Problem]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from app.authoring.pack_formulas import ProofFile
 from app.content.pack_file import PackFile
+from app.content.proof_file import ProofFile
 from app.content.topic_file import TopicFile
 from app.kinds import EXERCISE
 
