@@ -5,9 +5,11 @@ import tomllib
 from datetime import date
 from importlib.metadata import version
 
+import pytest
 import yaml
 
 from app.config import ROOT
+from tests.upgrades import record
 from tests.upgrades.recordings import recordings
 
 _CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -42,3 +44,16 @@ def test_the_number_of_the_latest_release_stands_everywhere() -> None:
 def test_every_release_is_recorded_for_the_test_of_upgrades() -> None:
     recorded = {one.name for one in recordings()}
     assert {number for number, _ in _RELEASES} <= recorded
+
+
+def test_a_release_is_recorded_only_when_every_sentence_is_translated(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(record, "untranslated", lambda: 3)
+    monkeypatch.setattr(record, "record", lambda code, folder: pytest.fail("it was recorded"))
+    monkeypatch.setattr("sys.argv", ["record"])
+    with pytest.raises(SystemExit):
+        record.main()
+    assert (
+        "3 sentences have no translation: `make translations` lists them" in capsys.readouterr().err
+    )

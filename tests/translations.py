@@ -160,6 +160,11 @@ def missing(catalog: Catalog) -> list[Message]:
     return [message for message in catalog if message.id and not is_complete(message)]
 
 
+def untranslated() -> int:
+    """How many sentences have no translation, in all languages together."""
+    return sum(len(missing(updated(code))) for code in LANGUAGES if code != SOURCE)
+
+
 def main() -> int:
     """Write the catalogs, and list what has no translation; 1 if there is any."""
     status = 0

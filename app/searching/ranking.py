@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from operator import itemgetter
 from typing import NamedTuple
 
-MEMORY = "memory"  # the last rule: what a layout needs is more than a GPU has
+from app.translation import noted
+
+MEMORY = noted("memory")  # the last rule: what a layout needs is more than a GPU has
 
 
 class Key(NamedTuple):

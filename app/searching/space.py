@@ -16,7 +16,7 @@ from app.formulas.step.speeds import Reduced, Speeds
 from app.translation import noted, say
 
 MOST_GPUS, MOST_SEQUENCES, MOST_LAYERS, MOST_EXPERTS = 2**20, 2**24, 2**16, 2**16
-BATCH = "the batch divides into data-parallel ranks and micro-batches"
+BATCH = noted("the batch divides into data-parallel ranks and micro-batches")
 RECOMPUTE = ("none", "selective", "full")
 SEARCHED = (
     "tensor", "pipeline", "context", "data", "expert", "virtual", "micro_batch", "recompute",

@@ -167,6 +167,7 @@ SOURCES = {
     "app/kinds": {"ExpressionError", "Finding"},
     "app/authoring": {"Finding"},
     "app/formulas/checks.py": {"ValueError"},
+    "app/formulas/refusals.py": {"ValueError"},
     "app/formulas/signature.py": {"ValueError"},
     "app/explorers": {"ValueError"},
     "app/labs/spec.py": {"NotFoundError", "InputError"},
@@ -181,7 +182,7 @@ def literal(node: ast.expr) -> str:
     if (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id == "translate"
+        and node.func.id in {"translate", "say"}
     ):
         return re.sub(r"\{\w+(![rs])?(:[^}]*)?\}", "'size'", literal(node.args[0]))
     if isinstance(node, ast.Constant):

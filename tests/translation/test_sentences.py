@@ -184,6 +184,33 @@ def test_no_error_of_a_formula_is_english_on_another_page(
     assert english(client.get(path, headers={"Accept-Language": code}).text) == []
 
 
+LAYOUTS = "/layouts?model=Llama-3-8B&gpus=16&batch=128"
+
+
+@each(
+    "path",
+    [
+        LAYOUTS,
+        "/layouts?model=x",
+        "/layouts?model=Llama-3-8B+layers=0&gpus=16&batch=128",
+        "/layouts?model=Llama-3-8B&gpus=7&batch=0",
+        "/layouts?model=Llama-3-8B&gpus=99999999&batch=128",
+        f"{LAYOUTS}&fixed=tensor%3D3",
+        f"{LAYOUTS}&fix=tensor&cluster=x",
+        "/labs/all-reduce/board?gpu=x",
+        "/labs/all-reduce?run.sizes=x&run.ranks=0&run.latency=x",
+        "/placement/x/1",
+        "/labs/x",
+        "/explore/x",
+        "/errata/x",
+        "/measured/x",
+        "/guess?day=x",
+    ],
+)
+def test_a_page_that_refuses_is_in_one_language(client: TestClient, path: str) -> None:
+    assert english(client.get(path, headers={"Accept-Language": "de"}).text) == []
+
+
 @each("name", EXPLORERS)
 def test_an_explorer_refuses_in_the_language_of_the_page(client: TestClient, name: str) -> None:
     for control in EXPLORERS[name].controls:

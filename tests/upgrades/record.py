@@ -20,6 +20,7 @@ from contextlib import closing
 from pathlib import Path
 
 from app.config import ROOT
+from tests.translations import untranslated
 from tests.upgrades.playing import PlayedClass, play_program, play_visitor
 from tests.upgrades.server import Browser, Installation, Program
 
@@ -156,6 +157,8 @@ def main() -> None:
     parser.add_argument("--code", type=Path, default=ROOT, help="the folder of its code")
     parser.add_argument("--name", help="of the folder to write; by default, the version")
     given = parser.parse_args()
+    if given.code == ROOT and (lacking := untranslated()):
+        parser.error(f"{lacking} sentences have no translation: `make translations` lists them")
     record(given.code, FOLDER / (given.name or version_of(given.code)))
 
 

@@ -140,7 +140,7 @@ def _divides(name: str, what: str, whole: int, value: int) -> str:
 # What a layout must keep whatever the model is; a rule of these does not look at the shape.
 OF_LAYOUTS = (
     Rule(
-        "experts are spread over whole groups of ranks",
+        noted("experts are spread over whole groups of ranks"),
         ("expert",),
         lambda _, on: on.data * on.context * on.tensor % (on.expert * on.expert_tensor) != 0,
         lambda _, on: (
@@ -156,13 +156,13 @@ OF_LAYOUTS = (
         ),
     ),
     Rule(
-        "ZeRO shards over equal groups of ranks",
+        noted("ZeRO shards over equal groups of ranks"),
         ("sharded",),
         lambda _, on: on.data * on.context % on.sharded != 0,
         lambda _, on: _divides_ranks("shard_ranks", on, on.sharded),
     ),
     Rule(
-        "chunks interleave in whole rounds of micro-batches",
+        noted("chunks interleave in whole rounds of micro-batches"),
         ("microbatches",),
         lambda _, on: (on.virtual > 1) & (on.microbatches % on.pipeline != 0),
         lambda _, on: say(
@@ -174,7 +174,7 @@ OF_LAYOUTS = (
         ),
     ),
     Rule(
-        "stages with given layers exist",
+        noted("stages with given layers exist"),
         ("pipeline",),
         lambda _, on: (on.first > 0) * 1 + (on.last > 0) * 1 > on.pipeline,
         lambda _, on: say(
@@ -188,19 +188,19 @@ OF_LAYOUTS = (
 # What it must keep with the shape of a model.
 OF_MODELS = (
     Rule(
-        "tensor parallelism divides the heads",
+        noted("tensor parallelism divides the heads"),
         ("tensor",),
         lambda shape, on: shape.heads % on.tensor != 0,
         lambda shape, on: _divides("tensor", noted("heads"), shape.heads, on.tensor),
     ),
     Rule(
-        "context parallelism divides the sequence",
+        noted("context parallelism divides the sequence"),
         ("context",),
         lambda _, on: on.sequence % on.context != 0,
         lambda _, on: _divides("context", noted("tokens of a sequence"), on.sequence, on.context),
     ),
     Rule(
-        "expert parallelism divides the experts",
+        noted("expert parallelism divides the experts"),
         ("expert",),
         lambda shape, on: max(1, shape.experts) % on.expert != 0,
         lambda shape, on: say(
@@ -210,7 +210,7 @@ OF_MODELS = (
         ),
     ),
     Rule(
-        "an expert is split into equal parts",
+        noted("an expert is split into equal parts"),
         ("expert_tensor",),
         lambda shape, on: (shape.experts > 0) & (shape.expert_feed_forward % on.expert_tensor != 0),
         lambda shape, on: say(
@@ -221,7 +221,7 @@ OF_MODELS = (
         ),
     ),
     Rule(
-        "the first and last stage leave layers for the others",
+        noted("the first and last stage leave layers for the others"),
         ("first", "last"),
         _ends_take_too_much,
         lambda shape, on: say(
@@ -234,14 +234,14 @@ OF_MODELS = (
         most=_chunks_of,
     ),
     Rule(
-        "every chunk has a layer",
+        noted("every chunk has a layer"),
         ("virtual", "pipeline"),
         _too_many_chunks,
         _chunks_say,
         most=_chunks_of,
     ),
     Rule(
-        "sequence parallelism divides the tokens of a rank",
+        noted("sequence parallelism divides the tokens of a rank"),
         ("tensor",),
         lambda _, on: (on.sequence_parallel > 0) & (on.sequence // on.context % on.tensor != 0),
         lambda _, on: say(

@@ -15,7 +15,7 @@ from app.formulas.presets import Layout, ModelShape
 from app.network.routes import Router
 from app.searching import Found, Ranked, Space
 from app.site import Here
-from app.translation import noted, translate, translate_known
+from app.translation import localized, noted, translate, translate_known
 from app.units import BYTE, SECOND, show
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.explore.layout_searches import LayoutSearches, search_layouts
@@ -195,7 +195,7 @@ def _page(values: Values, corrections: tuple[str, ...], found: Found | str) -> L
         tables=tuple(_tables(found, values)),
         figures=_views(found, values),
         rejected=tuple(
-            (rule, f"{count:,}", percent_text(count / found.layouts))
+            (localized(rule), f"{count:,}", percent_text(count / found.layouts))
             for rule, count in found.rejected.items()
         ),
     )

@@ -22,7 +22,7 @@ from app.network.allowance import network
 from app.network.door import note_trouble
 from app.network.routes import Router
 from app.site import Here, Site
-from app.translation import translate, translate_known
+from app.translation import foreign, translate, translate_known
 from app.units import scale_of
 from app.web.frame.preview import preview_of
 from app.web.frame.rendering import Frame, Hyperlink, frame, render
@@ -140,7 +140,7 @@ def _exercises(site: Site) -> Iterator[Hyperlink]:
     """The exercises of the lab for which tests of others can be taken."""
     for one in site.catalog.exercises:
         if one.runs_lab == BORROWING:
-            yield Hyperlink(exercise_url(one.id), one.title)
+            yield Hyperlink(exercise_url(one.id), one.title, foreign(one.language))
 
 
 def _rows(runs: Sequence[RunResult]) -> Iterator[RunItem]:
