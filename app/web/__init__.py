@@ -19,7 +19,7 @@ from app.web.explore.layout_searches import layout_searches
 from app.web.frame import images, language, static, theme
 from app.web.frame.errors import page_for
 from app.web.frame.visitor import payer_of
-from app.web.home import routes as home
+from app.web.home import routes as home_page
 from app.web.labs import board, listing, run
 from app.web.labs import index as lab
 from app.web.lti import choosing, course, launching, registering
@@ -60,7 +60,7 @@ from app.web.share.studio import Studio
 
 # In this order: an address that more than one could answer goes to the first.
 PARTS = (
-    home,
+    home_page,
     chapter,
     course_map,
     placement,

@@ -54,7 +54,7 @@ def faulty(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("secret detail \x1b[31m")
 
-    monkeypatch.setattr("app.web.home.past_of", fail)
+    monkeypatch.setattr("app.web.home.routes.read_learner_history", fail)
     monkeypatch.setattr("app.web.exercise.routes.exercise_page", fail)
     monkeypatch.setattr("app.api.exercises.ExerciseSummary", fail)
     return visitor
@@ -67,7 +67,7 @@ def without_database(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> Te
     def fail(*_: object, **__: object) -> None:
         raise unavailable_error(cause)
 
-    monkeypatch.setattr("app.web.home.past_of", fail)
+    monkeypatch.setattr("app.web.home.routes.read_learner_history", fail)
     monkeypatch.setattr("app.web.exercise.routes.exercise_page", fail)
     monkeypatch.setattr("app.api.exercises.ExerciseSummary", fail)
     return visitor

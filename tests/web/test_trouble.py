@@ -102,7 +102,7 @@ def test_a_fault_of_ours_shows_no_traceback(
     def fail(*_: object) -> None:
         raise KeyError("secret detail")
 
-    monkeypatch.setattr("app.web.home.past_of", fail)
+    monkeypatch.setattr("app.web.home.routes.read_learner_history", fail)
     monkeypatch.setattr("app.api.exercises.ExerciseSummary", fail)
     with TestClient(app, raise_server_exceptions=False) as client:
         page, document = client.get("/"), client.get("/api/v1/exercises")

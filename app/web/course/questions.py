@@ -124,6 +124,7 @@ async def shown(
         exercise=exercise,
         seed=seed,
         learner=visiting.learner,
+        moment=site.clock(),
         history=history,
         history_before=history,
     )
@@ -150,6 +151,7 @@ async def acted(
             exercise=question.exercise,
             seed=posted.seed,
             learner=learner,
+            moment=site.clock(),
             history=history,
             history_before=before,
             given=given,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from markupsafe import Markup
 
@@ -24,7 +25,7 @@ _STRETCHES = 1_000  # that are cached, of about 2 kB
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExerciseRequest:
-    """A drawing of an exercise that *learner* asks for, with the fields *given*.
+    """A drawing of an exercise that *learner* asks for at a *moment*, with the fields *given*.
 
     *history*: what the learner has done until now; *history_before*: what until the answer that was
     given. A *fragment*: the verdict and what changes with it, without the question.
@@ -33,6 +34,7 @@ class ExerciseRequest:
     exercise: Exercise
     seed: int
     learner: str
+    moment: datetime
     history: ExerciseHistory
     history_before: ExerciseHistory
     given: Fields = field(default_factory=dict)

@@ -79,6 +79,7 @@ async def show(
         exercise=exercise,
         seed=number,
         learner=visiting.learner,
+        moment=now(),
         history=history,
         history_before=history,
     )
@@ -120,6 +121,7 @@ async def answer(request: Request) -> Response:
         exercise=exercise,
         seed=seed,
         learner=learner,
+        moment=now(),
         history=history,
         history_before=before,
         given=given,

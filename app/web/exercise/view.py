@@ -9,7 +9,6 @@ from markupsafe import Markup
 from app.content.catalog import Catalog, Topic
 from app.content.glossary import mark
 from app.db.history import ExerciseHistory
-from app.db.tables import now
 from app.expressions import PAD_LIMIT
 from app.kinds import Exercise
 from app.kinds.answers import Verdict
@@ -154,7 +153,7 @@ def exercise_page(
         seed=seed,
         action=exercise_url(exercise.id, seed),
         here=exercise_url(exercise.id),
-        begun=begun_at(asked.given) or int(now().timestamp()),
+        begun=begun_at(asked.given) or int(asked.moment.timestamp()),
         prompt=Markup() if asked.fragment else _prompt(exercise, seed),
         illustration=None if asked.fragment else illustration_view(exercise, seed),
         form=form,

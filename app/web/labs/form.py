@@ -9,10 +9,9 @@ from app.labs.results.stored_notes import localized_note
 from app.labs.spec import NODES, RANKS, Lab
 from app.site import Site
 from app.translation import noted, translate
-from app.web.labs.wording import gpus_in_words
+from app.web.labs.wording import BACKEND, gpus_in_words
 from app.web.urls import lab_url
 
-BACKEND = "backend"
 _PROCESSORS = noted("Processors, over gloo")
 
 

@@ -36,9 +36,9 @@ from app.web.frame.visitor import (
     spend_storage,
 )
 from app.web.labs.cards import lab_card
-from app.web.labs.form import BACKEND, RunForm, run_form
+from app.web.labs.form import RunForm, run_form
 from app.web.labs.results import RunResult, finished
-from app.web.labs.wording import KINDS, LINKS_SAY, guess_label, place_of
+from app.web.labs.wording import BACKEND, KINDS, LINKS_SAY, guess_label, place_of
 from app.web.urls import exercise_url, lab_url, run_url
 
 router = Router(prefix="/labs")

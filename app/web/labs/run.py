@@ -28,12 +28,12 @@ from app.web.frame.rendering import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.labs.cards import lab_card, run_card
 from app.web.labs.fitted import line_in_words
-from app.web.labs.form import BACKEND
 from app.web.labs.provenance import listings, the_rest, what_matters
 from app.web.labs.results import RunResult, finished, report_called, run_called
 from app.web.labs.tables import Guess, figures_of, table_of
 from app.web.labs.underway import UnderwayView, underway_view
 from app.web.labs.wording import (
+    BACKEND,
     CURES,
     HELD,
     KINDS,

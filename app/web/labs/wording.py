@@ -10,6 +10,7 @@ from app.labs.spec import Lab
 from app.translation import noted, plural, translate
 from app.units import BYTE, Unit, show_size
 
+BACKEND = "backend"  # the field of a form for a run
 KINDS = {
     "real": noted("real links"),
     "emulated": noted("an emulated link"),

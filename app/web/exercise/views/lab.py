@@ -38,8 +38,7 @@ from app.web.exercise.views.choice import OptionView, option_views
 from app.web.exercise.views.measured_runs import Borrowable, RunView, borrowables, runs_of
 from app.web.exercise.views.numeric import BoxView, box_views
 from app.web.frame.rendering import Hyperlink
-from app.web.labs.form import BACKEND
-from app.web.labs.wording import KINDS, LINKS_SAY
+from app.web.labs.wording import BACKEND, KINDS, LINKS_SAY
 from app.web.urls import exercise_url
 
 TAKE = "take"  # the button that takes a test for the measurement
