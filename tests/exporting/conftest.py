@@ -24,6 +24,7 @@ from app.exporting.reading import SERVER
 from app.exporting.wheels import WHEELS
 from app.formulas import FORMULAS
 from app.kinds import Exercise
+from app.translation import speaking
 
 OWN = "your-cluster/hide-the-weights"  # of a chapter whose numbers a learner sets
 NUMBER, CODE = "collectives/ring-all-reduce-time", "collectives/write-ring-time"
@@ -69,12 +70,43 @@ def files(
     catalog: Catalog, chosen: list[Exercise], pack: CoursePack, _client: TestClient
 ) -> Mapping[str, bytes]:
     """Every file of the course, by its path."""
+    return written(small(catalog, chosen), pack, _client)
+
+
+@pytest.fixture(scope="session")
+def desk(files: Mapping[str, bytes], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a browser unpacks of the course, in a folder."""
+    return unpacked(files, tmp_path_factory.mktemp("desk"))
+
+
+@pytest.fixture(scope="session")
+def german_desk(
+    catalog: Catalog,
+    chosen: list[Exercise],
+    pack: CoursePack,
+    _client: TestClient,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    """What it unpacks of the same course, in German."""
+    with speaking("de"):
+        german = written(small(catalog, chosen), pack, _client, {"Accept-Language": "de"})
+    return unpacked(german, tmp_path_factory.mktemp("german_desk"))
+
+
+def small(catalog: Catalog, chosen: list[Exercise]) -> Catalog:
+    """A catalog of the *chosen* exercises, with a picture."""
     ids = {one.id for one in chosen}
     topics = tuple(topic for topic in catalog.topics if ids & {e.id for e in topic.exercises})
     image = ROOT / "templates" / "starters" / "pack" / "exercises" / "link.svg"
-    small = Catalog(topics, {one.id: one for one in chosen}, images={"mine/link.svg": image})
-    _client.cookies.clear()  # the last visitor may have signed in
-    pages = [Page(path, _client.get(path).text) for path in PATHS]
+    return Catalog(topics, {one.id: one for one in chosen}, images={"mine/link.svg": image})
+
+
+def written(
+    catalog: Catalog, pack: CoursePack, client: TestClient, headers: Mapping[str, str] | None = None
+) -> Mapping[str, bytes]:
+    """Every file of the course in the current language, by its path."""
+    client.cookies.clear()  # the last visitor may have signed in
+    pages = [Page(path, client.get(path, headers=headers).text) for path in PATHS]
     pages.append(Page(SERVER, pages[0].html))
     python = browser_python(Settings().cache)
     plain = dataclasses.replace(python, compiler=Nothing())  # type: ignore[arg-type]
@@ -82,13 +114,11 @@ def files(
         patch.setattr(course, "EFFORT", 0)
         patch.setattr(FORMULAS, "_functions", dict(FORMULAS._functions))
         FORMULAS.add(loaded(pack, sources_of(pack)))
-        return dict(course.course_files(small, plain, pages))
+        return dict(course.course_files(catalog, plain, pages))
 
 
-@pytest.fixture(scope="session")
-def desk(files: Mapping[str, bytes], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a browser unpacks of the course, in a folder."""
-    made = tmp_path_factory.mktemp("desk")
+def unpacked(files: Mapping[str, bytes], made: Path) -> Path:
+    """What a browser unpacks of *files*, in the folder *made*."""
     for name in ("course", "program"):
         (packed,) = (c for n, c in files.items() if re.fullmatch(rf"course/{name}\.\w+\.bin", n))
         zipfile.ZipFile(io.BytesIO(lzma.decompress(packed))).extractall(made / name)

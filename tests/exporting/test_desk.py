@@ -137,3 +137,17 @@ def test_progress_shows_a_wrong_answer_of_several_parts(desk: Path, chosen: list
     *_, (status, text) = answered(desk, [*wishes, ("GET", "/progress", [])])
     assert status == 200
     assert exercise.title in text
+
+
+def test_a_course_in_german_answers_in_german(german_desk: Path) -> None:
+    """Also what is drawn in the browser, and what is wrong with a text."""
+    post = ("POST", f"/exercises/{NUMBER}")
+    wishes: list[Wish] = [
+        (*post, [("answer", "3 Tage"), ("seed", "0")]),
+        (*post, [("answer", "3 gb"), ("seed", "0")]),
+        ("GET", f"/exercises/{NUMBER}?seed=5", []),
+    ]
+    wrong, unread, page = (text for _, text in answered(german_desk, wishes))
+    assert "259,200,000 ms ist zu groß." in wrong
+    assert "&#39;gb&#39; ist hier keine Einheit" in unread
+    assert ">Prüfen<" in page
