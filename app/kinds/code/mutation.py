@@ -239,7 +239,7 @@ def mended_elsewhere(
     tree = ast.parse("\n".join(listing.lines))
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     known = [argument.arg for argument in function.args.args]
-    program = Program(tree, listing.entry)  # it reads the tree anew each time it runs
+    program = Program(tree, listing.entry)  # each run reads the tree again
     for statement in _walked(function.body):
         left_out = statement.lineno == line or statement.lineno in argued
         if isinstance(statement, ast.Assign | ast.Return) and not left_out:
