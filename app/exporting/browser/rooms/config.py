@@ -14,3 +14,4 @@ class Settings:
     sandbox_wall: float = 2.0
     url: str = ""
     prefix: str = ""
+    database: str = ""

@@ -1,6 +1,6 @@
-"""In place of copies of the database, in a browser, which makes none."""
+"""In place of the copies of a server's database, in a browser, which has none."""
 
 
-def copies_until(database: str) -> str:
-    """Nothing: what was deleted is gone."""
+def copies_until(_: str) -> str:
+    """The day on which the last copy is removed: there is none."""
     return ""

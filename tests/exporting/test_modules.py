@@ -1,0 +1,12 @@
+"""What an export takes along is all that its modules import."""
+
+from app.exporting.modules import outside, packages
+from app.exporting.wheels import WHEELS
+
+LATER = {"numpy", "torch"}  # imported inside of functions that only a server calls
+
+
+def test_modules_of_an_export_import_only_packages_that_it_has() -> None:
+    pure = {place.partition("/")[0].removesuffix(".py") for place, _ in packages()}
+    compiled = {wheel.partition("-")[0] for wheel in WHEELS}
+    assert outside() - LATER - pure - compiled == set()
