@@ -20,12 +20,12 @@ from app.federation.lti.platforms import (
     REGISTRATION_LIFE,
     Platform,
     activate,
-    add_platform,
     allow_deployment,
     deployments,
     new_registration,
     platform_named,
     platforms,
+    register_platform,
     remove_platform,
 )
 
@@ -101,7 +101,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _add(arguments: Namespace, settings: Settings, session: Session) -> None:
-    made = add_platform(session, _given(arguments, settings))
+    made = register_platform(session, _given(arguments, settings))
     for deployment in arguments.deployment:
         allow_deployment(session, made, deployment)
     session.commit()
@@ -171,9 +171,9 @@ def _rotate(arguments: Namespace, settings: Settings, session: Session) -> None:
 
 def _test(arguments: Namespace, settings: Settings, engine: Engine) -> int:
     try:
+        from app.federation.http_client import Outgoing
+        from app.federation.lti.platform_check import Tried, trials
         from app.federation.lti.services import Services
-        from app.federation.lti.testing import Tried, trials
-        from app.federation.outgoing import Outgoing
     except ModuleNotFoundError as error:
         raise UnavailableError(_MISSING, str(error)) from error
     with open_session(engine) as session:

@@ -117,7 +117,7 @@ class Courier:
 
     def _due(self, number: int) -> tuple[Platform, Sequence[Due]] | None:
         with open_session(self._engine) as session:
-            some = outbox.due(session, number, self._clock(), _MANY)
+            some = outbox.due_scores(session, number, self._clock(), _MANY)
             return (platform_with(session, number), some) if some else None
 
     async def _sent(self, platform: Platform, some: Sequence[Due]) -> bool:
@@ -181,7 +181,7 @@ class Courier:
     def _taken(self, one: Due) -> ResourceLink | None:
         with open_writing_session(self._engine) as session:
             row = session.get(LinkRow, one.link)
-            if row is None or not outbox.take(session, one, self._clock()):
+            if row is None or not outbox.claim_score(session, one, self._clock()):
                 return None
             assignment = assignment_with(session, row.assignment)
             return ResourceLink(
@@ -211,7 +211,7 @@ class Courier:
 
     def _failed(self, one: Due, why: str, refused: bool) -> None:
         with open_writing_session(self._engine) as session:
-            outbox.failed(session, one, why, self._clock(), refused=refused)
+            outbox.mark_failed(session, one, why, self._clock(), refused=refused)
 
     def _postpone(self, platform: int) -> None:
         at = self._clock()

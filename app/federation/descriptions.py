@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from app.errors import UnavailableError
 from app.federation.addresses import target_of
-from app.federation.outgoing import Outgoing, text_in
+from app.federation.http_client import Outgoing, text_in
 from app.federation.providers import Provider
 
 _DESCRIPTION = "/.well-known/openid-configuration"

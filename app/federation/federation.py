@@ -7,8 +7,8 @@ from app.config import Settings
 from app.federation.providers import Provider, check_packages, obstacles, providers_in
 
 if TYPE_CHECKING:
+    from app.federation.http_client import Outgoing
     from app.federation.oidc import SignIns
-    from app.federation.outgoing import Outgoing
     from app.federation.tokens import KeySets
 
 
@@ -31,7 +31,7 @@ class Federation:
     def outgoing(self) -> "Outgoing":
         """Requests to other services."""
         check_packages()
-        from app.federation.outgoing import Outgoing
+        from app.federation.http_client import Outgoing
 
         return Outgoing(self._settings.private_hosts)
 

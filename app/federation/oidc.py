@@ -13,7 +13,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 
 from app.errors import RefusedError, UnavailableError
 from app.federation.descriptions import Description, Descriptions
-from app.federation.outgoing import Answer, Outgoing, text_in
+from app.federation.http_client import HttpAnswer, Outgoing, text_in
 from app.federation.providers import Provider
 from app.federation.tokens import KeySets, verified
 from app.translation import noted, translate
@@ -72,7 +72,7 @@ class Flight:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
+class ProviderReturn:
     """The query with which a provider sends a browser back."""
 
     state: str = ""
@@ -121,7 +121,7 @@ class SignIns:
         return f"{about.authorization}{joint}{urlencode(query)}"
 
     async def end(
-        self, provider: Provider, flight: Flight, returned: Returned, back: str
+        self, provider: Provider, flight: Flight, returned: ProviderReturn, back: str
     ) -> Identity:
         """Who has signed in.
 
@@ -228,7 +228,7 @@ def _methods(provider: Provider, about: Description) -> tuple[str, ...]:
     return tuple(name for name in known if name in about.methods) or known
 
 
-def _accepted(provider: Provider, answer: Answer) -> Mapping[str, object]:
+def _accepted(provider: Provider, answer: HttpAnswer) -> Mapping[str, object]:
     """The fields of an answer to a code.
 
     Raises:

@@ -93,7 +93,7 @@ def post(session: Session, assignment: int, shares: Mapping[int, float], at: dat
     return changes
 
 
-def due(session: Session, platform: int, at: datetime, most: int) -> Sequence[Due]:
+def due_scores(session: Session, platform: int, at: datetime, most: int) -> Sequence[Due]:
     """The scores of a platform that are due, those that wait longest first."""
     statement = (
         select(OutboxRow)
@@ -120,7 +120,7 @@ def waiting_platforms(session: Session, at: datetime) -> Sequence[int]:
     return sorted(session.connection().execute(statement).scalars())
 
 
-def take(session: Session, one: Due, at: datetime) -> bool:
+def claim_score(session: Session, one: Due, at: datetime) -> bool:
     """Whether this server may send a score now: another may have taken it. Commits."""
     taken = (
         update(OutboxRow)
@@ -146,7 +146,7 @@ def arrived(session: Session, one: Due, sent: datetime) -> None:
     session.commit()
 
 
-def failed(session: Session, one: Due, why: str, at: datetime, *, refused: bool) -> None:
+def mark_failed(session: Session, one: Due, why: str, at: datetime, *, refused: bool) -> None:
     """Note why a score did not arrive, and when it is sent again, if at all. Commits."""
     most = _TRIES_REFUSED if refused else _TRIES_DOWN
     again = None if one.tries + 1 >= most else at + wait_after(one.tries)

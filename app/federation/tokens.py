@@ -13,7 +13,7 @@ from joserfc import jwk, jwt
 from joserfc.errors import JoseError
 
 from app.errors import RefusedError, UnavailableError
-from app.federation.outgoing import Outgoing, host_in
+from app.federation.http_client import Outgoing, host_in
 from app.translation import noted, translate
 
 # Never `none`, and never a shared secret: a public key could be used as one.

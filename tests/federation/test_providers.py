@@ -14,8 +14,8 @@ from app.errors import AppError, InputError, RefusedError, UnavailableError
 from app.federation import providers
 from app.federation.descriptions import Descriptions
 from app.federation.federation import Federation
-from app.federation.oidc import Flight, Identity, Returned, SignIns
-from app.federation.outgoing import Answer, Outgoing
+from app.federation.http_client import HttpAnswer, Outgoing
+from app.federation.oidc import Flight, Identity, ProviderReturn, SignIns
 from app.federation.providers import Provider, obstacles, providers_in
 from app.federation.tokens import KeySets
 from tests.each import each
@@ -97,15 +97,15 @@ class Service(Outgoing):
         self.about = ABOUT if about is None else about
         self.status = status
         self.asked: list[str] = []
-        self.token = Answer("https://idp.example/token", 200, {}, b"{}")
+        self.token = HttpAnswer("https://idp.example/token", 200, {}, b"{}")
 
     async def send(
         self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b""
-    ) -> Answer:
+    ) -> HttpAnswer:
         self.asked.append(url)
         if method == "POST":
             return self.token
-        return Answer(url, self.status, {}, json.dumps(self.about).encode())
+        return HttpAnswer(url, self.status, {}, json.dumps(self.about).encode())
 
 
 def begun(service: Service) -> tuple[SignIns, Flight]:
@@ -164,9 +164,11 @@ def test_an_answer_to_the_code_that_is_none_is_said(
     status: int, body: bytes, error: type[AppError], says: str
 ) -> None:
     service = Service()
-    service.token = Answer(f"{ISSUER}/token", status, {}, body)
+    service.token = HttpAnswer(f"{ISSUER}/token", status, {}, body)
     sign_ins, flight = begun(service)
-    raised = failing(sign_ins.end(CAMPUS, flight, Returned(state=flight.state, code="c"), BACK))
+    raised = failing(
+        sign_ins.end(CAMPUS, flight, ProviderReturn(state=flight.state, code="c"), BACK)
+    )
     assert isinstance(raised, error)
     assert says in str(raised)
 
@@ -182,7 +184,7 @@ def test_an_answer_to_the_code_that_is_none_is_said(
 def test_what_comes_back_must_be_the_answer(returned: dict[str, str], says: str) -> None:
     service = Service()
     sign_ins, flight = begun(service)
-    given = Returned(**{"state": flight.state, **returned})
+    given = ProviderReturn(**{"state": flight.state, **returned})
     assert says in str(failing(sign_ins.end(CAMPUS, flight, given, BACK)))
     assert f"{ISSUER}/token" not in service.asked
 
@@ -201,8 +203,8 @@ def test_the_token_must_be_the_one_for_this_sign_in(changed: dict[str, Any], say
     claims = {"iss": ISSUER, "aud": "wallclock", "sub": "mina", "nonce": flight.nonce}
     times = {"iat": time.time(), "exp": time.time() + 60}
     token = jwt.encode({"alg": "ES256", "kid": "a"}, claims | times | changed, key)
-    service.token = Answer(f"{ISSUER}/token", 200, {}, json.dumps({"id_token": token}).encode())
-    ending = sign_ins.end(CAMPUS, flight, Returned(state=flight.state, code="c"), BACK)
+    service.token = HttpAnswer(f"{ISSUER}/token", 200, {}, json.dumps({"id_token": token}).encode())
+    ending = sign_ins.end(CAMPUS, flight, ProviderReturn(state=flight.state, code="c"), BACK)
     if says:
         assert says in str(failing(ending))
     else:

@@ -13,8 +13,8 @@ from app.config import Settings
 from app.db.people import IdentityRow
 from app.db.session import open_session
 from app.errors import UnavailableError
-from app.federation.oidc import Flight, Identity, Returned, SignIns
-from app.federation.outgoing import Outgoing
+from app.federation.http_client import Outgoing
+from app.federation.oidc import Flight, Identity, ProviderReturn, SignIns
 from app.federation.providers import Provider
 from app.federation.tokens import KeySets
 from app.main import create_app
@@ -303,7 +303,7 @@ def test_every_way_in_which_a_client_proves_itself(
         address = await sign_ins.begin(campus, flight, BACK, afresh=False)
         came = await asyncio.to_thread(signed_in_there, address, BACK)
         query = {name: values[0] for name, values in parse_qs(urlsplit(came).query).items()}
-        returned = Returned(state=query["state"], code=query["code"], issuer=query["iss"])
+        returned = ProviderReturn(state=query["state"], code=query["code"], issuer=query["iss"])
         return await sign_ins.end(campus, flight, returned, BACK)
 
     async def twice() -> list[Identity]:

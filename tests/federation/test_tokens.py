@@ -11,7 +11,7 @@ import pytest
 from joserfc import jwk, jws, jwt
 
 from app.errors import RefusedError, UnavailableError
-from app.federation.outgoing import Answer, Outgoing
+from app.federation.http_client import HttpAnswer, Outgoing
 from app.federation.tokens import KeySets, verified
 from tests.each import each
 
@@ -34,11 +34,11 @@ class Service(Outgoing):
         self.status = 200
         self.asked = 0
 
-    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
+    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> HttpAnswer:
         self.asked += 1
         await asyncio.sleep(0)
         body = json.dumps({"keys": self.keys}, default=lambda key: key.as_dict(private=False))
-        return Answer(url, self.status, {}, body.encode() if self.status == 200 else b"down")
+        return HttpAnswer(url, self.status, {}, body.encode() if self.status == 200 else b"down")
 
 
 class Clock:

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.config import Settings
-from app.federation.lti.registering import _description
+from app.federation.lti.registration import _description
 from app.federation.lti.tool import tool_address
 from app.main import create_app
 from app.network.prefix import under

@@ -50,7 +50,7 @@ def rotate(session: Session) -> None:
     _current(session, moment)
 
 
-def signed(key: jwk.RSAKey, claims: Mapping[str, object]) -> str:
+def sign_claims(key: jwk.RSAKey, claims: Mapping[str, object]) -> str:
     """A token with *claims* that is valid for some minutes."""
     moment = int(time.time())
     header = {"alg": _ALGORITHM, "kid": key.kid, "typ": "JWT"}

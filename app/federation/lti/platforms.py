@@ -47,7 +47,7 @@ def identities_of(platform: int) -> str:
     return f"lti:{platform}"
 
 
-def add_platform(session: Session, given: Platform) -> Platform:
+def register_platform(session: Session, given: Platform) -> Platform:
     """Register *given*; not committed.
 
     Raises:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from app.db.people import SUBJECT_LIMIT
 from app.errors import RefusedError
-from app.federation.lti.launching import name_in, role_of
+from app.federation.lti.launch_message import name_in, role_of
 from app.federation.lti.platforms import Platform
 from app.federation.lti.vocabulary import ROSTER_SCOPE, ROSTER_TYPE
 from app.network.beyond import origin_of

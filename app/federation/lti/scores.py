@@ -9,6 +9,7 @@ from http import HTTPStatus
 from urllib.parse import urlencode, urlsplit
 
 from app.errors import RefusedError, UnavailableError
+from app.federation.http_client import HttpAnswer, text_in
 from app.federation.lti.platforms import Platform
 from app.federation.lti.services import Services
 from app.federation.lti.vocabulary import (
@@ -19,7 +20,6 @@ from app.federation.lti.vocabulary import (
     SCORE_TYPE,
     TAG,
 )
-from app.federation.outgoing import Answer, text_in
 from app.people.assignments import Assignment
 
 _TAKEN = (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED, HTTPStatus.NO_CONTENT)
@@ -201,7 +201,7 @@ async def _made(services: Services, platform: Platform, link: ResourceLink) -> s
     return text_in(answer.fields(), "id", platform.name)
 
 
-def _items(answer: Answer) -> Sequence[Mapping[str, object]]:
+def _items(answer: HttpAnswer) -> Sequence[Mapping[str, object]]:
     if answer.status != HTTPStatus.OK:
         raise RefusedError(f"the line items cannot be read: {answer.status} ({answer.said()})")
     found = answer.json()

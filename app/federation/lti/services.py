@@ -11,9 +11,9 @@ from sqlalchemy import Engine
 
 from app.db.session import open_writing_session
 from app.errors import RefusedError, UnavailableError
-from app.federation.lti.keys import signed, signing_key
+from app.federation.http_client import HttpAnswer, Outgoing, host_in, text_in
+from app.federation.lti.keys import sign_claims, signing_key
 from app.federation.lti.platforms import Platform
-from app.federation.outgoing import Answer, Outgoing, host_in, text_in
 
 _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _SPARE = 60.0  # seconds before its end in which a token is not used anymore
@@ -49,7 +49,7 @@ class Services:
         url: str,
         headers: Mapping[str, str],
         body: bytes = b"",
-    ) -> Answer:
+    ) -> HttpAnswer:
         """The answer of a service. A token that the platform does not know anymore is replaced.
 
         Raises:
@@ -84,7 +84,7 @@ class Services:
 
     async def _asked(
         self, token: str, method: str, url: str, headers: Mapping[str, str], body: bytes
-    ) -> Answer:
+    ) -> HttpAnswer:
         bearing = {**headers, "Authorization": f"Bearer {token}"}
         return check_moment(await self._outgoing.send(method, url, headers=bearing, body=body))
 
@@ -118,10 +118,10 @@ class Services:
             "aud": platform.token_audience or platform.token_url,
             "jti": secrets.token_urlsafe(16),
         }
-        return signed(key, claims)
+        return sign_claims(key, claims)
 
 
-def check_moment(answer: Answer) -> Answer:
+def check_moment(answer: HttpAnswer) -> HttpAnswer:
     """*answer*, unless it says that the platform fails now and may not later.
 
     Raises:

@@ -12,7 +12,7 @@ from sqlmodel import Session, col
 from app.db.platforms import NonceRow
 from app.db.tables import now
 from app.errors import RefusedError
-from app.federation.lti.launching import Launch, launch_of
+from app.federation.lti.launch_message import Launch, launch_of
 from app.people.codes import digest_of
 from app.translation import translate
 
@@ -22,7 +22,7 @@ _BYTES = 12
 _SALT = "wallclock.lti.ticket"
 
 
-def sealed(secret: str, launch: Launch) -> str:
+def seal_ticket(secret: str, launch: Launch) -> str:
     """A ticket for *launch*: another one each time."""
     serial = secrets.token_urlsafe(_BYTES)
     return URLSafeTimedSerializer(secret, salt=_SALT).dumps([serial, asdict(launch)])

@@ -8,15 +8,15 @@ from sqlalchemy import Engine
 from app.config import Settings
 from app.db.session import open_session, open_writing_session
 from app.errors import UnavailableError
-from app.federation.lti.choosing import answer_with
+from app.federation.http_client import Outgoing, host_in
+from app.federation.lti.deep_link import answer_with
 from app.federation.lti.keys import key_set, signing_key
-from app.federation.lti.launching import Launch, read_launch
-from app.federation.lti.opening import OPENING_LIFE, Begun
+from app.federation.lti.launch_message import Launch, read_launch
+from app.federation.lti.login_state import OPENING_LIFE, Begun
 from app.federation.lti.platforms import Platform, check_deployment, platform_with
 from app.federation.lti.roster import Participant, participants
 from app.federation.lti.services import Services
 from app.federation.lti.tickets import use_once
-from app.federation.outgoing import Outgoing, host_in
 from app.federation.tokens import KeySets, verified
 from app.people.assignments import Assignment
 

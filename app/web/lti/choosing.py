@@ -16,9 +16,9 @@ from app.content.catalog import Topic
 from app.db.session import open_session, open_writing_session
 from app.db.tables import NAME_LIMIT
 from app.errors import AppError, InputError
-from app.federation.lti.arriving import arrive, class_of, new_class, tie
-from app.federation.lti.launching import Launch
-from app.federation.lti.tickets import CHOICE_LIFE, sealed, unsealed, use_once
+from app.federation.lti.enrollment import class_of, enroll_launch, new_class, tie
+from app.federation.lti.launch_message import Launch
+from app.federation.lti.tickets import CHOICE_LIFE, seal_ticket, unsealed, use_once
 from app.network.beyond import let_frame, let_post
 from app.network.routes import Router
 from app.people.assignments import (
@@ -121,8 +121,8 @@ async def choosing(request: Request, site: Site, launch: Launch, problem: str = 
         chapters=tuple(
             Offer(topic.id, topic.title, len(topic.exercises)) for topic in site.catalog.topics
         ),
-        ticket=sealed(site.secret, launch),
-        window=sealed(site.secret, launch),
+        ticket=seal_ticket(site.secret, launch),
+        window=seal_ticket(site.secret, launch),
         problem=problem,
     )
     let_frame(request, launch.origins)
@@ -162,7 +162,7 @@ def _chosen(site: Site, launch: Launch, ticket: str, wishes: Wishes) -> Sequence
         use_once(session, ticket, CHOICE_LIFE)
         if class_of(session, launch) is None:
             tie(session, launch, new_class(session, site.secret, launch, wishes.zone))
-        arrival = arrive(session, launch)
+        arrival = enroll_launch(session, launch)
         made = [_made(session, arrival.class_id, topic) for topic in wishes.chapters]
         session.commit()
         return [assignment_with(session, number) for number in (*wishes.assignments, *made)]

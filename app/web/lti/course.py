@@ -11,11 +11,11 @@ from fastapi.responses import RedirectResponse
 from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
-from app.federation.lti.enrolling import Difference, apply_difference, difference
+from app.federation.delivery_status import Sending, Tie, Unsent, sending_of, ties_of, unsent_of
 from app.federation.lti.platforms import Platform, platform_with
 from app.federation.lti.roster import Participant
+from app.federation.lti.roster_sync import CourseDifference, apply_difference, compare_course
 from app.federation.outbox import send_again, send_refused_again
-from app.federation.standing import Sending, Tie, Unsent, sending_of, ties_of, unsent_of
 from app.network.door import note_trouble
 from app.network.routes import Router
 from app.people.classes import Role
@@ -167,7 +167,7 @@ def _compared(
 ) -> Roster:
     platform, tie, number = course
     with open_writing_session(site.engine) as session:
-        found = difference(session, platform, member.class_id, people)
+        found = compare_course(session, platform, member.class_id, people)
         if found.changes and digest == found.digest:
             try:
                 apply_difference(session, platform, member.class_id, people)
@@ -179,7 +179,7 @@ def _compared(
     return _roster(tie, number, found)
 
 
-def _roster(tie: Tie, number: int, found: Difference) -> Roster:
+def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
     """The difference in words; those without a name are counted."""
     named = [change for change in found.changes if change.name]
     unnamed = Counter((one.before, one.after) for one in found.changes if not one.name)

@@ -10,17 +10,17 @@ from sqlmodel import Session
 from app.aside import aside
 from app.db.session import open_writing_session
 from app.errors import NotFoundError, RefusedError
-from app.federation.lti.arriving import (
+from app.federation.lti.enrollment import (
     Arrival,
-    arrive,
     check_tied,
     class_of,
+    enroll_launch,
     name_link,
     new_class,
     tie,
 )
-from app.federation.lti.launching import Launch
-from app.federation.lti.tickets import sealed
+from app.federation.lti.launch_message import Launch
+from app.federation.lti.tickets import seal_ticket
 from app.people.assignments import assignments_of
 from app.people.classes import Role, classes_of, number_of, role_in
 from app.people.persons import open_browser
@@ -93,7 +93,7 @@ def _entered(
                 return _which_class(session, site, launch, before)
             _tie(session, site, launch, said, before)
         check_tied(session, launch)
-        arrival = arrive(session, launch)
+        arrival = enroll_launch(session, launch)
         found = _opened(session, launch, arrival, said.chosen)
         if found is None:
             return _which_assignment(session, site, launch, arrival)
@@ -135,7 +135,7 @@ def _which_class(session: Session, site: Site, launch: Launch, person: int | Non
         )
         + ("" if person else translate(_SIGN_IN)),
         options=tuple(options),
-        ticket=sealed(site.secret, launch),
+        ticket=seal_ticket(site.secret, launch),
         zones=tuple(sorted(available_timezones())),
     )
 
@@ -165,7 +165,7 @@ def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arr
         lead=f"The link {launch.link_title!r} of your course does not say. You are asked once; "
         "students go where you say now.",
         options=(*options, Candidate(_NONE, translate("None: the page of the class, this time"))),
-        ticket=sealed(site.secret, launch),
+        ticket=seal_ticket(site.secret, launch),
     )
 
 

@@ -14,17 +14,17 @@ from fastapi.responses import JSONResponse
 from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import AppError, RefusedError
-from app.federation.lti.launching import Launch
-from app.federation.lti.opening import (
+from app.federation.lti.launch_message import Launch
+from app.federation.lti.login_state import (
     OPENING_LIFE,
     Begun,
     Opening,
     begun,
     is_same_browser,
-    state_of,
+    read_login_state,
 )
 from app.federation.lti.platforms import Platform, platform_for, platform_with
-from app.federation.lti.tickets import CHOICE_LIFE, TICKET_LIFE, sealed, unsealed, use_once
+from app.federation.lti.tickets import CHOICE_LIFE, TICKET_LIFE, seal_ticket, unsealed, use_once
 from app.federation.lti.vocabulary import LAUNCH
 from app.network.beyond import (
     let_anyone_frame,
@@ -113,7 +113,7 @@ async def launch(
             raise RefusedError(
                 f"the platform refused: {error[:100]} {error_description[:300]}".strip()
             )
-        sent = state_of(site.secret, state)
+        sent = read_login_state(site.secret, state)
         browser = request.cookies.get(_COOKIE + sent.name, "")
         if not browser and sent.stored and not kept:
             return await _asked_for(request, site, sent, id_token, state)
@@ -222,7 +222,9 @@ async def _answer(request: Request, site: Site, visiting: Visiting, found: Launc
         return await entered(request, site, visiting, found, Said())
     platform = await aside(_platform_with, site, found.platform)
     let_frame(request, {*found.origins, platform.auth_url})
-    page = OpenPage(found.link_title or translate("Your assignment"), sealed(site.secret, found))
+    page = OpenPage(
+        found.link_title or translate("Your assignment"), seal_ticket(site.secret, found)
+    )
     return render("lti/open.html", frame(request, page.title), page)
 
 

@@ -9,8 +9,8 @@ from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import AppError, InputError, RefusedError, UnavailableError
 from app.federation.lti.platforms import (
-    add_platform,
     allow_deployment,
+    register_platform,
     registration_with,
     use_registration,
 )
@@ -23,7 +23,7 @@ from app.web.frame.visitor import FromHere
 from app.web.lti.desk import refused, tool_in
 
 if TYPE_CHECKING:
-    from app.federation.lti.registering import Registered
+    from app.federation.lti.registration import Registered
 
 router = Router(prefix="/lti")
 
@@ -93,7 +93,7 @@ async def register(
     """Register the platform; it stays inactive until an operator activates it."""
     try:
         tool = tool_in(request)
-        from app.federation.lti.registering import register as register_at
+        from app.federation.lti.registration import register_at_platform as register_at
 
         name = await aside(_named, site, code)
         found = await register_at(
@@ -132,7 +132,7 @@ def _store(site: Site, code: str, found: "Registered") -> None:
     with open_writing_session(site.engine) as session:
         if not use_registration(session, code):
             raise RefusedError(translate("this registration link was used a moment ago"))
-        platform = add_platform(session, found.platform)
+        platform = register_platform(session, found.platform)
         if found.deployment:
             allow_deployment(session, platform, found.deployment)
         session.commit()

@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse
 from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, capitalized
-from app.federation.standing import Receipt, receipts
+from app.federation.delivery_status import Receipt, receipts
 from app.network.routes import Router
 from app.people.assignments import Assignment, Entry, begin_sitting
 from app.people.classes import Role

@@ -12,7 +12,7 @@ from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError, RefusedError, UnavailableError, nearest, sentence
 from app.federation import proxy
 from app.federation.identities import connect_identity, may_connect, person_of
-from app.federation.pending import PATIENCE, Pending
+from app.federation.pending_identity import PATIENCE, Pending
 from app.federation.providers import Provider, obstacles
 from app.network.beyond import redirect_beyond
 from app.network.routes import Router
@@ -47,14 +47,14 @@ async def back(
     """The end of a sign-in with a provider."""
     _ready(site)
     spend(request, site.allowances.sign_ins, "sign-ins")
-    from app.federation.oidc import Flight, Returned
+    from app.federation.oidc import Flight, ProviderReturn
 
     to = ""
     try:
         flight = Flight.read(request.cookies.get(_FLIGHT, ""), site.secret)
         to = flight.next
         provider = _provider(site, flight.provider)
-        returned = Returned(state=state, code=code, error=error, issuer=iss)
+        returned = ProviderReturn(state=state, code=code, error=error, issuer=iss)
         found = await site.federation.sign_ins.end(provider, flight, returned, _back(site))
     except RefusedError as refused:
         return _refused(request, refused, to)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from app.aside import aside
 from app.db.session import open_session
-from app.federation.standing import Tie, ties_of
+from app.federation.delivery_status import Tie, ties_of
 from app.network.routes import Router
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of

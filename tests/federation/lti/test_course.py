@@ -7,7 +7,7 @@ from sqlmodel import Session
 from app.db.people import IdentityRow
 from app.db.platforms import ContextRow, LinkRow, OutboxRow
 from app.db.session import open_session
-from app.federation.lti.platforms import Platform, add_platform
+from app.federation.lti.platforms import Platform, register_platform
 from app.people.assignments import Entry, create_assignment
 from app.people.classes import Role, create_class, enroll, number_of
 from app.people.persons import new_person, open_browser
@@ -30,7 +30,7 @@ class Course:
             Policy(),
             [Entry("collectives/ring-all-reduce-time", 1.0)],
         )
-        platform = add_platform(
+        platform = register_platform(
             session,
             Platform(
                 name=f"Campus of {name}", issuer=f"https://{name}.example", client_id="c", auth_url="https://a.example",

@@ -13,9 +13,9 @@ import pytest
 from joserfc import jwk, jwt
 
 from app.db.session import open_session
-from app.federation.lti.arriving import arrive, new_class, tie
-from app.federation.lti.launching import Launch
-from app.federation.lti.platforms import Platform, add_platform, allow_deployment
+from app.federation.lti.enrollment import enroll_launch, new_class, tie
+from app.federation.lti.launch_message import Launch
+from app.federation.lti.platforms import Platform, allow_deployment, register_platform
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
 from tests.federation.lti.launches import fields
 from tests.federation.lti.serving import Service, served
@@ -39,7 +39,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, lms: FakePlatform) -> Iter
         open_session(made.site.engine) as session,
     ):
         url = lms.url
-        row = add_platform(
+        row = register_platform(
             session,
             Platform(
                 name="Campus", issuer=url, client_id="c", auth_url=f"{url}/auth",
@@ -52,7 +52,7 @@ def service(tmp_path_factory: pytest.TempPathFactory, lms: FakePlatform) -> Iter
             title="A course", link="r",
         )  # fmt: skip
         tie(session, teacher, new_class(session, made.site.secret, teacher, "UTC"))
-        arrive(session, teacher)
+        enroll_launch(session, teacher)
         session.commit()
         yield made
 

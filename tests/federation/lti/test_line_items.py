@@ -12,7 +12,7 @@ from starlette.responses import Response
 from app.db.migrations import migrate
 from app.db.platforms import LinkRow
 from app.db.session import connect, open_session
-from app.federation.lti.choosing import _item
+from app.federation.lti.deep_link import _item
 from app.people.assignments import Entry, assignment_with, change_assignment
 from app.people.policy import Policy
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform

@@ -11,9 +11,9 @@ from app.db.platforms import ContextRow
 from app.db.session import open_session
 from app.federation.lti.platforms import (
     Platform,
-    add_platform,
     allow_deployment,
     platform_named,
+    register_platform,
 )
 from app.people.classes import Role, create_class, members_of, number_of
 from tests.federation.lti.mock_platform import CLIENT, COURSE, DEPLOYMENT, Student, platform
@@ -32,7 +32,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def there(service: Service) -> Iterator[str]:
     with platform(service.url) as made:
         with open_session(service.site.engine) as session:
-            row = add_platform(
+            row = register_platform(
                 session,
                 Platform(
                     name="Mock Campus", issuer=made, client_id=CLIENT, auth_url=f"{made}/authorize",

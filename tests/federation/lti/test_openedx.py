@@ -16,10 +16,15 @@ from app.db.platforms import ContextRow, DeploymentRow, LinkRow
 from app.db.session import open_session
 from app.db.tables import AttemptRow, now
 from app.federation.delivery import Courier
-from app.federation.lti.enrolling import apply_difference, difference
-from app.federation.lti.platforms import Platform, add_platform, allow_deployment, platform_named
-from app.federation.lti.testing import trials
-from app.federation.standing import receipts, ties_of
+from app.federation.delivery_status import receipts, ties_of
+from app.federation.lti.platform_check import trials
+from app.federation.lti.platforms import (
+    Platform,
+    allow_deployment,
+    platform_named,
+    register_platform,
+)
+from app.federation.lti.roster_sync import apply_difference, compare_course
 from app.people.assignments import assignments_of
 from app.people.classes import Role, members_of
 from app.people.persons import known_person
@@ -46,7 +51,7 @@ def lms(service: Service) -> Iterator[openedx.Platform]:
         told = made.told("config")
         deployment = told.pop("deployment_id")
         with open_session(service.site.engine) as session:
-            platform = add_platform(session, Platform(name=NAME, **told))
+            platform = register_platform(session, Platform(name=NAME, **told))
             allow_deployment(session, platform, deployment)
             session.commit()
         yield made
@@ -357,14 +362,14 @@ def test_the_roster_is_read_page_by_page_and_shown_before_it_holds(
     assert len(people) == 120
     with open_session(service.site.engine) as session:
         before = {m.name for m in members_of(session, course)}
-        differs = difference(session, platform, course, people)
+        differs = compare_course(session, platform, course, people)
         assert {m.name for m in members_of(session, course)} == before
         assert len(differs.changes) + differs.same == 120
         apply_difference(session, platform, course, people)
         session.commit()
         assert len(members_of(session, course)) == 120
-        assert difference(session, platform, course, people).changes == ()
-        gone = difference(session, platform, course, people[:20])
+        assert compare_course(session, platform, course, people).changes == ()
+        gone = compare_course(session, platform, course, people[:20])
         assert [change.after for change in gone.changes] == [None] * 100
 
 

@@ -18,11 +18,11 @@ from app.db.session import connect, open_session
 from app.db.tables import AttemptRow
 from app.federation import outbox
 from app.federation.delivery import Courier
-from app.federation.lti.platforms import Platform, add_platform, platforms
+from app.federation.delivery_status import receipts, sending_of, unsent_of
+from app.federation.http_client import Outgoing
+from app.federation.lti.platforms import Platform, platforms, register_platform
 from app.federation.lti.roster import participants
 from app.federation.lti.services import Services
-from app.federation.outgoing import Outgoing
-from app.federation.standing import receipts, sending_of, unsent_of
 from app.people.assignments import Entry, create_assignment
 from app.people.classes import create_class, enroll, number_of
 from app.people.persons import new_person
@@ -128,7 +128,7 @@ def course_of(
         class_id = number_of(made)
         assignment = create_assignment(session, class_id, "Week 1", policy, [Entry(EXERCISE, 4.0)])
         where = number_of(made)
-        registered = add_platform(
+        registered = register_platform(
             session,
             Platform(
                 name=f"Campus {where}", issuer=f"https://lms.example/{where}", client_id="c",
@@ -217,8 +217,10 @@ def test_a_restart_in_the_middle_loses_no_score(
     before = held.courier()
     before._post()
     with open_session(engine) as session:  # taken, then the server was killed
-        (first, *_) = outbox.due(session, session.exec(select(LinkRow)).one().platform, held.now, 9)
-        assert outbox.take(session, first, held.now)
+        (first, *_) = outbox.due_scores(
+            session, session.exec(select(LinkRow)).one().platform, held.now, 9
+        )
+        assert outbox.claim_score(session, first, held.now)
     held.settle()
     assert len(platform.scores) == 2
     held.now += outbox.LEASE
@@ -430,9 +432,11 @@ def test_a_score_that_changes_on_its_way_is_sent_again(
     courier = held.courier()
     courier._post()
     with open_session(engine) as session:
-        (one,) = outbox.due(session, session.exec(select(LinkRow)).one().platform, held.now, 9)
-        assert outbox.take(session, one, held.now)
-        assert not outbox.take(session, one, held.now), "another server may not take it"
+        (one,) = outbox.due_scores(
+            session, session.exec(select(LinkRow)).one().platform, held.now, 9
+        )
+        assert outbox.claim_score(session, one, held.now)
+        assert not outbox.claim_score(session, one, held.now), "another server may not take it"
         outbox.post(session, held.assignment, {held.persons[0]: 0.5}, held.now)
         outbox.arrived(session, one, held.now)
         (receipt,) = receipts(session, held.assignment, held.persons[0])

@@ -13,9 +13,9 @@ from app.db.migrations import migrate
 from app.db.people import IdentityRow
 from app.db.platforms import LinkRow
 from app.db.session import connect, open_session, open_writing_session
-from app.federation.lti.arriving import arrive, new_class, tie
-from app.federation.lti.launching import Launch
-from app.federation.lti.platforms import Platform, add_platform
+from app.federation.lti.enrollment import enroll_launch, new_class, tie
+from app.federation.lti.launch_message import Launch
+from app.federation.lti.platforms import Platform, register_platform
 from app.people.assignments import Entry, create_assignment
 from app.people.policy import Policy
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
@@ -43,7 +43,7 @@ def course(
 def registered(session: Session, name: str) -> int:
     url = f"https://{name}.example"
     row = Platform(name=name, issuer=url, client_id="c", auth_url=url, token_url=url, jwks_url=url)
-    return add_platform(session, row).id
+    return register_platform(session, row).id
 
 
 def launch(platform: int, **changed: Any) -> Launch:
@@ -119,7 +119,7 @@ def test_the_place_of_scores_is_that_of_the_last_launch(engine: Engine) -> None:
         places = ("https://places.example/1", "", "https://places.example/2")
         found = []
         for place in places:
-            arrive(session, launch(here, assignment=number, lineitem=place))
+            enroll_launch(session, launch(here, assignment=number, lineitem=place))
             link = session.exec(select(LinkRow).where(LinkRow.platform == here)).one()
             found.append((link.lineitem_url, link.item_digest))
             link.item_digest = "told"
@@ -134,7 +134,7 @@ def test_a_subject_is_another_person_on_another_platform(engine: Engine) -> None
         for name in ("north", "south"):
             one = launch(registered(session, name))
             tie(session, one, new_class(session, SECRET, one, "UTC"))
-            persons |= {arrive(session, one).person for _ in range(2)}
+            persons |= {enroll_launch(session, one).person for _ in range(2)}
         known = session.exec(select(IdentityRow).where(col(IdentityRow.person).in_(persons))).all()
     assert len(persons) == 2
     assert [one.subject for one in known] == ["7", "7"]

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from joserfc import jwk
 
-from app.federation.lti.keys import signed
-from app.federation.lti.launching import Launch
+from app.federation.lti.keys import sign_claims
+from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import Platform
 from app.federation.lti.scores import terms_of
 from app.federation.lti.vocabulary import (
@@ -29,7 +29,7 @@ def answer_with(
 ) -> str:
     """The signed message that adds links to *chosen* assignments to a course."""
     data = {DEEP_LINKING + "data": launch.answer_data} if launch.answer_data else {}
-    return signed(
+    return sign_claims(
         key,
         {
             "iss": platform.client_id,

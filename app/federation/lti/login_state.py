@@ -85,7 +85,7 @@ def begun(secret: str, platform: Platform, asked: Mapping[str, str], back: str) 
     return Opening(address=address, name=_name(state), browser=browser, target=target)
 
 
-def state_of(secret: str, state: str) -> Begun:
+def read_login_state(secret: str, state: str) -> Begun:
     """The launch that was begun with *state*.
 
     Raises:

@@ -15,7 +15,7 @@ from app.people.persons import new_person
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RoleChange:
     """A person of the course, and the role that they will have; none: they leave.
 
     The *name* is empty if neither the class nor the platform knows it.
@@ -28,10 +28,10 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class CourseDifference:
     """What differs between a course and its class; *same* counts those who do not."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[RoleChange, ...]
     same: int
 
     @property
@@ -44,19 +44,19 @@ class Difference:
 class _Step:
     participant: Participant | None
     member: Member | None
-    change: Change
+    change: RoleChange
 
 
-def difference(
+def compare_course(
     session: Session, platform: Platform, class_id: int, people: Sequence[Participant]
-) -> Difference:
+) -> CourseDifference:
     """What would change if the class had the people of the course.
 
     Members who did not come from the platform stay as they are.
     """
     steps = _steps(session, platform, class_id, people)
     differing = tuple(step.change for step in steps if step.change.before != step.change.after)
-    return Difference(differing, len(steps) - len(differing))
+    return CourseDifference(differing, len(steps) - len(differing))
 
 
 def apply_difference(
@@ -106,11 +106,11 @@ def _steps(
         if after is None and member is None:
             continue
         name, before = (member.name, member.role) if member else (one.name, None)
-        steps.append(_Step(one, member, Change(one.subject, name, before, after)))
+        steps.append(_Step(one, member, RoleChange(one.subject, name, before, after)))
     for subject, person in known.items():
         if person in members and person not in seen:
             member = members[person]
-            steps.append(_Step(None, member, Change(subject, member.name, member.role, None)))
+            steps.append(_Step(None, member, RoleChange(subject, member.name, member.role, None)))
     return steps
 
 

@@ -9,7 +9,7 @@ from sqlmodel import Session, select
 from app.db.people import AssignmentRow, IdentityRow
 from app.db.platforms import ContextRow, LinkRow
 from app.errors import RefusedError
-from app.federation.lti.launching import Launch
+from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import identities_of
 from app.people.classes import Role, class_with, create_class, enroll, number_of
 from app.people.persons import known_person, new_person
@@ -82,7 +82,7 @@ def tie(session: Session, launch: Launch, class_id: int, person: int | None = No
     session.flush()
 
 
-def arrive(session: Session, launch: Launch) -> Arrival:
+def enroll_launch(session: Session, launch: Launch) -> Arrival:
     """Enroll the person of a launch in the class of its course, and store its link. Commits.
 
     Raises:

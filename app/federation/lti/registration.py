@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 from app.db.people import ISSUER_LIMIT, SUBJECT_LIMIT
 from app.db.platforms import ADDRESS_LIMIT
 from app.errors import RefusedError
+from app.federation.http_client import Outgoing, host_in
 from app.federation.lti.platforms import Platform
 from app.federation.lti.vocabulary import DEEP_LINK, LAUNCH, RESOURCE_LINK, SCOPES
-from app.federation.outgoing import Outgoing, host_in
 from app.network.beyond import origin_of
 
 _TOOL = "https://purl.imsglobal.org/spec/lti-tool-configuration"
@@ -29,7 +29,7 @@ class Registered:
     deployment: str
 
 
-async def register(
+async def register_at_platform(
     outgoing: Outgoing, name: str, configuration: str, token: str, service: str
 ) -> Registered:
     """Register at the platform whose OpenID configuration is at an address.

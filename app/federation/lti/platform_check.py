@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from app.errors import AppError, UnavailableError
+from app.federation.http_client import Outgoing
 from app.federation.lti.platforms import Platform
 from app.federation.lti.services import Services
 from app.federation.lti.vocabulary import SCOPES
-from app.federation.outgoing import Outgoing
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """What a service answered; the names of headers are in lower case."""
 
     url: str
@@ -102,13 +102,13 @@ class Outgoing:
         self._seconds = seconds
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
-    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
+    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> HttpAnswer:
         """The answer to a GET. Raises as `send` does."""
         return await self.send("GET", url, headers=headers)
 
     async def post_form(
         self, url: str, form: Mapping[str, str], headers: Mapping[str, str] | None = None
-    ) -> Answer:
+    ) -> HttpAnswer:
         """The answer to a POST of a form. Raises as `send` does."""
         kind = {"Content-Type": "application/x-www-form-urlencoded"}
         body = urlencode(form).encode()
@@ -121,7 +121,7 @@ class Outgoing:
         *,
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
-    ) -> Answer:
+    ) -> HttpAnswer:
         """The answer to a request, whatever its status.
 
         Raises:
@@ -168,7 +168,7 @@ class Outgoing:
 
     async def _sent(
         self, method: str, target: Target, headers: Mapping[str, str], body: bytes
-    ) -> Answer:
+    ) -> HttpAnswer:
         *others, last = (await self._addresses(target))[:_TRIED]
         for address in others:
             try:
@@ -179,7 +179,7 @@ class Outgoing:
 
     async def _ask(
         self, method: str, target: Target, address: str, headers: Mapping[str, str], body: bytes
-    ) -> Answer:
+    ) -> HttpAnswer:
         """The answer from *address*, over a connection of its own."""
         request = httpx2.Request(
             method,
@@ -206,7 +206,7 @@ class Outgoing:
             finally:
                 await answer.aclose()
         headers = {name.lower(): value for name, value in answer.headers.items()}
-        return Answer(target.parts.geturl(), answer.status_code, headers, said)
+        return HttpAnswer(target.parts.geturl(), answer.status_code, headers, said)
 
 
 def host_in(url: str) -> str:

@@ -15,22 +15,22 @@ from app.db.platforms import NonceRow, ToolKeyRow
 from app.db.session import connect, open_writing_session
 from app.db.tables import now
 from app.errors import RefusedError
-from app.federation.lti.arriving import arrive, new_class, tie
+from app.federation.lti.enrollment import enroll_launch, new_class, tie
 from app.federation.lti.keys import SHOWN_FOR, SIGNS_FOR, key_set, rotate, signing_key
-from app.federation.lti.launching import Launch, read_launch, role_of
-from app.federation.lti.opening import begun, is_same_browser, state_of
+from app.federation.lti.launch_message import Launch, read_launch, role_of
+from app.federation.lti.login_state import begun, is_same_browser, read_login_state
 from app.federation.lti.platforms import (
     Platform,
-    add_platform,
     allow_deployment,
     check_deployment,
     new_registration,
     platform_for,
     platforms,
+    register_platform,
     registration_with,
     use_registration,
 )
-from app.federation.lti.tickets import sealed, unsealed, use_once
+from app.federation.lti.tickets import seal_ticket, unsealed, use_once
 from app.people.assignments import Entry, create_assignment
 from app.people.classes import Role, class_with, members_of
 from app.people.policy import Policy
@@ -173,10 +173,10 @@ def test_a_message_that_is_not_one_of_ours_is_refused(given: dict[str, Any], say
 
 def test_a_ticket_is_ours_and_ends() -> None:
     launch = read_launch(1, chooses(accept_multiple=False), SERVICE)
-    ticket = sealed(SECRET, launch)
+    ticket = seal_ticket(SECRET, launch)
     assert unsealed(SECRET, ticket) == launch
     assert not launch.several
-    assert ticket != sealed(SECRET, launch), "two windows need two tickets"
+    assert ticket != seal_ticket(SECRET, launch), "two windows need two tickets"
     for wrong, life in ((ticket[:-2] + "xx", 600), ("", 600), (ticket, -1)):
         with pytest.raises(RefusedError, match="open it again"):
             unsealed(SECRET, wrong, timedelta(seconds=life))
@@ -189,13 +189,13 @@ def test_a_state_is_ours_and_belongs_to_one_browser() -> None:
         SECRET, platform(), {"login_hint": "h", "lti_message_hint": "m"}, f"{SERVICE}/lti/launch"
     )
     sent = opening.address.partition("state=")[2].partition("&")[0]
-    state = state_of(SECRET, sent)
+    state = read_login_state(SECRET, sent)
     assert is_same_browser(state, opening.browser)
     assert not is_same_browser(state, "")
     assert (state.hint, state.message, state.name) == ("h", "m", opening.name)
     assert opening.browser not in opening.address
     with pytest.raises(RefusedError):
-        state_of(SECRET, sealed(SECRET, read_launch(1, claims(), SERVICE)))
+        read_login_state(SECRET, seal_ticket(SECRET, read_launch(1, claims(), SERVICE)))
     with pytest.raises(RefusedError, match="login_hint"):
         begun(SECRET, platform(), {}, SERVICE)
 
@@ -252,8 +252,8 @@ def test_after_a_leak_the_known_next_key_signs_and_the_old_one_is_gone(engine: E
 
 def test_of_several_clients_the_platform_says_which(engine: Engine) -> None:
     with open_writing_session(engine) as session:
-        one = add_platform(session, platform(name="One", client_id="1"))
-        add_platform(session, platform(name="Two", client_id="2"))
+        one = register_platform(session, platform(name="One", client_id="1"))
+        register_platform(session, platform(name="Two", client_id="2"))
         assert platform_for(session, "https://lms.example", "1") == one
         with pytest.raises(RefusedError, match="must send its client_id"):
             platform_for(session, "https://lms.example")
@@ -281,7 +281,7 @@ def test_a_registration_link_works_once_and_a_platform_that_registered_waits(
 def _launch(session: Session, course: str, **changed: Any) -> Launch:
     """A launch of a platform that is registered here."""
     known = {one.name: one for one in platforms(session)}
-    here = known.get("Here") or add_platform(
+    here = known.get("Here") or register_platform(
         session, platform(name="Here", issuer="https://here.example")
     )
     given = {
@@ -303,9 +303,9 @@ def test_a_link_never_opens_an_assignment_of_another_class(engine: Engine) -> No
         assignment = create_assignment(session, numbers[0], "Week", Policy(), [Entry("a/b", 1.0)])
         session.commit()
         theirs = _launch(session, course="2026", assignment=assignment, link="copied")
-        assert arrive(session, theirs).assignment == 0
+        assert enroll_launch(session, theirs).assignment == 0
         ours = _launch(session, course="2025", assignment=assignment)
-        assert arrive(session, ours).assignment == assignment
+        assert enroll_launch(session, ours).assignment == assignment
 
 
 def test_a_class_with_invented_names_stores_none_of_the_platform(engine: Engine) -> None:
@@ -318,7 +318,7 @@ def test_a_class_with_invented_names_stores_none_of_the_platform(engine: Engine)
         assert row.zone == "UTC"
         row.pseudonyms = True
         tie(session, launch, class_id)
-        arrive(session, launch)
+        enroll_launch(session, launch)
         (member,) = members_of(session, class_id)
         assert member.name == "Student 1"
 
@@ -327,4 +327,4 @@ def test_nobody_enters_a_course_that_its_teacher_has_not_opened(engine: Engine) 
     with open_writing_session(engine) as session:
         launch = _launch(session, course="unknown", role="student")
         with pytest.raises(RefusedError, match="a teacher of the course has to open this link"):
-            arrive(session, launch)
+            enroll_launch(session, launch)

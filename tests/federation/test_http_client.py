@@ -10,7 +10,7 @@ import pytest
 
 from app.errors import AppError, RefusedError, UnavailableError
 from app.federation.addresses import is_public
-from app.federation.outgoing import Answer, Outgoing, Resolve, resolve, text_in
+from app.federation.http_client import HttpAnswer, Outgoing, Resolve, resolve, text_in
 from tests.each import each
 from tests.federation.services import NAME, certificate, here, serving
 
@@ -119,7 +119,7 @@ def test_nothing_is_shared_with_another_name_of_the_same_address(
     """Over a connection that stays open, the certificate would not be checked for the second."""
     outgoing = Outgoing(PRIVATE, here, trusted)
 
-    async def both() -> tuple[Answer, Answer]:
+    async def both() -> tuple[HttpAnswer, HttpAnswer]:
         await outgoing.get(f"https://{NAME}:{port}/")
         again = await outgoing.get(f"https://{NAME}:{port}/")
         return again, await outgoing.get(f"https://other.test:{port}/")
@@ -133,7 +133,7 @@ def test_nothing_is_shared_with_another_name_of_the_same_address(
 def test_cookies_are_not_sent_back(port: int, trusted: ssl.SSLContext) -> None:
     outgoing = Outgoing(PRIVATE, here, trusted)
 
-    async def twice() -> Answer:
+    async def twice() -> HttpAnswer:
         await outgoing.get(f"https://{NAME}:{port}/")
         return await outgoing.get(f"https://{NAME}:{port}/")
 
