@@ -16,7 +16,7 @@ from app.db.tables import KEY_LIMIT, Replay
 from app.db.tokens import Grant
 from app.errors import UnavailableError
 from app.grading.verdicts import CheckResult, Submission
-from app.people.named import grader_named, labeled, learner_called
+from app.people.external_ids import grader_named, labeled, learner_called
 from app.site import Here, Site
 
 IDEMPOTENCY = "Idempotency-Key"

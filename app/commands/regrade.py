@@ -14,7 +14,7 @@ from app.content.course import read_course
 from app.db.migrations import migrate
 from app.db.session import connect, open_session
 from app.db.signing import signing_secret
-from app.people.regrading import (
+from app.people.regrade_run import (
     Judged,
     Regraded,
     Stale,

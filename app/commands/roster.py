@@ -9,7 +9,7 @@ from app.commands.people import Opened, class_called, opened, print_json
 from app.people.classes import Member, members_of, number_of
 from app.people.csv_files import read_roster, write_roster
 from app.people.csv_text import FILE_LIMIT
-from app.people.rosters import Difference, apply, difference
+from app.people.rosters import RosterChanges, apply, roster_difference
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -58,7 +58,7 @@ def _change(arguments: Namespace) -> None:
         roster = read_roster(source.read(FILE_LIMIT + 1))
     with opened(writes=not arguments.dry_run) as here:
         class_id = _class_id(arguments, here)
-        found = difference(members_of(here.session, class_id), roster)
+        found = roster_difference(members_of(here.session, class_id), roster)
         if not arguments.dry_run:
             apply(here.session, class_id, found, remove_missing=arguments.remove_missing)
             here.session.commit()
@@ -68,7 +68,7 @@ def _change(arguments: Namespace) -> None:
         sys.stderr.write("Nothing was changed: --dry-run.\n")
 
 
-def _lines(found: Difference, *, removes: bool) -> Iterator[str]:
+def _lines(found: RosterChanges, *, removes: bool) -> Iterator[str]:
     for new in found.added:
         yield f"+ {new.name}{_id(new.outside_id)}"
     for one in (*found.changed, *found.found):

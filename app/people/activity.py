@@ -27,7 +27,7 @@ _AT_ONCE = 1_000  # learners of a query: databases limit its parameters
 
 
 @dataclass(slots=True, kw_only=True)
-class Work:
+class ExerciseActivity:
     """What a person did for an exercise of an assignment.
 
     *first* is the number of the first answer, *right* that of the first right one; *mistakes* are
@@ -73,7 +73,7 @@ class ExerciseFigures:
 
 def work_in(
     session: Session, secret: str, assignment: Assignment, members: Iterable[Member]
-) -> Sequence[Work]:
+) -> Sequence[ExerciseActivity]:
     """What *members* did for each exercise of *assignment* that they have begun.
 
     What counts is the latest verdict: a regrade, or points that were given by hand. With all of the
@@ -81,7 +81,7 @@ def work_in(
     """
     persons = {member.learner: member.person for member in members}
     drawings = Drawings(secret, assignment.id, assignment.policy.variants)
-    found: dict[Key, Work] = {}
+    found: dict[Key, ExerciseActivity] = {}
     again = judged_again(session, assignment)
     single = persons.keys() & {one.learner for one in again.values()}
     rows = chain(
@@ -91,21 +91,23 @@ def work_in(
     for learner, exercise, seed, *answers in rows:
         if drawings.counts(learner, exercise, seed):
             person = persons[learner]
-            work = found.setdefault((person, exercise), Work(person=person, exercise=exercise))
+            work = found.setdefault(
+                (person, exercise), ExerciseActivity(person=person, exercise=exercise)
+            )
             _add(work, *answers)
     _give(found, session, assignment, set(persons.values()))
     return list(found.values())
 
 
-def figures_of(work: Iterable[Work]) -> Mapping[str, ExerciseFigures]:
+def exercise_figures(work: Iterable[ExerciseActivity]) -> Mapping[str, ExerciseFigures]:
     """The figures of each exercise that anyone has begun."""
-    by_exercise: dict[str, list[Work]] = {}
+    by_exercise: dict[str, list[ExerciseActivity]] = {}
     for one in work:
         by_exercise.setdefault(one.exercise, []).append(one)
     return {exercise: _figures(those) for exercise, those in by_exercise.items()}
 
 
-def ideas_in(work: Iterable[Work]) -> Mapping[str, Mapping[str, int]]:
+def ideas_in(work: Iterable[ExerciseActivity]) -> Mapping[str, Mapping[str, int]]:
     """How many persons had each wrong idea, by exercise and key; the most frequent first."""
     found: dict[str, Counter[str]] = {}
     for one in work:
@@ -114,7 +116,7 @@ def ideas_in(work: Iterable[Work]) -> Mapping[str, Mapping[str, int]]:
     return {exercise: dict(counts.most_common()) for exercise, counts in found.items()}
 
 
-def _figures(those: Sequence[Work]) -> ExerciseFigures:
+def _figures(those: Sequence[ExerciseActivity]) -> ExerciseFigures:
     times = [one.seconds for one in those if one.seconds is not None and one.is_solved]
     begun = sum(one.tries > 0 for one in those)
     first_try = sum(one.tries > 0 and one.right == one.first for one in those)
@@ -177,7 +179,10 @@ def _found(
 
 
 def _give(
-    found: dict[Key, Work], session: Session, assignment: Assignment, persons: Collection[int]
+    found: dict[Key, ExerciseActivity],
+    session: Session,
+    assignment: Assignment,
+    persons: Collection[int],
 ) -> None:
     """Add to the work *found* the points of *persons* that were given by hand."""
     most = {entry.exercise: entry.points for entry in assignment.entries}
@@ -187,12 +192,12 @@ def _give(
             continue
         given = points >= most[exercise]
         if given or key in found:
-            work = found.setdefault(key, Work(person=person, exercise=exercise))
+            work = found.setdefault(key, ExerciseActivity(person=person, exercise=exercise))
             work.by_hand = given
 
 
 def _add(
-    work: Work,
+    work: ExerciseActivity,
     mistake: str | None,
     count: int,
     first: int,

@@ -28,7 +28,7 @@ _CHOICES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AssignmentEntry:
     """An exercise of an assignment, and its points."""
 
     exercise: str
@@ -43,7 +43,7 @@ class Assignment:
     class_id: int
     title: str
     policy: Policy
-    entries: tuple[Entry, ...]
+    entries: tuple[AssignmentEntry, ...]
 
     @property
     def points(self) -> float:
@@ -59,7 +59,7 @@ class Assignment:
 
 
 def create_assignment(
-    session: Session, class_id: int, title: str, policy: Policy, entries: Iterable[Entry]
+    session: Session, class_id: int, title: str, policy: Policy, entries: Iterable[AssignmentEntry]
 ) -> int:
     """The number of a new assignment; not committed.
 
@@ -76,7 +76,11 @@ def create_assignment(
 
 
 def change_assignment(
-    session: Session, assignment: int, title: str, policy: Policy, entries: Iterable[Entry]
+    session: Session,
+    assignment: int,
+    title: str,
+    policy: Policy,
+    entries: Iterable[AssignmentEntry],
 ) -> None:
     """Change an assignment; not committed.
 
@@ -230,7 +234,7 @@ def _check_order(policy: Policy) -> None:
             )
 
 
-def _store_entries(session: Session, assignment: int, entries: Iterable[Entry]) -> None:
+def _store_entries(session: Session, assignment: int, entries: Iterable[AssignmentEntry]) -> None:
     chosen = {entry.exercise: entry for entry in entries}
     if not 0 < len(chosen) <= MOST_EXERCISES:
         raise InputError(f"an assignment has 1 to {MOST_EXERCISES} exercises, not {len(chosen)}")
@@ -254,14 +258,14 @@ def _store_entries(session: Session, assignment: int, entries: Iterable[Entry]) 
 
 def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[Assignment]:
     numbers = [row.id for row in rows if row.id is not None]
-    entries: dict[int, list[Entry]] = {number: [] for number in numbers}
+    entries: dict[int, list[AssignmentEntry]] = {number: [] for number in numbers}
     assigned = (
         select(AssignedRow)
         .where(col(AssignedRow.assignment).in_(numbers))
         .order_by(col(AssignedRow.place))
     )
     for row in session.exec(assigned):
-        entries[row.assignment].append(Entry(row.exercise, row.points))
+        entries[row.assignment].append(AssignmentEntry(row.exercise, row.points))
     zones = {
         row.id: ZoneInfo(row.zone)
         for row in session.exec(

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 from app.db.people import ClassRow, MemberRow, PersonRow
 from app.db.tables import now
 from app.errors import InputError, NotFoundError, nearest
-from app.people.codes import digest_of, join_code, new_code, read_code
+from app.people.codes import code_digest, join_code, random_code, read_code
 from app.people.persons import clean_name
 from app.people.seats import seat_digest, seat_of_code
 from app.translation import translate
@@ -75,7 +75,7 @@ def create_class(
     made = ClassRow(
         name=clean_name(name),
         zone=zone_named(zone).key,
-        join_digest=new_code(),  # replaced below: the link follows from the row's number
+        join_digest=random_code(),  # replaced below: the link follows from the row's number
         pseudonyms=pseudonyms,
     )
     session.add(made)
@@ -115,7 +115,7 @@ def class_with(session: Session, class_id: int) -> ClassRow:
     return found
 
 
-def archive(session: Session, row: ClassRow) -> None:
+def set_archived(session: Session, row: ClassRow) -> None:
     """Archive a class: nobody can join it anymore. Not committed."""
     row.archived, row.joining = row.archived or now(), "closed"
     session.add(row)
@@ -142,14 +142,14 @@ def join_code_of(secret: str, row: ClassRow) -> str:
 def renew_join_link(session: Session, secret: str, row: ClassRow) -> None:
     """Give the class another join link; the old one stops working. Not committed."""
     row.join_number += 1
-    row.join_digest = digest_of(read_code(join_code_of(secret, row)))
+    row.join_digest = code_digest(read_code(join_code_of(secret, row)))
     session.add(row)
     session.flush()
 
 
 def class_of_code(session: Session, code: str) -> ClassRow | None:
     """The class whose join link has *code*."""
-    digest = digest_of(read_code(code))
+    digest = code_digest(read_code(code))
     return session.exec(select(ClassRow).where(ClassRow.join_digest == digest)).first()
 
 
@@ -188,7 +188,7 @@ def _forget_codes(session: Session, person: int) -> None:
 
 def renew_seat_code(session: Session, row: MemberRow) -> str:
     """A new seat code of a member; the old one stops working. Not committed."""
-    code = new_code()
+    code = random_code()
     row.code_digest = seat_digest(session, code)
     session.add(row)
     session.flush()

@@ -11,9 +11,9 @@ _LONGEST = 64  # characters that are read
 _JOIN_LENGTH = 10
 
 
-def new_code() -> str:
+def random_code() -> str:
     """A new random code, as `K7M2-9QXT`."""
-    return grouped("".join(secrets.choice(_LETTERS) for _ in range(LENGTH)))
+    return group_code("".join(secrets.choice(_LETTERS) for _ in range(LENGTH)))
 
 
 def read_code(text: str) -> str:
@@ -28,7 +28,7 @@ def read_code(text: str) -> str:
     return "".join(letter for letter in letters if letter in _LETTERS)
 
 
-def grouped(code: str) -> str:
+def group_code(code: str) -> str:
     """*code* in groups of four, which are easier to copy.
 
     >>> grouped("K7M29QXT")
@@ -37,7 +37,7 @@ def grouped(code: str) -> str:
     return "-".join(code[start : start + 4] for start in range(0, len(code), 4))
 
 
-def digest_of(text: str) -> str:
+def code_digest(text: str) -> str:
     """What is stored of a code or a session."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

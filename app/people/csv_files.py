@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from app.errors import InputError, nearest
 from app.people.classes import Member, Role
 from app.people.csv_heads import Head, first_of
-from app.people.csv_text import Line, lines_of, written
+from app.people.csv_text import CsvRow, csv_rows, csv_text
 from app.people.persons import clean_name
 from app.translation import noted, translate
 
@@ -26,7 +26,7 @@ _SAMPLE = noted("name the columns in the first line, such as id,name or name alo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class RosterEntry:
     """A person on a roster, and the *line* of it; without a *role*, a new one is a student."""
 
     line: int
@@ -76,17 +76,17 @@ class ReadGrades:
 def write_roster(members: Iterable[Member]) -> str:
     """The roster of a class, as `read_roster` reads it."""
     rows = ((one.outside_id, one.name, one.role.word) for one in members)
-    return written(chain([("id", "name", "role")], rows))
+    return csv_text(chain([("id", "name", "role")], rows))
 
 
-def read_roster(content: bytes | str) -> Sequence[Listed]:
+def read_roster(content: bytes | str) -> Sequence[RosterEntry]:
     """Everyone on a roster: a CSV file in any usual encoding, an export of Canvas or Moodle, or
     names pasted one per line.
 
     Raises:
         InputError: it is not a roster; the message names up to five lines.
     """
-    lines = _limited(lines_of(content))
+    lines = _limited(csv_rows(content))
     head, rows = _head(lines)
     problems: list[str] = []
     found = []
@@ -119,7 +119,7 @@ def write_grades(columns: Sequence[GradeColumn], rows: Iterable[Graded], form: F
         possible = [_number(column.possible) for column in own]
         table.append(["    Points Possible", *blank, *possible])
     table.extend([*identity(row), *(_number(row.points[place]) for place in kept)] for row in rows)
-    return written(table)
+    return csv_text(table)
 
 
 def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
@@ -130,7 +130,7 @@ def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
     Raises:
         InputError: it is not such a file; the message names up to five lines.
     """
-    rows = _limited(lines_of(content))
+    rows = _limited(csv_rows(content))
     first = next(rows, None)
     if first is None:
         raise InputError(translate("this file is empty"))
@@ -168,7 +168,7 @@ def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
     return ReadGrades(tuple(columns.values()), tuple(lines), tuple(left))
 
 
-def _limited(lines: Iterable[Line]) -> Iterator[Line]:
+def _limited(lines: Iterable[CsvRow]) -> Iterator[CsvRow]:
     for count, line in enumerate(lines):
         if count > MOST_LINES:  # besides the head
             most = f"{MOST_LINES:,}"
@@ -178,7 +178,7 @@ def _limited(lines: Iterable[Line]) -> Iterator[Line]:
         yield line
 
 
-def _head(lines: Iterator[Line]) -> tuple[Head, Iterator[Line]]:
+def _head(lines: Iterator[CsvRow]) -> tuple[Head, Iterator[CsvRow]]:
     """The head of a roster and its rows; without a head, where the columns are not in doubt."""
     rows = list(lines)
     if not rows:
@@ -205,9 +205,9 @@ def _head(lines: Iterator[Line]) -> tuple[Head, Iterator[Line]]:
     )
 
 
-def _listed(row: Line, head: Head) -> Listed:
+def _listed(row: CsvRow, head: Head) -> RosterEntry:
     role = first_of(row, head.roles).casefold()
-    return Listed(
+    return RosterEntry(
         line=row.number,
         name=clean_name(head.name(row) or head.outside_id(row)),
         outside_id=head.outside_id(row),
@@ -230,7 +230,7 @@ def _known_columns(cells: Sequence[str], known: Collection[str]) -> dict[int, st
     return found
 
 
-def _grade_line(row: Line, head: Head, columns: Mapping[int, str]) -> GradeLine:
+def _grade_line(row: CsvRow, head: Head, columns: Mapping[int, str]) -> GradeLine:
     number = first_of(row, head.numbers)
     if number and not number.isdecimal():
         raise InputError(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from app.db.people import SUBJECT_LIMIT
 from app.errors import InputError
-from app.people.csv_text import Line
+from app.people.csv_text import CsvRow
 from app.translation import translate
 
 _NAME = ("name", "full name", "student", "student name", "vollständiger name")
@@ -43,14 +43,14 @@ class Head:
     def __bool__(self) -> bool:
         return bool(self.names or self.first or self.last or self.ids)
 
-    def name(self, row: Line) -> str:
+    def name(self, row: CsvRow) -> str:
         """The name of the person of *row*; Canvas writes the last name first."""
         if whole := first_of(row, self.names):
             last, comma, first = whole.partition(", ")
             return f"{first} {last}" if comma and self.canvas else whole
         return f"{first_of(row, self.first)} {first_of(row, self.last)}".strip()
 
-    def outside_id(self, row: Line) -> str:
+    def outside_id(self, row: CsvRow) -> str:
         """The first id that *row* has."""
         return clean_id(first_of(row, self.ids))
 
@@ -72,7 +72,7 @@ def clean_id(text: str) -> str:
     return found
 
 
-def first_of(row: Line, places: Iterable[int]) -> str:
+def first_of(row: CsvRow, places: Iterable[int]) -> str:
     """The first cell of *row* that is filled, of those at *places*."""
     cells = (row.cells[place] for place in places if place < len(row.cells))
     return next((cell for cell in cells if cell), "")

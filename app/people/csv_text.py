@@ -22,7 +22,7 @@ _GUARDED = re.compile(f"{_BEGINS}'{_FORMULA}"), re.compile(f"^([ \"]*)'{_BLANK}"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CsvRow:
     """The cells of a row, and the line of the file on which it ends."""
 
     number: int
@@ -54,20 +54,20 @@ def unguarded(cell: str) -> str:
     return cell
 
 
-def written(rows: Iterable[Sequence[str]]) -> str:
+def csv_text(rows: Iterable[Sequence[str]]) -> str:
     """*rows* as CSV (RFC 4180), each cell guarded."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows([guarded(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 
-def lines_of(content: bytes | str) -> Iterator[Line]:
+def csv_rows(content: bytes | str) -> Iterator[CsvRow]:
     """The rows of a CSV file that are not blank, with what guards a cell taken off.
 
     Raises:
         InputError: it is empty, too large, binary, or not CSV; the message names the line.
     """
-    text = content if isinstance(content, str) else decoded(content)
+    text = content if isinstance(content, str) else decode_csv(content)
     if len(text) > FILE_LIMIT:
         raise InputError(
             translate(
@@ -80,7 +80,7 @@ def lines_of(content: bytes | str) -> Iterator[Line]:
     yield from _rows(text, separator)
 
 
-def decoded(content: bytes) -> str:
+def decode_csv(content: bytes) -> str:
     """The text of a file in UTF-8, UTF-16 or, as older programs write, Windows-1252.
 
     Raises:
@@ -118,7 +118,7 @@ def _separated(text: str) -> tuple[str, str]:
     return text, max(_SEPARATORS, key=outside.count)
 
 
-def _rows(text: str, separator: str) -> Iterator[Line]:
+def _rows(text: str, separator: str) -> Iterator[CsvRow]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         for row in reader:
@@ -132,7 +132,7 @@ def _rows(text: str, separator: str) -> Iterator[Line]:
                 )
             cells = tuple(unguarded(cell.strip()) for cell in row)
             if any(cells):
-                yield Line(reader.line_num, cells)
+                yield CsvRow(reader.line_num, cells)
     except csv.Error as error:
         raise InputError(
             translate(

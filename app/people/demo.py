@@ -15,7 +15,13 @@ from app.db.people import IdentityRow
 from app.db.tables import Attempt, AttemptRow
 from app.errors import InputError
 from app.kinds import Answer, Exercise
-from app.people.assignments import Assignment, Entry, assignment_with, create_assignment, extend
+from app.people.assignments import (
+    Assignment,
+    AssignmentEntry,
+    assignment_with,
+    create_assignment,
+    extend,
+)
 from app.people.classes import Role, create_class, enroll, number_of, renew_seat_code
 from app.people.members import INVENTED
 from app.people.persons import new_person
@@ -138,10 +144,10 @@ def _assignments(
         opens=day(6), due=day(7), closes=day(7), hints="off", show_points=False, sitting=45
     )
     for policy, (title, exercises) in zip((over, current), chosen, strict=False):
-        entries = [Entry(one.id, float(one.level)) for one in exercises]
+        entries = [AssignmentEntry(one.id, float(one.level)) for one in exercises]
         number = create_assignment(session, class_id, title, policy, entries)
         yield assignment_with(session, number), policy.opens or now
-    entries = [Entry(one.id, 10.0) for one in chosen[-1][1]]
+    entries = [AssignmentEntry(one.id, 10.0) for one in chosen[-1][1]]
     create_assignment(session, class_id, "Midterm exam", exam, entries)
 
 

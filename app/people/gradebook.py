@@ -13,7 +13,7 @@ from app.db.people import OverrideRow, RegradeRow
 from app.db.tables import AttemptRow
 from app.people.assignments import Assignment, dates_of_everyone
 from app.people.classes import Member
-from app.people.policy import Answered, dates_of, share_of
+from app.people.policy import CountableAnswer, best_share, dates_of
 from app.people.variants import Drawings
 
 WHOLE = ""  # the exercise of an override that is of the whole assignment
@@ -68,11 +68,13 @@ def cells_of(
     for (learner, exercise), rows in _answers(session, assignment, persons):
         person, own = persons[learner], drawings.only(learner, exercise)
         answers = [
-            Answered(at, regraded[number].score if number in regraded else score, hints, revealed)
+            CountableAnswer(
+                at, regraded[number].score if number in regraded else score, hints, revealed
+            )
             for _, _, seed, number, at, score, hints, revealed in rows
             if own is None or seed == own
         ]
-        share = share_of(policy, dates.get(person, general), answers)
+        share = best_share(policy, dates.get(person, general), answers)
         if share.tries:
             earned = points[exercise] * share.earned
             found[person, exercise] = Cell(earned, share.tries, share.late)

@@ -25,14 +25,14 @@ _TWICE_SECOND = noted(
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class LocalMoment:
     """A point in time; *note* says what was decided where clocks are changed."""
 
     at: datetime
     note: str = ""
 
 
-def read_moment(text: str, zone: ZoneInfo, *, ends: bool) -> Moment:
+def read_moment(text: str, zone: ZoneInfo, *, ends: bool) -> LocalMoment:
     """The moment that clocks in *zone* show as *text*, such as 2026-10-02T23:59.
 
     A time that clocks skip is as far after the change as it was meant to be. Of a time that comes
@@ -53,7 +53,7 @@ def read_moment(text: str, zone: ZoneInfo, *, ends: bool) -> Moment:
         )
     early, late = (typed.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
     if early.utcoffset() == late.utcoffset():
-        return Moment(early.astimezone(UTC))
+        return LocalMoment(early.astimezone(UTC))
     moved = early.astimezone(UTC).astimezone(zone)
     if moved.replace(tzinfo=None) != typed:
         says = translate(
@@ -63,7 +63,7 @@ def read_moment(text: str, zone: ZoneInfo, *, ends: bool) -> Moment:
             day=weekday(typed, year=True),
             moved=moved,
         )
-        return Moment(moved.astimezone(UTC), says)
+        return LocalMoment(moved.astimezone(UTC), says)
     chosen = late if ends else early
     says = translate(
         _TWICE_SECOND if ends else _TWICE_FIRST,
@@ -72,7 +72,7 @@ def read_moment(text: str, zone: ZoneInfo, *, ends: bool) -> Moment:
         day=weekday(typed, year=True),
         chosen=chosen.astimezone(UTC),
     )
-    return Moment(chosen.astimezone(UTC), says)
+    return LocalMoment(chosen.astimezone(UTC), says)
 
 
 def _typed(text: str) -> datetime:

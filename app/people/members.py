@@ -20,7 +20,7 @@ from app.db.people import (
 from app.db.tables import AttemptRow, now
 from app.errors import InputError, NotFoundError
 from app.people.classes import Member, Role, members_of
-from app.people.codes import new_code
+from app.people.codes import random_code
 from app.people.persons import clean_name
 from app.people.seats import seat_digest
 from app.translation import translate
@@ -139,7 +139,7 @@ def new_seat_codes(
     )
     rows = {row.person: row for row in session.exec(statement)}
     able = [one for one in members if one.person in rows and one.person not in barred]
-    made = [SeatCode(one, new_code()) for one in able]
+    made = [SeatCode(one, random_code()) for one in able]
     for seat in made:
         row = rows[seat.member.person]
         row.code_digest = seat_digest(session, seat.code)

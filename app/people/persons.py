@@ -17,7 +17,7 @@ from app.db.people import IdentityRow, PersonRow, SessionRow
 from app.db.signing import new_learner
 from app.db.tables import NAME_LIMIT, now
 from app.errors import InputError
-from app.people.codes import digest_of
+from app.people.codes import code_digest
 from app.translation import translate
 
 LIFETIME = timedelta(days=180)  # of a session
@@ -92,14 +92,14 @@ def open_browser(session: Session, person: int) -> str:
     """A new session of *person*: the text of its cookie. Not committed."""
     cookie = secrets.token_urlsafe(_BYTES)
     until = now() + LIFETIME
-    session.add(SessionRow(digest=digest_of(cookie), person=person, until=until))
+    session.add(SessionRow(digest=code_digest(cookie), person=person, until=until))
     return cookie
 
 
 def close_browser(session: Session, cookie: str) -> None:
     """Sign out the browser with *cookie*."""
     session.connection().execute(
-        delete(SessionRow).where(col(SessionRow.digest) == digest_of(cookie))
+        delete(SessionRow).where(col(SessionRow.digest) == code_digest(cookie))
     )
     session.commit()
 
@@ -136,7 +136,7 @@ class Sessions:
         """
         if not 0 < len(cookie) <= _LONGEST:
             return None
-        digest = digest_of(cookie)
+        digest = code_digest(cookie)
         return self._cached(digest) or self._kept(digest, await self._gathered.of(digest))
 
     def find(self, cookie: str) -> SignedIn | None:
@@ -147,7 +147,7 @@ class Sessions:
         """
         if not 0 < len(cookie) <= _LONGEST:
             return None
-        digest = digest_of(cookie)
+        digest = code_digest(cookie)
         return self._cached(digest) or self._kept(digest, self._look_up([digest])[0])
 
     def person_of(self, learner: str) -> SignedIn | None:
@@ -156,7 +156,7 @@ class Sessions:
 
     def forget(self, cookie: str) -> None:
         """Look *cookie* up again the next time: its session has changed."""
-        self._known.pop(digest_of(cookie), None)
+        self._known.pop(code_digest(cookie), None)
 
     def _cached(self, digest: str) -> SignedIn | None:
         known = self._known.get(digest)

@@ -67,7 +67,7 @@ class Dates:
         return self.opens or _FIRST, last
 
 
-class Answered(NamedTuple):
+class CountableAnswer(NamedTuple):
     """An answer that may count; *score* is 0 to 1."""
 
     at: datetime
@@ -127,7 +127,7 @@ def days_late(due: datetime, at: datetime, zone: ZoneInfo) -> int:
     return max(1, whole.days + 1)
 
 
-def share_of(policy: Policy, dates: Dates, answers: Iterable[Answered]) -> Share:
+def best_share(policy: Policy, dates: Dates, answers: Iterable[CountableAnswer]) -> Share:
     """The best of *answers*, which are in order; only the first *attempts* of them count."""
     best, late, counted = 0.0, False, 0
     first, last = dates.window(policy.grace)
@@ -151,7 +151,7 @@ def counts(dates: Dates, policy: Policy, at: datetime) -> bool:
     return first <= at <= last
 
 
-def unaided(policy: Policy, answer: Answered) -> float:
+def unaided(policy: Policy, answer: CountableAnswer) -> float:
     """The share of the points that is left after the hints, and nothing after the solution."""
     if answer.revealed:
         return 0.0

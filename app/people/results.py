@@ -19,16 +19,16 @@ def results_of_class(
     found = _rows(session, [one.learner for one in students], after, limit)
     members = {one.learner: one for one in students}
     for row in found:
-        yield {**result(row), "learner": _named(members[row.learner])}
+        yield {**answer_result(row), "learner": _named(members[row.learner])}
 
 
 def results_of_learner(session: Session, learner: str) -> Iterator[Mapping[str, object]]:
     """The answers of one learner."""
     for row in _rows(session, [learner], 0, None):
-        yield {**result(row), "learner": learner}
+        yield {**answer_result(row), "learner": learner}
 
 
-def result(row: AttemptRow) -> Mapping[str, object]:
+def answer_result(row: AttemptRow) -> Mapping[str, object]:
     """An answer and its verdict; *digest* is that of the exercise's file."""
     return {
         "number": row.id,

@@ -13,7 +13,7 @@ from app.db.signing import new_learner
 from app.db.tables import now
 from app.errors import InputError
 from app.people.classes import Member, Role
-from app.people.csv_files import Listed
+from app.people.csv_files import RosterEntry
 from app.people.members import remove_members
 from app.translation import translate
 
@@ -25,26 +25,26 @@ class Changed:
     """A member, and how a roster lists them."""
 
     member: Member
-    listed: Listed
+    listed: RosterEntry
 
 
 @dataclass(frozen=True, slots=True)
 class Doubled:
     """A line of a roster that is left out, because an earlier one is the same person."""
 
-    listed: Listed
-    first: Listed
+    listed: RosterEntry
+    first: RosterEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class RosterChanges:
     """What a roster would change.
 
     *found* are members without an id who have the name of one on the roster: they get the id.
     *missing* are students who are not on it; they stay, unless they are removed on purpose.
     """
 
-    added: tuple[Listed, ...]
+    added: tuple[RosterEntry, ...]
     changed: tuple[Changed, ...]
     found: tuple[Changed, ...]
     missing: tuple[Member, ...]
@@ -66,7 +66,7 @@ class Difference:
         return not (self.added or self.changed or self.found)
 
 
-def difference(members: Sequence[Member], roster: Sequence[Listed]) -> Difference:
+def roster_difference(members: Sequence[Member], roster: Sequence[RosterEntry]) -> RosterChanges:
     """What *roster* would change among the *members* of a class.
 
     A person is found by the id of the other system; without one, by a name that only one has.
@@ -76,11 +76,11 @@ def difference(members: Sequence[Member], roster: Sequence[Listed]) -> Differenc
     """
     once, doubled = _without_doubles(roster)
     find = _Finder(members, once)
-    added: list[Listed] = []
+    added: list[RosterEntry] = []
     changed: list[Changed] = []
     found: list[Changed] = []
     same = 0
-    claimed: dict[int, Listed] = {}
+    claimed: dict[int, RosterEntry] = {}
     for one in once:
         member, by_name = find.member(one)
         if member is None:
@@ -102,7 +102,7 @@ def difference(members: Sequence[Member], roster: Sequence[Listed]) -> Differenc
                 total=total,
             )
         )
-    return Difference(
+    return RosterChanges(
         added=tuple(added),
         changed=tuple(changed),
         found=tuple(found),
@@ -115,7 +115,7 @@ def difference(members: Sequence[Member], roster: Sequence[Listed]) -> Differenc
 
 
 def apply(
-    session: Session, class_id: int, found: Difference, *, remove_missing: bool = False
+    session: Session, class_id: int, found: RosterChanges, *, remove_missing: bool = False
 ) -> None:
     """Make a class as the roster of *found* says; not committed.
 
@@ -152,7 +152,7 @@ def _keep_a_teacher(session: Session, class_id: int) -> None:
         )
 
 
-def _add(session: Session, class_id: int, added: Sequence[Listed]) -> None:
+def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
     """Make a person and a member for each who is new, all with two statements."""
     added = _take_up_again(session, class_id, added)
     if not added:
@@ -181,7 +181,9 @@ def _add(session: Session, class_id: int, added: Sequence[Listed]) -> None:
     )
 
 
-def _take_up_again(session: Session, class_id: int, added: Sequence[Listed]) -> Sequence[Listed]:
+def _take_up_again(
+    session: Session, class_id: int, added: Sequence[RosterEntry]
+) -> Sequence[RosterEntry]:
     """Let those of *added* in again who have left the class; the others."""
     listed = {one.outside_id: one for one in added if one.outside_id}
     left = select(MemberRow).where(
@@ -199,12 +201,12 @@ def _take_up_again(session: Session, class_id: int, added: Sequence[Listed]) -> 
 class _Finder:
     """Finds the member whom a line of a roster is about."""
 
-    def __init__(self, members: Sequence[Member], roster: Sequence[Listed]) -> None:
+    def __init__(self, members: Sequence[Member], roster: Sequence[RosterEntry]) -> None:
         self._ids = {member.outside_id: member for member in members if member.outside_id}
         self._names = _unique_names(members)
         self._listed = Counter(one.name.casefold() for one in roster)
 
-    def member(self, listed: Listed) -> tuple[Member | None, bool]:
+    def member(self, listed: RosterEntry) -> tuple[Member | None, bool]:
         """The member, and whether it is the name that they have in common."""
         if listed.outside_id in self._ids:
             return self._ids[listed.outside_id], False
@@ -215,9 +217,9 @@ class _Finder:
         return namesake, True
 
 
-def _without_doubles(roster: Sequence[Listed]) -> tuple[list[Listed], list[Doubled]]:
+def _without_doubles(roster: Sequence[RosterEntry]) -> tuple[list[RosterEntry], list[Doubled]]:
     """The first line of each person, and the others. Namesakes with ids of their own are two."""
-    first: dict[str, Listed] = {}
+    first: dict[str, RosterEntry] = {}
     doubled = []
     for one in roster:
         key = f"id {one.outside_id}" if one.outside_id else f"name {one.name.casefold()}"
@@ -236,7 +238,7 @@ def _unique_names(members: Sequence[Member]) -> Mapping[str, Member]:
     }
 
 
-def _differs(member: Member, listed: Listed) -> bool:
+def _differs(member: Member, listed: RosterEntry) -> bool:
     return (
         member.name != listed.name
         or (listed.role is not None and listed.role is not member.role)

@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select, update
 from app.db.people import DIGEST_LENGTH, MemberRow
 from app.db.session import open_writing_session
 from app.db.signing import secret_of
-from app.people.codes import digest_of, read_code
+from app.people.codes import code_digest, read_code
 
 _KEYED = "k"  # at its start; a plain hash, as earlier versions stored it, has hexadecimal digits
 _PURPOSE = "seat"
@@ -20,12 +20,12 @@ _PURPOSE = "seat"
 
 def seat_digest(session: Session, code: str) -> str:
     """What is stored of *code* in the database of *session*."""
-    return _keyed(secret_of(session), digest_of(read_code(code)))
+    return _keyed(secret_of(session), code_digest(read_code(code)))
 
 
 def seat_of_code(session: Session, code: str) -> MemberRow | None:
     """The row with the seat code *code*, which a server of an earlier version may have stored."""
-    stored = (seat_digest(session, code), digest_of(read_code(code)))
+    stored = (seat_digest(session, code), code_digest(read_code(code)))
     return session.exec(select(MemberRow).where(col(MemberRow.code_digest).in_(stored))).first()
 
 

@@ -9,7 +9,7 @@ from app.db.exercise_histories import read_histories
 from app.db.history import ExerciseHistory, LearnerDrawing, StoredAnswer
 from app.db.session import open_session
 from app.people.persons import SignedIn
-from app.people.work import Work, veils, works_at
+from app.people.work import StudentWork, veils, works_at
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -28,7 +28,7 @@ class StudentDrawing:
 class StudentHistory(ExerciseHistory):
     """What a person has done before, and what assignments say about the exercise."""
 
-    works: Sequence[Work] = ()
+    works: Sequence[StudentWork] = ()
 
     def after_answer(self, attempt: StoredAnswer) -> Self:
         """The history after one more answer."""

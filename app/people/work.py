@@ -21,7 +21,7 @@ from app.db.people import (
 from app.db.tables import AttemptRow
 from app.people.assignments import (
     Assignment,
-    Entry,
+    AssignmentEntry,
     assignments_of,
     dates_of_everyone,
     policy_of,
@@ -95,7 +95,7 @@ _Given = Mapping[tuple[str, str], Sequence[tuple[int, datetime]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class StudentWork:
     """An exercise of an assignment, as it is for a student now.
 
     Answers to the drawing of *seed* count; None: to any. *tries* of them were given while they
@@ -104,7 +104,7 @@ class Work:
     """
 
     assignment: Assignment
-    entry: Entry
+    entry: AssignmentEntry
     seed: int | None
     dates: Dates
     phase: Phase
@@ -129,7 +129,7 @@ class Work:
         most = self.assignment.policy.attempts
         return max(0, most - self.tries) if most else None
 
-    def answered(self, seed: int) -> "Work":
+    def answered(self, seed: int) -> "StudentWork":
         """The work after one more answer to the drawing of *seed*."""
         counted = self.phase in ("open", "late") and self.seed in (None, seed)
         return replace(self, tries=self.tries + 1) if counted else self
@@ -161,7 +161,7 @@ def works_at(
     persons: Collection[SignedIn],
     exercises: Collection[str],
     now: datetime,
-) -> Mapping[tuple[int, str], Sequence[Work]]:
+) -> Mapping[tuple[int, str], Sequence[StudentWork]]:
     """The work of *persons* as students, by person and exercise."""
     whose = {one.person: one for one in persons}
     wanted = {"persons": list(whose), "exercises": list(exercises)}
@@ -169,14 +169,14 @@ def works_at(
     assignments = _assignments(session, {row.assignment for row in rows})
     limited = [row for row in rows if assignments[row.assignment].policy.attempts]
     given = _given(session, {whose[row.person].learner for row in limited}, exercises)
-    found: dict[tuple[int, str], list[Work]] = {}
+    found: dict[tuple[int, str], list[StudentWork]] = {}
     for row in rows:
         person, assignment = whose[row.person], assignments[row.assignment]
         dates = dates_of(assignment.policy, row.until, row.began)
         entry = next(one for one in assignment.entries if one.exercise == row.exercise)
         seed = own_seed(secret, assignment, row.exercise, person.learner)
         answers = given.get((person.learner, row.exercise), ())
-        work = Work(
+        work = StudentWork(
             assignment=assignment,
             entry=entry,
             seed=seed,
@@ -222,9 +222,9 @@ def _assignments(session: Session, numbers: Collection[int]) -> Mapping[int, Ass
     if not numbers:
         return {}
     run, wanted = session.connection().execute, {"assignments": list(numbers)}
-    entries: dict[int, list[Entry]] = {number: [] for number in numbers}
+    entries: dict[int, list[AssignmentEntry]] = {number: [] for number in numbers}
     for number, name, points in run(_ENTRIES, wanted):
-        entries[number].append(Entry(name, points))
+        entries[number].append(AssignmentEntry(name, points))
     return {
         row.id: Assignment(
             id=row.id,

@@ -16,7 +16,7 @@ import uvloop
 from app.db.session import connect, open_writing_session
 from app.db.signing import signing_secret
 from app.db.tables import now
-from app.people.assignments import Entry, create_assignment
+from app.people.assignments import AssignmentEntry, create_assignment
 from app.people.classes import create_class, join_code_of, members_of, number_of
 from app.people.policy import Policy
 from app.people.variants import variant_seed
@@ -131,7 +131,7 @@ def _class_of(running: Running, database: str) -> Iterator[Figure]:
         row = create_class(session, secret, "Three hundred", "Europe/Berlin")
         policy = Policy(due=now() + timedelta(days=1), attempts=5)
         assignment = create_assignment(
-            session, number_of(row), "Week 1", policy, [Entry(_EXERCISE, 1.0)]
+            session, number_of(row), "Week 1", policy, [AssignmentEntry(_EXERCISE, 1.0)]
         )
         session.commit()
         code = join_code_of(secret, row)

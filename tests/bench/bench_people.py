@@ -15,7 +15,13 @@ from app.db.people import ClassRow, MemberRow, PersonRow
 from app.db.session import connect
 from app.db.tables import AttemptRow
 from app.people.activity import ideas_in, work_in
-from app.people.assignments import Assignment, Entry, assignments_of, create_assignment, extend
+from app.people.assignments import (
+    Assignment,
+    AssignmentEntry,
+    assignments_of,
+    create_assignment,
+    extend,
+)
 from app.people.classes import members_of
 from app.people.gradebook import gradebook_of
 from app.people.policy import Policy
@@ -104,7 +110,7 @@ def _class_of(engine: Engine, draw: random.Random, people: int, exercises: int) 
         policy = Policy(due=_DUE, closes=_DUE + timedelta(days=3), late=0.1)
         names = [_exercise(number) for number in range(exercises)]
         for start in range(0, exercises, _EACH):
-            entries = [Entry(name, 1.0) for name in names[start : start + _EACH]]
+            entries = [AssignmentEntry(name, 1.0) for name in names[start : start + _EACH]]
             made = create_assignment(session, class_id, f"Week {start}", policy, entries)
             late = [person.id or 0 for person in persons[:20]]
             extend(session, made, late, _DUE + timedelta(days=1))
@@ -121,7 +127,7 @@ def _class_of(engine: Engine, draw: random.Random, people: int, exercises: int) 
     return class_id
 
 
-def _seed(assignment: Assignment, entry: Entry, person: PersonRow) -> int:
+def _seed(assignment: Assignment, entry: AssignmentEntry, person: PersonRow) -> int:
     return variant_seed(_SECRET, assignment.id, entry.exercise, person.learner)
 
 

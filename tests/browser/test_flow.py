@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from app.db.session import connect, open_writing_session
 from app.db.signing import signing_secret
 from app.db.tables import now
-from app.people.assignments import Entry, assignment_with, create_assignment
+from app.people.assignments import AssignmentEntry, assignment_with, create_assignment
 from app.people.classes import Role, create_class, enroll, join_code_of, number_of
 from app.people.persons import new_person, open_browser
 from app.people.policy import Policy
@@ -178,7 +178,7 @@ def join_link(server: Server) -> str:
     with open_writing_session(engine) as session:
         row = create_class(session, secret, "Distributed training", "Europe/Berlin")
         policy = Policy(due=now() + timedelta(days=3), attempts=3, hints="off")
-        entries = [Entry(NUMERIC.removeprefix("/exercises/"), 2.0)]
+        entries = [AssignmentEntry(NUMERIC.removeprefix("/exercises/"), 2.0)]
         create_assignment(session, number_of(row), "Week 1", policy, entries)
         session.commit()
         code = join_code_of(secret, row)
@@ -193,7 +193,7 @@ def test_a_teacher_puts_exercises_in_order_with_keys(open_page: MakePage, server
         class_id = number_of(create_class(session, secret, "Distributed training"))
         ada = number_of(new_person(session, "Ada"))
         enroll(session, class_id, ada, Role.TEACHER)
-        entries = [Entry(name, 1.0) for name in names]
+        entries = [AssignmentEntry(name, 1.0) for name in names]
         number = create_assignment(session, class_id, "Week 1", Policy(), entries)
         cookie = open_browser(session, ada)
         session.commit()

@@ -20,9 +20,9 @@ from app.db.signing import new_learner
 from app.db.tables import Reveal, now
 from app.db.writer import NewRow, store
 from app.errors import UnavailableError
-from app.people.assignments import Entry, create_assignment, extend
+from app.people.assignments import AssignmentEntry, create_assignment, extend
 from app.people.classes import create_class, number_of
-from app.people.joining import join_as_new
+from app.people.join_link import join_as_new
 from app.people.persons import SignedIn
 from app.people.policy import Policy
 from app.people.student_histories import StudentDrawing, StudentHistory, student_histories
@@ -37,9 +37,13 @@ def two_at(engine: Engine) -> Sequence[StudentDrawing]:
     with open_writing_session(engine) as session:
         row = create_class(session, _SECRET, "Systems", "Europe/Berlin")
         policy = Policy(due=now() + _DAY, attempts=3)
-        first = create_assignment(session, number_of(row), "Week 1", policy, [Entry("t/e", 2.0)])
+        first = create_assignment(
+            session, number_of(row), "Week 1", policy, [AssignmentEntry("t/e", 2.0)]
+        )
         hidden = replace(policy, show_points=False, variants="same")
-        create_assignment(session, number_of(row), "Week 2", hidden, [Entry("t/hidden", 1.0)])
+        create_assignment(
+            session, number_of(row), "Week 2", hidden, [AssignmentEntry("t/hidden", 1.0)]
+        )
         for name in ("Ada", "Bo"):
             join_as_new(session, _SECRET, row, name, f"form {name}")
         newest = select(PersonRow).order_by(col(PersonRow.id).desc()).limit(2)

@@ -15,11 +15,11 @@ from app.db.session import open_session, open_writing_session
 from app.db.signing import new_learner, signing_secret
 from app.db.tables import DailyGuess, Prediction, Reveal, now
 from app.db.writer import NewRow, store
-from app.people.assignments import Entry, create_assignment, extend
+from app.people.assignments import AssignmentEntry, create_assignment, extend
 from app.people.classes import create_class, number_of
-from app.people.codes import digest_of, read_code
-from app.people.departing import all_about, delete_person
-from app.people.joining import join_as_new, seat_with
+from app.people.codes import code_digest, read_code
+from app.people.erasure import all_about, delete_person
+from app.people.join_link import join_as_new, seat_with
 from app.people.persons import SignedIn
 from app.people.policy import Policy
 from app.people.seats import key_seat_codes
@@ -84,7 +84,7 @@ def test_a_seat_code_is_worth_nothing_without_the_secret(engine: Engine) -> None
         (stored,) = session.exec(
             select(MemberRow.code_digest).where(MemberRow.class_id == row.id)
         ).all()
-        plain = digest_of(read_code(code))
+        plain = code_digest(read_code(code))
         assert stored not in (None, plain)
         for key in (secret, "another secret of the site"):
             mac = hmac.digest(key.encode(), f"seat:{plain}".encode(), "sha256").hex()
@@ -99,7 +99,7 @@ def test_seat_codes_of_earlier_versions_open_and_are_stored_with_the_secret(engi
         for code in codes[:2]:
             seat = seat_with(session, code)
             assert seat is not None
-            seat.code_digest = digest_of(read_code(code))  # as an earlier version did
+            seat.code_digest = code_digest(read_code(code))  # as an earlier version did
             session.add(seat)
         session.commit()
         assert all(seat_with(session, code) for code in codes), "while both versions serve"
@@ -114,7 +114,7 @@ def test_what_an_assignment_says_and_what_stays_of_a_person(engine: Engine) -> N
     with open_writing_session(engine) as session:
         row = create_class(session, SECRET, "Systems", "Europe/Berlin")
         policy = Policy(due=now() + timedelta(days=1), attempts=3, show_points=False)
-        entries = [Entry("t/other", 1.0), Entry("t/e", 2.0)]
+        entries = [AssignmentEntry("t/other", 1.0), AssignmentEntry("t/e", 2.0)]
         assignment = create_assignment(session, number_of(row), "Week 1", policy, entries)
         create_assignment(
             session, number_of(row), "Week 2", replace(policy, attempts=0), entries[:1]

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from app.db.session import open_session
 from app.db.tables import AttemptRow
 from app.kinds.answers import Answer
-from app.people.assignments import Assignment, Entry, assignment_with, create_assignment
+from app.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
 from app.people.classes import Role, create_class, enroll, number_of
 from app.people.persons import new_person, open_browser
 from app.people.policy import Policy
@@ -84,7 +84,7 @@ def crowd_of(site: Site, *students: str, policy: Policy | None = None) -> Crowd:
             persons[name], learners[name] = number, person.learner
             cookies[name] = open_browser(session, number)
         rules = policy or Policy(due=site.clock() + timedelta(days=1))
-        entries = [Entry(RING, 1.0), Entry(STAGE, 4.0)]
+        entries = [AssignmentEntry(RING, 1.0), AssignmentEntry(STAGE, 4.0)]
         assignment = create_assignment(session, class_id, "Week 1", rules, entries)
         session.commit()
         return Crowd(

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from app.db.people import ClassRow, MemberRow
 from app.db.session import open_session, open_writing_session
 from app.db.tables import now
-from app.people.assignments import Assignment, Entry, assignment_with, create_assignment
+from app.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
 from app.people.classes import Role, create_class, enroll, join_code_of, number_of, renew_seat_code
 from app.people.persons import SignedIn, new_person, open_browser
 from app.people.policy import Policy
@@ -52,7 +52,7 @@ class School:
     def assign(self, policy: Policy, exercises: Sequence[str] = (RING,)) -> Assignment:
         """A new assignment of two points an exercise."""
         with open_writing_session(self.site.engine) as session:
-            entries = [Entry(exercise, 2.0) for exercise in exercises]
+            entries = [AssignmentEntry(exercise, 2.0) for exercise in exercises]
             number = create_assignment(session, self.id, "Week 1", policy, entries)
             session.commit()
             return assignment_with(session, number)

@@ -23,7 +23,7 @@ from app.people.classes import (
     role_in,
     zone_named,
 )
-from app.people.codes import grouped, new_code, read_code
+from app.people.codes import group_code, random_code, read_code
 from app.people.members import (
     change_role,
     new_seat_codes,
@@ -47,11 +47,11 @@ def member(session: Session, class_id: int, name: str, role: Role = Role.STUDENT
 
 
 def test_a_code_has_forty_bits_and_is_read_however_it_is_typed() -> None:
-    codes = {new_code() for _ in range(300)}
+    codes = {random_code() for _ in range(300)}
     assert len(codes) == 300
     assert all(re.fullmatch("[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}", code) for code in codes)
     for code in codes:
-        assert grouped(read_code(f"  {code.lower().replace('-', ' ')}\n")) == code
+        assert group_code(read_code(f"  {code.lower().replace('-', ' ')}\n")) == code
     assert read_code("oO il") == "0011"
     assert read_code("Ü=*'") == ""
 

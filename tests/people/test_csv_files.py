@@ -12,7 +12,7 @@ from app.people.csv_files import (
     MOST_LINES,
     GradeColumn,
     Graded,
-    Listed,
+    RosterEntry,
     read_grades,
     read_roster,
     write_grades,
@@ -42,8 +42,8 @@ def test_a_roster_is_read_in_every_usual_encoding_and_separator(
 ) -> None:
     found = read_roster(ROSTER.replace(";", separator).encode(encoding))
     assert found == [
-        Listed(line=2, name="Ada Løvelace", outside_id="4711", role=Role.STUDENT),
-        Listed(line=3, name="Grâce Höpper", outside_id="4712", role=Role.TEACHER),
+        RosterEntry(line=2, name="Ada Løvelace", outside_id="4711", role=Role.STUDENT),
+        RosterEntry(line=3, name="Grâce Höpper", outside_id="4712", role=Role.TEACHER),
     ]
 
 

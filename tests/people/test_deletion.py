@@ -23,7 +23,7 @@ from app.db.people import (
 from app.db.platforms import ContextRow, LinkRow, PlatformRow
 from app.db.tables import Attempt, AttemptRow, RevealRow, TokenRow, now
 from app.errors import InputError
-from app.people.assignments import Entry, assignments_of, create_assignment, extend
+from app.people.assignments import AssignmentEntry, assignments_of, create_assignment, extend
 from app.people.classes import Role, class_with, create_class, enroll, members_of, number_of
 from app.people.deletion import delete_class
 from app.people.demo import Demo, create_demo
@@ -64,7 +64,7 @@ def test_a_class_goes_with_all_of_it_and_leaves_no_row_in_any_table(session: Ses
     row = create_class(session, SECRET, "Ring")
     class_id = number_of(row)
     person = number_of(student(session, class_id, "Ada"))
-    number = create_assignment(session, class_id, "Week 1", Policy(), [Entry("a/b", 1.0)])
+    number = create_assignment(session, class_id, "Week 1", Policy(), [AssignmentEntry("a/b", 1.0)])
     extend(session, number, [person], now())
     session.add(SittingRow(assignment=number, person=person))
     session.add(OverrideRow(assignment=number, person=person, exercise="a/b", points=1.0))

@@ -13,14 +13,14 @@ from app.db.people import OverrideRow, RegradeRow
 from app.db.session import open_session
 from app.db.tables import AttemptRow
 from app.kinds.diagnosed import key_of
-from app.people.activity import Work, figures_of, ideas_in, work_in
-from app.people.assignments import Entry, assignments_of, create_assignment
+from app.people.activity import ExerciseActivity, exercise_figures, ideas_in, work_in
+from app.people.assignments import AssignmentEntry, assignments_of, create_assignment
 from app.people.classes import members_of
-from app.people.given import given_in
+from app.people.counted_answers import given_in
 from app.people.gradebook import cells_of
 from app.people.overrides import Override, override
 from app.people.policy import Policy
-from app.people.regrading import stale_answers
+from app.people.regrade_run import stale_answers
 from app.site import Site
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
 
@@ -82,7 +82,7 @@ def test_the_live_page_counts_who_is_where_and_tells_names_only_when_asked(
 
 def test_states_by_hand() -> None:
     now = datetime(2026, 10, 1, 12, tzinfo=UTC)
-    tried = Work(person=1, exercise=RING, tries=2, first=5, last=now - 9 * MINUTE)
+    tried = ExerciseActivity(person=1, exercise=RING, tries=2, first=5, last=now - 9 * MINUTE)
     assert tried.state(now) == "trying"
     assert tried.state(now + MINUTE) == "stuck"  # ten minutes since the last wrong answer
     tried.tries = 3
@@ -95,7 +95,7 @@ def test_figures_of_exercises(crowd: Crowd, site: Site) -> None:
     with open_session(site.engine) as session:
         members = members_of(session, crowd.class_id)
         work = work_in(session, site.secret, crowd.assignment, members)
-    one = figures_of(work)[RING]
+    one = exercise_figures(work)[RING]
     assert (one.begun, one.solved, one.first_try, one.answers, one.seconds) == (3, 1, 0, 2, 60)
     assert list(ideas_in(work)[RING].values()) == [2]  # Bo once, Cleo three times: two persons
 
@@ -270,7 +270,7 @@ def test_a_class_without_students_answers_or_exercises_has_its_pages(
         assert teacher.get(f"{crowd.href}/{page}").status_code == 200, page
     gone = crowd_of(site, "Bo")
     with open_session(site.engine) as session:
-        entries = [Entry("removed/exercise", 1.0)]
+        entries = [AssignmentEntry("removed/exercise", 1.0)]
         create_assignment(session, gone.class_id, "Removed", Policy(variants="many"), entries)
         session.add(
             AttemptRow(
@@ -334,7 +334,7 @@ def test_figures_honor_regrades_and_points_given_by_hand(client: TestClient, sit
         (crowd.persons["Eve"], RING): "solved",  # all points, without an answer
         (crowd.persons["Cleo"], STAGE): "solved",
     }
-    figures = figures_of(work)
+    figures = exercise_figures(work)
     assert (figures[RING].begun, figures[RING].solved, figures[RING].answers) == (3, 2, 1)
     assert figures[RING].first_try == pytest.approx(2 / 3)
     assert (figures[STAGE].begun, figures[STAGE].first_try) == (0, 0)

@@ -11,7 +11,7 @@ from app.db.people import ClassRow, MemberRow, OverrideRow, PersonRow, RegradeRo
 from app.db.tables import AttemptRow
 from app.people.assignments import (
     Assignment,
-    Entry,
+    AssignmentEntry,
     assignment_with,
     begin_sitting,
     create_assignment,
@@ -20,7 +20,7 @@ from app.people.assignments import (
 )
 from app.people.classes import Member, members_of
 from app.people.gradebook import Cell, cells_of, total
-from app.people.policy import Answered, Policy, share_of
+from app.people.policy import CountableAnswer, Policy, best_share
 from app.people.variants import variant_seed
 
 SECRET = "s"
@@ -51,7 +51,9 @@ def room(session: Session, people: int) -> tuple[int, list[Member]]:
 
 
 def assigned(session: Session, class_id: int, policy: Policy) -> Assignment:
-    entries = [Entry(name, points) for name, points in zip(NAMES, (1.0, 2.0, 4.0), strict=True)]
+    entries = [
+        AssignmentEntry(name, points) for name, points in zip(NAMES, (1.0, 2.0, 4.0), strict=True)
+    ]
     return assignment_with(session, create_assignment(session, class_id, "Week 1", policy, entries))
 
 
@@ -60,7 +62,7 @@ def own_seed(assignment: Assignment, learner: str, exercise: str) -> int:
     return variant_seed(SECRET, assignment.id, exercise, whose)
 
 
-def answer(session: Session, learner: str, exercise: str, seed: int, one: Answered) -> int:
+def answer(session: Session, learner: str, exercise: str, seed: int, one: CountableAnswer) -> int:
     row = AttemptRow(
         learner=learner, exercise=exercise, seed=seed, answer="x", correct=one.score == 1,
         score=one.score, hints=one.hints, revealed=one.revealed, digest="old", drawn="{}", at=one.at,
@@ -70,8 +72,8 @@ def answer(session: Session, learner: str, exercise: str, seed: int, one: Answer
     return row.id or 0
 
 
-def drawn_answer(draw: random.Random) -> Answered:
-    return Answered(
+def drawn_answer(draw: random.Random) -> CountableAnswer:
+    return CountableAnswer(
         DUE + timedelta(hours=draw.uniform(-100, 100)),
         draw.choice((0.0, 0.0, 0.5, 1.0)),
         draw.randrange(3),
@@ -101,7 +103,7 @@ def test_the_gradebook_adds_up_what_the_rules_say_of_each_answer(
                 other = drawn_answer(draw)._replace(score=1.0)
                 answer(session, member.learner, entry.exercise, seed + 1, other)
             dates = dates_for(session, assignment, member.person)
-            share = share_of(policy, dates, answers)
+            share = best_share(policy, dates, answers)
             if share.tries:
                 cell = Cell(share.earned * entry.points, share.tries, share.late)
                 expected[member.person, entry.exercise] = cell
@@ -122,7 +124,7 @@ def test_points_by_hand(session: Session) -> None:
 
     def gives(exercise: str, at: datetime, score: float) -> int:
         seed = own_seed(assignment, member.learner, exercise)
-        one = Answered(at, score, 0, revealed=False)
+        one = CountableAnswer(at, score, 0, revealed=False)
         return answer(session, member.learner, exercise, seed, one)
 
     gives("a/one", DUE + timedelta(seconds=300), 1)  # the last second of the grace

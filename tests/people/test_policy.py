@@ -8,17 +8,23 @@ import pytest
 from sqlmodel import Session
 
 from app.errors import InputError
-from app.people.assignments import Entry, assignment_with, create_assignment, dates_for, extend
+from app.people.assignments import (
+    AssignmentEntry,
+    assignment_with,
+    create_assignment,
+    dates_for,
+    extend,
+)
 from app.people.classes import create_class, number_of
 from app.people.persons import new_person
 from app.people.policy import (
-    Answered,
+    CountableAnswer,
     Dates,
     Policy,
+    best_share,
     counts,
     dates_of,
     days_late,
-    share_of,
     unaided,
     worth,
 )
@@ -40,8 +46,10 @@ STEPS = [
 ]
 
 
-def answer(at: datetime, score: float = 1.0, hints: int = 0, *, revealed: bool = False) -> Answered:
-    return Answered(at, score, hints, revealed)
+def answer(
+    at: datetime, score: float = 1.0, hints: int = 0, *, revealed: bool = False
+) -> CountableAnswer:
+    return CountableAnswer(at, score, hints, revealed)
 
 
 @each(
@@ -112,8 +120,8 @@ def test_the_best_answer_counts_and_only_the_first_tries() -> None:
     policy = Policy(due=DUE, attempts=2)
     dates = dates_of(policy)
     tries = [answer(DUE - 3 * HOUR, 0.25), answer(DUE - 2 * HOUR, 0.75), answer(DUE - HOUR, 1.0)]
-    assert share_of(policy, dates, tries).earned == 0.75
-    assert share_of(Policy(due=DUE), dates, tries).earned == 1.0
+    assert best_share(policy, dates, tries).earned == 0.75
+    assert best_share(Policy(due=DUE), dates, tries).earned == 1.0
 
 
 @each("policy", RULES)
@@ -137,7 +145,7 @@ def test_an_answer_counts_while_the_assignment_is_open_or_late_and_the_best_one_
             worths = [
                 one.score * unaided(policy, one) * worth(policy, dates, one.at) for one in tried
             ]
-            share = share_of(policy, dates, answers)
+            share = best_share(policy, dates, answers)
             assert share.earned == pytest.approx(max(worths, default=0.0))
             assert share.tries == len(tried)
 
@@ -147,30 +155,30 @@ def test_an_answer_outside_of_the_dates_uses_up_no_try() -> None:
     dates = dates_of(policy)
     before = answer(DUE - 2 * DAY, 0.0)
     assert not counts(dates, policy, before.at)
-    assert share_of(policy, dates, [before, answer(DUE - HOUR, 1.0)]).earned == 1.0
+    assert best_share(policy, dates, [before, answer(DUE - HOUR, 1.0)]).earned == 1.0
 
 
 def test_a_right_answer_late_may_be_worth_less_than_a_half_right_one_in_time() -> None:
     policy = Policy(due=DUE, late=0.75)
     dates = dates_of(policy)
-    share = share_of(policy, dates, [answer(DUE - HOUR, 0.5), answer(DUE + HOUR, 1.0)])
+    share = best_share(policy, dates, [answer(DUE - HOUR, 0.5), answer(DUE + HOUR, 1.0)])
     assert (share.earned, share.late) == (0.5, False)
-    late = share_of(policy, dates, [answer(DUE + HOUR, 1.0)])
+    late = best_share(policy, dates, [answer(DUE + HOUR, 1.0)])
     assert (late.earned, late.late) == (0.25, True)
 
 
 def test_hints_cost_where_they_cost_and_a_solution_leaves_nothing() -> None:
     costly = Policy(hints="cost", hint_cost=0.25)
     dates = dates_of(costly)
-    assert share_of(costly, dates, [answer(DUE, hints=3)]).earned == 0.25
-    assert share_of(costly, dates, [answer(DUE, hints=9)]).earned == 0.0
-    assert share_of(Policy(), dates, [answer(DUE, hints=3)]).earned == 1.0
-    assert share_of(Policy(), dates, [answer(DUE, revealed=True)]).earned == 0.0
+    assert best_share(costly, dates, [answer(DUE, hints=3)]).earned == 0.25
+    assert best_share(costly, dates, [answer(DUE, hints=9)]).earned == 0.0
+    assert best_share(Policy(), dates, [answer(DUE, hints=3)]).earned == 1.0
+    assert best_share(Policy(), dates, [answer(DUE, revealed=True)]).earned == 0.0
 
 
 def test_an_extension_is_stored_for_one_person_and_read_back(session: Session) -> None:
     class_id = number_of(create_class(session, "secret", "Ring", "Europe/Berlin"))
-    given = [Entry("collectives/ring", 2.0), Entry("collectives/tree", 1.5)]
+    given = [AssignmentEntry("collectives/ring", 2.0), AssignmentEntry("collectives/tree", 1.5)]
     number = create_assignment(session, class_id, "Week 1", Policy(due=DUE, closes=DUE), given)
     ada, alan = (number_of(new_person(session, name)) for name in ("Ada", "Alan"))
     extend(session, number, [ada], DUE + DAY, "Grace", "ill")
@@ -194,7 +202,9 @@ def test_an_extension_is_stored_for_one_person_and_read_back(session: Session) -
 def test_a_rule_that_cannot_be_is_refused(session: Session, policy: Policy, says: str) -> None:
     class_id = number_of(create_class(session, "secret", "Ring"))
     with pytest.raises(InputError, match=says):
-        create_assignment(session, class_id, "Week 1", policy, [Entry("collectives/ring", 1.0)])
+        create_assignment(
+            session, class_id, "Week 1", policy, [AssignmentEntry("collectives/ring", 1.0)]
+        )
 
 
 def test_an_assignment_has_exercises_and_their_points_are_bounded(session: Session) -> None:
@@ -203,4 +213,6 @@ def test_an_assignment_has_exercises_and_their_points_are_bounded(session: Sessi
         create_assignment(session, class_id, "Week 1", Policy(), [])
     for points in (-1.0, 1001.0, float("nan")):
         with pytest.raises(InputError, match="points must be from 0 to 1,000"):
-            create_assignment(session, class_id, "Week 1", Policy(), [Entry("a/b", points)])
+            create_assignment(
+                session, class_id, "Week 1", Policy(), [AssignmentEntry("a/b", points)]
+            )

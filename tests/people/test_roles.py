@@ -19,7 +19,7 @@ from app import api
 from app.db.people import SessionRow
 from app.db.session import open_session
 from app.db.tokens import create_token
-from app.people.assignments import Entry, create_assignment
+from app.people.assignments import AssignmentEntry, create_assignment
 from app.people.classes import Role, create_class, enroll, join_code_of, number_of
 from app.people.policy import Policy
 from app.site import Site
@@ -218,7 +218,7 @@ def place(_client: TestClient, site: Site) -> Place:
             outside = "4711" if who is Who.STUDENT else ""
             enroll(session, class_id, people[who].person, role, outside_id=outside)
         assignment = create_assignment(
-            session, class_id, "Ring", Policy(due=DUE), [Entry(RING, 1.0)]
+            session, class_id, "Ring", Policy(due=DUE), [AssignmentEntry(RING, 1.0)]
         )
         code = join_code_of(site.secret, row)
         session.commit()

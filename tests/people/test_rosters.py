@@ -13,15 +13,15 @@ from app.db.people import MemberRow, PersonRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError
 from app.people.classes import Member, Role, create_class, enroll, members_of, number_of
-from app.people.csv_files import Listed, read_roster
+from app.people.csv_files import RosterEntry, read_roster
 from app.people.members import hold, remove_members
 from app.people.persons import new_person
-from app.people.rosters import apply, difference
+from app.people.rosters import apply, roster_difference
 
 
-def listed(*rows: tuple[str, str], role: Role | None = None) -> list[Listed]:
+def listed(*rows: tuple[str, str], role: Role | None = None) -> list[RosterEntry]:
     return [
-        Listed(line=place, name=name, outside_id=outside, role=role)
+        RosterEntry(line=place, name=name, outside_id=outside, role=role)
         for place, (name, outside) in enumerate(rows, 2)
     ]
 
@@ -38,10 +38,13 @@ def names(session: Session, class_id: int) -> list[tuple[str, str, str]]:
 
 
 def imported(
-    session: Session, class_id: int, roster: list[Listed], *, remove: bool = False
+    session: Session, class_id: int, roster: list[RosterEntry], *, remove: bool = False
 ) -> None:
     apply(
-        session, class_id, difference(members_of(session, class_id), roster), remove_missing=remove
+        session,
+        class_id,
+        roster_difference(members_of(session, class_id), roster),
+        remove_missing=remove,
     )
 
 
@@ -51,7 +54,7 @@ def person_of(session: Session, class_id: int, outside: str) -> int:
 
 def test_a_roster_adds_renames_and_leaves_the_others_alone(session: Session, class_id: int) -> None:
     imported(session, class_id, listed(("Ada", "1"), ("Alan", "2"), ("Edsger", "3")))
-    found = difference(
+    found = roster_difference(
         members_of(session, class_id),
         listed(("Ada Lovelace", "1"), ("Alan", "2"), ("Barbara", "4")),
     )
@@ -71,7 +74,7 @@ def test_a_roster_adds_renames_and_leaves_the_others_alone(session: Session, cla
 def test_a_roster_that_was_applied_changes_nothing_more(session: Session, class_id: int) -> None:
     roster = listed(("Ada", "1"), ("Alan", ""), ("Ada", "5"))
     imported(session, class_id, roster)
-    again = difference(members_of(session, class_id), roster)
+    again = roster_difference(members_of(session, class_id), roster)
     assert again.is_empty
     assert again.same == 3
 
@@ -86,20 +89,22 @@ def test_one_who_joined_by_link_is_found_by_name_and_gets_the_id(
 ) -> None:
     ada = number_of(new_person(session, "Ada Lovelace"))
     enroll(session, class_id, ada)
-    found = difference(members_of(session, class_id), listed(("ada lovelace", "1")))
+    found = roster_difference(members_of(session, class_id), listed(("ada lovelace", "1")))
     assert [one.member.person for one in found.found] == [ada]
     assert not found.added
     apply(session, class_id, found)
     assert person_of(session, class_id, "1") == ada
     # Two on the roster have the name: nobody knows which of them joined.
     enroll(session, class_id, number_of(new_person(session, "Kim Lee")))
-    doubtful = difference(members_of(session, class_id), listed(("Kim Lee", "8"), ("Kim Lee", "9")))
+    doubtful = roster_difference(
+        members_of(session, class_id), listed(("Kim Lee", "8"), ("Kim Lee", "9"))
+    )
     assert len(doubtful.added) == 2
     assert not doubtful.found
 
 
 def test_doubles_are_named_with_both_lines(session: Session, class_id: int) -> None:
-    found = difference(
+    found = roster_difference(
         members_of(session, class_id), listed(("Ada", "1"), ("Alan", "2"), ("Ada L.", "1"))
     )
     [double] = found.doubled
@@ -111,7 +116,7 @@ def test_a_line_without_an_id_after_one_with_it_is_a_double(
     session: Session, class_id: int
 ) -> None:
     imported(session, class_id, listed(("Ada", "1")))
-    found = difference(
+    found = roster_difference(
         members_of(session, class_id), listed(("Ada L.", "1"), ("Alan", "2"), ("Ada", ""))
     )
     assert len(found.doubled) == 1
@@ -144,11 +149,17 @@ def test_another_difference_has_another_digest_and_the_lines_do_not_matter(
     session: Session, class_id: int
 ) -> None:
     members = members_of(session, class_id)
-    one, other = listed(("Ada", "1")), [Listed(line=9, name="Ada", outside_id="1")]
-    assert difference(members, one).digest == difference(members, other).digest
-    assert difference(members, one).digest != difference(members, listed(("Ada", "2"))).digest
+    one, other = listed(("Ada", "1")), [RosterEntry(line=9, name="Ada", outside_id="1")]
+    assert roster_difference(members, one).digest == roster_difference(members, other).digest
+    assert (
+        roster_difference(members, one).digest
+        != roster_difference(members, listed(("Ada", "2"))).digest
+    )
     enroll(session, class_id, number_of(new_person(session, "Alan")))
-    assert difference(members, one).digest != difference(members_of(session, class_id), one).digest
+    assert (
+        roster_difference(members, one).digest
+        != roster_difference(members_of(session, class_id), one).digest
+    )
 
 
 def test_ten_thousand_lines_in_another_encoding_are_imported_with_their_doubles_named(
@@ -160,7 +171,7 @@ def test_ten_thousand_lines_in_another_encoding_are_imported_with_their_doubles_
     lines += [f"{place}{separator}Twice" for place in range(9)]
     content = "\r\n".join([f"id{separator}name", *lines]).encode(encoding)
     begun = time.process_time()
-    found = difference([], read_roster(content))
+    found = roster_difference([], read_roster(content))
     apply(session, number, found)
     assert time.process_time() - begun < 10
     assert len(found.doubled) == 9
@@ -176,7 +187,7 @@ def test_a_class_does_not_grow_without_end() -> None:
         for n in range(9_999)
     ]  # fmt: skip
     with pytest.raises(InputError, match="at most 10,000 members; this would make 10,001"):
-        difference(members, listed(("Ada", "1"), ("Alan", "2")))
+        roster_difference(members, listed(("Ada", "1"), ("Alan", "2")))
 
 
 def test_a_person_of_a_roster_has_a_learner_of_their_own(session: Session, class_id: int) -> None:
@@ -200,7 +211,7 @@ def test_a_roster_that_is_sent_twice_at_once_is_taken_once(people_engine: Engine
             members = members_of(session, number)
             with suppress(BrokenBarrierError):
                 both.wait(0.05)  # both have read, if nothing keeps them apart
-            apply(session, number, difference(members, listed(("Ada", "1"), ("Alan", "2"))))
+            apply(session, number, roster_difference(members, listed(("Ada", "1"), ("Alan", "2"))))
             session.commit()
 
     with ThreadPoolExecutor(2) as pool:

@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 
 from app.db.session import open_writing_session
 from app.people.assignments import (
-    Entry,
+    AssignmentEntry,
     assignment_to_change,
     assignment_with,
     change_assignment,
@@ -21,13 +21,15 @@ RING = "collectives/ring-all-reduce-time"
 def changes_are_not_lost(engine: Engine) -> None:
     with open_writing_session(engine) as session:
         class_id = number_of(create_class(session, "a secret of sixteen characters", "Systems"))
-        number = create_assignment(session, class_id, "Week 1", Policy(), [Entry(RING, 1.0)])
+        number = create_assignment(
+            session, class_id, "Week 1", Policy(), [AssignmentEntry(RING, 1.0)]
+        )
         session.commit()
 
     def add_a_point(_: int) -> str:
         with open_writing_session(engine) as session:
             before = assignment_to_change(session, number)
-            entries = [Entry(RING, before.points + 1.0)]
+            entries = [AssignmentEntry(RING, before.points + 1.0)]
             change_assignment(session, number, before.title, before.policy, entries)
             session.commit()
         return before.version

@@ -22,7 +22,7 @@ from app.errors import InputError, NotFoundError
 from app.network.routes import Router
 from app.people.assignments import (
     Assignment,
-    Entry,
+    AssignmentEntry,
     assignment_to_change,
     assignment_with,
     assignments_of,
@@ -165,7 +165,9 @@ def _tag(stored: Assignment) -> str:
     return f'"{stored.version}"'
 
 
-def _entries(site: Site, body: NewAssignment, stored: tuple[Entry, ...]) -> list[Entry]:
+def _entries(
+    site: Site, body: NewAssignment, stored: tuple[AssignmentEntry, ...]
+) -> list[AssignmentEntry]:
     """The entries of *body*; an exercise must be in the course, or *stored* already."""
     known = {entry.exercise for entry in stored}
     seen: set[str] = set()
@@ -179,7 +181,7 @@ def _entries(site: Site, body: NewAssignment, stored: tuple[Entry, ...]) -> list
                 site.catalog.exercise(entry.exercise)
             except NotFoundError as error:
                 raise InputError(f"{where}: {error}") from None
-    return [Entry(entry.exercise, entry.points) for entry in body.exercises]
+    return [AssignmentEntry(entry.exercise, entry.points) for entry in body.exercises]
 
 
 def _policy(body: NewAssignment) -> Policy:

@@ -24,13 +24,13 @@ from app.db.tables import NAME_LIMIT
 from app.network.routes import Router
 from app.people.classes import (
     Role,
-    archive,
     create_class,
     enroll,
     join_code_of,
     members_of,
     number_of,
     renew_seat_code,
+    set_archived,
     take_out_of_archive,
 )
 from app.people.deletion import delete_class, refuse_other_name
@@ -100,7 +100,7 @@ def put_into_archive(
     """Returns the class: nobody can join it anymore. Everything in it stays."""
     with open_writing_session(site.engine) as session:
         row = class_for(session, grant, class_id)
-        archive(session, row)
+        set_archived(session, row)
         session.commit()
         return _document(request, site, session, row)
 

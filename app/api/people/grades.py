@@ -30,7 +30,7 @@ from app.network.routes import Router
 from app.people.assignments import assignments_of
 from app.people.classes import Role, members_of
 from app.people.csv_files import Format
-from app.people.csv_text import decoded
+from app.people.csv_text import decode_csv
 from app.people.grade_files import PointsChange, columns_of, grades_file, store_difference
 from app.people.grade_lists import Grades, difference_in, grades_of
 from app.people.gradebook import gradebook_of
@@ -126,7 +126,7 @@ async def put_grades_file(
     def change() -> GradesDifference:
         with open_writing_session(site.engine) as session:
             class_for(session, grant, class_id)
-            found = difference_in(session, site.secret, class_id, decoded(content))
+            found = difference_in(session, site.secret, class_id, decode_csv(content))
             if not dry_run:
                 store_difference(session, found, f"token {grant.name}", why)
                 session.commit()

@@ -14,10 +14,10 @@ from app.db.session import open_session, open_writing_session
 from app.db.tokens import Grant
 from app.network.routes import Router
 from app.people.classes import Member, Role, members_of
-from app.people.csv_files import MOST_LINES, Listed, read_roster, write_roster
+from app.people.csv_files import MOST_LINES, RosterEntry, read_roster, write_roster
 from app.people.csv_heads import clean_id
 from app.people.persons import clean_name
-from app.people.rosters import Difference, apply, difference
+from app.people.rosters import RosterChanges, apply, roster_difference
 from app.site import Here, Site
 
 ROSTER = ONE_CLASS + "/roster"
@@ -102,7 +102,7 @@ def add_person(
     with open_writing_session(site.engine) as session:
         class_for(session, grant, class_id)
         before = members_of(session, class_id)
-        found = difference(before, [listed])
+        found = roster_difference(before, [listed])
         apply(session, class_id, found)
         document = _document(_added(session, class_id, before, found, listed))
         session.commit()
@@ -111,7 +111,11 @@ def add_person(
 
 
 def _added(
-    session: Session, class_id: int, before: Sequence[Member], found: Difference, listed: Listed
+    session: Session,
+    class_id: int,
+    before: Sequence[Member],
+    found: RosterChanges,
+    listed: RosterEntry,
 ) -> Member:
     """The member whom *listed* is about, after the change."""
     known = {one.person for one in before}
@@ -130,11 +134,17 @@ def _added(
 
 
 def _change(
-    site: Site, grant: Grant, class_id: int, roster: list[Listed], *, dry_run: bool, removes: bool
+    site: Site,
+    grant: Grant,
+    class_id: int,
+    roster: list[RosterEntry],
+    *,
+    dry_run: bool,
+    removes: bool,
 ) -> RosterDifference:
     with open_writing_session(site.engine) as session:
         class_for(session, grant, class_id)
-        found = difference(members_of(session, class_id), roster)
+        found = roster_difference(members_of(session, class_id), roster)
         if not dry_run:
             apply(session, class_id, found, remove_missing=removes)
             session.commit()
@@ -152,12 +162,12 @@ def _change(
     )
 
 
-def _listed(line: int, one: NewPerson) -> Listed:
+def _listed(line: int, one: NewPerson) -> RosterEntry:
     role = Role.read(one.role) if one.role else None
-    return Listed(line=line, name=clean_name(one.name), outside_id=clean_id(one.id), role=role)
+    return RosterEntry(line=line, name=clean_name(one.name), outside_id=clean_id(one.id), role=role)
 
 
-def _sent(one: Listed) -> NewPerson:
+def _sent(one: RosterEntry) -> NewPerson:
     return NewPerson(
         name=one.name,
         id=one.outside_id,

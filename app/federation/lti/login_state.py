@@ -16,7 +16,7 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 
 from app.errors import RefusedError
 from app.federation.lti.platforms import Platform
-from app.people.codes import digest_of
+from app.people.codes import code_digest
 from app.translation import translate
 
 OPENING_LIFE = timedelta(minutes=10)
@@ -66,7 +66,7 @@ def begun(secret: str, platform: Platform, asked: Mapping[str, str], back: str) 
     target = asked.get("lti_storage_target", "")[:100]
     nonce, browser = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
     hints = [hint, message] if len(hint) + len(message) <= _REMEMBERED else ["", ""]
-    values = [platform.id, nonce, digest_of(browser), bool(target), *hints]
+    values = [platform.id, nonce, code_digest(browser), bool(target), *hints]
     state = _serializer(secret).dumps(values)
     query = {
         "scope": "openid",
@@ -114,7 +114,7 @@ def read_login_state(secret: str, state: str) -> Begun:
 
 def is_same_browser(state: Begun, browser: str) -> bool:
     """Whether *browser* is the number that was given to the browser that began a launch."""
-    return hmac.compare_digest(digest_of(browser), state.browser)
+    return hmac.compare_digest(code_digest(browser), state.browser)
 
 
 def _name(state: str) -> str:

@@ -12,7 +12,7 @@ from app.db.people import IdentityRow
 from app.db.platforms import DeploymentRow, PlatformRow, RegistrationRow
 from app.db.tables import now
 from app.errors import InputError, NotFoundError, RefusedError, nearest
-from app.people.codes import digest_of
+from app.people.codes import code_digest
 from app.people.persons import clean_name
 
 REGISTRATION_LIFE = timedelta(days=7)
@@ -166,7 +166,7 @@ def new_registration(session: Session, name: str) -> str:
     """The code of a link by which a platform may register once. Not committed."""
     code = secrets.token_urlsafe(_BYTES)
     until = now() + REGISTRATION_LIFE
-    session.add(RegistrationRow(digest=digest_of(code), name=clean_name(name), until=until))
+    session.add(RegistrationRow(digest=code_digest(code), name=clean_name(name), until=until))
     return code
 
 
@@ -176,7 +176,7 @@ def registration_with(session: Session, code: str) -> str:
     Raises:
         RefusedError: the code was used, has expired, or never existed.
     """
-    row = session.get(RegistrationRow, digest_of(code))
+    row = session.get(RegistrationRow, code_digest(code))
     if row is None or row.until < now():
         raise RefusedError(
             "this registration link was used already, or has expired; an operator makes a new one "
@@ -187,7 +187,7 @@ def registration_with(session: Session, code: str) -> str:
 
 def use_registration(session: Session, code: str) -> bool:
     """Use up a code; False if another request was faster. Not committed."""
-    used = delete(RegistrationRow).where(col(RegistrationRow.digest) == digest_of(code))
+    used = delete(RegistrationRow).where(col(RegistrationRow.digest) == code_digest(code))
     return bool(session.connection().execute(used).rowcount)
 
 

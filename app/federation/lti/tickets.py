@@ -13,7 +13,7 @@ from app.db.platforms import NonceRow
 from app.db.tables import now
 from app.errors import RefusedError
 from app.federation.lti.launch_message import Launch, launch_of
-from app.people.codes import digest_of
+from app.people.codes import code_digest
 from app.translation import translate
 
 TICKET_LIFE = timedelta(minutes=10)  # a page of a course is read before its link is opened
@@ -59,7 +59,7 @@ def use_once(session: Session, text: str, life: timedelta, at: datetime | None =
     """
     moment = at or now()
     session.connection().execute(delete(NonceRow).where(col(NonceRow.until) < moment))
-    session.add(NonceRow(digest=digest_of(text), until=moment + life))
+    session.add(NonceRow(digest=code_digest(text), until=moment + life))
     try:
         session.commit()
     except IntegrityError:

@@ -11,7 +11,7 @@ from app.people.assignments import Assignment
 from app.people.local_time import in_words, on_the_calendar
 from app.people.persons import SignedIn
 from app.people.policy import worth
-from app.people.work import Work, own_seed
+from app.people.work import StudentWork, own_seed
 from app.translation import translate
 from app.web.exercise.rules import FREE, AssignmentBanner, AssignmentRules
 from app.web.frame.rendering import Hyperlink
@@ -19,7 +19,7 @@ from app.web.urls import exercise_url
 
 
 def rules_with_banners(
-    course: Catalog, secret: str, person: SignedIn, works: Sequence[Work], seed: int
+    course: Catalog, secret: str, person: SignedIn, works: Sequence[StudentWork], seed: int
 ) -> AssignmentRules:
     """What the *works* of *person* at an exercise say about its drawing with *seed*."""
     rules = rules_of(works, seed)
@@ -35,7 +35,7 @@ def rules_with_banners(
     return replace(rules, banners=banners)
 
 
-def rules_of(works: Sequence[Work], seed: int) -> AssignmentRules:
+def rules_of(works: Sequence[StudentWork], seed: int) -> AssignmentRules:
     """What is refused on the drawing with *seed*, without the banners above it."""
     if not works:
         return FREE
@@ -60,7 +60,7 @@ def work_url(secret: str, person: SignedIn, assignment: Assignment, exercise: st
     return exercise_url(exercise) + "/another" if seed is None else exercise_url(exercise, seed)
 
 
-def _is_open(work: Work) -> bool:
+def _is_open(work: StudentWork) -> bool:
     return work.phase not in ("before", "unstarted")
 
 
@@ -68,7 +68,7 @@ def _first(reasons: Iterator[str]) -> str:
     return next(filter(None, reasons), "")
 
 
-def _no_hints(work: Work) -> str:
+def _no_hints(work: StudentWork) -> str:
     title = work.assignment.title
     if work.is_exam:
         return translate("{title} is an exam: there are no hints until it ends.", title=title)
@@ -76,7 +76,7 @@ def _no_hints(work: Work) -> str:
     return translate("There are no hints in {title}.", title=title) if off else ""
 
 
-def _no_solution(work: Work) -> str:
+def _no_solution(work: StudentWork) -> str:
     title, policy = work.assignment.title, work.assignment.policy
     if policy.solution == "off":
         return translate("The worked solution is not shown in {title}.", title=title)
@@ -85,19 +85,19 @@ def _no_solution(work: Work) -> str:
     return ""
 
 
-def _no_verdict(work: Work) -> str:
+def _no_verdict(work: StudentWork) -> str:
     if work.assignment.policy.show_points or work.is_released:
         return ""
     return translate("The verdict and the points are shown after {moment}.", moment=_release(work))
 
 
-def _release(work: Work) -> str:
+def _release(work: StudentWork) -> str:
     zone = work.assignment.policy.zone
     return on_the_calendar(work.released, zone, work.now) if work.released else translate("it ends")
 
 
 def _own_variant_banner(
-    course: Catalog, secret: str, person: SignedIn, work: Work
+    course: Catalog, secret: str, person: SignedIn, work: StudentWork
 ) -> AssignmentBanner:
     one = work.assignment
     entries = [entry for entry in one.entries if entry.exercise in course.by_id]
@@ -116,7 +116,7 @@ def _own_variant_banner(
     )
 
 
-def _other_variant_banner(secret: str, person: SignedIn, work: Work) -> AssignmentBanner:
+def _other_variant_banner(secret: str, person: SignedIn, work: StudentWork) -> AssignmentBanner:
     """The banner above another drawing than the one that counts."""
     own = work_url(secret, person, work.assignment, work.entry.exercise)
     return AssignmentBanner(
@@ -130,7 +130,7 @@ def _other_variant_banner(secret: str, person: SignedIn, work: Work) -> Assignme
     )
 
 
-def _says(work: Work) -> Iterator[str]:
+def _says(work: StudentWork) -> Iterator[str]:
     """When the exercise is due, and what may still be earned."""
     if work.dates.due:
         due = in_words(work.dates.due, work.assignment.policy.zone, work.now)
@@ -155,7 +155,7 @@ def tries_left(left: int, most: int) -> str:
     return translate("{left} of {most} tries left", left=left, most=most)
 
 
-def _points(work: Work) -> str:
+def _points(work: StudentWork) -> str:
     """The points that the exercise may still earn."""
     share = worth(work.assignment.policy, work.dates, work.now)
     most = work.entry.points
@@ -167,7 +167,7 @@ def _points(work: Work) -> str:
     return translate("late: now up to {most:g} of {points}", most=most * share, points=points)
 
 
-def _warns(work: Work) -> str:
+def _warns(work: StudentWork) -> str:
     """What no longer counts, or what would cost points."""
     policy = work.assignment.policy
     if work.phase == "closed":

@@ -23,7 +23,7 @@ from app.network.beyond import let_frame, let_post
 from app.network.routes import Router
 from app.people.assignments import (
     Assignment,
-    Entry,
+    AssignmentEntry,
     assignment_with,
     assignments_of,
     create_assignment,
@@ -171,5 +171,5 @@ def _chosen(site: Site, launch: Launch, ticket: str, wishes: Wishes) -> Sequence
 def _made(session: Session, class_id: int, topic: Topic) -> int:
     """The number of a new assignment of all exercises of a chapter, a point each."""
     policy = Policy(zone=zone_named(class_with(session, class_id).zone))
-    entries = [Entry(exercise.id, 1.0) for exercise in topic.exercises]
+    entries = [AssignmentEntry(exercise.id, 1.0) for exercise in topic.exercises]
     return create_assignment(session, class_id, topic.title[:NAME_LIMIT], policy, entries)

@@ -12,7 +12,7 @@ from app.db.session import open_session, open_writing_session
 from app.errors import InputError, capitalized
 from app.federation.delivery_status import Receipt, receipts
 from app.network.routes import Router
-from app.people.assignments import Assignment, Entry, begin_sitting
+from app.people.assignments import Assignment, AssignmentEntry, begin_sitting
 from app.people.classes import Role
 from app.people.gradebook import Cell
 from app.site import Here, Site
@@ -143,21 +143,21 @@ def _entries(site: Site, member: Membership, one: Mine) -> Iterator[EntryView]:
         )
 
 
-def _mark(one: Mine, entry: Entry, cell: Cell) -> str:
+def _mark(one: Mine, entry: AssignmentEntry, cell: Cell) -> str:
     if not cell.tries:
         return "new"
     whole = not one.hidden and cell.points >= entry.points - _NEARLY
     return "solved" if whole else "tried"
 
 
-def _points(one: Mine, entry: Entry, cell: Cell) -> str:
+def _points(one: Mine, entry: AssignmentEntry, cell: Cell) -> str:
     most = f"{entry.points:g} {'point' if entry.points == 1 else 'points'}"
     if one.hidden or not (cell.tries or cell.overridden):
         return most
     return f"{cell.points:.4g} of {most}"
 
 
-def _says(one: Mine, entry: Entry, cell: Cell) -> Iterator[str]:
+def _says(one: Mine, entry: AssignmentEntry, cell: Cell) -> Iterator[str]:
     """What an exercise has, and why."""
     most = one.assignment.policy.attempts
     if one.hidden and cell.tries:

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from starlette.datastructures import FormData
 
 from app.errors import InputError, nearest, sentence
-from app.people.assignments import Assignment, Entry
+from app.people.assignments import Assignment, AssignmentEntry
 from app.people.local_time import field_text, in_words, read_moment
 from app.people.persons import clean_name
 from app.people.policy import Hints, Policy, Solution, Variants
@@ -62,7 +62,7 @@ class Read:
 
     title: str
     policy: Policy
-    entries: tuple[Entry, ...]
+    entries: tuple[AssignmentEntry, ...]
     notes: tuple[str, ...]
 
 
@@ -160,7 +160,7 @@ class _Reader:
     def read(self) -> Read:
         form = self._form
         title = self._try("title", lambda: clean_name(form.title), "")
-        none: tuple[Entry, ...] = ()
+        none: tuple[AssignmentEntry, ...] = ()
         entries = self._try("exercises", self._entries, none)
         opens, due, closes = self._dates()
         policy = replace(self._rules(), opens=opens, due=due, closes=closes)
@@ -265,7 +265,7 @@ class _Reader:
         )
         return default
 
-    def _entries(self) -> tuple[Entry, ...]:
+    def _entries(self) -> tuple[AssignmentEntry, ...]:
         for name, text in self._form.unread.items():
             raise InputError(
                 translate(
@@ -274,7 +274,9 @@ class _Reader:
                     text=text.strip()[:20],
                 )
             )
-        return tuple(Entry(name, _points(name, text)) for name, text in self._form.points.items())
+        return tuple(
+            AssignmentEntry(name, _points(name, text)) for name, text in self._form.points.items()
+        )
 
 
 def _points(exercise: str, text: str) -> float:

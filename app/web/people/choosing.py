@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.content.catalog import Catalog, Topic
 from app.kinds import Exercise
-from app.people.assignments import Entry
+from app.people.assignments import AssignmentEntry
 from app.translation import noted, translate
 from app.web.urls import exercise_url
 
@@ -96,7 +96,7 @@ def title_of(catalog: Catalog, exercise: str) -> str:
     return catalog.by_id[exercise].title if exercise in catalog.by_id else exercise
 
 
-def points_of(entries: tuple[Entry, ...]) -> Mapping[str, str]:
+def points_of(entries: tuple[AssignmentEntry, ...]) -> Mapping[str, str]:
     """The points of *entries* by exercise, as they are typed."""
     return {entry.exercise: f"{entry.points:g}" for entry in entries}
 

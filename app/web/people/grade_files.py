@@ -14,7 +14,7 @@ from app.network.routes import Router
 from app.people.assignments import assignments_of
 from app.people.classes import Role
 from app.people.csv_files import FORMATS, Format
-from app.people.csv_text import decoded
+from app.people.csv_text import decode_csv
 from app.people.grade_files import (
     PointsDifference,
     columns_of,
@@ -109,7 +109,7 @@ async def compare(request: Request, site: Here, visiting: Visiting, class_id: in
         content = await file.read() if isinstance(file, UploadFile) else b""
         text = str(sent.get("text", "")).encode("utf-8", "replace")
         why = str(sent.get("why", ""))
-    return await aside(_shown, request, site, member, _Sent(decoded(content or text), why))
+    return await aside(_shown, request, site, member, _Sent(decode_csv(content or text), why))
 
 
 @router.post("/grades/files/apply", dependencies=[FromHere])

@@ -10,7 +10,7 @@ from app.aside import aside
 from app.db.session import open_session
 from app.errors import NotFoundError
 from app.network.routes import Router
-from app.people.activity import figures_of, ideas_in, work_in
+from app.people.activity import exercise_figures, ideas_in, work_in
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.gradebook import cells_of, gradebook_of
@@ -144,7 +144,7 @@ def exercise_rows(
 ) -> tuple[ExerciseRow, ...]:
     """The figures of each exercise of *assignment*."""
     work = work_in(session, site.secret, assignment, students)
-    figures, ideas = figures_of(work), ideas_in(work)
+    figures, ideas = exercise_figures(work), ideas_in(work)
     rows = []
     for entry in assignment.entries:
         exercise = site.catalog.by_id.get(entry.exercise)

@@ -12,9 +12,9 @@ from app.errors import InputError, sentence
 from app.network.routes import Router
 from app.people.classes import Role, members_of
 from app.people.csv_files import MOST_LINES, read_roster
-from app.people.csv_text import decoded
+from app.people.csv_text import decode_csv
 from app.people.members import hold
-from app.people.rosters import Difference, apply, difference
+from app.people.rosters import RosterChanges, apply, roster_difference
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.rendering import frame, render
@@ -34,7 +34,7 @@ class RosterPage:
 
     head: ClassHead
     text: str = ""
-    found: Difference | None = None
+    found: RosterChanges | None = None
     shown: int = _SHOWN
     most: int = MOST_LINES
     problem: str = ""
@@ -54,7 +54,7 @@ async def compare(request: Request, site: Here, visiting: Visiting, class_id: in
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     async with request.form(max_files=1, max_fields=4, max_part_size=BODY_LIMIT) as sent:
         content = await _content(sent)
-    return await aside(_compared, request, site, member, decoded(content))
+    return await aside(_compared, request, site, member, decode_csv(content))
 
 
 @router.post("/apply", dependencies=[FromHere])
@@ -82,7 +82,7 @@ def _compared(
     head = head_of(member, "People")
     try:
         with open_session(site.engine) as session:
-            found = difference(members_of(session, member.class_id), read_roster(text))
+            found = roster_difference(members_of(session, member.class_id), read_roster(text))
     except InputError as error:
         problem = sentence(str(error))
         return _shown(request, member, RosterPage(head=head, text=text, problem=problem))
@@ -93,7 +93,7 @@ def _taken(site: Site, class_id: int, text: str, digest: str, *, removes: bool) 
     """Whether the class was changed: only if the difference is still the one with *digest*."""
     with open_writing_session(site.engine) as session:
         hold(session, class_id)
-        found = difference(members_of(session, class_id), read_roster(text))
+        found = roster_difference(members_of(session, class_id), read_roster(text))
         if found.digest != digest:
             return False
         apply(session, class_id, found, remove_missing=removes)

@@ -15,7 +15,7 @@ from app.db.tables import NAME_LIMIT
 from app.errors import InputError, NotFoundError, sentence
 from app.network.routes import Router
 from app.people.classes import class_of_code, number_of, role_in
-from app.people.joining import Joined, invented_name, join_as, join_as_new, may_join, new_form
+from app.people.join_link import Joined, invented_name, join_as, join_as_new, may_join, new_form_id
 from app.site import Here, Site, site_in
 from app.translation import noted, translate
 from app.web.frame.rendering import frame, render
@@ -114,7 +114,7 @@ def _joined(
 ) -> Joined:
     if visiting.person is not None:
         return join_as(session, row, visiting.person.person, name)
-    return join_as_new(session, site.secret, row, name, form or new_form())
+    return join_as_new(session, site.secret, row, name, form or new_form_id())
 
 
 def _class(session: Session, request: Request, site: Site, code: str) -> ClassRow:
@@ -144,7 +144,7 @@ def _form(
         known=visiting.person.name if visiting.person else "",
         signed_in=visiting.person is not None,
         typed=typed[:NAME_LIMIT] or (invented_name() if row.pseudonyms else ""),
-        form=new_form(),
+        form=new_form_id(),
         problem=problem,
         ways=ways_to_sign_in(request, site_in(request), f"/join/{code}"),
     )

@@ -13,8 +13,8 @@ from app.aside import aside
 from app.db.session import open_session
 from app.errors import NotFoundError
 from app.network.routes import Router
-from app.people.activity import STATES, State, Work, ideas_in, work_in
-from app.people.assignments import Assignment, Entry, assignments_of
+from app.people.activity import STATES, ExerciseActivity, State, ideas_in, work_in
+from app.people.assignments import Assignment, AssignmentEntry, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.policy import dates_of
 from app.site import Here, Site
@@ -150,7 +150,7 @@ def _is_open(one: Assignment, now: datetime) -> bool:
 def _rows(
     site: Site,
     assignment: Assignment,
-    work: Sequence[Work],
+    work: Sequence[ExerciseActivity],
     named: Sequence[Member],
     students: int,
 ) -> tuple[LiveExercise, ...]:
@@ -170,7 +170,7 @@ def _rows(
 
 
 def _counts(
-    site: Site, work: Sequence[Work], names: Mapping[int, str], students: int
+    site: Site, work: Sequence[ExerciseActivity], names: Mapping[int, str], students: int
 ) -> tuple[StateCount, ...]:
     now = site.clock()
     those: dict[State, list[int]] = {state: [] for state in STATES}
@@ -200,7 +200,7 @@ def _counts(
 
 
 def _ideas(
-    site: Site, entry: Entry, counts: Mapping[str, int], work: Sequence[Work]
+    site: Site, entry: AssignmentEntry, counts: Mapping[str, int], work: Sequence[ExerciseActivity]
 ) -> tuple[Idea, ...]:
     exercise = site.catalog.by_id.get(entry.exercise)
     begun = sum(one.exercise == entry.exercise and one.tries > 0 for one in work)

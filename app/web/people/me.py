@@ -17,7 +17,7 @@ from app.db.tables import NAME_LIMIT
 from app.errors import InputError
 from app.network.routes import Router
 from app.people.classes import classes_of, number_of, renew_seat_code, role_in
-from app.people.departing import all_about, delete_person, leave_class
+from app.people.erasure import all_about, delete_person, leave_class
 from app.people.persons import (
     SignedIn,
     browsers_of,

@@ -12,7 +12,7 @@ from app.people.classes import Member, Role
 from app.people.gradebook import Cell, cells_of
 from app.people.local_time import in_words, on_the_calendar
 from app.people.policy import Dates, Phase
-from app.people.regrading import raised_for
+from app.people.regrade_run import raised_for
 from app.people.work import release_of
 from app.site import Site
 from app.translation import noted, translate

@@ -9,7 +9,7 @@ from sqlmodel import Session
 from app.aside import aside
 from app.db.session import open_session
 from app.network.routes import Router
-from app.people.activity import State, Work, work_in
+from app.people.activity import ExerciseActivity, State, work_in
 from app.people.assignments import Assignment, assignments_of, dates_for
 from app.people.classes import Member, Role
 from app.people.gradebook import Cell, cells_of, total
@@ -111,7 +111,9 @@ def _stage(
             _step(
                 site,
                 f"{book}?exercise={entry.exercise}#chosen",
-                work.get(entry.exercise, Work(person=student.person, exercise=entry.exercise)),
+                work.get(
+                    entry.exercise, ExerciseActivity(person=student.person, exercise=entry.exercise)
+                ),
                 cells.get((student.person, entry.exercise), Cell(0.0)),
                 entry.points,
                 zone,
@@ -121,7 +123,9 @@ def _stage(
     )
 
 
-def _step(site: Site, why: str, work: Work, cell: Cell, most: float, zone: ZoneInfo) -> Step:
+def _step(
+    site: Site, why: str, work: ExerciseActivity, cell: Cell, most: float, zone: ZoneInfo
+) -> Step:
     now = site.clock()
     exercise = site.catalog.by_id.get(work.exercise)
     return Step(

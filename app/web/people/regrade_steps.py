@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.errors import InputError
-from app.people.regrading import Regraded
+from app.people.regrade_run import Regraded
 from app.translation import translate
 
 SHOWN = 200  # changes

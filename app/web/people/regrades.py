@@ -15,7 +15,7 @@ from app.aside.fair_queue import Client
 from app.db.session import open_session
 from app.network.routes import Router
 from app.people.classes import Role, members_of
-from app.people.regrading import Stale, regraded, stale_answers
+from app.people.regrade_run import Stale, regraded, stale_answers
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.rendering import Hyperlink, frame, render

@@ -12,7 +12,7 @@ from app.db.session import open_writing_session
 from app.errors import InputError, sentence
 from app.network.routes import Router
 from app.people.classes import Role, class_with, take_out_of_archive, zone_named
-from app.people.classes import archive as archive_class
+from app.people.classes import set_archived as archive_class
 from app.people.deletion import delete_class, refuse_other_name
 from app.people.persons import clean_name
 from app.site import Here, Site

@@ -19,7 +19,7 @@ from app.errors import sentence
 from app.network.routes import Router
 from app.people.classes import class_of_code
 from app.people.codes import LENGTH, read_code
-from app.people.joining import seat_with
+from app.people.join_link import seat_with
 from app.people.local_time import how_far
 from app.people.persons import LIFETIME, close_browser, open_browser
 from app.site import Here, Site

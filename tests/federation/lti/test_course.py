@@ -8,7 +8,7 @@ from app.db.people import IdentityRow
 from app.db.platforms import ContextRow, LinkRow, OutboxRow
 from app.db.session import open_session
 from app.federation.lti.platforms import Platform, register_platform
-from app.people.assignments import Entry, create_assignment
+from app.people.assignments import AssignmentEntry, create_assignment
 from app.people.classes import Role, create_class, enroll, number_of
 from app.people.persons import new_person, open_browser
 from app.people.policy import Policy
@@ -28,7 +28,7 @@ class Course:
             self.class_id,
             "Week 1",
             Policy(),
-            [Entry("collectives/ring-all-reduce-time", 1.0)],
+            [AssignmentEntry("collectives/ring-all-reduce-time", 1.0)],
         )
         platform = register_platform(
             session,

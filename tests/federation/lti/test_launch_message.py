@@ -31,7 +31,7 @@ from app.federation.lti.platforms import (
     use_registration,
 )
 from app.federation.lti.tickets import seal_ticket, unsealed, use_once
-from app.people.assignments import Entry, create_assignment
+from app.people.assignments import AssignmentEntry, create_assignment
 from app.people.classes import Role, class_with, members_of
 from app.people.policy import Policy
 from tests.each import each
@@ -300,7 +300,9 @@ def test_a_link_never_opens_an_assignment_of_another_class(engine: Engine) -> No
             tie(session, launch, class_id)
             numbers.append(class_id)
         assert class_with(session, numbers[0]).zone == "Europe/Berlin"
-        assignment = create_assignment(session, numbers[0], "Week", Policy(), [Entry("a/b", 1.0)])
+        assignment = create_assignment(
+            session, numbers[0], "Week", Policy(), [AssignmentEntry("a/b", 1.0)]
+        )
         session.commit()
         theirs = _launch(session, course="2026", assignment=assignment, link="copied")
         assert enroll_launch(session, theirs).assignment == 0

@@ -13,7 +13,7 @@ from app.db.migrations import migrate
 from app.db.platforms import LinkRow
 from app.db.session import connect, open_session
 from app.federation.lti.deep_link import _item
-from app.people.assignments import Entry, assignment_with, change_assignment
+from app.people.assignments import AssignmentEntry, assignment_with, change_assignment
 from app.people.policy import Policy
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
 from tests.federation.lti.test_outbox import EXERCISE, START, Course, course_of
@@ -50,7 +50,9 @@ def course(
 def changed(course: Course, policy: Policy, points: Sequence[float]) -> None:
     others = (EXERCISE, "memory/zero-stage-1")
     with open_session(course.engine) as session:
-        entries = [Entry(name, worth) for name, worth in zip(others, points, strict=False)]
+        entries = [
+            AssignmentEntry(name, worth) for name, worth in zip(others, points, strict=False)
+        ]
         change_assignment(session, course.assignment, "Another title", policy, entries)
         session.commit()
 

@@ -23,7 +23,7 @@ from app.federation.http_client import Outgoing
 from app.federation.lti.platforms import Platform, platforms, register_platform
 from app.federation.lti.roster import participants
 from app.federation.lti.services import Services
-from app.people.assignments import Entry, create_assignment
+from app.people.assignments import AssignmentEntry, create_assignment
 from app.people.classes import create_class, enroll, number_of
 from app.people.persons import new_person
 from app.people.policy import Policy
@@ -126,7 +126,9 @@ def course_of(
             session.delete(row)
         made = create_class(session, SECRET, "A class")
         class_id = number_of(made)
-        assignment = create_assignment(session, class_id, "Week 1", policy, [Entry(EXERCISE, 4.0)])
+        assignment = create_assignment(
+            session, class_id, "Week 1", policy, [AssignmentEntry(EXERCISE, 4.0)]
+        )
         where = number_of(made)
         registered = register_platform(
             session,

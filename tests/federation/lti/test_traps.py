@@ -16,7 +16,7 @@ from app.db.session import connect, open_session, open_writing_session
 from app.federation.lti.enrollment import enroll_launch, new_class, tie
 from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import Platform, register_platform
-from app.people.assignments import Entry, create_assignment
+from app.people.assignments import AssignmentEntry, create_assignment
 from app.people.policy import Policy
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
 from tests.federation.lti.test_outbox import EXERCISE, SECRET, Course, course_of
@@ -114,7 +114,9 @@ def test_the_place_of_scores_is_that_of_the_last_launch(engine: Engine) -> None:
         )
         class_id = new_class(session, SECRET, first, "UTC")
         tie(session, first, class_id)
-        number = create_assignment(session, class_id, "Week", Policy(), [Entry(EXERCISE, 1.0)])
+        number = create_assignment(
+            session, class_id, "Week", Policy(), [AssignmentEntry(EXERCISE, 1.0)]
+        )
         session.commit()
         places = ("https://places.example/1", "", "https://places.example/2")
         found = []

@@ -10,7 +10,7 @@ from app.db.people import RegradeRow
 from app.db.tables import AttemptRow
 from app.people.assignments import Assignment, dates_for
 from app.people.classes import Member
-from app.people.policy import Answered, Dates, Policy, counts, unaided, worth
+from app.people.policy import CountableAnswer, Dates, Policy, counts, unaided, worth
 from app.people.variants import Drawings
 from app.translation import noted, translate
 
@@ -78,7 +78,7 @@ def _judged(
     for row in rows:
         new = regraded.get(row.id or 0)
         score = new.score if new else row.score
-        answered = Answered(row.at, score, row.hints, row.revealed)
+        answered = CountableAnswer(row.at, score, row.hints, row.revealed)
         counted += counts(dates, policy, row.at)
         part, why = _part(policy, dates, answered, counted)
         found.append(
@@ -100,7 +100,7 @@ def _judged(
     return found
 
 
-def _part(policy: Policy, dates: Dates, one: Answered, counted: int) -> tuple[float, str]:
+def _part(policy: Policy, dates: Dates, one: CountableAnswer, counted: int) -> tuple[float, str]:
     """The share of its score that an answer is worth, and what took the rest."""
     phase = dates.phase(one.at, policy.grace)
     if not counts(dates, policy, one.at):

@@ -16,12 +16,12 @@ from app.db.session import open_session
 from app.db.tables import AttemptRow
 from app.errors import NotFoundError, UnavailableError
 from app.kinds import KINDS
-from app.people import regrading
-from app.people.assignments import Entry, assignments_of, create_assignment
+from app.people import regrade_run
+from app.people.assignments import AssignmentEntry, assignments_of, create_assignment
 from app.people.classes import members_of
 from app.people.gradebook import cells_of
 from app.people.policy import Policy
-from app.people.regrading import (
+from app.people.regrade_run import (
     Regraded,
     Stale,
     classes_with_answers,
@@ -136,7 +136,7 @@ def test_a_program_runs_in_the_sandbox_and_without_it_nothing_changes(
     crowd, name = crowd_of(site, "Bo"), KINDS["function"].sample
     with open_session(site.engine) as session:
         create_assignment(
-            session, crowd.class_id, "Code", Policy(variants="same"), [Entry(name, 2)]
+            session, crowd.class_id, "Code", Policy(variants="same"), [AssignmentEntry(name, 2)]
         )
         session.commit()
     number = _program(site, crowd, name)
@@ -224,7 +224,7 @@ def test_many_answers_are_judged_step_by_step_and_a_run_that_was_left_goes_on(
 def test_a_step_ends_after_some_seconds(
     site: Site, runner: Runner, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(regrading, "_AT_ONCE", 1)
+    monkeypatch.setattr(regrade_run, "_AT_ONCE", 1)
     crowd = crowd_of(site, "Bo", "Cleo")
     numbers = [
         crowd.answers(name, RING, site.clock(), right=False, digest="old")

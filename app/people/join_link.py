@@ -41,7 +41,7 @@ class Joined:
     cookie: str = ""
 
 
-def new_form() -> str:
+def new_form_id() -> str:
     """What makes a form of its own: sent twice, it joins one person."""
     return secrets.token_urlsafe(_FORM_BYTES)
 

@@ -154,7 +154,7 @@ def classes_with_answers(session: Session, class_id: int | None = None) -> Seque
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class RegradedAnswer:
     """An answer whose score was changed by a regrade."""
 
     exercise: str
@@ -163,7 +163,7 @@ class Raised:
     at: datetime
 
 
-def raised_for(session: Session, assignment: Assignment, learner: str) -> Sequence[Raised]:
+def raised_for(session: Session, assignment: Assignment, learner: str) -> Sequence[RegradedAnswer]:
     """What regrades changed for *learner* in an assignment, to be told; the last one first."""
     statement = (
         select(RegradeRow, AttemptRow)
@@ -174,9 +174,9 @@ def raised_for(session: Session, assignment: Assignment, learner: str) -> Sequen
         )
         .order_by(col(RegradeRow.at).desc())
     )
-    latest: dict[int, Raised] = {}
+    latest: dict[int, RegradedAnswer] = {}
     for row, attempt in session.exec(statement):
-        one = Raised(attempt.exercise, attempt.score, row.score, row.at)
+        one = RegradedAnswer(attempt.exercise, attempt.score, row.score, row.at)
         latest.setdefault(row.attempt, one)
     return [one for one in latest.values() if one.before != one.after]
 

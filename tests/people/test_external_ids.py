@@ -3,7 +3,7 @@
 from itertools import product
 
 from app.db.tables import LEARNER_LIMIT
-from app.people.named import grader_named, labeled
+from app.people.external_ids import grader_named, labeled
 
 
 def test_no_token_and_label_have_the_name_of_another() -> None:

@@ -11,7 +11,7 @@ from sqlmodel import select
 from app.db.people import MemberRow, PersonRow, SessionRow
 from app.db.session import open_session
 from app.network.allowance import WRONG_CODES
-from app.people.codes import digest_of
+from app.people.codes import code_digest
 from app.people.persons import open_browser
 from app.site import Site
 from app.web.frame.visitor import COOKIE, SESSION
@@ -122,7 +122,7 @@ def test_a_class_of_pseudonyms_offers_an_invented_name(client: TestClient, site:
 
 
 def test_a_link_that_was_renewed_leads_nowhere(client: TestClient, school: School) -> None:
-    school.change(join_digest=digest_of("another"))
+    school.change(join_digest=code_digest("another"))
     answer = client.get(f"/join/{school.code}")
     assert answer.status_code == 404
     assert "Systems" not in answer.text
@@ -265,7 +265,7 @@ def test_the_session_is_stored_as_a_digest_and_its_cookie_is_out_of_reach(
     cookie = client.cookies[SESSION]
     with open_session(site.engine) as session:
         assert session.get(SessionRow, cookie) is None
-        assert session.get(SessionRow, digest_of(cookie)) is not None
+        assert session.get(SessionRow, code_digest(cookie)) is not None
 
 
 def test_signing_out_ends_this_session_alone_and_everywhere_ends_all(
