@@ -18,14 +18,14 @@ from starlette.types import Scope
 from app import api, metrics, web
 from app.config import Settings
 from app.content.course import read_course
+from app.db.batched_reads import Gathered
 from app.db.copies import expiring
 from app.db.exercise_histories import histories
-from app.db.gathering import Gathered
 from app.db.idle import tidying
+from app.db.learner_cookie import signing_secret
 from app.db.migrations import migrate
 from app.db.outage import outage_of
 from app.db.session import connect
-from app.db.signing import signing_secret
 from app.db.tokens import Tokens
 from app.db.writer import Writer
 from app.errors import AppError, ContentError, UnavailableError

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from app.config import Settings
 from app.content.catalog import Catalog
-from app.db.gathering import Gathered
+from app.db.batched_reads import Gathered
 from app.db.history import ExerciseHistory, LearnerDrawing
 from app.db.outage import Outage, outage_of
 from app.db.tables import now

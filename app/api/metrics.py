@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from app import metrics
 from app.config.checks import is_within
 from app.db.platforms import OutboxRow
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.network.routes import Router
@@ -77,7 +77,7 @@ def _count(site: Site) -> None:
             .select_from(OutboxRow)
             .where(col(OutboxRow.next).is_(None), col(OutboxRow.said) != "")
         )
-        metrics.LAB_RUNS_WAITING.set(runs.get(State.QUEUED, 0))
-        metrics.LAB_RUNS_RUNNING.set(runs.get(State.RUNNING, 0))
+        metrics.LAB_RUNS_WAITING.set(runs.get(RunState.QUEUED, 0))
+        metrics.LAB_RUNS_RUNNING.set(runs.get(RunState.RUNNING, 0))
         metrics.OUTBOX_WAITING.set(session.exec(due).one())
         metrics.OUTBOX_REFUSED.set(session.exec(refused).one())

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from app.commands import lab_check
 from app.commands.parsers import add_actions, add_command
 from app.config import Settings
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.errors import InputError
 from app.labs.launch.base import Launcher, Waiting
 from app.labs.launch.choice import launcher_of
@@ -194,7 +194,7 @@ def _show(run: Run, *, as_json: bool, said: Sequence[str] = ()) -> int:
         sys.stdout.write(report.as_json() + "\n")
     else:
         _print(report, run, [note for note in report.notes if note not in said])
-    return 0 if report.state in (State.DONE, State.RUNNING) else _FAILED
+    return 0 if report.state in (RunState.DONE, RunState.RUNNING) else _FAILED
 
 
 def _print(report: Report, run: Run, notes: Sequence[str]) -> None:
@@ -217,7 +217,7 @@ def _print(report: Report, run: Run, notes: Sequence[str]) -> None:
         )
     for note in notes:
         write(f"\n{note}\n")
-    if report.state is not State.DONE:
+    if report.state is not RunState.DONE:
         write(f"\n{report.state}: {report.cause}\n{run.log()}\n")
     write(f"\nrun {report.id}\n")
 

@@ -4,7 +4,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from app.config import Settings
-from app.db.moving import move
+from app.db.database_copy import move
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from sqlmodel import Session, col, select
 
 from app.config import Settings
+from app.db.learner_cookie import signing_secret
 from app.db.migrations import migrate
 from app.db.people import ClassRow
 from app.db.session import connect, open_session, open_writing_session
-from app.db.signing import signing_secret
 from app.errors import InputError, NotFoundError, nearest
 
 

@@ -11,9 +11,9 @@ from sqlalchemy import Engine
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.content.course import read_course
+from app.db.learner_cookie import signing_secret
 from app.db.migrations import migrate
 from app.db.session import connect, open_session
-from app.db.signing import signing_secret
 from app.people.regrade_run import (
     Judged,
     Regraded,

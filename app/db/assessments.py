@@ -19,11 +19,11 @@ _LATEST = 2_000  # answers that are looked at: a hundred finals
 _WORD = 9  # letters of the longest outcome and assessment
 
 
-class _FrozenRow(SQLModel):
+class _FrozenAssessment(SQLModel):
     model_config = {"frozen": True, "strict": True, "extra": "forbid"}
 
 
-class Assessed(_FrozenRow):
+class Assessed(_FrozenAssessment):
     """A learner's answer to a question of an assessment: the first one stays.
 
     The questions of an assessment follow from *draw*, its random number.
@@ -61,7 +61,7 @@ class AssessedRow(SQLModel, table=True):
     at: AwareDatetime = Field(sa_type=UtcDateTime)
 
 
-class KnownChapter(_FrozenRow):
+class KnownChapter(_FrozenAssessment):
     """A chapter that a learner says they know.
 
     Raises:

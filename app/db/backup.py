@@ -9,11 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from app.db.archive import FILES
+from app.db.learner_cookie import refuse_other_secret
 from app.db.migrations import migrate, refuse_newer, upgrade
 from app.db.session import database_file
-from app.db.signing import refuse_other_secret
 from app.db.sqlite_copy import appearing, copy_beside, copy_sqlite, unused
-from app.db.transfer import alone_with, copy_rows, empty, row_count, snapshot
+from app.db.transfer import alone_with, copy_rows, delete_rows, row_count, snapshot
 from app.errors import InputError
 
 
@@ -71,7 +71,7 @@ def restore(
                 )
             if count:
                 copy_beside(database, f"restore-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-            empty(target)
+            delete_rows(target)
             rows = sum(content.rows for content in copy_rows(source, target))
             target.commit()
     return rows

@@ -47,7 +47,7 @@ def entry_of(session: Session, learner: str, exercise: str) -> BoardRow | None:
     return session.exec(own).first()
 
 
-def enter(session: Session, learner: str, exercise: str, time: int, memory: int) -> None:
+def enter_schedule(session: Session, learner: str, exercise: str, time: int, memory: int) -> None:
     """Enter a schedule of *learner*, unless the one entered is as good in both. Commits."""
     found = entry_of(session, learner, exercise)
     if found and found.time <= time and found.memory <= memory:

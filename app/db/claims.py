@@ -56,7 +56,7 @@ def unclaimed(session: Session, learner: str) -> Unclaimed | None:
     return Unclaimed(answers, guesses, max(dates)) if dates else None
 
 
-def claim(session: Session, anonymous: str, learner: str) -> int:
+def claim_rows(session: Session, anonymous: str, learner: str) -> int:
     """Give the rows of *anonymous* to *learner*, and return how many. Commits all, or nothing.
 
     Where both have a row of which there may be one, as a prediction, both stay as they are.

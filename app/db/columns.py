@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from sqlalchemy import BigInteger, DateTime, Dialect, Integer, String
 from sqlalchemy.types import TypeDecorator
 
-from app.db.run_state import State
+from app.db.run_state import RunState
 
 STATE_LIMIT = 100  # characters
 # SQLite numbers rows automatically only if the key's type is exactly INTEGER.
@@ -29,16 +29,16 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value and value.replace(tzinfo=UTC)
 
 
-class StateText(TypeDecorator[State]):
+class StateText(TypeDecorator[RunState]):
     """The state of a lab run, stored as text."""
 
     impl = String(STATE_LIMIT)
     cache_ok = True
 
-    def process_bind_param(self, value: State | None, dialect: Dialect) -> str | None:
+    def process_bind_param(self, value: RunState | None, dialect: Dialect) -> str | None:
         """Store its text."""
         return value and str(value)
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> State | None:
+    def process_result_value(self, value: str | None, dialect: Dialect) -> RunState | None:
         """Read it back."""
-        return State(value) if value else None
+        return RunState(value) if value else None

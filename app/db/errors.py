@@ -63,7 +63,7 @@ class AwayError(UnavailableError):
     """The database server refuses connections: it may be back soon."""
 
 
-class LostError(AwayError):
+class ConnectionLostError(AwayError):
     """The connection was lost; a commit that was under way may have been done."""
 
 
@@ -82,7 +82,7 @@ def unavailable_error(error: DBAPIError) -> UnavailableError:
     says = next((says for start, says in known.items() if code.startswith(start)), _UNREACHABLE)
     cause = " ".join(str(error.orig).split())
     if not name and (error.connection_invalidated or code in _LOST):
-        return LostError(says, cause)
+        return ConnectionLostError(says, cause)
     return (AwayError if AWAY.search(cause) else UnavailableError)(says, cause)
 
 

@@ -17,7 +17,7 @@ from app.db.history import (
     LearnerDrawing,
     Revealed,
     Standing,
-    joined,
+    join_histories,
 )
 from app.db.session import open_session
 from app.db.tables import AttemptRow, RevealRow
@@ -129,7 +129,7 @@ def standings_by(
             veil, known = veils[learner], found[learner]
             if (exercise, seed) not in veil and (exercise, None) not in veil:
                 standing = Standing(count, bool(right), bool(free))
-                known[exercise] = joined(known.get(exercise), standing)
+                known[exercise] = join_histories(known.get(exercise), standing)
     return found
 
 

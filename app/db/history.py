@@ -21,7 +21,7 @@ class Standing:
     last: datetime | None = None
 
 
-def joined(one: Standing | None, other: Standing) -> Standing:
+def join_histories(one: Standing | None, other: Standing) -> Standing:
     """The standing after what led to *one*, and to the *other*."""
     if one is None:
         return other
@@ -152,7 +152,7 @@ class ExerciseHistory:
             return replace(self, last=last)
         own = attempt.correct and not attempt.revealed
         standing = Standing(1, own, own and not attempt.hints)
-        standing = joined(self.known.get(attempt.exercise), standing)
+        standing = join_histories(self.known.get(attempt.exercise), standing)
         return replace(self, last=last, known={**self.known, attempt.exercise: standing})
 
 

@@ -56,7 +56,7 @@ async def tidying(engine: Engine, days: int) -> AsyncIterator[None]:
         await task
 
 
-def tidy(engine: Engine, days: int, at: datetime | None = None) -> int:
+def tidy_idle_learners(engine: Engine, days: int, at: datetime | None = None) -> int:
     """Delete what is idle, and return the number of learners who left; 0 days: none leaves.
 
     Raises:
@@ -118,7 +118,7 @@ async def _tidy_daily(engine: Engine, days: int) -> None:
         await asyncio.sleep(wait)
         wait = _EACH
         try:
-            if count := await asyncio.to_thread(tidy, engine, days):
+            if count := await asyncio.to_thread(tidy_idle_learners, engine, days):
                 _log.info("%s learners without a person were idle for %s days", count, days)
         except UnavailableError as error:
             _log.warning("what is idle was not deleted: %s (%s)", error, error.cause)

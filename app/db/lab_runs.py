@@ -11,7 +11,7 @@ from sqlalchemy.orm import aliased, defer
 from sqlmodel import Session, col, select
 
 from app.db.errors import connected
-from app.db.run_state import UNFINISHED, State
+from app.db.run_state import UNFINISHED, RunState
 from app.db.session import open_session, open_writing_session
 from app.db.tables import LabRunRow, now
 from app.errors import UnavailableError
@@ -28,7 +28,7 @@ SENT = "sent in"  # the host of a run that was made elsewhere
 class Progress:
     """What has changed about a run; None for what has not."""
 
-    state: State | None = None
+    state: RunState | None = None
     says: str | None = None
     report: str | None = None
     log: str | None = None
@@ -61,7 +61,7 @@ def enqueue(engine: Engine, row: LabRunRow, most: int, nearby: Collection[str] =
                 f"{_OWN} of your runs are in the queue already; cancel one, or try again when one "
                 "has finished"
             )
-        if nearby and _waiting(session, col(LabRunRow.name).in_(nearby)) >= share_of(most):
+        if nearby and _waiting(session, col(LabRunRow.name).in_(nearby)) >= queue_share(most):
             raise QueueFullError(
                 "half of the queue is taken by runs from your network address; try again when one "
                 "has finished"
@@ -70,7 +70,7 @@ def enqueue(engine: Engine, row: LabRunRow, most: int, nearby: Collection[str] =
         session.commit()
 
 
-def share_of(most: int) -> int:
+def queue_share(most: int) -> int:
     """How many places in a queue of *most* one network address may take."""
     return max(1, most // 2)
 
@@ -96,15 +96,15 @@ def keep_sent(engine: Engine, row: LabRunRow) -> None:
         session.commit()
 
 
-def claim(engine: Engine, host: str, worker: str) -> LabRunRow | None:
+def claim_run(engine: Engine, host: str, worker: str) -> LabRunRow | None:
     """The next run for *host* whose devices are free, now followed by *worker*."""
     other = aliased(LabRunRow)
     busy = columns(col(other.id)).where(
-        col(other.state) == State.RUNNING, col(other.pool) == col(LabRunRow.pool)
+        col(other.state) == RunState.RUNNING, col(other.pool) == col(LabRunRow.pool)
     )
     following = (
         columns(col(LabRunRow.id))
-        .where(col(LabRunRow.state) == State.QUEUED, col(LabRunRow.host) == host)
+        .where(col(LabRunRow.state) == RunState.QUEUED, col(LabRunRow.host) == host)
         .where(~busy.exists())
         .order_by(col(LabRunRow.id))
         .limit(1)
@@ -112,9 +112,10 @@ def claim(engine: Engine, host: str, worker: str) -> LabRunRow | None:
     change = (
         update(LabRunRow)
         .where(
-            col(LabRunRow.id) == following.scalar_subquery(), col(LabRunRow.state) == State.QUEUED
+            col(LabRunRow.id) == following.scalar_subquery(),
+            col(LabRunRow.state) == RunState.QUEUED,
         )
-        .values(state=State.RUNNING, worker=worker, beat=now())
+        .values(state=RunState.RUNNING, worker=worker, beat=now())
         .returning(col(LabRunRow.name))
     )
     with connected(engine) as connection:
@@ -129,7 +130,9 @@ def claim(engine: Engine, host: str, worker: str) -> LabRunRow | None:
     return lab_run(engine, name) if name else None
 
 
-def record(engine: Engine, name: str, worker: str, progress: Progress | None = None) -> bool | None:
+def record_progress(
+    engine: Engine, name: str, worker: str, progress: Progress | None = None
+) -> bool | None:
     """Store the *progress* of run *name*; whether its cancellation was requested.
 
     None if *worker* no longer follows it: another process does, and nothing was stored.
@@ -144,8 +147,8 @@ def record(engine: Engine, name: str, worker: str, progress: Progress | None = N
 def request_cancel(engine: Engine, name: str) -> None:
     """Have run *name* stopped; one that is still in the queue is canceled at once."""
     own = col(LabRunRow.name) == name
-    waits, runs = col(LabRunRow.state) == State.QUEUED, col(LabRunRow.state) == State.RUNNING
-    ended = {"state": State.CANCELED, "says": "taken out of the queue before it started"}
+    waits, runs = col(LabRunRow.state) == RunState.QUEUED, col(LabRunRow.state) == RunState.RUNNING
+    ended = {"state": RunState.CANCELED, "says": "taken out of the queue before it started"}
     with connected(engine) as connection, connection.begin():
         connection.execute(update(LabRunRow).where(own, waits).values(**ended))
         connection.execute(update(LabRunRow).where(own, runs).values(cancel=True))
@@ -156,7 +159,7 @@ def adopt(engine: Engine, host: str, worker: str, silent: float) -> Sequence[Lab
     change = (
         update(LabRunRow)
         .where(
-            col(LabRunRow.state) == State.RUNNING,
+            col(LabRunRow.state) == RunState.RUNNING,
             col(LabRunRow.host) == host,
             col(LabRunRow.worker) != worker,
             col(LabRunRow.beat) < now() - timedelta(seconds=silent),
@@ -197,7 +200,7 @@ def _finished(
     statement = (
         select(LabRunRow)
         .options(*light)
-        .where(LabRunRow.lab == lab, LabRunRow.state == State.DONE, which)
+        .where(LabRunRow.lab == lab, LabRunRow.state == RunState.DONE, which)
         .order_by(col(LabRunRow.id).desc())
     )
     return session.exec(statement.limit(most)).all()
@@ -213,7 +216,7 @@ def report_text(engine: Engine, name: str) -> str:
 
 def counted_runs(session: Session, learner: str = "") -> Mapping[str, int]:
     """How many runs of each lab are done, by anyone or by *learner*."""
-    done = columns(col(LabRunRow.lab), func.count()).where(col(LabRunRow.state) == State.DONE)
+    done = columns(col(LabRunRow.lab), func.count()).where(col(LabRunRow.state) == RunState.DONE)
     if learner:
         done = done.where(col(LabRunRow.learner) == learner)
     rows = session.connection().execute(done.group_by(col(LabRunRow.lab))).all()

@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class State(StrEnum):
+class RunState(StrEnum):
     """The state of a run; all but the first two are final."""
 
     QUEUED = "queued"
@@ -15,4 +15,4 @@ class State(StrEnum):
     LOST = "lost"
 
 
-UNFINISHED = (State.QUEUED, State.RUNNING)
+UNFINISHED = (RunState.QUEUED, RunState.RUNNING)

@@ -17,7 +17,7 @@ from sqlalchemy import text as sql
 from sqlmodel import Field, SQLModel
 
 from app.db.columns import RowNumber, StateText, UtcDateTime
-from app.db.run_state import State
+from app.db.run_state import RunState
 
 LEARNER_LIMIT = 64
 EXERCISE_LIMIT = 200
@@ -266,7 +266,7 @@ class LabRunRow(SQLModel, table=True):
     origin: str = Field(default="", max_length=EXERCISE_LIMIT, description="a page to go back to")
     notes: str = Field(default="[]", sa_type=Text, description="on the choice of the backend, JSON")
     predicted: float | None = Field(default=None, description="in the base unit of its measure")
-    state: State = Field(default=State.QUEUED, sa_type=StateText)
+    state: RunState = Field(default=RunState.QUEUED, sa_type=StateText)
     says: str = Field(default="", sa_type=Text, description="what it waits for, or why it ended")
     cancel: bool = Field(default=False, description="its learner asked to stop it")
     worker: str = Field(default="", max_length=EXERCISE_LIMIT, description="its follower")

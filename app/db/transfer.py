@@ -25,7 +25,7 @@ _CONTINUE = text("SELECT setval(CAST(:of AS regclass), :to, :used)")
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class TableContent:
     """A table's number of rows, and a digest of them that does not depend on their order."""
 
     table: str
@@ -38,7 +38,7 @@ def every_table() -> Sequence[Table]:
     return SQLModel.metadata.sorted_tables
 
 
-def contents(connection: Connection) -> list[Content]:
+def contents(connection: Connection) -> list[TableContent]:
     """What is in the tables now."""
     return [_content(connection, table) for table in every_table()]
 
@@ -52,13 +52,13 @@ def row_count(connection: Connection) -> int:
     )
 
 
-def empty(connection: Connection) -> None:
+def delete_rows(connection: Connection) -> None:
     """Delete every row."""
     for table in reversed(every_table()):
         connection.execute(delete(table))
 
 
-def copy_rows(source: Connection, target: Connection) -> list[Content]:
+def copy_rows(source: Connection, target: Connection) -> list[TableContent]:
     """Copy every row of *source* to the empty tables of *target*, and return what is there then.
 
     Neither is committed.
@@ -175,14 +175,14 @@ def _batches(connection: Connection, table: Table) -> Iterator[Sequence[Row[Any]
         yield from result.partitions()
 
 
-def _content(connection: Connection, table: Table) -> Content:
+def _content(connection: Connection, table: Table) -> TableContent:
     count = total = 0
     for rows in _batches(connection, table):
         count += len(rows)
         for row in rows:
             line = json.dumps(list(row), default=str, ensure_ascii=False)
             total += int.from_bytes(hashlib.sha256(line.encode()).digest(), "big")
-    return Content(table.name, count, f"{total % _SUM:064x}"[:_SHOWN])
+    return TableContent(table.name, count, f"{total % _SUM:064x}"[:_SHOWN])
 
 
 def _set_sequences(connection: Connection) -> None:

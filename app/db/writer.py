@@ -17,7 +17,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 from sqlmodel import col
 
 from app.db.assessments import Assessed, AssessedRow
-from app.db.errors import LostError, connected
+from app.db.errors import ConnectionLostError, connected
 from app.db.replays import KeyTakenError, Once, insert_once, is_replayed
 from app.db.tables import (
     Attempt,
@@ -141,7 +141,7 @@ def store(engine: Engine, rows: Sequence[NewRow]) -> list[ValueError | None]:
     for pause in _PAUSES:
         try:
             return send(engine, rows)
-        except LostError:
+        except ConnectionLostError:
             send = _store_missing
             time.sleep(pause)
     return send(engine, rows)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 
 from app.config import Settings
-from app.db.lab_runs import Progress, adopt, claim, lab_run, record
-from app.db.run_state import State
+from app.db.lab_runs import Progress, adopt, claim_run, lab_run, record_progress
+from app.db.run_state import RunState
 from app.db.tables import LabRunRow
 from app.errors import AppError, UnavailableError
 from app.labs.launch.base import Follower, Launcher
@@ -146,7 +146,7 @@ class Dispatcher:
             self._looked = time.monotonic()
         for name in list(self._followed):
             self._follow(name)
-        while claimed := claim(self._engine, self.launcher.host, self._worker):
+        while claimed := claim_run(self._engine, self.launcher.host, self._worker):
             self._start(claimed)
         if self._followed:
             self._used = now
@@ -170,8 +170,10 @@ class Dispatcher:
             self._add(row.name, run)
 
     def _fail(self, name: str, says: str) -> None:
-        record(self._engine, name, self._worker, Progress(state=State.FAILED, says=says))
-        LAB_RUNS.labels(State.FAILED).inc()
+        record_progress(
+            self._engine, name, self._worker, Progress(state=RunState.FAILED, says=says)
+        )
+        LAB_RUNS.labels(RunState.FAILED).inc()
 
     def _follow(self, name: str) -> None:
         """Record how run *name* goes, if that has changed; stop it if that was requested."""
@@ -179,7 +181,7 @@ class Dispatcher:
         progress = self._progress(followed)
         if not progress.changes and time.monotonic() - followed.recorded < self._beat / 4:
             return
-        cancel = record(self._engine, name, self._worker, progress)
+        cancel = record_progress(self._engine, name, self._worker, progress)
         followed.recorded = time.monotonic()
         if cancel is None and not lab_run(self._engine, name):
             self.launcher.cancel(followed.run)  # its learner has deleted everything
@@ -200,7 +202,7 @@ class Dispatcher:
         except Exception:  # noqa: BLE001  # as above
             _log.exception("run %s", followed.run.id)
             says = f"its files could not be read {_OUR_FAULT}"
-            progress = Progress(state=State.FAILED, says=says)
+            progress = Progress(state=RunState.FAILED, says=says)
         if progress.state:
             followed.final = progress
         return progress
@@ -211,7 +213,7 @@ class Dispatcher:
         if news.outcome is None:
             return Progress(says=news.says, report=report)
         state = news.outcome.state
-        log = "" if state is State.DONE else followed.run.log()[-_LOG:]
+        log = "" if state is RunState.DONE else followed.run.log()[-_LOG:]
         return Progress(state=state, says=news.outcome.cause, report=report, log=log)
 
     def _part(self) -> None:

@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 from pydantic_core import from_json
 
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.evidence.blame import blame, late_ranks
 from app.labs.machines.machine import MachineFacts
 from app.labs.parameters import Value
@@ -64,7 +64,7 @@ class JobRecord:
 class RunOutcome:
     """`outcome.json`: how a run ended, and why if it failed; *codes* are exit codes by rank."""
 
-    state: State
+    state: RunState
     cause: str = ""
     seconds: float | None = None
     codes: Mapping[int, int] | None = None
@@ -108,17 +108,17 @@ class Run:
         with contextlib.suppress(FileNotFoundError):
             return _OUTCOME.validate_json((self.folder / "outcome.json").read_bytes())
         if not self.has_begun:
-            return RunOutcome(State.LOST, "the server stopped before it could start the run")
+            return RunOutcome(RunState.LOST, "the server stopped before it could start the run")
         if self.job.launcher != "local":
             if self._is_out_of_time():
-                return RunOutcome(State.TIMEOUT, self.too_late())
+                return RunOutcome(RunState.TIMEOUT, self.too_late())
             why = blame(self.folder, {})  # its launcher knows more
-            return RunOutcome(State.FAILED, why) if why else None
+            return RunOutcome(RunState.FAILED, why) if why else None
         if self._is_led():
             return None
         says = "its leader process died without reporting why, and its ranks were killed"
         full = "; the disk that stores runs is full" if self._is_on_full_disk() else ""
-        return RunOutcome(State.LOST, f"{says}{full}")
+        return RunOutcome(RunState.LOST, f"{says}{full}")
 
     @property
     def has_begun(self) -> bool:

@@ -10,11 +10,11 @@ from sqlalchemy import BindParameter, Engine, bindparam, delete
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
+from app.db.batched_reads import Gathered
 from app.db.errors import connected
-from app.db.gathering import Gathered
+from app.db.learner_cookie import new_learner
 from app.db.outage import outage_of
 from app.db.people import IdentityRow, PersonRow, SessionRow
-from app.db.signing import new_learner
 from app.db.tables import NAME_LIMIT, now
 from app.errors import InputError
 from app.people.codes import code_digest

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from sqlalchemy import insert
 from sqlmodel import Session, col, select
 
+from app.db.learner_cookie import new_learner
 from app.db.people import MemberRow, PersonRow
-from app.db.signing import new_learner
 from app.db.tables import now
 from app.errors import InputError
 from app.people.classes import Member, Role

@@ -9,9 +9,9 @@ import hmac
 from sqlalchemy import Engine
 from sqlmodel import Session, col, select, update
 
+from app.db.learner_cookie import secret_of
 from app.db.people import DIGEST_LENGTH, MemberRow
 from app.db.session import open_writing_session
-from app.db.signing import secret_of
 from app.people.codes import code_digest, read_code
 
 _KEYED = "k"  # at its start; a plain hash, as earlier versions stored it, has hexadecimal digits

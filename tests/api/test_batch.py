@@ -12,8 +12,8 @@ import pytest
 
 from app.config import Settings
 from app.content.catalog import Catalog
+from app.db.learner_cookie import new_learner, sign
 from app.db.session import open_session
-from app.db.signing import new_learner, sign
 from app.db.tokens import create_token
 from app.grading.offline import FileGrader, Tally
 from app.main import create_app

@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 
 import uvloop
 
+from app.db.learner_cookie import signing_secret
 from app.db.session import connect, open_writing_session
-from app.db.signing import signing_secret
 from app.db.tables import now
 from app.people.assignments import AssignmentEntry, create_assignment
 from app.people.classes import create_class, join_code_of, members_of, number_of

@@ -30,8 +30,8 @@ from sqlmodel import col
 
 from app.config import ROOT
 from app.content.catalog import Catalog
+from app.db.learner_cookie import signing_secret, unsign
 from app.db.session import connect
-from app.db.signing import signing_secret, unsign
 from app.db.tables import AttemptRow
 from app.yaml_file import read_document
 from tests.bench.__main__ import row

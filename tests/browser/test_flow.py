@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import Page, expect
 
+from app.db.learner_cookie import signing_secret
 from app.db.session import connect, open_writing_session
-from app.db.signing import signing_secret
 from app.db.tables import now
 from app.people.assignments import AssignmentEntry, assignment_with, create_assignment
 from app.people.classes import Role, create_class, enroll, join_code_of, number_of

@@ -11,8 +11,8 @@ from app.db.assessments import (
     known_chapters,
     mark_known,
 )
-from app.db.boards import BoardPoint, board_points, enter, entry_of
-from app.db.claims import claim
+from app.db.boards import BoardPoint, board_points, enter_schedule, entry_of
+from app.db.claims import claim_rows
 from app.db.personal import delete_everything, everything, merge
 from app.db.records import MergeResult, PersonalRows
 from app.db.session import open_session
@@ -60,16 +60,16 @@ def test_known_chapters_are_replaced_as_a_whole(engine: Engine) -> None:
 def test_a_board_has_one_entry_a_learner_and_keeps_what_is_not_worse(engine: Engine) -> None:
     with open_session(engine) as session:
         for time, memory in ((10, 5), (11, 5), (10, 6)):  # the last two are not better
-            enter(session, "l", "p/e", time, memory)
+            enter_schedule(session, "l", "p/e", time, memory)
         own = entry_of(session, "l", "p/e")
         assert own is not None
         assert (own.time, own.memory) == (10, 5)
-        enter(
+        enter_schedule(
             session, "l", "p/e", 12, 4
         )  # slower, in less memory: neither is better, the last stays
         for learner in ("m", "n"):
-            enter(session, learner, "p/e", 10, 5)
-        enter(session, "m", "p/other", 1, 1)
+            enter_schedule(session, learner, "p/e", 10, 5)
+        enter_schedule(session, "m", "p/other", 1, 1)
         assert board_points(session, "p/e") == [BoardPoint(10, 5, 2), BoardPoint(12, 4, 1)]
 
 
@@ -84,7 +84,7 @@ def test_a_file_is_merged_once_and_brings_no_place_on_a_board(engine: Engine) ->
     assert merge(engine, "l", rows) == MergeResult(added=0, known=4)
     with open_session(engine) as session:
         assert [one.outcome for one in assessed_in(session, "l", "final", 7)] == ["right", "wrong"]
-        enter(session, "l", "p/e", 10, 5)
+        enter_schedule(session, "l", "p/e", 10, 5)
         stored = everything(session, "l")
         assert [len(stored[name]) for name in LISTS] == [2, 1, 1]
         assert delete_everything(session, "l") == 4
@@ -96,8 +96,8 @@ def test_a_person_claims_what_a_browser_did(engine: Engine) -> None:
     store(engine, [assessed(outcome="wrong")])
     with open_session(engine) as session:
         mark_known(session, "browser", ["memory"])
-        enter(session, "browser", "p/e", 10, 5)
-        assert claim(session, "browser", "l") == 3
+        enter_schedule(session, "browser", "p/e", 10, 5)
+        assert claim_rows(session, "browser", "l") == 3
         own = everything(session, "l")
         assert [len(own[name]) for name in LISTS] == [2, 1, 1]
         assert [one.outcome for one in assessed_in(session, "l", "final", 7)] == ["wrong", "right"]

@@ -13,14 +13,14 @@ from sqlalchemy import Connection
 
 from app.__main__ import main
 from app.db.backup import backup, restore
+from app.db.database_copy import move
+from app.db.learner_cookie import new_learner, sign, signing_secret, unsign
 from app.db.migrations import alembic_configuration, exclusive, migrate, probe
-from app.db.moving import move
 from app.db.queries import latest_attempts
 from app.db.session import connect, open_session
-from app.db.signing import new_learner, sign, signing_secret, unsign
 from app.db.tables import Prediction, Reveal
 from app.db.tokens import create_token, revoke_token
-from app.db.transfer import Content, contents, snapshot
+from app.db.transfer import TableContent, contents, snapshot
 from app.db.writer import store
 from app.errors import InputError, UnavailableError
 from app.people.classes import create_class
@@ -49,7 +49,7 @@ def fill(database: str) -> None:
     engine.dispose()
 
 
-def content_of(database: str) -> list[Content]:
+def content_of(database: str) -> list[TableContent]:
     with snapshot(database) as connection:
         return contents(connection)
 

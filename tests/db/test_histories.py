@@ -10,13 +10,13 @@ import pytest
 from sqlalchemy import Engine, event
 from sqlmodel import col, select
 
+from app.db.batched_reads import Gathered
 from app.db.exercise_histories import histories
-from app.db.gathering import Gathered
 from app.db.history import ExerciseHistory, LearnerDrawing, Revealed
+from app.db.learner_cookie import new_learner
 from app.db.outage import Outage
 from app.db.people import PersonRow
 from app.db.session import open_writing_session
-from app.db.signing import new_learner
 from app.db.tables import Reveal, now
 from app.db.writer import NewRow, store
 from app.errors import UnavailableError

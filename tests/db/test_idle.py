@@ -5,11 +5,11 @@ from datetime import timedelta
 from sqlalchemy import Engine, func
 from sqlmodel import col, select
 
-from app.db.idle import delete_idle, tidy
+from app.db.idle import delete_idle, tidy_idle_learners
+from app.db.learner_cookie import new_learner
 from app.db.measurements import MeasurementRow, save_measurement
 from app.db.people import SessionRow
 from app.db.session import open_session, open_writing_session
-from app.db.signing import new_learner
 from app.db.tables import AttemptRow, RevealRow, now
 from app.db.writer import store
 from app.people.classes import number_of
@@ -49,11 +49,11 @@ def test_an_idle_learner_leaves_with_everything_and_no_other(engine: Engine) -> 
     store(engine, [attempt(learner=returned, at=now() - 399 * DAYS)])
     for row in (measured(idle, 500), measured(saves, 10)):
         assert save_measurement(engine, row)
-    assert tidy(engine, 0) == 0, "0 keeps all"
+    assert tidy_idle_learners(engine, 0) == 0, "0 keeps all"
     assert left(engine) == set(learners)
-    assert tidy(engine, 400) == 1
+    assert tidy_idle_learners(engine, 400) == 1
     assert left(engine) == set(learners) - {idle}
-    assert tidy(engine, 400) == 0
+    assert tidy_idle_learners(engine, 400) == 0
     with open_session(engine) as session:
         count = session.exec(select(func.count()).select_from(AttemptRow)).one()
     assert count == len(learners) - 1 + 1, "what is old of one who came back stays"
@@ -81,6 +81,6 @@ def test_a_session_that_is_over_is_deleted(engine: Engine) -> None:
         for digest, days in (("over", -1), ("valid", 1)):
             session.add(SessionRow(digest=digest, person=person, until=now() + days * DAYS))
         session.commit()
-    tidy(engine, 0)
+    tidy_idle_learners(engine, 0)
     with open_session(engine) as session:
         assert session.exec(select(SessionRow.digest)).all() == ["valid"]

@@ -14,11 +14,11 @@ from sqlmodel import col
 
 from app.config import Settings
 from app.db import outage
+from app.db.learner_cookie import sign
 from app.db.migrations import migrate, probe
 from app.db.outage import outage_of
 from app.db.replays import Once
 from app.db.session import connect, open_session
-from app.db.signing import sign
 from app.db.tables import AttemptRow, Replay, ReplayRow, Reveal, RevealRow
 from app.db.writer import NewRow, store
 from app.errors import UnavailableError

@@ -8,11 +8,11 @@ from datetime import timedelta
 from sqlalchemy import Engine
 from sqlmodel import select
 
-from app.db.claims import claim, unclaimed
+from app.db.claims import claim_rows, unclaimed
+from app.db.learner_cookie import new_learner, signing_secret
 from app.db.people import ClassRow, MemberRow, PersonRow
 from app.db.personal import everything
 from app.db.session import open_session, open_writing_session
-from app.db.signing import new_learner, signing_secret
 from app.db.tables import DailyGuess, Prediction, Reveal, now
 from app.db.writer import NewRow, store
 from app.people.assignments import AssignmentEntry, create_assignment, extend
@@ -48,7 +48,7 @@ def test_a_claim_moves_what_the_person_does_not_have(engine: Engine) -> None:
         found = unclaimed(session, anonymous)
         assert found is not None
         assert (found.answers, found.guesses) == (1, 1)
-        assert claim(session, anonymous, person) == 2
+        assert claim_rows(session, anonymous, person) == 2
     with open_session(engine) as session:
         own, left = everything(session, person), everything(session, anonymous)
         assert [len(own[name]) for name in PERSONAL] == [2, 2, 1, 1, 0, 0]

@@ -18,10 +18,10 @@ from sqlalchemy.exc import OperationalError
 
 from app.db import outage
 from app.db.backup import backup, restore
+from app.db.database_copy import move
 from app.db.exercise_histories import reveals_of
 from app.db.history import Revealed
 from app.db.migrations import alembic_configuration, exclusive, migrate, probe
-from app.db.moving import move
 from app.db.personal import delete_everything, everything, merge
 from app.db.queries import attempts_by_day, latest_attempts, standings
 from app.db.records import MergeResult

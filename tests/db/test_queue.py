@@ -11,20 +11,20 @@ from app.db.lab_runs import (
     QueueFullError,
     adopt,
     ahead_of,
-    claim,
+    claim_run,
     enqueue,
     finished_runs,
     keep_sent,
     lab_run,
-    record,
+    record_progress,
     request_cancel,
 )
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.db.session import open_session
 from app.db.tables import LabRunRow, now
 from tests.db.queue import run
 
-DONE = Progress(state=State.DONE)
+DONE = Progress(state=RunState.DONE)
 
 
 def state(engine: Engine, name: str) -> tuple[str, str]:
@@ -42,16 +42,16 @@ def test_runs_take_turns_on_their_devices(engine: Engine) -> None:
     with open_session(engine) as session:
         waiting = [lab_run(engine, name) for name in names]
         assert [ahead_of(session, row) for row in waiting if row] == [0, 1, 2, 0]
-    first, other = claim(engine, "here", "a"), claim(engine, "here", "b")
+    first, other = claim_run(engine, "here", "a"), claim_run(engine, "here", "b")
     assert first
     assert other
     assert [first.name, other.name] == [names[0], names[3]]
-    assert claim(engine, "here", "a") is None  # the processors are taken, and so are the GPUs
-    assert record(engine, names[0], "a", DONE) is False
-    second = claim(engine, "here", "b")
+    assert claim_run(engine, "here", "a") is None  # the processors are taken, and so are the GPUs
+    assert record_progress(engine, names[0], "a", DONE) is False
+    second = claim_run(engine, "here", "b")
     assert second
     assert second.name == names[1]
-    assert claim(engine, "elsewhere", "c") is None
+    assert claim_run(engine, "elsewhere", "c") is None
 
 
 def test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices(
@@ -65,7 +65,7 @@ def test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices(
 
     def work(worker: str) -> None:
         while len(claimed) < count and not faults:
-            row = claim(engine, "here", worker)
+            row = claim_run(engine, "here", worker)
             if row is None:
                 continue
             claimed[row.name] += 1
@@ -74,7 +74,7 @@ def test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices(
                 going = session.scalar(select(func.count()).where(*same))
             if going != 1:
                 faults.append(going)
-            record(engine, row.name, worker, DONE)
+            record_progress(engine, row.name, worker, DONE)
 
     def guarded(worker: str) -> None:
         try:
@@ -111,8 +111,8 @@ def test_one_address_takes_half_of_the_queue_at_most(engine: Engine) -> None:
     with pytest.raises(QueueFullError, match="half of the queue is taken by runs from your"):
         enqueue(engine, run(learner="stranger 3"), most=6, nearby=nearby)
     enqueue(engine, run(learner="elsewhere"), most=6)
-    assert claim(engine, "here", "a")
-    assert record(engine, nearby[0], "a", DONE) is False
+    assert claim_run(engine, "here", "a")
+    assert record_progress(engine, nearby[0], "a", DONE) is False
     enqueue(engine, run(learner="stranger 4"), most=6, nearby=nearby)
 
 
@@ -123,27 +123,27 @@ def test_a_queued_run_is_canceled_at_once_and_a_running_one_is_asked_to_stop(
     names = [row.name for row in rows]
     for row in rows:
         enqueue(engine, row, most=9)
-    assert claim(engine, "here", "a")
+    assert claim_run(engine, "here", "a")
     for name in names:
         request_cancel(engine, name)
     assert state(engine, names[1]) == ("cancelled", "")
     assert state(engine, names[0]) == ("running", "a")
-    assert record(engine, names[0], "a") is True
-    assert claim(engine, "here", "a") is None
+    assert record_progress(engine, names[0], "a") is True
+    assert claim_run(engine, "here", "a") is None
 
 
 def test_the_runs_of_a_dead_server_are_adopted_by_one_other(engine: Engine) -> None:
     row = run()
     name = row.name
     enqueue(engine, row, most=9)
-    claim(engine, "here", "dead")
+    claim_run(engine, "here", "dead")
     assert not adopt(engine, "here", "a", silent=10)  # it was followed just now
     with engine.begin() as connection:
         connection.execute(update(LabRunRow).values(beat=now() - timedelta(seconds=11)))
     assert not adopt(engine, "elsewhere", "a", silent=10)
     assert [row.name for row in adopt(engine, "here", "a", silent=10)] == [name]
     assert not adopt(engine, "here", "b", silent=10)
-    assert record(engine, name, "dead", DONE) is None
+    assert record_progress(engine, name, "dead", DONE) is None
     assert state(engine, name) == ("running", "a")
 
 

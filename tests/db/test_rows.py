@@ -6,10 +6,10 @@ from sqlalchemy import Engine
 from app.db.exercise_histories import last_answers, reveals_of
 from app.db.history import Revealed, streak
 from app.db.lab_runs import enqueue
+from app.db.learner_cookie import new_learner, sign, unsign
 from app.db.personal import delete_everything, everything
 from app.db.queries import attempts_by_day, latest_attempts, standings
 from app.db.session import open_session
-from app.db.signing import new_learner, sign, unsign
 from app.db.tables import Attempt, Prediction, Reveal
 from app.db.tokens import Grant, Tokens, create_token, list_tokens, revoke_token
 from app.db.writer import store

@@ -9,8 +9,8 @@ from sqlmodel import col
 
 from app.config import Settings
 from app.db.backup import backup
+from app.db.learner_cookie import new_learner, sign, signing_secret, unsign
 from app.db.session import connect
-from app.db.signing import new_learner, sign, signing_secret, unsign
 from app.db.tables import SecretRow
 from app.errors import UnavailableError
 from app.main import create_site

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 from app.config import Settings
 from app.db.lab_runs import enqueue, lab_run
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.main import create_app
 from tests.db.queue import run
 from tests.waiting import HANGS, wait_until
@@ -32,17 +32,17 @@ def test_a_web_server_without_labs_leaves_the_queue_to_wallclock_labs(tmp_path: 
         assert client.get("/labs/all-reduce").status_code == 200
         site.labs.wake()
         time.sleep(0.3)
-        assert state(site.engine) is State.QUEUED
+        assert state(site.engine) is RunState.QUEUED
         environment = {**os.environ, "WALLCLOCK_DATABASE": database}
         command = [sys.executable, "-m", "app", "labs"]
         with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as labs:
-            wait_until(lambda: state(site.engine) is State.FAILED)
+            wait_until(lambda: state(site.engine) is RunState.FAILED)
             labs.send_signal(signal.SIGTERM)
             said = labs.communicate(timeout=HANGS)[1]
     assert (labs.returncode, b"Labs run on" in said, b"Traceback" in said) == (0, True, False)
 
 
-def state(engine: object) -> State:
+def state(engine: object) -> RunState:
     row = lab_run(engine, "first")  # type: ignore[arg-type]
     assert row
-    return State(row.state)
+    return RunState(row.state)

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from app.__main__ import main
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.evidence.stacks import stack_of
 from app.labs.launch.kubernetes import PodOptions, instructions, manifest, prepared
 from app.labs.launch.limit import allow_connections
@@ -102,7 +102,7 @@ def test_an_emulated_link_between_two_clocks_is_refused_at_once(tmp_path: Path) 
             one.kill()
             one.wait()
     assert run.outcome
-    assert run.outcome.state is State.FAILED
+    assert run.outcome.state is RunState.FAILED
     assert "rank 1: ValueError: the clocks of this rank and of rank 0 differ by 27.78 h, and an emu" in (
         run.outcome.cause
     )  # fmt: skip
@@ -149,7 +149,7 @@ def test_a_run_whose_ranks_were_stopped_at_its_limit_is_out_of_time(tmp_path: Pa
     begun = (run.folder / "started").stat().st_mtime - run.job.seconds
     os.utime(run.folder / "started", (begun, begun))
     assert run.outcome
-    assert run.outcome.state is State.TIMEOUT
+    assert run.outcome.state is RunState.TIMEOUT
     assert run.outcome.cause.startswith(
         "it took more than its 30 s: rank 1 was at worker.py line 20, while ranks 0, 2 were at"
     )

@@ -19,7 +19,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from app.config import Settings
-from app.db.lab_runs import claim, enqueue, lab_run
+from app.db.lab_runs import claim_run, enqueue, lab_run
 from app.db.migrations import migrate
 from app.db.session import connect
 from app.db.tables import LabRunRow, now
@@ -311,5 +311,5 @@ def test_a_run_that_never_began_is_lost_and_one_of_no_known_lab_fails(tmp_path: 
     found = stored(engine, name)
     assert found.state == "failed"
     assert "no lab is called 'gone'" in found.says
-    assert claim(engine, socket.gethostname(), "x") is None
+    assert claim_run(engine, socket.gethostname(), "x") is None
     engine.dispose()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.launch.base import written
 from app.labs.machines.devices import Devices, joined
 from app.labs.run import RunOutcome
@@ -110,7 +110,7 @@ def test_a_run_on_gpus_is_shown_with_one_per_rank(
 ) -> None:
     job = read_job(lab_called("all-reduce").on("nccl"), given)
     run = written(runs, job, "nccl", launcher="by hand", devices=machine(shown))
-    run.write_outcome(RunOutcome(State.DONE))
+    run.write_outcome(RunOutcome(RunState.DONE))
     assert main(["lab", "show", run.id]) == 0
     assert f"cores, {says}\n" in capsys.readouterr().out
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.launch import leader
 
 _SLOW = 1.3  # seconds: more than a leader once waited
@@ -30,7 +30,7 @@ def test_a_leader_waits_until_the_driver_has_freed_the_gpu_of_a_rank() -> None:
     freed = threading.Timer(_SLOW, os.close, [end])
     begun = time.monotonic()
     freed.start()
-    leader._end(ranks, State.TIMEOUT)
+    leader._end(ranks, RunState.TIMEOUT)
     assert time.monotonic() - begun >= _SLOW
     freed.join()
     assert ranks.codes == {0: -signal.SIGTERM}
@@ -45,7 +45,7 @@ def test_a_rank_that_does_not_end_is_told_and_waited_for_no_longer(
     rank = _sleeper()
     never, end = os.pipe()
     ranks = leader._Ranks({rank.pid: 3}, {never: rank.pid})
-    leader._end(ranks, State.TIMEOUT)
+    leader._end(ranks, RunState.TIMEOUT)
     says = "; rank 3 had not ended 0.05 s after SIGKILL, so its devices may still be in use"
     assert leader._remains(ranks) == says
     assert rank.wait() == -signal.SIGTERM

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.charts.plot import Plot
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.formulas.collectives import bus_bandwidth
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyzed
@@ -51,7 +51,7 @@ def report(
     details: Mapping[str, str] | None = None,
 ) -> Report:
     empty = Report(
-        id="a", lab=lab, state=State.DONE, cause="", seconds=1.0, at="", command="", ranks=ranks,
+        id="a", lab=lab, state=RunState.DONE, cause="", seconds=1.0, at="", command="", ranks=ranks,
         world=ranks, backend=backend, links="real", versions={}, checks={"sums": True}, line=None,
         machine=MachineFacts(gpus=(gpu,), nodes=nodes), measures=measures, notes=(),
         details=details or {},

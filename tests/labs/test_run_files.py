@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.run_state import UNFINISHED, State
+from app.db.run_state import UNFINISHED, RunState
 from app.labs.evidence.blame import RankError, blame
 from app.labs.launch.base import written
 from app.labs.ranks.events import (
@@ -52,10 +52,10 @@ def earlier(tmp_path: Path) -> Run:
 def test_a_run_of_an_earlier_version_still_reads(earlier: Run) -> None:
     (earlier.folder / "outcome.json").write_text(OUTCOME)
     assert earlier.job.values == {"operation": "all_reduce", "sizes": (4096.0, 65536.0)}
-    assert earlier.outcome == RunOutcome(State.FAILED, "why", 1.25, {0: 1, 1: -15})
+    assert earlier.outcome == RunOutcome(RunState.FAILED, "why", 1.25, {0: 1, 1: -15})
     report = report_of(earlier)
     assert report.given == {"ranks": "2", "operation": "all_reduce", "sizes": "4KiB,64KiB"}
-    assert (report.state, report.cause, report.world) == (State.FAILED, "why", 2)
+    assert (report.state, report.cause, report.world) == (RunState.FAILED, "why", 2)
     assert report.checks == {"all_reduce": True}
     assert [one.samples for one in report.measures] == [(0.001, 0.002)]
     assert report.machine.processor == "A processor"
@@ -64,7 +64,7 @@ def test_a_run_of_an_earlier_version_still_reads(earlier: Run) -> None:
 def test_a_run_of_an_earlier_version_without_a_leader_is_lost(earlier: Run) -> None:
     (earlier.folder / "alive").write_text("1")  # and nothing locks it
     assert earlier.outcome
-    assert earlier.outcome.state is State.LOST
+    assert earlier.outcome.state is RunState.LOST
 
 
 def test_a_line_that_is_half_written_is_skipped_and_a_strange_one_is_an_error(
@@ -86,7 +86,7 @@ def test_what_is_written_is_read_back_and_keeps_its_shape(tmp_path: Path) -> Non
     assert plain["given"] == {"ranks": "2", "operation": "all_reduce", "sizes": "4 KiB, 64KiB"}
     assert run.job.values == job.values
     assert run.job.given == job.given
-    outcome = RunOutcome(State.TIMEOUT, "late", 2.5, {1: -9})
+    outcome = RunOutcome(RunState.TIMEOUT, "late", 2.5, {1: -9})
     run.write_outcome(outcome)
     assert run.outcome == outcome
     assert json.loads((run.folder / "outcome.json").read_text()) == {
@@ -121,5 +121,5 @@ def test_the_first_error_that_is_no_consequence_is_to_blame(tmp_path: Path) -> N
 
 
 def test_states_are_stored_as_they_always_were() -> None:
-    assert [*State] == ["queued", "running", "done", "failed", "cancelled", "timeout", "lost"]
+    assert [*RunState] == ["queued", "running", "done", "failed", "cancelled", "timeout", "lost"]
     assert UNFINISHED == ("queued", "running")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.check.world import NO_VARIABLES, Broke, Ran, TorchProcess
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.machines.machine import MachineFacts
@@ -131,7 +131,7 @@ class FakeWorld:
         self.ran.append(" ".join([*words, site]).strip())
         cause = self.failing.get(site or lab, "")
         if cause:
-            return Ran(report=self._report(lab, given, (), State.FAILED, cause), seconds=1.0)
+            return Ran(report=self._report(lab, given, (), RunState.FAILED, cause), seconds=1.0)
         measures = tuple(self._measures(lab, given, variables))
         report = self._report(lab, given, measures)
         for variable, way in self.detours.items():
@@ -143,10 +143,10 @@ class FakeWorld:
         self.ran.append(f"{what} on {rank} of {ranks} over {backend}")
         if what in ("nothing", "products"):
             cause = self.faults.get(what, "")
-            state = State.FAILED if cause else State.DONE
+            state = RunState.FAILED if cause else RunState.DONE
             return Broke(state=state, cause=cause, seconds=0.5)
         cause = self.faults.get(what, f"rank {rank}: it went wrong, as rank 0 noticed")
-        return Broke(state=State.FAILED, cause=cause, seconds=self.lasting, left=self.left)
+        return Broke(state=RunState.FAILED, cause=cause, seconds=self.lasting, left=self.left)
 
     def canceled(self) -> list[str]:
         return self.left_in_queue
@@ -184,7 +184,7 @@ class FakeWorld:
         lab: str,
         given: Mapping[str, str],
         measures: tuple[Measure, ...],
-        state: State = State.DONE,
+        state: RunState = RunState.DONE,
         cause: str = "",
     ) -> Report:
         ranks = int(given.get("ranks", "1"))

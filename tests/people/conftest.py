@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import Session
 
+from app.db.learner_cookie import signing_secret
 from app.db.migrations import migrate
 from app.db.session import connect, open_session
-from app.db.signing import signing_secret
 
 
 @pytest.fixture(scope="session")

@@ -7,11 +7,11 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import col, select
 
-from app.db.claims import claim, unclaimed
+from app.db.claims import claim_rows, unclaimed
+from app.db.learner_cookie import new_learner, sign
 from app.db.people import ExtensionRow, IdentityRow, MemberRow, PersonRow, SessionRow
 from app.db.personal import everything
 from app.db.session import open_session
-from app.db.signing import new_learner, sign
 from app.db.sqlite_copy import copy_beside
 from app.db.tables import Attempt, DailyGuess, Prediction, Reveal, now
 from app.db.writer import NewRow, store
@@ -99,7 +99,7 @@ def test_where_both_have_one_of_which_there_is_one_nothing_is_lost(
     ]
     store(site.engine, own)
     with open_session(site.engine) as session:
-        assert claim(session, learner, mine) == 2
+        assert claim_rows(session, learner, mine) == 2
         kept = everything(session, mine)
         assert kept["predictions"][0]["answer"] == '{"a": "2"}'  # type: ignore[index]
         assert kept["guesses"][0]["answer"] == "2 s"  # type: ignore[index]

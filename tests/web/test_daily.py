@@ -16,8 +16,8 @@ from app.charts.paper import PAPERS
 from app.charts.spread import PLACES, SIDE, place_of
 from app.content.daily import DailyQuestion, question_of
 from app.db.guesses import spread_of
+from app.db.learner_cookie import new_learner, sign
 from app.db.session import open_session
-from app.db.signing import new_learner, sign
 from app.db.tables import DailyGuess
 from app.db.writer import store
 from app.main import create_app

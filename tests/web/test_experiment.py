@@ -10,8 +10,8 @@ from sqlalchemy import func, update
 from sqlmodel import col, select
 
 from app.content.catalog import Catalog
+from app.db.learner_cookie import new_learner, sign
 from app.db.session import open_session
-from app.db.signing import new_learner, sign
 from app.db.tables import PredictionRow
 from app.kinds.lab import LabExercise
 from app.measurements.published import published_tests, text_of

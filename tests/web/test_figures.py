@@ -3,9 +3,9 @@ from html import unescape
 
 from fastapi.testclient import TestClient
 
+from app.db.learner_cookie import unsign
 from app.db.queries import efforts, latest_attempts
 from app.db.session import open_session
-from app.db.signing import unsign
 from app.kinds.base import Embedded
 from app.site import Site
 from app.web.explore.figures import embedded_view

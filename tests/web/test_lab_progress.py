@@ -8,7 +8,7 @@ import pytest
 
 from app.charts.bars import Bars
 from app.charts.plot import Plot
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.launch.kubernetes import prepared
 from app.labs.machines.machine import MachineFacts
 from app.labs.ranks.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
@@ -194,7 +194,7 @@ def test_what_rank_0_reports_is_how_far_a_run_is(tmp_path: Path) -> None:
     found = Underway(begun=BEGUN, measured=(BEGUN + 2,), timing=BEGUN + 4, samples=5, each=0.4)
     running = report_of(run)
     assert running.underway == read_report(running.as_json()).underway == found
-    run.write_outcome(RunOutcome(State.DONE))
+    run.write_outcome(RunOutcome(RunState.DONE))
     assert report_of(run).underway is None
     assert "underway" not in report_of(run).as_json()
 

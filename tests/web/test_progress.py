@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.content.catalog import Catalog
-from app.db.signing import new_learner, sign
+from app.db.learner_cookie import new_learner, sign
 from app.db.tables import Attempt, now
 from app.db.writer import store
 from app.kinds import Answer, Exercise

@@ -11,9 +11,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import select
 
+from app.db.learner_cookie import new_learner, sign
 from app.db.measurements import MOST, MeasurementRow, save_measurement
 from app.db.session import open_session
-from app.db.signing import new_learner, sign
 from app.measurements.published import text_of
 from app.measurements.reading import measured
 from app.measurements.stored import plain, read_stored, stored

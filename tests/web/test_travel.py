@@ -12,10 +12,10 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from app.db.lab_runs import SENT
+from app.db.learner_cookie import new_learner, sign
 from app.db.personal import MOST
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.db.session import open_session
-from app.db.signing import new_learner, sign
 from app.db.tables import Attempt, LabRunRow, Prediction
 from app.db.writer import store
 from app.labs.results.archive import recorded
@@ -288,11 +288,11 @@ def test_finished_runs_travel_and_others_are_counted(
     own = {**json.loads(report.as_json()), "seconds": 4321.5}
     row = LabRunRow(
         name="travels-1", lab="all-reduce", given="{}", backend="gloo", host="here", pool="p",
-        learner=learner, state=State.DONE, report=json.dumps(own),
+        learner=learner, state=RunState.DONE, report=json.dumps(own),
     )  # fmt: skip
     failed = LabRunRow(
         name="travels-2", lab="all-reduce", given="{}", backend="gloo", host="here", pool="p2",
-        learner=learner, state=State.FAILED, says="it failed",
+        learner=learner, state=RunState.FAILED, says="it failed",
     )  # fmt: skip
     with open_session(site.engine) as session:
         session.add(row)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.check.collectives import LAB
 from app.labs.check.finding import Finding, failed, odd, passed, unknown
 from app.labs.check.world import Broke, TorchProcess, World
@@ -59,7 +59,7 @@ def _products(world: World) -> Finding:
 
 
 def _as_expected(name: str, broke: Broke, says: str) -> Finding:
-    if broke.state is State.DONE:
+    if broke.state is RunState.DONE:
         return passed(name, f"{says}, in {broke.seconds:.1f} s")
     return failed(name, broke.cause or str(broke.state), says, "")
 
@@ -126,7 +126,7 @@ def _judged(name: str, broke: Broke, rank: int, most: float) -> Finding:
     within = "" if most == math.inf else f", within {most:g} s"
     expected = f"rank {rank} is to blame{within}"
     named = _FIRST_NAMED.search(broke.cause)
-    if broke.state is State.DONE or named is None or int(named[1]) != rank:
+    if broke.state is RunState.DONE or named is None or int(named[1]) != rank:
         return failed(name, found, expected, "Report this, with the logs of the run.")
     if broke.left:
         pids = ", ".join(map(str, broke.left))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.config import Settings
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.errors import UnavailableError
 from app.labs.check.world import NO_VARIABLES, Broke, Ran, TorchProcess
 from app.labs.launch.base import Launcher
@@ -130,7 +130,7 @@ class ThisMachine:
         lasted = time.monotonic() - begun
         outcome = self._launcher.outcome_of(run)
         return Broke(
-            state=outcome.state if outcome else State.LOST,
+            state=outcome.state if outcome else RunState.LOST,
             cause=outcome.cause if outcome else "it has no outcome",
             seconds=lasted,
             left=() if self.is_slurm else tuple(self._left(run)),

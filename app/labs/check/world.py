@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.machines.devices import Devices
 from app.labs.machines.vendor import Output
 from app.labs.results.report import Report
@@ -24,14 +24,14 @@ class Ran:
     @property
     def is_done(self) -> bool:
         """Whether it ended well, and its data was right."""
-        return self.report.state is State.DONE and all(self.report.checks.values())
+        return self.report.state is RunState.DONE and all(self.report.checks.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broke:
     """How a run went that failed on purpose; *left* are its processes that still ran after it."""
 
-    state: State
+    state: RunState
     cause: str
     seconds: float
     left: tuple[int, ...] = ()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.evidence.blame import RankError, blame, late_ranks
 from app.labs.evidence.stacks import ranks_shown
 from app.labs.launch.limit import stack_written_when_late
@@ -110,7 +110,7 @@ def lead(folder: Path) -> NoReturn:
         run.write_outcome(_run(folder, run.job, stopped, wake))
     except BaseException as error:  # noqa: BLE001  # a fork must never return into its parent
         with contextlib.suppress(OSError):  # on a full disk nothing can be written
-            run.write_outcome(RunOutcome(State.FAILED, f"its leader process failed: {error}"))
+            run.write_outcome(RunOutcome(RunState.FAILED, f"its leader process failed: {error}"))
     finally:
         os._exit(0)
 
@@ -130,21 +130,21 @@ def _run(folder: Path, job: JobRecord, stopped: list[int], wake: int) -> RunOutc
 def _never_ran(stopped: list[int]) -> RunOutcome:
     """The outcome of a run that did not get its devices."""
     if signal.SIGHUP in stopped:
-        return RunOutcome(State.LOST, _DESERTED)
+        return RunOutcome(RunState.LOST, _DESERTED)
     if stopped:
-        return RunOutcome(State.CANCELED, "stopped on request, before it started")
-    return RunOutcome(State.FAILED, "another run has been using these devices all this time")
+        return RunOutcome(RunState.CANCELED, "stopped on request, before it started")
+    return RunOutcome(RunState.FAILED, "another run has been using these devices all this time")
 
 
-def _cause(folder: Path, job: JobRecord, ranks: _Ranks, state: State) -> str:
+def _cause(folder: Path, job: JobRecord, ranks: _Ranks, state: RunState) -> str:
     match state:
-        case State.FAILED:
+        case RunState.FAILED:
             return blame(folder, ranks.own_codes, ranks.first)
-        case State.CANCELED:
+        case RunState.CANCELED:
             return "stopped on request"
-        case State.LOST:
+        case RunState.LOST:
             return _DESERTED
-        case State.TIMEOUT:
+        case RunState.TIMEOUT:
             late = late_ranks(folder)
             return f"it took more than its {job.seconds:g} s{late and f': {late}' or _NEVER}"
     return ""
@@ -157,7 +157,7 @@ def _remains(ranks: _Ranks) -> str:
     return f"; {ranks_shown(left)} had not ended {still}" if left else ""
 
 
-def _watched(ranks: _Ranks, wake: int, stopped: list[int], end: float) -> State:
+def _watched(ranks: _Ranks, wake: int, stopped: list[int], end: float) -> RunState:
     """How the run ends: all ranks exit, one fails, it is stopped, or its time is up."""
     while ranks.watched:
         left = max(0.0, end - time.monotonic())
@@ -165,17 +165,17 @@ def _watched(ranks: _Ranks, wake: int, stopped: list[int], end: float) -> State:
             if descriptor != wake:
                 ranks.collect(descriptor)
         if ranks.first is not None:
-            return State.FAILED
+            return RunState.FAILED
         if stopped:
-            return State.LOST if signal.SIGHUP in stopped else State.CANCELED
+            return RunState.LOST if signal.SIGHUP in stopped else RunState.CANCELED
         if ranks.watched and time.monotonic() >= end:
-            return State.TIMEOUT
-    return State.DONE
+            return RunState.TIMEOUT
+    return RunState.DONE
 
 
-def _end(ranks: _Ranks, state: State) -> None:
+def _end(ranks: _Ranks, state: RunState) -> None:
     """Leave no rank running."""
-    if state is State.FAILED:
+    if state is RunState.FAILED:
         ranks.wait(_OTHERS)
     for number, seconds in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, _TEARDOWN)):
         if ranks.watched:

@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.launch.leader import record_error, work
 from app.labs.launch.limit import allow_connections, stop_after
 from app.labs.launch.position import Position, position_in, rank_in
@@ -42,7 +42,7 @@ def main() -> int:
         stop_after(job.seconds)  # before PyTorch's watchdog, which would not say who is late
         work(run.folder, job, rank, store)
         if rank == 0:
-            run.write_outcome(RunOutcome(State.DONE))
+            run.write_outcome(RunOutcome(RunState.DONE))
     except BaseException as error:  # noqa: BLE001  # reported in a file, whatever it is
         code = 1
         record_error(run.folder, rank, error)

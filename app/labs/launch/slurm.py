@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from app.config import Settings
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.errors import UnavailableError
 from app.labs.evidence.blame import blame
 from app.labs.evidence.logs import codes_of_srun
@@ -128,7 +128,7 @@ class SlurmLauncher(Launcher):
         done = _output_of("sbatch", "--parsable", *options, output, str(path))
         if done.returncode:
             cause = f"Slurm rejected it: {_line(done.stderr)}"
-            _end(run, RunOutcome(State.FAILED, cause))
+            _end(run, RunOutcome(RunState.FAILED, cause))
             raise UnavailableError(cause)
         submitted = _Submitted(done.stdout.strip().split(";")[0], time.time())
         write_whole(run.folder / "slurm.json", _SUBMITTED.dump_json(submitted))
@@ -151,7 +151,7 @@ class SlurmLauncher(Launcher):
         try:
             submitted = _submitted(run)
         except FileNotFoundError:
-            return RunOutcome(State.LOST, "it was never submitted to Slurm")
+            return RunOutcome(RunState.LOST, "it was never submitted to Slurm")
         self._look()
         job = self._jobs.get(submitted.job)
         if self._silent or (job and job.state in _GOING):
@@ -211,7 +211,7 @@ class SlurmLauncher(Launcher):
         why = f"Slurm would never start it: {job.reason}"
         if not never:
             why = f"it waited {seconds:.0f} s in Slurm's queue: {job.reason}"
-        return _end(run, RunOutcome(State.FAILED, why))
+        return _end(run, RunOutcome(RunState.FAILED, why))
 
 
 def _submitted(run: Run) -> _Submitted:
@@ -221,22 +221,22 @@ def _submitted(run: Run) -> _Submitted:
 def _judged(run: Run, state: str) -> RunOutcome:
     """How a job ended that wrote no outcome itself."""
     if state == "CANCELLED" or (run.folder / "cancelled").exists():
-        return RunOutcome(State.CANCELED, "stopped on request")
+        return RunOutcome(RunState.CANCELED, "stopped on request")
     codes = codes_of_srun(run.folder)
     code = (run.folder / "exit").read_text().strip() if (run.folder / "exit").exists() else ""
     is_out_of_time = state == "TIMEOUT" or code == str(_EXPIRED)
     if is_out_of_time and not run.has_started:
-        return RunOutcome(State.TIMEOUT, _NEVER_MET.format(seconds=run.job.starting))
+        return RunOutcome(RunState.TIMEOUT, _NEVER_MET.format(seconds=run.job.starting))
     if is_out_of_time or -signal.SIGALRM in codes.values():
-        return RunOutcome(State.TIMEOUT, run.too_late())
+        return RunOutcome(RunState.TIMEOUT, run.too_late())
     why = blame(run.folder, codes, next(iter(codes), None))
     if state == "OUT_OF_MEMORY":
         why = f"Slurm killed it: it exceeded its memory limit{why and '; '}{why}"
     if not why and code not in ("", "0"):
         why = f"the job exited with code {code}: {_line(run.log())}"
     if why:
-        return RunOutcome(State.FAILED, why)
-    return RunOutcome(State.LOST, f"Slurm reports {state.lower()}, and the run left no outcome")
+        return RunOutcome(RunState.FAILED, why)
+    return RunOutcome(RunState.LOST, f"Slurm reports {state.lower()}, and the run left no outcome")
 
 
 def _output_of(*command: str) -> "subprocess.CompletedProcess[str]":

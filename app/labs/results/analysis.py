@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.expressions import ExpressionError, Quantity, evaluate
 from app.labs.machines.datasheet import NO_DATASHEET, Datasheet, datasheet_of, is_unknown
 from app.labs.parameters import Value
@@ -47,7 +47,7 @@ def report_of(run: Run) -> Report:
     empty = Report(
         id=run.id,
         lab=lab.name,
-        state=outcome.state if outcome else State.RUNNING,
+        state=outcome.state if outcome else RunState.RUNNING,
         cause=outcome.cause if outcome else "",
         seconds=outcome.seconds if outcome else None,
         at=job.at,

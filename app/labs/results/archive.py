@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.results.analysis import refitted, report_of
 from app.labs.results.report import Report, read_report
 from app.labs.run import Run
@@ -26,7 +26,7 @@ def own_runs(folder: Path) -> Sequence[Report]:
     """The finished runs in *folder*, the newest first."""
     found = sorted((path.parent for path in folder.glob("*/outcome.json")), reverse=True)
     reports = (_finished(path) for path in found[:_NEWEST] if _is_known(path))
-    return [report for report in reports if report.state is State.DONE]
+    return [report for report in reports if report.state is RunState.DONE]
 
 
 @lru_cache(maxsize=2 * _NEWEST)

@@ -6,7 +6,7 @@ So they are found, compared and judged by the rules that hold for runs of labs.
 from collections.abc import Mapping
 from functools import cache
 
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyzed
 from app.labs.results.match import BORROWING
@@ -31,7 +31,7 @@ def borrowed(test: CollectiveTest, name: str, hardware: str = "") -> Report | No
     report = Report(
         id=name,
         lab=BORROWING,
-        state=State.DONE,
+        state=RunState.DONE,
         cause="",
         seconds=None,
         at="",

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.machines.machine import MachineFacts
 from app.labs.parameters import amount
 from app.labs.spec import Lab, known_labs, parameters_in
@@ -92,7 +92,7 @@ class Report:
 
     id: str
     lab: str
-    state: State
+    state: RunState
     cause: str
     seconds: float | None
     at: str

@@ -22,7 +22,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.errors import InputError, NotFoundError
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyzed
@@ -130,7 +130,7 @@ class _Sent(_Part):
 
     id: _Text
     lab: _Name
-    state: Literal[State.DONE]
+    state: Literal[RunState.DONE]
     at: _Moment
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
     command: Annotated[str, StringConstraints(max_length=_COMMAND)]

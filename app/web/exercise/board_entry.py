@@ -1,7 +1,7 @@
 """A right schedule gets a place on the board of its exercise."""
 
 from app.aside import aside
-from app.db.boards import enter
+from app.db.boards import enter_schedule
 from app.db.session import open_writing_session
 from app.kinds import Verdict
 from app.simulators.programs import PlayedSchedule
@@ -20,4 +20,4 @@ async def enter_on_board(site: Site, exercise: str, learner: str, verdict: Verdi
 
 def _store_entry(site: Site, learner: str, exercise: str, played: PlayedSchedule) -> None:
     with open_writing_session(site.engine) as session:
-        enter(session, learner, exercise, played.time, max(played.peaks))
+        enter_schedule(session, learner, exercise, played.time, max(played.peaks))

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 
 from app.aside import let_pay
 from app.aside.fair_queue import Client, anonymous
-from app.db.signing import new_learner, sign, unsign
+from app.db.learner_cookie import new_learner, sign, unsign
 from app.federation.proxy import ISSUER
 from app.network.allowance import Allowance, network
 from app.network.watch import LEARNER

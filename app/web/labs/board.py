@@ -9,7 +9,7 @@ from starlette.datastructures import UploadFile
 
 from app.aside import aside
 from app.db.lab_runs import SENT, keep_sent
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.db.tables import LabRunRow
 from app.errors import AppError, InputError, UnavailableError, sentence
 from app.labs.results.match import BORROWING
@@ -154,7 +154,7 @@ def _row(report: Report, learner: str) -> LabRunRow:
         host=SENT,
         pool=name,
         learner=learner,
-        state=State.DONE,
+        state=RunState.DONE,
         report=replace(report, id=name).as_json(),
     )
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from sqlalchemy import Engine
 
 from app.db.lab_runs import REPORT_LIMIT, SENT, finished_runs, lab_run, report_text
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError, NotFoundError, nearest
@@ -35,9 +35,9 @@ class RunResult:
     log: str = ""
 
     @property
-    def state(self) -> State:
+    def state(self) -> RunState:
         """Its state."""
-        return self.row.state if self.row else self.report.state if self.report else State.LOST
+        return self.row.state if self.row else self.report.state if self.report else RunState.LOST
 
     @property
     def origin(self) -> str:
@@ -87,7 +87,7 @@ def run_called(site: Site, lab: str, name: str) -> RunResult:
         run = Run(folders[name])
         report = report_of(run)
         if report.lab == lab:
-            return RunResult(report, log="" if report.state is State.DONE else run.log())
+            return RunResult(report, log="" if report.state is RunState.DONE else run.log())
     near = nearest(name[:80], [*known, *folders])
     raise NotFoundError(
         translate("{lab} has no run {name!r}{near}", lab=lab, name=name[:80], near=near)

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from app.aside import aside
 from app.content.glossary import mark
 from app.db.lab_runs import ahead_of, request_cancel
-from app.db.run_state import UNFINISHED, State
+from app.db.run_state import UNFINISHED, RunState
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import NotFoundError
@@ -74,7 +74,7 @@ class RunPage:
     measures: str
     question: Markup
     explains: Markup
-    state: State
+    state: RunState
     says: str
     cure: str
     underway: UnderwayView | None
@@ -166,7 +166,7 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
         state=result.state,
         says=_says(result),
         cure=translate(CURES[result.state]) if result.state in CURES else "",
-        underway=_underway(site, lab, result) if result.state is State.RUNNING else None,
+        underway=_underway(site, lab, result) if result.state is RunState.RUNNING else None,
         ahead=_ahead(site, row),
         waits=result.state in UNFINISHED,
         own=bool(row and learner and row.learner == learner),
@@ -186,7 +186,7 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
             figure_view(figure, address, number)
             for number, figure in enumerate(figures_of(lab, report, _guess(lab, row)))
         )
-        if report and measured and result.state == State.DONE
+        if report and measured and result.state == RunState.DONE
         else (),
     )
 
@@ -241,7 +241,7 @@ def _guess(lab: Lab, row: LabRunRow | None) -> Guess | None:
 
 
 def _ahead(site: Site, row: LabRunRow | None) -> int:
-    if row is None or row.state != State.QUEUED:
+    if row is None or row.state != RunState.QUEUED:
         return 0
     with open_session(site.engine) as session:
         return ahead_of(session, row)
@@ -262,7 +262,7 @@ def _compared(lab: Lab, result: RunResult) -> GuessTable | None:
     measure = lab.asked_of(row.parameters)
     found = [one for one in report.measures if one.name == measure]
     known = [(translate("Your prediction"), shown(lab, measure, row.predicted))]
-    if not found or result.state != State.DONE:
+    if not found or result.state != RunState.DONE:
         return _guess_table(lab, measure, known)
     one = found[-1]
     known += _beside(lab, one, row.predicted)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import urlencode
 
 from app.charts.axes import Axis
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.labs.results.report import Held, Measure, Report
 from app.labs.spec import Lab
 from app.translation import noted, plural, translate
@@ -25,28 +25,28 @@ LINKS_SAY = {
     "counted": noted("Counted, not timed: on any machine the count must equal the formula."),
 }
 STATES = {
-    State.QUEUED: noted("Waiting in the queue"),
-    State.RUNNING: noted("Running"),
-    State.DONE: noted("Finished"),
-    State.FAILED: noted("Failed"),
-    State.CANCELED: noted("Canceled"),
-    State.TIMEOUT: noted("Timed out"),
-    State.LOST: noted("Lost"),
+    RunState.QUEUED: noted("Waiting in the queue"),
+    RunState.RUNNING: noted("Running"),
+    RunState.DONE: noted("Finished"),
+    RunState.FAILED: noted("Failed"),
+    RunState.CANCELED: noted("Canceled"),
+    RunState.TIMEOUT: noted("Timed out"),
+    RunState.LOST: noted("Lost"),
 }
 HELD: Mapping[Held, str] = {"min": noted("Min"), "median": noted("Median")}
 
 
 CURES = {
-    State.FAILED: noted(
+    RunState.FAILED: noted(
         "The cause is above, and what the processes printed is below. If the cause is a "
         "parameter, change it; if it is the machine, running it again may be enough."
     ),
-    State.TIMEOUT: noted(
+    RunState.TIMEOUT: noted(
         "Nothing is wrong with your prediction: the run did not finish in time. Use fewer "
         "or smaller values, or fewer processes."
     ),
-    State.LOST: noted("Your parameters are fine: start it again."),
-    State.CANCELED: noted("Your parameters are still there: start it again, or change them."),
+    RunState.LOST: noted("Your parameters are fine: start it again."),
+    RunState.CANCELED: noted("Your parameters are still there: start it again, or change them."),
 }
 _CLOSE, _TWICE = 0.05, 2.0
 _OFF = {  # by whether it was too high, and far

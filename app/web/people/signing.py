@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
 from app.aside import aside
-from app.db.claims import Unclaimed, claim, unclaimed
+from app.db.claims import Unclaimed, claim_rows, unclaimed
 from app.db.people import ClassRow
 from app.db.session import open_session, open_writing_session
 from app.db.tables import now
@@ -237,7 +237,7 @@ def _close_browser(site: Site, cookie: str) -> None:
 
 def _claim(site: Site, anonymous: str, learner: str) -> None:
     with open_writing_session(site.engine) as session:
-        claim(session, anonymous, learner)
+        claim_rows(session, anonymous, learner)
 
 
 def _problem(code: str, named: ClassRow | None) -> str:

@@ -13,7 +13,7 @@ from app.db.assessments import MOST_CHAPTERS, Assessed, KnownChapter
 from app.db.lab_runs import SENT
 from app.db.measurements import REPORT_LIMIT, MeasurementRow, is_measurement_name
 from app.db.records import PersonalRows
-from app.db.run_state import State
+from app.db.run_state import RunState
 from app.db.tables import (
     NAME_LIMIT,
     Attempt,
@@ -247,7 +247,7 @@ def _run(text: str, learner: str) -> LabRunRow | None:
         host=SENT,
         pool=name,
         learner=learner,
-        state=State.DONE,
+        state=RunState.DONE,
         report=replace(report, id=name).as_json(),
     )
 

@@ -7,9 +7,9 @@ from fastapi.testclient import TestClient
 
 from app.content.catalog import Catalog
 from app.db.assessments import Assessed, assessed_in
+from app.db.learner_cookie import new_learner, sign
 from app.db.queries import latest_attempts
 from app.db.session import open_session
-from app.db.signing import new_learner, sign
 from app.db.tables import Reveal, now
 from app.db.writer import store
 from app.kinds import Exercise

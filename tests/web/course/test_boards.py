@@ -6,10 +6,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.content.catalog import Catalog
-from app.db.boards import board_points, enter
+from app.db.boards import board_points, enter_schedule
+from app.db.learner_cookie import new_learner, sign
 from app.db.personal import delete_everything
 from app.db.session import open_session
-from app.db.signing import new_learner, sign
 from app.db.tables import Reveal, now
 from app.db.writer import store
 from app.kinds.code.schedule import Schedule
@@ -41,7 +41,7 @@ def test_a_board_opens_with_ones_own_solution(
     client: TestClient, site: Site, puzzle: Schedule, learner: str
 ) -> None:
     with open_session(site.engine) as session:
-        enter(session, "another learner", PUZZLE, 987, 654)
+        enter_schedule(session, "another learner", PUZZLE, 987, 654)
     closed = client.get(BOARD).text
     assert "Solve it first" in words(closed)
     assert "987" not in closed

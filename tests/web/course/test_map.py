@@ -8,8 +8,8 @@ from fastapi.testclient import TestClient
 
 from app.content.catalog import Catalog
 from app.db.assessments import known_chapters
+from app.db.learner_cookie import new_learner, sign
 from app.db.session import open_session
-from app.db.signing import new_learner, sign
 from app.db.tables import Attempt
 from app.db.writer import store
 from app.site import Site

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from sqlalchemy import make_url
 
 from app.db.migrations import migrate
-from app.db.transfer import Content, alone_with, contents, copy_rows, empty, row_count
+from app.db.transfer import TableContent, alone_with, contents, copy_rows, delete_rows, row_count
 from app.errors import InputError
 
 
-def move(database: str, target: str) -> Sequence[Content]:
+def move(database: str, target: str) -> Sequence[TableContent]:
     """Copy every row of *database* to *target*, and compare; all of them or none.
 
     If *target* has the same rows already, nothing is changed.
@@ -31,7 +31,7 @@ def move(database: str, target: str) -> Sequence[Content]:
                 f"the other database has {count:,} rows already, and they differ from the ones "
                 "here; name an empty database"
             )
-        empty(to)  # of the secret that a new database gets
+        delete_rows(to)  # of the secret that a new database gets
         copied = copy_rows(source, to)
         to.commit()
     return copied

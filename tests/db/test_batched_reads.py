@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 
-from app.db.gathering import Gathered
+from app.db.batched_reads import Gathered
 from app.db.outage import Outage
 
 
