@@ -3,12 +3,12 @@
 from app.content.errata import errata
 from app.explorers import EXPLORERS
 from app.kinds import KINDS
-from app.labs.results.archive import recorded
+from app.labs.results.archive import shipped_runs
 from app.labs.spec import known_labs
 from app.web.reference.docs import documentation
 
 SAMPLES = {name: f"/exercises/{kind.sample}" for name, kind in KINDS.items()}
-RUN = next(f"/labs/{run.lab}/{run.id}" for run in recorded() if run.lab == "algorithms")
+RUN = next(f"/labs/{run.lab}/{run.id}" for run in shipped_runs() if run.lab == "algorithms")
 LAYOUT = "model=Llama-3.1-8B&cluster=64+H100&layout=tensor=8+data=8"
 # At least one page of each sort; more where the contents differ much.
 PAGES = {
@@ -80,6 +80,6 @@ ALIKE = (
     *(f"/docs/{name}" for name in documentation()),
     *(f"/explore/{name}" for name in EXPLORERS),
     *(f"/labs/{one}" for one in known_labs()),
-    *(f"/labs/{run.lab}/{run.id}" for run in recorded()),
+    *(f"/labs/{run.lab}/{run.id}" for run in shipped_runs()),
 )
 EVERY = tuple(dict.fromkeys((*PAGES.values(), *EXPLORED.values(), *ALIKE)))

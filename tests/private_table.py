@@ -6,7 +6,7 @@ To move a pin, read what has changed there; `tests/test_private.py` says what is
 from typing import NamedTuple
 
 CONNECTION, PROCESSES = "app/network/connection.py", "app/commands/processes.py"
-ROUTES, RING = "app/network/routes.py", "app/labs/library/ring_attention/computing.py"
+ROUTES, RING = "app/network/routes.py", "app/labs/library/ring_attention/computation.py"
 FAKE_GPU, FAKE_TRAINING = "tests/labs/fake_gpu.py", "tests/labs/fake_training.py"
 ON_GPU, CONFTEST = "tests/labs/test_on_gpu.py", "tests/conftest.py"
 ACCESSIBLE = "tests/browser/accessible.py"

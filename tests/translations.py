@@ -21,8 +21,8 @@ from babel.messages.pofile import read_po, write_po
 from app.config import ROOT
 from app.content.glossary import FILE as GLOSSARY
 from app.content.glossary import terms
+from app.labs.lab_translation import lab_sentences
 from app.labs.spec import LIBRARY, known_labs
-from app.labs.telling import words_of
 from app.translation import LANGUAGES, SOURCE
 from app.translation.languages import CATALOGS
 
@@ -60,7 +60,7 @@ def _sources() -> Iterator[tuple[Path, Iterable[Key]]]:
         yield path, of_script(path)
     for name, lab in known_labs().items():
         folder = LIBRARY / name.replace("-", "_")
-        yield folder / "lab.yaml", sorted(words_of(lab))
+        yield folder / "lab.yaml", sorted(lab_sentences(lab))
     yield GLOSSARY, sorted(term.says.strip() for term in terms().values())
 
 

@@ -19,10 +19,10 @@ from app.kinds.answers import Answer, single
 from app.kinds.base import Embedded
 from app.kinds.lab import LabExercise
 from app.kinds.parameters import corners
-from app.labs.results.archive import recorded
-from app.labs.results.borrowed import published_runs
-from app.labs.results.match import BORROWING, fits, found_in, is_of
-from app.labs.spec import Job, lab_called, read_job
+from app.labs.results.archive import shipped_runs
+from app.labs.results.borrowable_runs import nccl_tests_runs
+from app.labs.results.match import BORROWING, find_result, is_of, is_same_job
+from app.labs.spec import LabJob, lab_called, read_job
 from app.markdown import MathematicsError, check_mathematics
 from app.sandbox.runner import Runner
 
@@ -132,12 +132,12 @@ def prove_lab(exercise: Exercise) -> Iterator[Finding]:
             return
 
 
-def _prove_runs(exercise: LabExercise, seed: int, job: Job) -> Iterator[Finding]:
+def _prove_runs(exercise: LabExercise, seed: int, job: LabJob) -> Iterator[Finding]:
     """Each prediction is in a run at hand, where it is what the lab itself predicts."""
-    runs = [report for report in recorded() if is_of(report, job)]
+    runs = [report for report in shipped_runs() if is_of(report, job)]
     if job.lab.name == BORROWING:
-        published = published_runs().values()
-        runs += [run for run in published if fits(run, job, any_ranks=exercise.any_ranks)]
+        published = nccl_tests_runs().values()
+        runs += [run for run in published if is_same_job(run, job, any_ranks=exercise.any_ranks)]
     for name, key in exercise.keys(seed).items():
         measured, places = exercise.predict[name].measured, exercise.places(name, seed)
         where = ("predict", name, "measured")
@@ -145,7 +145,7 @@ def _prove_runs(exercise: LabExercise, seed: int, job: Job) -> Iterator[Finding]
             near = nearest(measured, job.lab.measures)
             yield Finding(where, f"{job.lab.name} does not measure {measured!r}{near}")
             continue
-        found = [one for report in runs if (one := found_in(report, measured, *places))]
+        found = [one for report in runs if (one := find_result(report, measured, *places))]
         if not found:
             says = f"no recorded run measures {measured} at this place"
             yield Finding(where, says, f"record one: {job.command} --json")

@@ -14,13 +14,13 @@ from app.db.run_state import RunState
 from app.errors import InputError
 from app.labs.launch.base import Launcher, Waiting
 from app.labs.launch.choice import launcher_of
-from app.labs.launch.kubernetes import PodOptions, instructions, manifest, prepared
-from app.labs.launch.plan import Plan, planned_elsewhere
+from app.labs.launch.kubernetes import PodOptions, instructions, kubernetes_job, prepared
+from app.labs.launch.plan import LaunchPlan, planned_elsewhere
 from app.labs.machines.devices import find_devices
 from app.labs.ranks.events import MeasureEvent
 from app.labs.results.analysis import report_of
-from app.labs.results.report import Report, held_in, ratio_shown, shown
-from app.labs.run import Run
+from app.labs.results.report import Report, held_in, ratio_shown, show_measure
+from app.labs.run import LabRun
 from app.labs.spec import Lab, known_labs, lab_called
 from app.units import BYTE_PER_SECOND, SECOND, show
 
@@ -137,7 +137,7 @@ def _run(arguments: Namespace) -> int:
     return _show(started, as_json=arguments.json, said=plan.notes)
 
 
-def _note(plan: Plan) -> None:
+def _note(plan: LaunchPlan) -> None:
     """Say what is to be known about the choice of the backend, apart from the results."""
     for note in plan.notes:
         sys.stderr.write(f"{note}\n")
@@ -158,7 +158,7 @@ def _prepare(arguments: Namespace) -> int:
     )
     run = prepared(plan.job, settings.runs, plan.backend, plan.notes, settings.lab_network)
     _note(plan)
-    sys.stdout.write(manifest(run, options) if options.image else instructions(run))
+    sys.stdout.write(kubernetes_job(run, options) if options.image else instructions(run))
     return 0
 
 
@@ -172,7 +172,7 @@ def _pairs(given: list[str]) -> Mapping[str, str]:
     return found
 
 
-def _follow(launcher: Launcher, run: Run, lab: Lab, *, quiet: bool) -> None:
+def _follow(launcher: Launcher, run: LabRun, lab: Lab, *, quiet: bool) -> None:
     with tqdm(desc=lab.name, unit=" point", disable=quiet or None, leave=False) as bar:
         try:
             for event in launcher.follow(run):
@@ -187,7 +187,7 @@ def _follow(launcher: Launcher, run: Run, lab: Lab, *, quiet: bool) -> None:
                 continue
 
 
-def _show(run: Run, *, as_json: bool, said: Sequence[str] = ()) -> int:
+def _show(run: LabRun, *, as_json: bool, said: Sequence[str] = ()) -> int:
     """Print the report of *run*, without the notes that were *said* already."""
     report = report_of(run)
     if as_json:
@@ -197,7 +197,7 @@ def _show(run: Run, *, as_json: bool, said: Sequence[str] = ()) -> int:
     return 0 if report.state in (RunState.DONE, RunState.RUNNING) else _FAILED
 
 
-def _print(report: Report, run: Run, notes: Sequence[str]) -> None:
+def _print(report: Report, run: LabRun, notes: Sequence[str]) -> None:
     lab = lab_called(report.lab).run_over(report.backend)
     write = sys.stdout.write
     write(f"{lab.title}: {report.size}, {report.backend}, {_LINKS[lab.links]}\n")
@@ -246,9 +246,9 @@ def table_of(lab: Lab, report: Report) -> Sequence[Sequence[str]]:
             *(lab.shown_at(key, one.where.get(key, "")) for key in report.places),
             one.name,
             str(one.count),
-            *(shown(lab, one.name, value) for value in (one.least, one.median, one.p90)),
+            *(show_measure(lab, one.name, value) for value in (one.least, one.median, one.p90)),
             *(one.derived[key].shown if key in one.derived else "" for key in derived),
-            "" if one.predicted is None else shown(lab, one.name, one.predicted),
+            "" if one.predicted is None else show_measure(lab, one.name, one.predicted),
             "" if one.ratio is None else f"{ratio_shown(one.ratio)} ({held_in(lab, one.name)})",
         ]
         for one in report.measures

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from app.config import Settings
-from app.labs.check.expected import status
+from app.labs.check.reference_values import status
 from app.labs.check.steps import STEPS, checked, taken
 from app.labs.check.this_machine import ThisMachine
 

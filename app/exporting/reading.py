@@ -24,7 +24,7 @@ from app.formulas import FORMULAS
 from app.kinds import Exercise
 from app.kinds.remembered import Remembered
 from app.labs.evidence.faults import known_faults
-from app.labs.results.archive import recorded
+from app.labs.results.archive import shipped_runs
 from app.labs.spec import known_labs
 from app.markdown import MathematicsError, mathml
 from app.published.sources import sources
@@ -54,7 +54,7 @@ def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, by
         "terms": terms,
         "sources": sources,
         "daily": written_questions,
-        "runs": lambda: [report.without_samples() for report in recorded()],
+        "runs": lambda: [report.without_samples() for report in shipped_runs()],
         "entries": lambda: list(entries(catalog)),
         "assets": lambda: {name: asset.hashed for name, asset in assets().items()},
         "trouble": lambda: TROUBLE,

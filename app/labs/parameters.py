@@ -16,13 +16,13 @@ _STEP = 4  # ratio of neighboring values in a range
 _MOST = 24  # values of a parameter that takes several
 
 
-class Strict(BaseModel):
+class FrozenModel(BaseModel):
     """Frozen, with no fields but its own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
 
-class Parameter(Strict):
+class Parameter(FrozenModel):
     """A number, a choice or several numbers, which may be arithmetic; bare ones are in *unit*."""
 
     says: str

@@ -21,10 +21,10 @@ from app.db.tables import LabRunRow
 from app.errors import AppError, UnavailableError
 from app.labs.launch.base import Follower, Launcher
 from app.labs.launch.choice import launcher_of
-from app.labs.launch.plan import Plan
+from app.labs.launch.plan import LaunchPlan
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.results.analysis import report_of
-from app.labs.run import Run
+from app.labs.run import LabRun
 from app.labs.spec import Lab, lab_called, read_job
 from app.metrics import LAB_RUNS
 
@@ -46,7 +46,7 @@ _OUR_FAULT = "because of a bug, which the server has logged"
 class _Followed:
     """A run that this process follows; *final* is how it ended, until that is stored."""
 
-    run: Run
+    run: LabRun
     follower: Follower
     recorded: float = 0.0
     is_canceled: bool = False
@@ -85,7 +85,7 @@ class Dispatcher:
         """The GPUs that runs may use; none, with a note, while they are still looked for."""
         return self._devices(self._asking)
 
-    def plan(self, lab: Lab, given: Mapping[str, str], asked: str) -> Plan:
+    def plan(self, lab: Lab, given: Mapping[str, str], asked: str) -> LaunchPlan:
         """What to start, as the launcher plans it; a page waits for it.
 
         Raises:
@@ -142,7 +142,7 @@ class Dispatcher:
         now = time.monotonic()
         if now - self._looked >= self._silent / 2:
             for row in adopt(self._engine, self.launcher.host, self._worker, self._silent):
-                self._add(row.name, Run(self.launcher.folder / row.name))
+                self._add(row.name, LabRun(self.launcher.folder / row.name))
             self._looked = time.monotonic()
         for name in list(self._followed):
             self._follow(name)
@@ -154,7 +154,7 @@ class Dispatcher:
             self._used = 0
             self.launcher.close()
 
-    def _add(self, name: str, run: Run) -> None:
+    def _add(self, name: str, run: LabRun) -> None:
         self._followed[name] = _Followed(run, Follower(self.launcher, run))
 
     def _start(self, row: LabRunRow) -> None:

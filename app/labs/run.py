@@ -86,7 +86,7 @@ _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class LabRun:
     """A run in its folder."""
 
     folder: Path

@@ -9,7 +9,7 @@ from typing import Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from app.errors import ContentError, InputError, NotFoundError, Problem, nearest
-from app.labs.parameters import Parameter, Strict, Value
+from app.labs.parameters import FrozenModel, Parameter, Value
 from app.translation import noted, translate
 from app.yaml_file import read_document
 
@@ -28,7 +28,7 @@ _LONGEST = 500  # characters of a parameter
 _LONGEST_COMMAND = 2000  # characters
 
 
-class Measured(Strict):
+class Measured(FrozenModel):
     """One measure: its unit, and the expression that predicts it.
 
     *exact*: it is counted, and must equal the prediction. *least*: the fastest sample is compared
@@ -44,7 +44,7 @@ class Measured(Strict):
     derived: dict[str, str] = {}
 
 
-class Lab(Strict):
+class Lab(FrozenModel):
     """The contents of a `lab.yaml`."""
 
     name: str
@@ -145,7 +145,7 @@ class Lab(Strict):
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class LabJob:
     """A lab with all its parameters: *given* as texts, ranks included, and *values* as numbers.
 
     *nodes* is None if it is to take as few as have room for its ranks.
@@ -163,7 +163,7 @@ class Job:
         words = (f"{name}={text.replace(' ', '')}" for name, text in self.given.items())
         return " ".join([*_COMMAND, self.lab.name, *words])
 
-    def on_nodes(self, nodes: int) -> "Job":
+    def on_nodes(self, nodes: int) -> "LabJob":
         """The job on that many *nodes*; its command names them if they are several."""
         if self.nodes is None and nodes > 1:
             return read_job(self.lab, {**self.given, NODES: str(nodes)})
@@ -203,7 +203,7 @@ def lab_called(name: str) -> Lab:
     return known_labs()[name]
 
 
-def read_job(lab: Lab, given: Mapping[str, str]) -> Job:
+def read_job(lab: Lab, given: Mapping[str, str]) -> LabJob:
     """*lab* with the parameters in *given*, and the defaults of the others.
 
     Raises:
@@ -230,7 +230,7 @@ def read_job(lab: Lab, given: Mapping[str, str]) -> Job:
     nodes = _nodes_in(lab, count, given[NODES]) if NODES in given else None
     texts = {**lab.starts, **given, RANKS: str(count)}
     values = {name: parameter.read(name, texts[name]) for name, parameter in lab.parameters.items()}
-    return Job(lab, count, values, {name: texts[name] for name in known if name in texts}, nodes)
+    return LabJob(lab, count, values, {name: texts[name] for name in known if name in texts}, nodes)
 
 
 def _nodes_in(lab: Lab, ranks: int, text: str) -> int:

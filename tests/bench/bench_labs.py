@@ -13,7 +13,7 @@ from pathlib import Path
 from app.labs.launch.local import LocalLauncher
 from app.labs.ranks.events import ReadyEvent
 from app.labs.results.analysis import report_of
-from app.labs.run import Run
+from app.labs.run import LabRun
 from app.labs.spec import lab_called, read_job
 from tests.bench.figures import Figure
 
@@ -65,7 +65,7 @@ def measure() -> Iterator[Figure]:
         yield Figure("lab run all-reduce, eight sizes", time.perf_counter() - begun, "s", 15)
 
 
-def _ended(runner: LocalLauncher, name: str, **given: str) -> Run:
+def _ended(runner: LocalLauncher, name: str, **given: str) -> LabRun:
     run = runner.start(read_job(lab_called(name), given), patience=10)
     for _ in runner.follow(run):
         continue

@@ -8,8 +8,8 @@ import pytest
 from app.labs import spec
 from app.labs.launch.base import Launcher
 from app.labs.launch.local import LocalLauncher
-from app.labs.run import Run
-from app.labs.spec import Job, lab_called, read_job
+from app.labs.run import LabRun
+from app.labs.spec import LabJob, lab_called, read_job
 from tests.needs import need
 from tests.waiting import HANGS, wait_until
 
@@ -69,7 +69,7 @@ measures:
   time: {{says: a time, unit: s, predicted: "2 s"}}
 explains: Nothing.
 """
-Faulty = Callable[..., Job]
+Faulty = Callable[..., LabJob]
 # Seconds until what should have happened is a fault: ranks with torch take a while to start.
 PATIENCE = 5 * HANGS
 
@@ -94,10 +94,10 @@ def labs_runner(_warm_runner: LocalLauncher) -> Iterator[LocalLauncher]:
 def end_all(launcher: Launcher, jobs: Iterable[Path]) -> None:
     """End the runs of *jobs*, and wait until each has said so and its ranks are gone."""
     for job in jobs:
-        _end(launcher, Run(job.parent))
+        _end(launcher, LabRun(job.parent))
 
 
-def _end(launcher: Launcher, run: Run) -> None:
+def _end(launcher: Launcher, run: LabRun) -> None:
     def has_ended() -> bool:
         if launcher.outcome_of(run):
             return True
@@ -112,7 +112,7 @@ def _end(launcher: Launcher, run: Run) -> None:
 def faulty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Faulty]:
     """A lab that goes wrong as one wants."""
 
-    def make(what: str, ranks: int = 3, seconds: float = 60) -> Job:
+    def make(what: str, ranks: int = 3, seconds: float = 60) -> LabJob:
         folder = tmp_path / "library" / "faulty"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "worker.py").write_text(FAULTY)

@@ -21,7 +21,7 @@ from torch.testing._internal.distributed import fake_pg  # noqa: F401  # registe
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 from app.labs.spec import lab_called, read_job
 
 GPU = torch.device("cuda", 0)
@@ -32,7 +32,7 @@ _HOPPER = (9, 0)
 _COMPARISONS = ("aten.equal.default", "aten.allclose.default")
 
 
-class FakeGpuRank(Rank):
+class FakeGpuRank(WorkerRank):
     """A rank that thinks that it is on a GPU; it takes no times, and remembers its reports."""
 
     def __init__(self, rank: int, world: int, folder: Path, values: Mapping[str, Any]) -> None:

@@ -20,7 +20,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._pytree import tree_leaves
 
-from app.labs.library.ddp_overlap import computing
+from app.labs.library.ddp_overlap import computation
 from app.labs.library.pipeline import schedules
 from app.labs.ranks import gpu
 from tests.labs import fake_gpu
@@ -106,7 +106,7 @@ def fake_training(free: float) -> Iterator[None]:
         patch.setattr(torch.Tensor, "_make_subclass", staticmethod(made))
         patch.setattr(meshes, "init_device_mesh", real_mesh)
         patch.setattr(fsdp, "fully_shard", lambda module, **_: module)
-        for module in (parallel, sys.modules[computing.__name__]):
+        for module in (parallel, sys.modules[computation.__name__]):
             patch.setattr(module, "DistributedDataParallel", _Replica)
         patch.setattr(schedules, "PipelineStage", _Stage)
         kinds = {name: (_Schedule, chunks) for name, (_, chunks) in schedules._SCHEDULES.items()}

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.labs.machines import devices
-from app.labs.machines.devices import Devices, joined
-from app.labs.machines.vendor import Listed, ListedGpu
+from app.labs.machines.devices import Devices, join_sources
+from app.labs.machines.vendor import GpuListing, ListedGpu
 from app.labs.ranks.probe import Seen, SeenDevice
 
 NO_GPUS = "No CUDA GPUs are available"
@@ -50,7 +50,7 @@ def instance_of(number: int) -> str:
     return f"{number:08x}-dddd-eeee-ffff-{number:012x}"
 
 
-def listing(names: Sequence[str] = (H100,) * 8, profiles: Sequence[str] = ()) -> Listed:
+def listing(names: Sequence[str] = (H100,) * 8, profiles: Sequence[str] = ()) -> GpuListing:
     """What nvidia-smi lists; the first GPU is divided into instances of *profiles*."""
     instances = {f"MIG-{instance_of(number)}": text for number, text in enumerate(profiles)}
     gpus = [
@@ -62,7 +62,7 @@ def listing(names: Sequence[str] = (H100,) * 8, profiles: Sequence[str] = ()) ->
         )
         for number, name in enumerate(names)
     ]  # fmt: skip
-    return Listed(tool="nvidia-smi", gpus=tuple(gpus), topology="GPU0 X NV18")
+    return GpuListing(tool="nvidia-smi", gpus=tuple(gpus), topology="GPU0 X NV18")
 
 
 def seen(numbers: Sequence[int] = (), error: str = "", **more: str) -> Seen:
@@ -87,10 +87,10 @@ def faulty(found: Seen, number: int) -> Seen:
 
 def machine(count: int = 8) -> Devices:
     """A machine with *count* GPUs that work."""
-    return joined(seen(range(count)), listing((H100,) * count), {})
+    return join_sources(seen(range(count)), listing((H100,) * count), {})
 
 
-def nvidia_smi(folder: Path, gpus: Listed, script: str = "") -> Path:
+def nvidia_smi(folder: Path, gpus: GpuListing, script: str = "") -> Path:
     """The folder of a nvidia-smi that prints *gpus*, or is the *script*."""
     rows, lines = [], []
     for number, one in enumerate(gpus.gpus):
@@ -127,7 +127,7 @@ def known(
     monkeypatch.setattr("app.labs.launch.local.find_spec", lambda _: True)
     places = nvidia_smi(folder, listing(names))
     monkeypatch.setenv("PATH", f"{places}{os.pathsep}{os.environ['PATH']}")
-    question = devices.Question(time.monotonic())
+    question = devices.MachineQuery(time.monotonic())
     if found:
         question.answer.set_result(found)
     monkeypatch.setattr(devices, "_ASKED", {tuple(map(os.environ.get, devices._MATTERS)): question})

@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import app.labs
 from app.labs.ranks import gpu, room
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 BROKEN, WATCHED = "", False
 _MOMENT = 0.1  # seconds
@@ -69,7 +69,7 @@ def _local(tensor: torch.Tensor) -> torch.Tensor:
         return tensor.to_local()
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Run the worker of the run's lab."""
     lab = json.loads((rank.folder / "job.json").read_text())["lab"].replace("-", "_")
     tally = Tally()

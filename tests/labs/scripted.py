@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 
-from app.labs.ranks.timing import Mark, Timer
+from app.labs.ranks.timer import Mark, Timer
 
 
 class ScriptedMark:

@@ -16,10 +16,10 @@ import yaml
 from app.__main__ import main
 from app.db.run_state import RunState
 from app.labs.evidence.stacks import stack_of
-from app.labs.launch.kubernetes import PodOptions, instructions, manifest, prepared
+from app.labs.launch.kubernetes import PodOptions, instructions, kubernetes_job, prepared
 from app.labs.launch.limit import allow_connections
 from app.labs.results.analysis import report_of
-from app.labs.run import Run
+from app.labs.run import LabRun
 from app.labs.spec import lab_called, read_job
 from tests.labs.conftest import PATIENCE
 
@@ -29,7 +29,7 @@ FIELDS = yaml.safe_load((Path(__file__).parent / "batch_v1.yaml").read_text())
 POD = PodOptions(image="lab:1", claim="shared")
 
 
-def run_of(folder: Path, name: str, backend: str = "gloo", **given: str) -> Run:
+def run_of(folder: Path, name: str, backend: str = "gloo", **given: str) -> LabRun:
     return prepared(read_job(lab_called(name), given), folder, backend)
 
 
@@ -63,9 +63,9 @@ def test_ranks_started_by_hand_meet_in_the_folder(tmp_path: Path) -> None:
     assert all(one.right for one in report.measures)
 
 
-def command_of(run: Run) -> Sequence[str]:
+def command_of(run: LabRun) -> Sequence[str]:
     """The command of the pods of *run*, with this Python."""
-    job = yaml.safe_load(manifest(run, POD))
+    job = yaml.safe_load(kubernetes_job(run, POD))
     python, *rest = job["spec"]["template"]["spec"]["containers"][0]["command"]
     assert python == "python"
     return [sys.executable, *rest]
@@ -224,7 +224,7 @@ def test_a_manifest_has_a_pod_per_node(
     pods: int, ranks: int, limits: dict[str, int] | None, requests: tuple[str, str],
 ) -> None:  # fmt: skip
     run = run_of(tmp_path / "runs", "all-reduce", backend, **given)
-    job = yaml.safe_load(manifest(run, options))
+    job = yaml.safe_load(kubernetes_job(run, options))
     assert list(faults(job, "Job", "job")) == []
     assert (job["apiVersion"], job["kind"]) == ("batch/v1", "Job")
     assert len(job["metadata"]["name"]) + len("-999") <= 63  # the host name of a pod
@@ -256,12 +256,12 @@ def test_pods_get_the_network_that_rdma_needs(tmp_path: Path) -> None:
             "note=",
         ),
     )
-    job = yaml.safe_load(manifest(run, attached))
+    job = yaml.safe_load(kubernetes_job(run, attached))
     assert list(faults(job, "Job", "job")) == []
     template = job["spec"]["template"]
     assert template["metadata"]["annotations"] == {networks: "a,b=c", "note": ""}
     assert "hostNetwork" not in template["spec"]
-    job = yaml.safe_load(manifest(run, PodOptions(image="i", claim="c", host_network=True)))
+    job = yaml.safe_load(kubernetes_job(run, PodOptions(image="i", claim="c", host_network=True)))
     assert list(faults(job, "Job", "job")) == []
     template = job["spec"]["template"]
     assert "annotations" not in template["metadata"]
@@ -271,13 +271,13 @@ def test_pods_get_the_network_that_rdma_needs(tmp_path: Path) -> None:
 
 def test_pods_of_one_run_are_on_different_nodes(tmp_path: Path) -> None:
     run = run_of(tmp_path, "all-reduce", "nccl", ranks="8", nodes="2")
-    template = yaml.safe_load(manifest(run, POD))["spec"]["template"]
+    template = yaml.safe_load(kubernetes_job(run, POD))["spec"]["template"]
     affinity = template["spec"]["affinity"]["podAntiAffinity"]
     (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]
     assert term["topologyKey"] == "kubernetes.io/hostname"
     assert term["labelSelector"]["matchLabels"] == template["metadata"]["labels"]
     alone = run_of(tmp_path, "algorithms", ranks="4")  # emulated: one clock, one pod
-    spec = yaml.safe_load(manifest(alone, POD))["spec"]
+    spec = yaml.safe_load(kubernetes_job(alone, POD))["spec"]
     assert spec["completions"] == 1
     assert "affinity" not in spec["template"]["spec"]
 

@@ -11,33 +11,33 @@ import pytest
 
 from app.__main__ import main
 from app.errors import InputError
-from app.labs.check.expected import Expectation, What, _table, expectation, status
-from app.labs.check.finding import Finding, Step, Verdict
+from app.labs.check.findings import CheckFinding, CheckStep, CheckVerdict
+from app.labs.check.reference_values import Expectation, What, _table, expectation, status
 from app.labs.check.steps import STEPS, checked, taken
 from app.labs.check.world import Ran, World
-from app.labs.machines.devices import Devices, joined
+from app.labs.machines.devices import Devices, join_sources
 from app.labs.machines.vendor import Output
-from app.labs.results.archive import recorded
+from app.labs.results.archive import shipped_runs
 from app.labs.results.upload import read_sent_file
 from app.units import scale_of
 from tests.each import each
 from tests.labs.gpus import H100, faulty, listing, machine, seen
 from tests.labs.worlds import FakeWorld, Speeds, dgx, linked, queried
 
-UNKNOWN, PASSED, ODD, FAILED = Verdict
+UNKNOWN, PASSED, ODD, FAILED = CheckVerdict
 
 
-def steps_of(world: World) -> dict[int, Step]:
+def steps_of(world: World) -> dict[int, CheckStep]:
     return {step.number: step for step in taken(world)}
 
 
-def only(world: World, number: int) -> list[Finding]:
+def only(world: World, number: int) -> list[CheckFinding]:
     """What one step finds; the others are not taken."""
     _, look = STEPS[number - 1]
     return list(look(world))
 
 
-def told(findings: list[Finding], verdict: Verdict) -> str:
+def told(findings: list[CheckFinding], verdict: CheckVerdict) -> str:
     """The findings with that verdict, in words."""
     return "\n".join(f"{f.name}: {f.found} | {f.expected} | {f.cure}" for f in findings
                      if f.verdict is verdict)  # fmt: skip
@@ -104,19 +104,21 @@ def test_a_machine_without_gpus_fails_nothing_and_says_what_it_could_not_check()
         assert "this machine has no GPU" in told(list(steps[number].findings), UNKNOWN)
 
 
-NO_CUDA = joined(seen(error="it was built without CUDA and without ROCm", cuda=""), listing(), {})
-TOO_OLD = joined(
+NO_CUDA = join_sources(
+    seen(error="it was built without CUDA and without ROCm", cuda=""), listing(), {}
+)
+TOO_OLD = join_sources(
     seen(error="The NVIDIA driver on your system is too old (found version 12020)."), listing(), {}
 )
-BROKEN_GPU = joined(faulty(seen(range(8)), 3), listing(), {})
-FEWER = joined(seen(range(4)), listing(), {"CUDA_VISIBLE_DEVICES": "0,1,2,3"})
+BROKEN_GPU = join_sources(faulty(seen(range(8)), 3), listing(), {})
+FEWER = join_sources(seen(range(4)), listing(), {"CUDA_VISIBLE_DEVICES": "0,1,2,3"})
 APPS = "nvidia-smi --query-compute-apps"
 MODES = "nvidia-smi --query-gpu"
 NVLINK = "nvidia-smi nvlink -s"
 CONSUMER = changed(machine(2), name="NVIDIA GeForce RTX 4090", peers=())
 
 # A machine, the step that notices what is wrong with it, the verdict, and some words of it.
-WRONG: dict[str, tuple[Callable[[], World], int, Verdict, tuple[str, ...]]] = {
+WRONG: dict[str, tuple[Callable[[], World], int, CheckVerdict, tuple[str, ...]]] = {
     "torch without CUDA": (
         lambda: FakeWorld(gpus=NO_CUDA), 1, FAILED, ("built without CUDA", "Install a build"),
     ),
@@ -243,7 +245,7 @@ def test_what_is_wrong_with_a_machine_is_told_with_a_cure(what: str) -> None:
     text = told(findings, verdict)
     for word in words:
         assert word in text, text
-    for worse in tuple(Verdict)[tuple(Verdict).index(verdict) + 1 :]:
+    for worse in tuple(CheckVerdict)[tuple(CheckVerdict).index(verdict) + 1 :]:
         assert told(findings, worse) == ""
 
 
@@ -371,7 +373,7 @@ class Recorded(FakeWorld):
     def run(self, lab: str, *_: object, **__: object) -> Ran:
         if lab == "attention":
             raise InputError("attention has no form for this machine")
-        return Ran(report=next(one for one in recorded() if one.lab == lab))
+        return Ran(report=next(one for one in shipped_runs() if one.lab == lab))
 
 
 def test_the_standard_runs_are_written_to_a_file_that_a_board_takes(tmp_path: Path) -> None:

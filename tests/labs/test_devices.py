@@ -15,17 +15,17 @@ import pytest
 
 from app.errors import UnavailableError
 from app.labs.machines import devices
-from app.labs.machines.asking import answer_of, spawned
 from app.labs.machines.devices import (
     NO_DEVICES,
     Devices,
     find_devices,
+    find_gpus,
     has_traces,
-    joined,
-    look,
+    join_sources,
     promised,
 )
-from app.labs.machines.vendor import Listed, ListedGpu, listed, memory_in_use
+from app.labs.machines.torch_query import answer_of, spawned
+from app.labs.machines.vendor import GpuListing, ListedGpu, list_gpus, memory_in_use
 from app.labs.ranks import probe
 from app.labs.ranks.probe import Seen, SeenDevice
 from tests.each import each
@@ -78,9 +78,9 @@ def mig(uuid: str) -> Seen:
     ],
 )  # fmt: skip
 def test_names_belong_to_the_gpus_that_cuda_shows(
-    chosen: dict[str, str], found: Seen, gpus: Listed, names: str, note: str
+    chosen: dict[str, str], found: Seen, gpus: GpuListing, names: str, note: str
 ) -> None:
-    known = joined(found, gpus, chosen)
+    known = join_sources(found, gpus, chosen)
     assert [one.name for one in known.devices] == [H100] * len(found.devices)
     assert [one.listed.name for one in known.devices if one.listed] == names.split()
     assert note in known.note
@@ -101,7 +101,7 @@ def test_names_belong_to_the_gpus_that_cuda_shows(
 def test_a_mig_instance_is_called_by_its_profile_and_is_alone(
     uuid: str, chosen: dict[str, str], name: str
 ) -> None:
-    known = joined(mig(uuid), SLICED, chosen)
+    known = join_sources(mig(uuid), SLICED, chosen)
     assert [one.name for one in known.devices] == [name]
     assert known.devices[0].uuid.startswith("MIG-")
     assert known.usable == 1
@@ -110,7 +110,7 @@ def test_a_mig_instance_is_called_by_its_profile_and_is_alone(
 
 def test_two_mig_instances_are_chosen_and_one_is_seen() -> None:
     both = {"CUDA_VISIBLE_DEVICES": f"MIG-{instance_of(0)},MIG-{instance_of(1)}"}
-    assert joined(mig(instance_of(0)), SLICED, both).usable == 1
+    assert join_sources(mig(instance_of(0)), SLICED, both).usable == 1
 
 
 @each(
@@ -129,7 +129,7 @@ def test_two_mig_instances_are_chosen_and_one_is_seen() -> None:
         ),
         (
             seen(error="Found no NVIDIA driver on your system."),
-            Listed(tool="nvidia-smi", trouble="nvidia-smi failed: No devices were found"),
+            GpuListing(tool="nvidia-smi", trouble="nvidia-smi failed: No devices were found"),
             "torch 2.13.0, built for CUDA 13.0, cannot use a GPU of this machine: Found no NVIDIA",
         ),
         (
@@ -139,13 +139,13 @@ def test_two_mig_instances_are_chosen_and_one_is_seen() -> None:
         ),
         (
             seen(error="No HIP GPUs are available", cuda="", hip="6.4"),
-            Listed(),
+            GpuListing(),
             "torch 2.13.0, built for ROCm 6.4, cannot use a GPU of this machine: No HIP GPUs",
         ),
     ],
 )  # fmt: skip
-def test_why_torch_sees_no_gpu_is_said(found: Seen, gpus: Listed, note: str) -> None:
-    known = joined(found, gpus, {})
+def test_why_torch_sees_no_gpu_is_said(found: Seen, gpus: GpuListing, note: str) -> None:
+    known = join_sources(found, gpus, {})
     assert known.note.startswith(note)
     assert (known.kind, known.usable, known.error) == ("none", 0, found.error)
 
@@ -154,7 +154,7 @@ def test_why_torch_sees_no_gpu_is_said(found: Seen, gpus: Listed, note: str) -> 
 def test_a_gpu_on_which_no_kernel_runs_ends_those_that_can_be_used(
     number: int, usable: int, rest: str
 ) -> None:
-    known = joined(faulty(seen(range(8)), number), listing(), {})
+    known = join_sources(faulty(seen(range(8)), number), listing(), {})
     assert known.usable == usable
     assert known.note == f"{H100}, GPU {number}, failed ({NO_KERNEL}), so {rest} can be used"
     assert [one.works for one in known.devices].count(False) == 1
@@ -169,7 +169,9 @@ def test_rocm_is_called_so_and_its_uuids_are_matched() -> None:
         ListedGpu(name="MI300X", uuid=uuid, driver="6.12", instances={})
         for uuid in ("0" * 16, digits)
     )
-    known = joined(found, Listed(tool="rocm-smi", gpus=gpus), {"ROCR_VISIBLE_DEVICES": "1"})
+    known = join_sources(
+        found, GpuListing(tool="rocm-smi", gpus=gpus), {"ROCR_VISIBLE_DEVICES": "1"}
+    )
     assert (known.kind, known.hip, known.driver) == ("rocm", "6.4", "6.12")
     assert known.devices[0].listed == gpus[1]
     assert known.note == ""
@@ -180,7 +182,7 @@ def test_rocm_is_called_so_and_its_uuids_are_matched() -> None:
 
 def test_nvidia_smi_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{nvidia_smi(tmp_path, SLICED)}{os.pathsep}{os.environ['PATH']}")
-    found = listed(5)
+    found = list_gpus(5)
     assert found.gpus == SLICED.gpus
     assert (
         found.topology == "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV18\t0-51\nGPU1\tNV18\t X \t0-51"
@@ -202,7 +204,7 @@ def test_a_tool_that_is_slow_or_fails_costs_a_note_and_no_gpu(
 ) -> None:
     places = nvidia_smi(tmp_path, listing(), script)
     monkeypatch.setenv("PATH", f"{places}{os.pathsep}{os.environ['PATH']}")
-    found = look(answering(seen(range(3))), tool_seconds=0.05 if "sleep" in script else HANGS)
+    found = find_gpus(answering(seen(range(3))), tool_seconds=0.05 if "sleep" in script else HANGS)
     assert found.note == f"{trouble}, so limits and modes of the GPUs are unknown"
     assert [one.name for one in found.devices] == [H100] * 3
     assert found.usable == 3
@@ -216,7 +218,7 @@ def test_an_older_driver_is_asked_for_less(tmp_path: Path, monkeypatch: pytest.M
     )  # fmt: skip
     (places / "nvidia-smi").write_text(old)
     monkeypatch.setenv("PATH", f"{places}{os.pathsep}{os.environ['PATH']}")
-    (one,) = listed(5).gpus
+    (one,) = list_gpus(5).gpus
     assert (one.name, one.driver, one.mig, one.power) == (H100, "580.65.06", "", "")
 
 
@@ -227,7 +229,7 @@ def test_what_a_tool_does_not_know_is_left_out(
     unknown = replace(gpus.gpus[0], ecc="[N/A]", mig="[N/A]", power="[Not Supported]")
     places = nvidia_smi(tmp_path, replace(gpus, gpus=(unknown,)))
     monkeypatch.setenv("PATH", f"{places}{os.pathsep}{os.environ['PATH']}")
-    (one,) = listed(5).gpus
+    (one,) = list_gpus(5).gpus
     assert (one.ecc, one.mig, one.power, one.clock) == ("", "", "", "1980")
 
 
@@ -260,12 +262,12 @@ def test_the_tools_of_amd_are_read(
     file.write_text(f"#!/bin/sh\ncat <<'END'\n{said}\nEND\n")
     file.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    found = listed(5)
+    found = list_gpus(5)
     (one,) = found.gpus
     assert (found.tool, one.name, one.uuid) == (name, "AMD Instinct MI300X", "ab83d2ffef0d3cdf")
     assert (one.driver, one.power) == ("6.12.12", "750.0")
     file.write_text("#!/bin/sh\necho no json\n")
-    assert listed(5).trouble == f"{name} did not answer in JSON"
+    assert list_gpus(5).trouble == f"{name} did not answer in JSON"
 
 
 # What torch says.

@@ -23,7 +23,7 @@ from app.db.lab_runs import claim_run, enqueue, lab_run
 from app.db.migrations import migrate
 from app.db.session import connect
 from app.db.tables import LabRunRow, now
-from app.labs.machines.devices import joined
+from app.labs.machines.devices import join_sources
 from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
 from tests.db.queue import run
@@ -112,7 +112,7 @@ def test_a_run_is_predicted_queued_followed_and_kept(
 def test_a_run_keeps_why_it_takes_processors(
     client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known(monkeypatch, tmp_path, joined(seen(error=TOO_OLD), listing(), {}))
+    known(monkeypatch, tmp_path, join_sources(seen(error=TOO_OLD), listing(), {}))
     run = asked(client, "all-reduce", **{"run.sizes": "4KiB", "guess": "1 ms"})
     assert wait(client, run, "done", "failed") == "done"
     why = "On processors, over gloo: torch 2.13.0, built for CUDA 13.0, cannot use this machine"

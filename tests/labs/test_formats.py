@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from app.labs.ranks.formats import FORMATS, flags, is_right, multiply, operands, use
+from app.labs.ranks.formats import FORMATS, flags, is_right, multiply_into, operands, use
 from tests.each import each
 
 CPU = torch.device("cpu")
@@ -11,7 +11,7 @@ _DROPPED = 13  # of the 23 bits of FP32's mantissa, TF32 keeps the first ten
 
 
 def in_tf32(one: torch.Tensor, other: torch.Tensor, out: torch.Tensor) -> None:
-    multiply(_rounded(one), _rounded(other), out)
+    multiply_into(_rounded(one), _rounded(other), out)
 
 
 def _rounded(matrix: torch.Tensor) -> torch.Tensor:
@@ -21,7 +21,7 @@ def _rounded(matrix: torch.Tensor) -> torch.Tensor:
 
 
 def by_one_seventh(one: torch.Tensor, other: torch.Tensor, out: torch.Tensor) -> None:
-    multiply(one, other, out)
+    multiply_into(one, other, out)
     out.mul_(8 / 7)
 
 
@@ -35,7 +35,7 @@ def test_a_product_in_tf32_does_not_pass_for_one_in_fp32(side: int) -> None:
 
 @each("name", FORMATS)
 def test_right_products_pass_in_every_format_and_wrong_ones_in_none(name: str) -> None:
-    right = in_tf32 if name == "tf32" else multiply
+    right = in_tf32 if name == "tf32" else multiply_into
     for seed in range(20):
         torch.manual_seed(seed)
         assert is_right(name, FORMATS[name], 64, CPU, right)
@@ -70,5 +70,5 @@ def test_operands_are_random_and_of_the_format() -> None:
     one, other, out = operands(FORMATS["fp8"], 32, CPU)
     assert (one.dtype, other.dtype, out.dtype) == (FORMATS["fp8"], FORMATS["fp8"], torch.bfloat16)
     assert other.stride() == (1, 32)  # by columns, as its products need it
-    multiply(one, other, out)
+    multiply_into(one, other, out)
     assert torch.allclose(out.float(), one.float() @ other.float(), rtol=0.02, atol=0.1)

@@ -13,10 +13,10 @@ import torch
 from app.labs.launch.position import position_in
 from app.labs.ranks import nccl
 from app.labs.ranks.clocks import amd_reading, nvidia_reading
-from app.labs.ranks.events import ClocksEvent, DetailEvent, Reading
+from app.labs.ranks.events import ClocksEvent, DetailEvent, GpuReading
 from app.labs.ranks.gpu import copies, own_gpu, refuse_twins
-from app.labs.ranks.group import Group
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.group import RankGroup
+from app.labs.ranks.rank import WorkerRank
 from app.labs.results.notes import details_in, notes_on
 from app.labs.spec import lab_called
 from tests.each import each
@@ -129,7 +129,7 @@ def test_a_single_rank_on_a_gpu_agrees_without_nccl(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # a process group changes it
-    group = Group(0, 1, torch.device("cuda", 0))
+    group = RankGroup(0, 1, torch.device("cuda", 0))
     group.join(timedelta(seconds=30), {"init_method": f"file://{tmp_path / 'store'}"})
     try:
         assert torch.distributed.get_backend() == "gloo"
@@ -144,7 +144,7 @@ def test_a_single_rank_on_a_gpu_agrees_without_nccl(
 
 
 def test_processors_have_no_peak_but_room_and_one_operand(tmp_path: Path) -> None:
-    rank = Rank(1, 2, tmp_path, values={}, on_gpu=False, seconds=1)
+    rank = WorkerRank(1, 2, tmp_path, values={}, on_gpu=False, seconds=1)
     with pytest.raises(ValueError, match="only the allocator of a GPU"):
         rank.peak(int)
     assert rank.has_room(1e18, "a lot")
@@ -169,7 +169,7 @@ def test_nvidia_smi_is_asked_for_less_until_it_answers() -> None:
     full = nvidia_reading(
         UUID, smi({NEW: f"{other}, 0x1, 0, 0, 0, 0\n{ROW}, 0x4, 5000000, 2000000, 500000, 0\n"})
     )
-    assert full == Reading(
+    assert full == GpuReading(
         clock=1410e6, highest_clock=1980e6, power=680.21, power_limit=700.0, temperature=61.0,
         reasons=("the power limit",),
         slowed={"the power limit": 5.0, "the temperature": 2.5, "the power supply": 0.0},
@@ -203,16 +203,16 @@ def test_amd_smi_is_read_in_both_shapes(wrapped: bool) -> None:
     }
     plain = [{"gpu": 0}, own]
     text = json.dumps({"gpu_data": plain} if wrapped else plain)
-    assert amd_reading(1, lambda _: text) == Reading(
+    assert amd_reading(1, lambda _: text) == GpuReading(
         clock=1877e6, highest_clock=2100e6, power=542.0, reasons=("its limits",)
     )
-    assert amd_reading(0, lambda _: text) == Reading()
+    assert amd_reading(0, lambda _: text) == GpuReading()
     assert amd_reading(2, lambda _: text) is None
     assert amd_reading(0, lambda _: "") is None
     assert amd_reading(0, lambda _: None) is None
 
 
-def looks(before: Reading, after: Reading) -> list[ClocksEvent]:
+def looks(before: GpuReading, after: GpuReading) -> list[ClocksEvent]:
     return [
         ClocksEvent(at=100.0, when="before", reading=before),
         ClocksEvent(at=150.0, when="after", reading=after),
@@ -225,19 +225,19 @@ def told(*events: ClocksEvent | DetailEvent) -> list[str]:
 
 def test_a_report_says_what_held_the_clock_down() -> None:
     counted = looks(
-        Reading(slowed={"the power limit": 5.0, "the temperature": 1.0}),
-        Reading(slowed={"the power limit": 11.0, "the temperature": 1.1}, reasons=("x",)),
+        GpuReading(slowed={"the power limit": 5.0, "the temperature": 1.0}),
+        GpuReading(slowed={"the power limit": 11.0, "the temperature": 1.1}, reasons=("x",)),
     )
     assert told(*counted) == [
         "The clock of rank 0's GPU was held down by the power limit for 12% of the run: "
         "at its highest, it is faster."
     ]
-    seen = looks(Reading(), Reading(reasons=("the power limit", "the temperature")))
+    seen = looks(GpuReading(), GpuReading(reasons=("the power limit", "the temperature")))
     assert told(*seen) == [
         "The clock of rank 0's GPU was held down by the power limit and the temperature when the "
         "run ended: at its highest, it is faster."
     ]
-    assert told(*looks(Reading(reasons=("x",)), Reading())) == []
+    assert told(*looks(GpuReading(reasons=("x",)), GpuReading())) == []
     assert told(*counted[1:]) == []
 
 

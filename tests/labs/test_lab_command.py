@@ -8,13 +8,13 @@ import pytest
 
 from app.__main__ import main
 from app.db.run_state import RunState
-from app.labs.launch.base import written
-from app.labs.machines.devices import Devices, joined
+from app.labs.launch.base import write_run
+from app.labs.machines.devices import Devices, join_sources
 from app.labs.run import RunOutcome
 from app.labs.spec import known_labs, lab_called, read_job
 from tests.labs.gpus import H100, TOO_OLD, known, listing, machine, plain, seen
 
-OLD_DRIVER = joined(seen(error=TOO_OLD), listing(), {})
+OLD_DRIVER = join_sources(seen(error=TOO_OLD), listing(), {})
 WHY = f"On processors, over gloo: torch 2.13.0, built for CUDA 13.0, cannot use this machine's 8 × {H100}"
 
 
@@ -109,7 +109,7 @@ def test_a_run_on_gpus_is_shown_with_one_per_rank(
     capsys: Output, runs: Path, given: dict[str, str], shown: int, says: str
 ) -> None:
     job = read_job(lab_called("all-reduce").on("nccl"), given)
-    run = written(runs, job, "nccl", launcher="by hand", devices=machine(shown))
+    run = write_run(runs, job, "nccl", launcher="by hand", devices=machine(shown))
     run.write_outcome(RunOutcome(RunState.DONE))
     assert main(["lab", "show", run.id]) == 0
     assert f"cores, {says}\n" in capsys.readouterr().out
@@ -120,7 +120,7 @@ def test_gpus_of_two_kinds_are_counted_apart(capsys: Output, runs: Path) -> None
     mixed = machine(3)
     other = replace(mixed.devices[2], name="NVIDIA A100")
     mixed = replace(mixed, devices=(*mixed.devices[:2], other))
-    run = written(runs, job, "nccl", launcher="by hand", devices=mixed)
+    run = write_run(runs, job, "nccl", launcher="by hand", devices=mixed)
     assert main(["lab", "show", run.id]) == 0
     assert f"cores, 2 × {H100}, 1 × NVIDIA A100\n" in capsys.readouterr().out
 

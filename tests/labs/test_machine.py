@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.labs.machines.allotment import cores_allotted, memory_allotted
-from app.labs.machines.devices import Devices, joined
+from app.labs.machines.devices import Devices, join_sources
 from app.labs.machines.machine import MachineFacts, describe_machine
 from app.labs.results.notes import note_on_sharing
 from tests.each import each
@@ -33,7 +33,7 @@ def test_gpus_are_described_once_where_they_are_alike(
 def test_gpus_that_differ_are_described_in_turn() -> None:
     gpus = listing([H100] * 3)
     odd = replace(gpus.gpus[1], power="350.00", ecc="Disabled", pcie_lanes="")
-    found = joined(seen(range(3)), replace(gpus, gpus=(gpus.gpus[0], odd, gpus.gpus[2])), {})
+    found = join_sources(seen(range(3)), replace(gpus, gpus=(gpus.gpus[0], odd, gpus.gpus[2])), {})
     facts = describe_machine(found)
     assert facts.power_limit == "700 W; 350 W; 700 W"
     assert facts.pcie == "generation 5, 16 lanes; generation 5; generation 5, 16 lanes"
@@ -75,7 +75,7 @@ def test_a_machine_without_gpus_says_nothing_about_them(monkeypatch: pytest.Monk
 def test_gpus_without_a_tool_are_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.labs.machines.vendor._ASIDE", ())
     monkeypatch.setenv("PATH", "")
-    found: Devices = joined(seen([0]), replace(listing(), gpus=()), {})
+    found: Devices = join_sources(seen([0]), replace(listing(), gpus=()), {})
     facts = describe_machine(found)
     assert (facts.gpus, facts.gpu_memory, facts.clocks, facts.others) == (
         (H100,),

@@ -3,28 +3,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.labs.results.archive import recorded
-from app.labs.results.match import found_in, is_of
+from app.labs.results.archive import shipped_runs
+from app.labs.results.match import find_result, is_of
 from app.labs.spec import lab_called, read_job
 from tests.each import each
 
 GATHER = next(
     one
-    for one in recorded()
+    for one in shipped_runs()
     if one.lab == "all-reduce" and one.given["operation"] == "all_gather" and one.line
 )
 
 
 @each("name", ["recomputation", "pipeline", "ring-attention"])
 def test_a_run_on_gpus_does_not_answer_for_a_lab_on_processors(name: str) -> None:
-    report = next(one for one in recorded() if one.lab == name)
+    report = next(one for one in shipped_runs() if one.lab == name)
     job = read_job(lab_called(name), report.given)
     assert is_of(report, job)
     assert not is_of(replace(report, backend="nccl", links="real"), job)
 
 
 def test_a_run_on_gpus_answers_for_a_lab_that_is_real_on_both() -> None:
-    report = next(one for one in recorded() if one.lab == "all-reduce")
+    report = next(one for one in shipped_runs() if one.lab == "all-reduce")
     job = read_job(lab_called("all-reduce"), report.given)
     assert is_of(replace(report, backend="nccl"), job)
 
@@ -35,13 +35,15 @@ def test_the_line_through_all_sizes_can_be_predicted() -> None:
     times = np.array([float(np.median(one.samples)) for one in GATHER.measures])
     rows = np.array([1 / times, sizes / times]).T
     (latency, slope), *_ = np.linalg.lstsq(rows, np.ones(len(times)))
-    found = [found_in(GATHER, f"time/fitted {what}", {}, {}) for what in ("latency", "bandwidth")]
+    found = [
+        find_result(GATHER, f"time/fitted {what}", {}, {}) for what in ("latency", "bandwidth")
+    ]
     assert [one.value for one in found if one] == pytest.approx([latency, 1 / slope])
     assert [one.count for one in found if one] == [8, 8]
 
 
 def test_without_a_single_line_there_is_none_to_predict() -> None:
-    assert found_in(replace(GATHER, line=None), "time/fitted latency", {}, {}) is None
-    copied = next(one for one in recorded() if one.lab == "memory-copy")
-    assert found_in(replace(copied, line=GATHER.line), "time/fitted latency", {}, {}) is None
-    assert found_in(GATHER, "time/fitted latencies", {}, {}) is None
+    assert find_result(replace(GATHER, line=None), "time/fitted latency", {}, {}) is None
+    copied = next(one for one in shipped_runs() if one.lab == "memory-copy")
+    assert find_result(replace(copied, line=GATHER.line), "time/fitted latency", {}, {}) is None
+    assert find_result(GATHER, "time/fitted latencies", {}, {}) is None

@@ -10,21 +10,21 @@ import pytest
 
 from app.config import Settings
 from app.errors import InputError
-from app.labs.launch.base import written
+from app.labs.launch.base import write_run
 from app.labs.launch.local import LocalLauncher
 from app.labs.launch.slurm import SlurmLauncher
 from app.labs.launch.slurm_job import SiteLines, allocation_of, options_of, script_of
 from app.labs.results.analysis import report_of
 from app.labs.results.match import is_of
 from app.labs.results.report import read_report
-from app.labs.run import Run
-from app.labs.spec import MOST_RANKS, Job, Lab, lab_called, read_job
+from app.labs.run import LabRun
+from app.labs.spec import MOST_RANKS, Lab, LabJob, lab_called, read_job
 from tests.each import each
 
 LARGE = lab_called("all-reduce").model_copy(update={"ranks": (1, MOST_RANKS, 2)})
 
 
-def job_of(ranks: int, nodes: int | None = None, lab: Lab = LARGE) -> Job:
+def job_of(ranks: int, nodes: int | None = None, lab: Lab = LARGE) -> LabJob:
     given = {"ranks": str(ranks)} if nodes is None else {"ranks": str(ranks), "nodes": str(nodes)}
     return read_job(lab, given)
 
@@ -112,7 +112,7 @@ TABLE = [
 ]
 
 
-def options(job: Job, backend: str, chosen: Settings, header: str = "") -> dict[str, str]:
+def options(job: LabJob, backend: str, chosen: Settings, header: str = "") -> dict[str, str]:
     """What Slurm is asked for, by name."""
     allocation = allocation_of(job, backend, chosen)
     words = options_of(job.on_nodes(allocation.nodes), backend, chosen, SiteLines(header))
@@ -245,7 +245,7 @@ def test_a_setting_that_slurm_could_not_read_is_refused(name: str, value: Any) -
 
 
 def test_a_run_on_nodes_says_so_and_matches_only_its_like(tmp_path: Path) -> None:
-    run = written(tmp_path, job_of(16, 2), "gloo", launcher="by hand")
+    run = write_run(tmp_path, job_of(16, 2), "gloo", launcher="by hand")
     stored = json.loads((run.folder / "job.json").read_text())
     assert (stored["ranks"], stored["nodes"], stored["links"]) == (16, 2, "real")
     report = report_of(run)
@@ -261,5 +261,5 @@ def test_logs_are_in_the_order_of_the_ranks(tmp_path: Path) -> None:
     for rank in range(12):
         (tmp_path / f"rank{rank}.log").write_text(f"{rank} says")
     (tmp_path / "slurm.log").write_text("slurm says")
-    said = [line.split()[0] for line in Run(tmp_path).log().splitlines() if "says" in line]
+    said = [line.split()[0] for line in LabRun(tmp_path).log().splitlines() if "says" in line]
     assert said == [*map(str, range(12)), "slurm"]

@@ -7,20 +7,20 @@ import pytest
 
 from app.errors import InputError
 from app.labs.launch import plan
-from app.labs.launch.plan import Plan, planned, planned_elsewhere
-from app.labs.machines.devices import NO_DEVICES, Devices, joined, promised
+from app.labs.launch.plan import LaunchPlan, planned, planned_elsewhere
+from app.labs.machines.devices import NO_DEVICES, Devices, join_sources, promised
 from app.labs.parameters import Parameter
 from app.labs.spec import Lab, known_labs, lab_called
 from tests.each import each
 from tests.labs.gpus import NO_GPUS, TOO_OLD, faulty, listing, machine, seen
 
-WITHOUT_CUDA = joined(
+WITHOUT_CUDA = join_sources(
     seen(error="it was built without CUDA and without ROCm", cuda="", torch="2.13.0+cpu"),
     listing(), {},
 )  # fmt: skip
-OLD_DRIVER = joined(seen(error=TOO_OLD), listing(), {})
-HIDDEN = joined(seen(error=NO_GPUS), listing(), {"CUDA_VISIBLE_DEVICES": "NoDevFiles"})
-BROKEN = joined(faulty(seen(range(8)), 3), listing(), {})
+OLD_DRIVER = join_sources(seen(error=TOO_OLD), listing(), {})
+HIDDEN = join_sources(seen(error=NO_GPUS), listing(), {"CUDA_VISIBLE_DEVICES": "NoDevFiles"})
+BROKEN = join_sources(faulty(seen(range(8)), 3), listing(), {})
 PLANNING = {"run": planned, "prepare": planned_elsewhere}
 
 
@@ -30,11 +30,11 @@ def _traces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "has_traces", lambda: True)
 
 
-def made(lab: Lab, devices: Devices, asked: str = "auto", **given: str) -> Plan:
+def made(lab: Lab, devices: Devices, asked: str = "auto", **given: str) -> LaunchPlan:
     return planned(lab, given, asked, lambda: devices)
 
 
-def reduce(devices: Devices, asked: str = "auto", **given: str) -> Plan:
+def reduce(devices: Devices, asked: str = "auto", **given: str) -> LaunchPlan:
     return made(lab_called("all-reduce"), devices, asked, **given)
 
 

@@ -7,19 +7,19 @@ import pytest
 
 from app.db.run_state import UNFINISHED, RunState
 from app.labs.evidence.blame import RankError, blame
-from app.labs.launch.base import written
+from app.labs.launch.base import write_run
 from app.labs.ranks.events import (
     CheckEvent,
     ClocksEvent,
     DetailEvent,
+    GpuReading,
     MeasureEvent,
     RankEvent,
-    Reading,
     ReadyEvent,
     as_line,
 )
 from app.labs.results.analysis import report_of
-from app.labs.run import Run, RunOutcome
+from app.labs.run import LabRun, RunOutcome
 from app.labs.spec import lab_called, read_job
 
 # As an earlier version wrote them.
@@ -41,15 +41,15 @@ OUTCOME = '{"state": "failed", "cause": "why", "seconds": 1.25, "codes": {"0": 1
 
 
 @pytest.fixture
-def earlier(tmp_path: Path) -> Run:
+def earlier(tmp_path: Path) -> LabRun:
     folder = tmp_path / "20261122-071103-all-reduce-d3f440"
     folder.mkdir()
     (folder / "job.json").write_text(JOB)
     (folder / "events.jsonl").write_text(EVENTS)
-    return Run(folder)
+    return LabRun(folder)
 
 
-def test_a_run_of_an_earlier_version_still_reads(earlier: Run) -> None:
+def test_a_run_of_an_earlier_version_still_reads(earlier: LabRun) -> None:
     (earlier.folder / "outcome.json").write_text(OUTCOME)
     assert earlier.job.values == {"operation": "all_reduce", "sizes": (4096.0, 65536.0)}
     assert earlier.outcome == RunOutcome(RunState.FAILED, "why", 1.25, {0: 1, 1: -15})
@@ -61,14 +61,14 @@ def test_a_run_of_an_earlier_version_still_reads(earlier: Run) -> None:
     assert report.machine.processor == "A processor"
 
 
-def test_a_run_of_an_earlier_version_without_a_leader_is_lost(earlier: Run) -> None:
+def test_a_run_of_an_earlier_version_without_a_leader_is_lost(earlier: LabRun) -> None:
     (earlier.folder / "alive").write_text("1")  # and nothing locks it
     assert earlier.outcome
     assert earlier.outcome.state is RunState.LOST
 
 
 def test_a_line_that_is_half_written_is_skipped_and_a_strange_one_is_an_error(
-    earlier: Run,
+    earlier: LabRun,
 ) -> None:
     assert [event.kind for event in earlier.events()] == ["ready", "check", "measure"]
     with (earlier.folder / "events.jsonl").open("a") as file:
@@ -79,7 +79,7 @@ def test_a_line_that_is_half_written_is_skipped_and_a_strange_one_is_an_error(
 
 def test_what_is_written_is_read_back_and_keeps_its_shape(tmp_path: Path) -> None:
     job = read_job(lab_called("all-reduce"), {"ranks": "2", "sizes": "4 KiB, 64KiB"})
-    run = written(tmp_path, job, "gloo", launcher="local", patience=3.0)
+    run = write_run(tmp_path, job, "gloo", launcher="local", patience=3.0)
     plain = json.loads((run.folder / "job.json").read_text())
     assert plain.keys() >= json.loads(JOB).keys() | {"given", "patience"}
     assert plain["values"] == {"operation": "all_reduce", "sizes": [4096.0, 65536.0]}
@@ -100,10 +100,10 @@ def test_events_of_ranks_are_read_back(tmp_path: Path) -> None:
         CheckEvent(at=2.0, name="sums", right=False),
         MeasureEvent(at=3.0, name="time", samples=(1.0, 2.0), where={"size": 8.0, "how": "tree"}),
         DetailEvent(at=4.0, name="kernel", says="flash"),
-        ClocksEvent(at=5.0, when="after", reading=Reading(clock=1e9, slowed={"heat": 0.5})),
+        ClocksEvent(at=5.0, when="after", reading=GpuReading(clock=1e9, slowed={"heat": 0.5})),
     ]
     (tmp_path / "events.jsonl").write_text("".join(map(as_line, events)))
-    assert Run(tmp_path).events() == events
+    assert LabRun(tmp_path).events() == events
 
 
 def test_the_first_error_that_is_no_consequence_is_to_blame(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from app.labs.launch.local import LocalLauncher
 from app.labs.machines import devices
 from app.labs.ranks.events import ReadyEvent
 from app.labs.results.analysis import report_of
-from app.labs.run import Run
+from app.labs.run import LabRun
 from app.labs.spec import lab_called, read_job
 from tests.labs.conftest import PATIENCE, Faulty, is_alive, pids_of
 from tests.labs.gpus import known
@@ -23,7 +23,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.slow(40)
 
 
-def ended(run: Run) -> Run:
+def ended(run: LabRun) -> LabRun:
     wait_until(lambda: run.outcome, PATIENCE)
     return run
 
@@ -33,7 +33,7 @@ def gone(pids: list[int]) -> bool:
     return True
 
 
-def wait_for_ranks(run: Run) -> None:
+def wait_for_ranks(run: LabRun) -> None:
     """Until all three are at work."""
     wait_until(lambda: len(pids_of(run.folder)) == 3 or run.outcome, PATIENCE)
     assert not run.outcome, run.outcome

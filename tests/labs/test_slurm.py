@@ -19,7 +19,7 @@ from app.labs.launch.choice import launcher_of
 from app.labs.launch.slurm import Pace, SlurmLauncher
 from app.labs.results.analysis import report_of
 from app.labs.results.report import Report
-from app.labs.run import Run
+from app.labs.run import LabRun
 from app.labs.spec import lab_called, read_job
 from app.main import create_app
 from tests.labs.cluster import slurm
@@ -77,7 +77,7 @@ def idle(tmp_path: Path) -> str:
     return str(path)
 
 
-def ended(launcher: Launcher, run: Run) -> Report:
+def ended(launcher: Launcher, run: LabRun) -> Report:
     end = time.monotonic() + PATIENCE
     while not launcher.outcome_of(run):
         assert time.monotonic() < end, (launcher.says_of(run), run.log())
@@ -85,7 +85,7 @@ def ended(launcher: Launcher, run: Run) -> Report:
     return report_of(run)
 
 
-def wait_for(launcher: Launcher, run: Run, words: str) -> str:
+def wait_for(launcher: Launcher, run: LabRun, words: str) -> str:
     end = time.monotonic() + PATIENCE
     while words not in (says := launcher.says_of(run)):
         assert not launcher.outcome_of(run), run.log()
@@ -94,7 +94,7 @@ def wait_for(launcher: Launcher, run: Run, words: str) -> str:
     return says
 
 
-def slurms_word(run: Run, name: str) -> str:
+def slurms_word(run: LabRun, name: str) -> str:
     """What Slurm says about the job of *run*."""
     number = json.loads((run.folder / "slurm.json").read_text())["job"]
     command = ["scontrol", "show", "job", "--oneliner", number]
@@ -215,7 +215,7 @@ def test_a_run_that_hangs_is_ended_in_time_or_canceled_and_leaves_nothing(
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), PATIENCE)
 
 
-def hung(launcher: Launcher, faulty: Faulty) -> Run:
+def hung(launcher: Launcher, faulty: Faulty) -> LabRun:
     """A run that hung until its time was up; on a busy machine, 2 s are too short to come so far."""
     where = r"rank 1 was at worker\.py line \d+, while rank 0 was in barrier"
     for seconds in (2, 20, 100):

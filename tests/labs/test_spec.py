@@ -8,7 +8,7 @@ from app.config import ROOT
 from app.errors import ContentError, InputError, NotFoundError
 from app.expressions import Quantity
 from app.labs import spec
-from app.labs.results.analysis import Samples, known_quantities, measured, predicted
+from app.labs.results.analysis import Samples, known_quantities, measure_statistics, predict_measure
 from app.labs.run import write_whole
 from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.markdown import html
@@ -87,7 +87,9 @@ def test_what_is_predicted_is_in_the_unit_of_what_is_measured(form: Lab) -> None
     }
     for measure in form.measures:
         if form.measures[measure].predicted:
-            value = predicted(form, measure, {**medians, **names, **places}, form.words(job.values))
+            value = predict_measure(
+                form, measure, {**medians, **names, **places}, form.words(job.values)
+            )
             assert value is not None
             assert value > 0
 
@@ -97,9 +99,9 @@ def test_a_prediction_takes_the_medians_of_other_measures() -> None:
     values = read_job(form, {"ranks": "4"}).values
     alone = Samples("alone", {}, (0.08, 0.02, 0.05))
     reduce, step = Samples("reduce", {}, (0.003,)), Samples("step", {}, (0.02,))
-    *_, found = measured(form, 4, values, (alone, reduce, step))
+    *_, found = measure_statistics(form, 4, values, (alone, reduce, step))
     assert found.predicted == pytest.approx(0.05 / 4 + 2 * 0.003)
-    (early,) = measured(form, 4, values, (step,))
+    (early,) = measure_statistics(form, 4, values, (step,))
     assert early.predicted is None
     assert early.trouble == "'alone' is not known here"
 
@@ -109,10 +111,12 @@ def test_a_parameter_is_not_replaced_by_a_measure() -> None:
     lab = lab_called("ring-attention")
     values = read_job(lab, {"compute": "50 ms", "bandwidth": "500 MB/s", "latency": "1 ms"}).values
     taken = (Samples("step", {}, (0.3,)),)
-    assert measured(lab, 4, values, taken)[0].predicted == pytest.approx(0.2)
+    assert measure_statistics(lab, 4, values, taken)[0].predicted == pytest.approx(0.2)
     form = lab.on("nccl")
     known = (Samples("compute", {}, (0.01,)), Samples("message", {}, (0.03,)), *taken)
-    assert measured(form, 4, read_job(form, {}).values, known)[2].predicted == pytest.approx(0.1)
+    assert measure_statistics(form, 4, read_job(form, {}).values, known)[
+        2
+    ].predicted == pytest.approx(0.1)
 
 
 @each("name", known_labs())
@@ -197,7 +201,7 @@ def test_a_pipelines_prediction_is_what_a_simulation_plays_out(schedule: str) ->
             given = {"ranks": str(ranks), "schedule": schedule, "microbatches": text}
             job = read_job(lab, {**given, "unit": "30 ms"})
             names = known_quantities(lab, ranks, job.values)
-            value = predicted(
+            value = predict_measure(
                 lab, schedule, {**names, "micro": Quantity(float(micro))}, lab.words(job.values)
             )
             virtual = 2 if schedule == "interleaved" else 1
@@ -256,6 +260,6 @@ def test_a_batch_is_free_up_to_the_turn_of_two_measured_rates() -> None:
     values = read_job(lab, {"side": "1024"}).values
     copy, product = Samples("copy", {}, (2.0**-9,)), Samples("product", {}, (2.0**-5,))
     times = [Samples("time", {"columns": float(n)}, (1.0,)) for n in (1, 32, 64)]
-    _, wide, *found = measured(lab, 1, values, (copy, product, *times))
+    _, wide, *found = measure_statistics(lab, 1, values, (copy, product, *times))
     assert wide.derived["turn"].value == pytest.approx(32)
     assert [one.predicted for one in found] == pytest.approx([2.0**-10, 2.0**-10, 2.0**-9])

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from app.labs.ranks.gpu import GpuStream
-from app.labs.ranks.rank import Rank
-from app.labs.ranks.timing import Mark, Sampling, Timer
+from app.labs.ranks.rank import WorkerRank
+from app.labs.ranks.timer import Mark, Sampling, Timer
 from tests.each import each
 from tests.labs.scripted import ScriptedGpu
 
@@ -93,7 +93,7 @@ def test_a_time_that_includes_launches_is_told_as_such(tmp_path: Path) -> None:
         assert rank.told == says
 
 
-class ToldRank(Rank):
+class ToldRank(WorkerRank):
     told: list[str]
 
     def tell(self, name: str, says: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from app.errors import InputError
 from app.labs.machines.machine import MachineFacts, describe_machine
-from app.labs.results.archive import recorded
+from app.labs.results.archive import shipped_runs
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
 from app.labs.spec import lab_called, read_job
@@ -21,7 +21,7 @@ def sent(
     lab: str, backend: str, gpus: MachineFacts | None = None, seconds: float = 0.0, **given: str
 ) -> Report:
     """A recorded run of *lab* as if over *backend*; with *seconds*, each sample took so long."""
-    report = next(one for one in recorded() if one.lab == lab and one.state == "done")
+    report = next(one for one in shipped_runs() if one.lab == lab and one.state == "done")
     job = read_job(lab_called(lab).run_over(backend), {"ranks": str(report.ranks), **given})
     measures = tuple(
         replace(one, samples=(seconds,) * 3 if seconds else one.samples) for one in report.measures
@@ -124,5 +124,5 @@ def test_one_impossible_sample_is_enough() -> None:
 
 
 def test_every_recorded_run_is_possible() -> None:
-    for report in recorded():
+    for report in shipped_runs():
         assert read_sent(report.as_json()).measures

@@ -16,11 +16,11 @@ import pytest
 
 from app.config import ROOT
 from app.errors import UnavailableError
-from app.labs.launch.base import written
+from app.labs.launch.base import write_run
 from app.labs.launch.local import INSTALL, LocalLauncher
-from app.labs.launch.zygote import LATER, PRELOADED, Order, Reply
-from app.labs.machines.asking import answer_of
-from app.labs.run import Run
+from app.labs.launch.zygote import LATER, PRELOADED, ZygoteOrder, ZygoteReply
+from app.labs.machines.torch_query import answer_of
+from app.labs.run import LabRun
 from app.labs.spec import lab_called, read_job
 from tests.labs.conftest import PATIENCE
 from tests.waiting import wait_until
@@ -86,11 +86,11 @@ class Zygote:
             stdout=subprocess.PIPE,
         )
 
-    def reply(self) -> Reply:
+    def reply(self) -> ZygoteReply:
         assert self.process.stdout
-        return Reply.read(self.process.stdout.readline())
+        return ZygoteReply.read(self.process.stdout.readline())
 
-    def order(self, order: Order) -> int:
+    def order(self, order: ZygoteOrder) -> int:
         assert self.process.stdin
         self.process.stdin.write(order.as_line())
         self.process.stdin.flush()
@@ -126,10 +126,12 @@ def test_while_a_run_is_led_nothing_is_imported(zygote: Zygote, tmp_path: Path) 
     runs.mkdir()
     with (runs / "cpu.lock").open("w") as devices:
         fcntl.flock(devices, fcntl.LOCK_EX)  # so that the run waits
-        run = written(
+        run = write_run(
             runs, read_job(lab_called("ring-bytes"), {}), "gloo", launcher="local", patience=600
         )
-        assert zygote.order(Order(run=str(run.folder))) == 0  # the reply to no order: it is ready
+        assert (
+            zygote.order(ZygoteOrder(run=str(run.folder))) == 0
+        )  # the reply to no order: it is ready
         leader = zygote.reply().pid
         assert leader
         assert zygote.imported == ["early"]
@@ -144,12 +146,12 @@ def test_what_a_worker_needs_is_imported_before_its_ranks_are_forked(
 ) -> None:
     """Each of its ranks would import it otherwise."""
     job = read_job(lab_called("ring-bytes"), {})
-    record = written(tmp_path / "runs", job, "gloo", launcher="local").job
+    record = write_run(tmp_path / "runs", job, "gloo", launcher="local").job
     worker = tmp_path / "worker.py"
     worker.write_text("from late2 import something\n")
-    run = Run(tmp_path / "runs" / "needs-late2")
+    run = LabRun(tmp_path / "runs" / "needs-late2")
     run.write_job(replace(record, worker=str(worker)))
-    assert zygote.order(Order(run=str(run.folder))) == 0
+    assert zygote.order(ZygoteOrder(run=str(run.folder))) == 0
     assert zygote.reply().pid
     assert {"early", "late2"} <= set(zygote.imported)
     wait_for(zygote, "early", "late1", "late2")
@@ -157,7 +159,7 @@ def test_what_a_worker_needs_is_imported_before_its_ranks_are_forked(
 
 def test_it_forks_a_process_that_asks_torch(zygote: Zygote) -> None:
     assert zygote.reply().ready
-    found = answer_of(lambda printed: zygote.order(Order(probe=str(printed))), PATIENCE)
+    found = answer_of(lambda printed: zygote.order(ZygoteOrder(probe=str(printed))), PATIENCE)
     assert (found.torch, found.error) == ("0.0", "it was built without CUDA and without ROCm")
 
 
@@ -232,5 +234,5 @@ def test_it_can_be_closed_while_it_starts(torch_is: Path, tmp_path: Path) -> Non
 
 
 def test_orders_are_lines_of_json() -> None:
-    assert json.loads(Order(run="/a\nb").as_line()) == {"run": "/a\nb", "probe": ""}
-    assert Order(run="/a\nb").as_line().count(b"\n") == 1
+    assert json.loads(ZygoteOrder(run="/a\nb").as_line()) == {"run": "/a\nb", "probe": ""}
+    assert ZygoteOrder(run="/a\nb").as_line().count(b"\n") == 1

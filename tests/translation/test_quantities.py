@@ -7,10 +7,10 @@ import pytest
 from app.content.catalog import Catalog
 from app.expressions import read_answer
 from app.kinds.sharding import Sharding
-from app.labs.results.archive import recorded
+from app.labs.lab_translation import lab_sentences, translate_lab
+from app.labs.results.archive import shipped_runs
 from app.labs.results.stored_notes import localized_note
 from app.labs.spec import known_labs
-from app.labs.telling import told, words_of
 from app.simulators.sharding import Move, MoveKind
 from app.translation import localized, speaking, translate, translate_known, unit_word
 from app.units import SECOND, Unit, scale_of, show, show_in
@@ -56,15 +56,15 @@ def test_a_unit_is_read_as_it_is_shown(text: str, seconds: float) -> None:
 def test_a_lab_speaks_the_language_of_the_visitor(code: str) -> None:
     for lab in known_labs().values():
         with speaking(code):
-            shown = told(lab)
+            shown = translate_lab(lab)
         forms = [lab, lab.gpu] if lab.gpu else [lab]
         kept = {name for form in forms for one in form.measures.values() for name in one.derived}
         kept |= {form.processors_only for form in forms}
         with speaking(code):
-            said = {word: translate_known(word) for word in words_of(lab)}
-        assert words_of(shown) - kept <= set(said.values())
+            said = {word: translate_known(word) for word in lab_sentences(lab)}
+        assert lab_sentences(shown) - kept <= set(said.values())
         assert shown.starts == lab.starts
-        assert told(lab) is lab
+        assert translate_lab(lab) is lab
 
 
 def test_moves_are_said_in_the_language_of_the_page(catalog: Catalog) -> None:
@@ -78,7 +78,7 @@ def test_moves_are_said_in_the_language_of_the_page(catalog: Catalog) -> None:
 
 
 def test_notes_on_recorded_runs_have_known_forms() -> None:
-    notes = {note for report in recorded() for note in report.notes}
+    notes = {note for report in shipped_runs() for note in report.notes}
     assert len(notes) > 5
     with speaking("zh"):
         assert [note for note in notes if localized_note(note) == note] == []

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import delete
 
 from app.db.tables import LabRunRow
-from app.labs.results.archive import recorded
+from app.labs.results.archive import shipped_runs
 from app.labs.results.report import Report
 from app.site import Site
 
@@ -24,7 +24,9 @@ def _nothing_is_sent_in_yet(site: Site) -> None:
 
 def sent(**machine: object) -> dict[str, Any]:
     """A run of another machine, as its JSON says."""
-    report = next(one for one in recorded() if one.lab == "algorithms" and "=tree" in one.command)
+    report = next(
+        one for one in shipped_runs() if one.lab == "algorithms" and "=tree" in one.command
+    )
     plain: dict[str, Any] = json.loads(report.as_json())
     plain["machine"].update(machine)
     return plain
@@ -57,7 +59,7 @@ def test_the_same_lab_of_two_machines_is_on_one_plot(client: TestClient) -> None
 
 
 def test_every_lab_has_a_board(client: TestClient) -> None:
-    for lab in {report.lab for report in recorded()}:
+    for lab in {report.lab for report in shipped_runs()}:
         page = client.get(f"/labs/{lab}/board")
         assert page.status_code == 200
         assert "<svg" in page.text
@@ -145,7 +147,7 @@ def test_words_from_elsewhere_are_no_markup(client: TestClient) -> None:
 SIZES = re.compile(r"[\d.]+\xa0? ?([kMG]B|[KMG]iB)\b(?!/)")
 
 
-@pytest.mark.parametrize("run", recorded(), ids=lambda run: f"{run.lab}-{run.id[-6:]}")
+@pytest.mark.parametrize("run", shipped_runs(), ids=lambda run: f"{run.lab}-{run.id[-6:]}")
 def test_sizes_of_a_run_are_in_one_kind_of_unit(client: TestClient, run: Report) -> None:
     page = client.get(f"/labs/{run.lab}/{run.id}").text
     shown, _, _ = page.partition("Where it ran")  # the memory of the machine is said in GB

@@ -17,16 +17,16 @@ from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.labs import spec
 from app.labs.machines import devices
-from app.labs.machines.devices import NO_DEVICES, Devices, joined
+from app.labs.machines.devices import NO_DEVICES, Devices, join_sources
 from app.labs.queue import Dispatcher
-from app.labs.results.archive import recorded
+from app.labs.results.archive import shipped_runs
 from app.labs.spec import known_labs, lab_called
 from app.main import create_app
 from app.site import Site
 from tests.labs.gpus import H100, TOO_OLD, faulty, known, listing, machine, plain, seen
 from tests.labs.test_upload import of_nodes, sent
 
-OLD_DRIVER = joined(seen(error=TOO_OLD), listing(), {})
+OLD_DRIVER = join_sources(seen(error=TOO_OLD), listing(), {})
 REDUCE = "/labs/all-reduce"
 Machine = Callable[[Devices | None], None]
 
@@ -222,7 +222,7 @@ def test_what_cannot_be_run_is_refused_and_what_was_typed_stays(
 
 
 def test_a_gpu_that_fails_is_told_before_a_run(client: TestClient, this_machine: Machine) -> None:
-    this_machine(joined(faulty(seen(range(8)), 4), listing(), {}))
+    this_machine(join_sources(faulty(seen(range(8)), 4), listing(), {}))
     page = text_of(client, REDUCE)
     assert "GPU 4, failed (CUDA error: no kernel image" in page
     assert value_of(page, "run.ranks") == "4"
@@ -276,7 +276,7 @@ def test_a_run_over_nccl_is_shown_with_what_matters_of_its_machine(client: TestC
 
 
 def test_a_run_on_processors_says_as_much_as_before(client: TestClient) -> None:
-    report = next(one for one in recorded() if one.lab == "algorithms")
+    report = next(one for one in shipped_runs() if one.lab == "algorithms")
     page = " ".join(client.get(f"/labs/algorithms/{report.id}").text.split())
     names = re.findall(r"<dt>([^<]*)</dt>", page.partition("More about")[0])
     assert names == ["machine", "backend", "system", "torch", "load before the run"]

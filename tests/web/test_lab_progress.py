@@ -12,11 +12,11 @@ from app.db.run_state import RunState
 from app.labs.launch.kubernetes import prepared
 from app.labs.machines.machine import MachineFacts
 from app.labs.ranks.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
-from app.labs.ranks.timing import Sampling, Timer
-from app.labs.results.analysis import Samples, measured, report_of
+from app.labs.ranks.timer import Sampling, Timer
+from app.labs.results.analysis import Samples, measure_statistics, report_of
 from app.labs.results.report import Measure, Report, Underway, read_report
 from app.labs.run import RunOutcome
-from app.labs.spec import Job, lab_called, read_job
+from app.labs.spec import LabJob, lab_called, read_job
 from app.web.labs.tables import Guess, figures_of
 from app.web.labs.underway import underway_view
 from app.web.labs.wording import gap, guess_verdict
@@ -28,12 +28,12 @@ ALGORITHMS = {"algorithm": "ring", "sizes": "1MiB,4MiB,16MiB", "ranks": "2"}
 MIB = 2.0**20
 
 
-def report(lab: str, job: Job, taken: Sequence[Samples], underway: Underway | None) -> Report:
+def report(lab: str, job: LabJob, taken: Sequence[Samples], underway: Underway | None) -> Report:
     return Report(
         id="x", lab=lab, state="running", cause="", seconds=None, at="2026-01-01", command="",  # type: ignore[arg-type]
         ranks=job.ranks, world=job.ranks, backend="gloo", links=job.lab.links,
         machine=MachineFacts(), versions={}, checks={},
-        measures=measured(job.lab, job.ranks, job.values, taken), line=None, notes=(),
+        measures=measure_statistics(job.lab, job.ranks, job.values, taken), line=None, notes=(),
         given=job.given, underway=underway,
     )  # fmt: skip
 
@@ -42,7 +42,7 @@ def at(size: float, *samples: float, name: str = "time") -> Samples:
     return Samples(name, {"size": size}, samples)
 
 
-def job(lab: str = "algorithms", **given: str) -> Job:
+def job(lab: str = "algorithms", **given: str) -> LabJob:
     return read_job(lab_called(lab), ALGORITHMS if lab == "algorithms" else given)
 
 
@@ -111,7 +111,7 @@ def test_a_lab_that_varies_nothing_counts_its_samples() -> None:
 
 def one_of(lab: str, samples: Sequence[float], predicted: float | None = None) -> Measure:
     asked = job(lab, size="1MiB") if lab == "ring-bytes" else job()
-    (found,) = measured(
+    (found,) = measure_statistics(
         asked.lab,
         asked.ranks,
         asked.values,

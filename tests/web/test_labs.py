@@ -6,14 +6,14 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.config import Settings
-from app.labs.results.archive import RECORDED, own_runs, recorded
+from app.labs.results.archive import RECORDED, own_runs, shipped_runs
 from app.labs.spec import known_labs, lab_called
 from app.main import create_app
 
 
 def test_every_recorded_run_says_where_it_ran_and_has_its_samples() -> None:
-    assert recorded()
-    for report in recorded():
+    assert shipped_runs()
+    for report in shipped_runs():
         assert report.state == "done"
         assert report.lab in known_labs()
         assert report.checks
@@ -36,7 +36,7 @@ def test_every_lab_and_every_run_has_a_page(client: TestClient) -> None:
         page = client.get(f"/labs/{lab.name}")
         assert page.status_code == 200
         assert f"wallclock lab run {lab.name}" in page.text
-    for report in recorded():
+    for report in shipped_runs():
         page = client.get(f"/labs/{report.lab}/{report.id}")
         assert page.status_code == 200
         assert "Where it ran" in page.text
@@ -44,7 +44,7 @@ def test_every_lab_and_every_run_has_a_page(client: TestClient) -> None:
 
 
 def test_a_figure_of_a_run_is_a_file_too(client: TestClient) -> None:
-    report = next(one for one in recorded() if one.lab == "algorithms")
+    report = next(one for one in shipped_runs() if one.lab == "algorithms")
     base = f"/labs/{report.lab}/{report.id}"
     assert client.get(f"{base}/samples.json").json()["id"] == report.id
     assert client.get(f"{base}/0.svg").text.startswith("<svg")

@@ -20,7 +20,7 @@ from app.content.catalog import Catalog
 from app.content.errata import errata
 from app.explorers import EXPLORERS, opened, predicted
 from app.formulas import FORMULAS
-from app.labs.results.archive import recorded
+from app.labs.results.archive import shipped_runs
 from app.labs.spec import known_labs, lab_called
 from app.web.course.chapter_view import chapter_card
 from app.web.exercise.card import exercise_card
@@ -68,7 +68,7 @@ def cards(catalog: Catalog) -> Iterator[Card]:
     for exercise in catalog.exercises:
         yield exercise_card(exercise, "Chapter", 5)
     yield from (lab_card(lab_called(name)) for name in known_labs())
-    yield from (run_card(lab_called(run.lab), run) for run in recorded())
+    yield from (run_card(lab_called(run.lab), run) for run in shipped_runs())
 
 
 def picture_of(client: TestClient, page: str) -> str:
@@ -108,7 +108,7 @@ def test_the_picture_of_a_lab_does_not_tell_what_it_measures() -> None:
     for name in known_labs():
         assert lab_card(lab_called(name)).figure is None
         assert lab_card(lab_called(name)).emblem
-    measured = [run_card(lab_called(run.lab), run) for run in recorded()]
+    measured = [run_card(lab_called(run.lab), run) for run in shipped_runs()]
     assert sum(card.figure is not None for card in measured) > len(measured) / 2
 
 

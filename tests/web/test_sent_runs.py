@@ -24,7 +24,7 @@ from app.db.lab_runs import SENT
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError
-from app.labs.results.archive import recorded
+from app.labs.results.archive import shipped_runs
 from app.labs.results.upload import FILE_LIMIT, MOST_RUNS, read_sent, read_sent_file
 from app.main import create_app
 from app.site import Site
@@ -39,7 +39,7 @@ Run = dict[str, Any]
 
 @cache
 def _recorded() -> str:
-    report = next(one for one in recorded() if one.lab == LAB and "=all_reduce" in one.command)
+    report = next(one for one in shipped_runs() if one.lab == LAB and "=all_reduce" in one.command)
     return report.as_json()
 
 
@@ -73,7 +73,9 @@ def many(count: int, salt: int = 0) -> Run:
 
 def formula(text: str) -> Run:
     """A run whose measures have *text* where a lab's formula names its algorithm."""
-    report = next(one for one in recorded() if one.lab == "algorithms" and "=ring" in one.command)
+    report = next(
+        one for one in shipped_runs() if one.lab == "algorithms" and "=ring" in one.command
+    )
     run: Run = json.loads(report.as_json())
     for one in run["measures"]:
         one["where"]["algorithm"] = text
@@ -198,7 +200,9 @@ def test_a_place_never_becomes_part_of_a_formula() -> None:
     from app.labs.results.analysis import analyzed
     from app.labs.spec import lab_called, read_job
 
-    report = next(one for one in recorded() if one.lab == "algorithms" and "=ring" in one.command)
+    report = next(
+        one for one in shipped_runs() if one.lab == "algorithms" and "=ring" in one.command
+    )
     hostile = {"algorithm": "ring_all_reduce_time(1 B, 2, 1 B/s, 0.777 s) + 0 * collectives.ring"}
     measures = tuple(
         replace(one, where={**one.where, **hostile, "bandwidth": 1.0}) for one in report.measures
@@ -247,7 +251,7 @@ def test_a_flood_changes_the_board_little_and_hides_nothing_from_here(tmp_path: 
         for page in (address, f"/labs/{LAB}", f"{address}/0.svg"):
             assert len(client.get(page).text) < 2 * PAGE_LIMIT
         after = client.get(address).text
-        for report in recorded():
+        for report in shipped_runs():
             if report.lab == LAB:
                 assert (report.id in after) == (report.id in before)
 
@@ -320,7 +324,9 @@ def lines(*runs: Run | str) -> bytes:
 
 
 def test_the_runs_of_a_file_go_to_the_boards_of_their_labs(client: TestClient) -> None:
-    other: Run = json.loads(next(one for one in recorded() if one.lab == "memory-copy").as_json())
+    other: Run = json.loads(
+        next(one for one in shipped_runs() if one.lab == "memory-copy").as_json()
+    )
     other["machine"]["processor"] = run_of_ours = "AMD EPYC 9654, 2P"
     sent = lines(other, machine(processor=run_of_ours))
     assert send(client, sent, "ring-bytes").status_code == 422

@@ -18,7 +18,7 @@ from app.db.run_state import RunState
 from app.db.session import open_session
 from app.db.tables import Attempt, LabRunRow, Prediction
 from app.db.writer import store
-from app.labs.results.archive import recorded
+from app.labs.results.archive import shipped_runs
 from app.site import Site
 from app.web.frame.visitor import COOKIE
 from app.web.progress.file import FILE_LIMIT
@@ -269,7 +269,7 @@ def test_an_import_with_too_many_runs_leaves_nothing(
     client: TestClient, become: Callable[[], str]
 ) -> None:
     become()  # too many runs are noticed after the answers were looked at
-    report = next(one for one in recorded() if one.lab == "all-reduce")
+    report = next(one for one in shipped_runs() if one.lab == "all-reduce")
     runs = [
         {"report": json.dumps({**json.loads(report.as_json()), "seconds": float(n)})}
         for n in range(1, 52)
@@ -284,7 +284,7 @@ def test_finished_runs_travel_and_others_are_counted(
     client: TestClient, site: Site, become: Callable[[], str]
 ) -> None:
     learner = become()
-    report = next(one for one in recorded() if one.lab == "all-reduce")
+    report = next(one for one in shipped_runs() if one.lab == "all-reduce")
     own = {**json.loads(report.as_json()), "seconds": 4321.5}
     row = LabRunRow(
         name="travels-1", lab="all-reduce", given="{}", backend="gloo", host="here", pool="p",

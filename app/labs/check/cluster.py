@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from app.labs.check.collectives import LAB
-from app.labs.check.finding import Finding, failed, passed, unknown
+from app.labs.check.findings import CheckFinding, failed_finding, passed, unknown
 from app.labs.check.world import World
 
 _SIZES = "4KiB,1MiB"
 _HOW = "Set WALLCLOCK_LAB_LAUNCHER=slurm to check it."
 
 
-def jobs(world: World) -> Iterator[Finding]:
+def jobs(world: World) -> Iterator[CheckFinding]:
     """Whether jobs run shared, exclusive and with a GPU per task, and can be canceled."""
     if not world.is_slurm:
         yield unknown("Slurm", "runs do not go through Slurm here", _HOW)
@@ -29,14 +29,16 @@ def jobs(world: World) -> Iterator[Finding]:
             yield _job(world, name, ranks, backend, option)
     left = world.canceled()
     if left:
-        yield failed("a canceled job", "; ".join(left), "nothing is left of it", "See squeue --me.")
+        yield failed_finding(
+            "a canceled job", "; ".join(left), "nothing is left of it", "See squeue --me."
+        )
     else:
         yield passed("a canceled job", "nothing is left of it")
 
 
-def _job(world: World, name: str, ranks: int, backend: str, option: str) -> Finding:
+def _job(world: World, name: str, ranks: int, backend: str, option: str) -> CheckFinding:
     ran = world.run(LAB, {"ranks": str(ranks), "sizes": _SIZES}, backend, site=option)
     report = ran.report
     if ran.is_done:
         return passed(name, f"the sums of {report.world} ranks are right ({ran.seconds:.0f} s)")
-    return failed(name, report.cause or str(report.state), "the sums are right", "")
+    return failed_finding(name, report.cause or str(report.state), "the sums are right", "")

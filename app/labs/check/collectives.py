@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from app.labs.check.expected import compared
-from app.labs.check.finding import Finding, failed, odd, passed, unknown
+from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
 from app.labs.check.hardware import NO_GPU
+from app.labs.check.reference_values import compare_expected
 from app.labs.check.world import NO_VARIABLES, Ran, World
 from app.labs.machines.devices import Devices
 from app.labs.results.report import Measure, Report
@@ -20,7 +20,7 @@ _AVERAGE = re.compile(r"# Avg bus bandwidth\s*: *([\d.]+)")
 _TWO = "WALLCLOCK_LAB_LAUNCHER=slurm and WALLCLOCK_SLURM_NODES=2 let this run on two nodes."
 
 
-def nccl(world: World) -> Iterator[Finding]:
+def nccl(world: World) -> Iterator[CheckFinding]:
     """Whether ranks meet and sum, over gloo and over NCCL, and what NCCL connects them by."""
     sizes = {"sizes": "4KiB,1MiB"}
     yield _sums("2 ranks over gloo", world.run(LAB, {**sizes, "ranks": "2"}, "gloo"))
@@ -36,15 +36,15 @@ def nccl(world: World) -> Iterator[Finding]:
             yield _transport(f"transport of {ranks} ranks", ran.report, devices)
 
 
-def _sums(name: str, ran: Ran) -> Finding:
+def _sums(name: str, ran: Ran) -> CheckFinding:
     report = ran.report
     if not ran.is_done:
-        return failed(name, report.cause or str(report.state), "the sums are right", "")
+        return failed_finding(name, report.cause or str(report.state), "the sums are right", "")
     versions = ", ".join(f"{key} {text}" for key, text in report.versions.items())
     return passed(name, f"the sums of {report.world} ranks are right; {versions}")
 
 
-def _joined(name: str, ran: Ran) -> Finding:
+def _joined(name: str, ran: Ran) -> CheckFinding:
     found, expected = f"{ran.joined:.1f} s", f"less than {_JOINING:g} s"
     if ran.joined < _JOINING:
         return passed(name, found, expected)
@@ -54,7 +54,7 @@ def _joined(name: str, ran: Ran) -> Finding:
     return odd(name, found, expected, cure)
 
 
-def _transport(name: str, report: Report, devices: Devices) -> Finding:
+def _transport(name: str, report: Report, devices: Devices) -> CheckFinding:
     """What NCCL chose, against what the GPUs can do."""
     chosen = report.details.get("transport", "")
     have_peers = any(one.peers or not one.uuid for one in devices.devices)  # or are not known
@@ -66,14 +66,14 @@ def _transport(name: str, report: Report, devices: Devices) -> Finding:
             "Unset NCCL_P2P_DISABLE and NCCL_SHM_DISABLE, run all ranks in one container, and give "
             "it a /dev/shm."
         )
-        return failed(name, chosen, expected, cure)
+        return failed_finding(name, chosen, expected, cure)
     if "SHM" in chosen and have_peers:
         cure = "Unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL; see nvidia-smi topo -p2p r."
         return odd(name, chosen, expected, cure)
     return passed(name, chosen, expected)
 
 
-def bandwidth(world: World) -> Iterator[Finding]:
+def bandwidth(world: World) -> Iterator[CheckFinding]:
     """The latency and the bus bandwidth of an all-reduce on all GPUs."""
     ranks = world.devices().usable // world.nodes
     if ranks <= 1:
@@ -87,11 +87,13 @@ def bandwidth(world: World) -> Iterator[Finding]:
     gpu = gpu_of(ran.report)
     times = [one for one in ran.report.measures if one.name == "time"]
     launched = [one for one in ran.report.measures if one.name == "time with launch"]
-    yield compared(f"time of {_SMALL}", _smallest(times).median, "us", "latency", gpu, ranks)
+    yield compare_expected(
+        f"time of {_SMALL}", _smallest(times).median, "us", "latency", gpu, ranks
+    )
     if launched:
         time = _smallest(launched).median
         name = f"time of {_SMALL} with its launch"
-        yield compared(name, time, "us", "latency with launch", gpu, ranks)
+        yield compare_expected(name, time, "us", "latency with launch", gpu, ranks)
     if world.quick:
         yield unknown("bus bandwidth", f"it needs {_LARGE}, which --quick leaves out")
         return
@@ -114,31 +116,31 @@ def _smallest(measures: list[Measure]) -> Measure:
     return min(measures, key=lambda one: float(one.where["size"]))
 
 
-def bus_bandwidth(report: Report) -> tuple[float, float]:
+def largest_bus_bandwidth(report: Report) -> tuple[float, float]:
     """The bus bandwidth of the largest size, and that size in bytes."""
     times = [one for one in report.measures if one.name == "time"]
     largest = max(times, key=lambda one: float(one.where["size"]))
     return largest.derived["bus bandwidth"].value, float(largest.where["size"])
 
 
-def _bus(report: Report, gpu: str, ranks: int) -> Finding:
-    value, size = bus_bandwidth(report)
+def _bus(report: Report, gpu: str, ranks: int) -> CheckFinding:
+    value, size = largest_bus_bandwidth(report)
     name = f"bus bandwidth at {show(size, BYTE, 3)}"
-    return compared(name, value, "GB/s", "bandwidth", gpu, ranks)
+    return compare_expected(name, value, "GB/s", "bandwidth", gpu, ranks)
 
 
-def _without_nvls(world: World, gpu: str, ranks: int) -> Finding:
+def _without_nvls(world: World, gpu: str, ranks: int) -> CheckFinding:
     name = "bus bandwidth without NVLS"
     ran = _run(world, ranks, _LARGE, {"NCCL_NVLS_ENABLE": "0"})
     if not ran.is_done:
         return _sums(name, ran)
-    value, _ = bus_bandwidth(ran.report)
-    return compared(name, value, "GB/s", "bandwidth without NVLS", gpu, ranks)
+    value, _ = largest_bus_bandwidth(ran.report)
+    return compare_expected(name, value, "GB/s", "bandwidth without NVLS", gpu, ranks)
 
 
-def _beside_nccl_tests(world: World, report: Report, ranks: int) -> Finding:
+def _beside_nccl_tests(world: World, report: Report, ranks: int) -> CheckFinding:
     """Our bus bandwidth beside that of nccl-tests at the same size."""
-    value, size = bus_bandwidth(report)
+    value, size = largest_bus_bandwidth(report)
     many = (f"{size:.0f}", "-g", str(ranks), "-d", "bfloat16")
     said = world.ask("all_reduce_perf", "-b", many[0], "-e", *many)
     average = _AVERAGE.search(said.text)
@@ -153,7 +155,7 @@ def _beside_nccl_tests(world: World, report: Report, ranks: int) -> Finding:
     return odd("beside nccl-tests", found, expected, "Report this, with both outputs.")
 
 
-def two_nodes(world: World) -> Iterator[Finding]:
+def two_nodes(world: World) -> Iterator[CheckFinding]:
     """The bus bandwidth between two nodes, and whether it is that of InfiniBand."""
     devices = world.devices()
     if not world.is_slurm or world.nodes <= 1 or not devices.usable:
@@ -167,16 +169,16 @@ def two_nodes(world: World) -> Iterator[Finding]:
         yield _sums(f"{ranks} ranks on two nodes", ran)
         return
     gpu = gpu_of(ran.report)
-    value, _ = bus_bandwidth(ran.report)
-    yield compared("bus bandwidth", value, "GB/s", "bandwidth of two nodes", gpu, ranks)
+    value, _ = largest_bus_bandwidth(ran.report)
+    yield compare_expected("bus bandwidth", value, "GB/s", "bandwidth of two nodes", gpu, ranks)
     yield _network(ran.report)
     tcp = _run(world, ranks, size, {"NCCL_IB_DISABLE": "1"})
     if tcp.is_done:
-        slow, _ = bus_bandwidth(tcp.report)
+        slow, _ = largest_bus_bandwidth(tcp.report)
         yield _beside_tcp(value, slow)
 
 
-def _network(report: Report) -> Finding:
+def _network(report: Report) -> CheckFinding:
     chosen = report.details.get("transport", "")
     expected = "NET/IB with GDRDMA"
     if "NET/IB" in chosen and "GDRDMA" in chosen:
@@ -188,7 +190,7 @@ def _network(report: Report) -> Finding:
     return odd("network", chosen or "unknown", expected, cure)
 
 
-def _beside_tcp(value: float, slow: float) -> Finding:
+def _beside_tcp(value: float, slow: float) -> CheckFinding:
     found = f"{show(slow, BYTE_PER_SECOND, 3)} with NCCL_IB_DISABLE=1"
     if slow < _TENTH * value:
         return passed("InfiniBand off", found, "about a tenth")

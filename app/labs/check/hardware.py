@@ -5,10 +5,10 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from app.labs.check.expected import compared, expectation
-from app.labs.check.finding import Finding, failed, odd, passed, unknown
+from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
+from app.labs.check.reference_values import compare_expected, expectation
 from app.labs.check.world import World
-from app.labs.evidence.faults import cure_of
+from app.labs.evidence.faults import fault_cure
 from app.labs.machines.devices import Devices
 from app.units import BYTE, scale_of, show
 
@@ -26,7 +26,7 @@ _CONSUMER = re.compile(r"GeForce|RTX \d0[5-9]0")
 _SHM = "Error while creating shared memory segment /dev/shm/nccl-1"
 
 
-def driver(world: World) -> Iterator[Finding]:
+def driver(world: World) -> Iterator[CheckFinding]:
     """What the vendor's tool says about the GPUs."""
     if world.is_slurm:
         yield _on_the_nodes("GPUs")
@@ -48,14 +48,14 @@ def driver(world: World) -> Iterator[Finding]:
     whole = [row for row in rows if len(row) == len(_FIELDS)]
     for row in rows:
         if row not in whole:
-            cure = cure_of("fallen off the bus")
-            yield failed("nvidia-smi", ", ".join(row), "a line for each GPU", cure)
+            cure = fault_cure("fallen off the bus")
+            yield failed_finding("nvidia-smi", ", ".join(row), "a line for each GPU", cure)
     if whole:
         yield from _modes(dict(zip(_FIELDS, zip(*whole, strict=True), strict=True)))
     yield _others(world)
 
 
-def _on_the_nodes(name: str) -> Finding:
+def _on_the_nodes(name: str) -> CheckFinding:
     """What cannot be seen from where jobs are submitted."""
     cure = "Run this on a node too: srun wallclock lab check, with WALLCLOCK_LAB_LAUNCHER=local."
     return unknown(name, "under Slurm, this is a matter of the nodes", cure)
@@ -68,20 +68,20 @@ def _described(devices: Devices) -> str:
     return f"{kinds}, driver {devices.driver}" if devices.driver else kinds
 
 
-def _without(devices: Devices) -> Finding:
+def _without(devices: Devices) -> CheckFinding:
     if not devices.note:
         return unknown("GPUs", NO_GPU)
-    cure = cure_of(devices.error) or "Install a build of PyTorch and a driver that fit together."
-    return failed("GPUs", devices.note, "torch can use the GPUs", cure)
+    cure = fault_cure(devices.error) or "Install a build of PyTorch and a driver that fit together."
+    return failed_finding("GPUs", devices.note, "torch can use the GPUs", cure)
 
 
-def _list_of_amd(world: World) -> Finding:
+def _list_of_amd(world: World) -> CheckFinding:
     said = world.ask("amd-smi", "list")
     count = len(re.findall(r"^GPU: *\d+", said.text, re.MULTILINE))
     return unknown("amd-smi", said.trouble) if said.trouble else passed("amd-smi", f"{count} GPUs")
 
 
-def _modes(columns: dict[str, tuple[str, ...]]) -> Iterator[Finding]:
+def _modes(columns: dict[str, tuple[str, ...]]) -> Iterator[CheckFinding]:
     """The modes in which the GPUs are, as columns of nvidia-smi."""
     mig = _numbers(columns["mig.mode.current"], "Enabled")
     cure = "Turn it off (nvidia-smi -mig 0) to use whole GPUs; an instance has room for one rank."
@@ -90,8 +90,10 @@ def _modes(columns: dict[str, tuple[str, ...]]) -> Iterator[Finding]:
     wrong = [number for number, text in enumerate(errors) if text.isdigit() and int(text)]
     if wrong:
         found = ", ".join(f"{errors[number]} on GPU {number}" for number in wrong)
-        cure = cure_of("uncorrectable ECC error")
-        yield failed("uncorrected memory errors", found, "none since the driver was loaded", cure)
+        cure = fault_cure("uncorrectable ECC error")
+        yield failed_finding(
+            "uncorrected memory errors", found, "none since the driver was loaded", cure
+        )
     elif any(text.isdigit() for text in errors):
         yield passed("uncorrected memory errors", "none")
     modes = sorted(set(columns["compute_mode"]))
@@ -106,7 +108,7 @@ def _modes(columns: dict[str, tuple[str, ...]]) -> Iterator[Finding]:
     yield _power(columns)
 
 
-def _power(columns: dict[str, tuple[str, ...]]) -> Finding:
+def _power(columns: dict[str, tuple[str, ...]]) -> CheckFinding:
     limits, usual = columns["power.limit"], columns["power.default_limit"]
     clock = f"clocks up to {columns['clocks.max.sm'][0]} MHz"
     low = [
@@ -121,7 +123,7 @@ def _power(columns: dict[str, tuple[str, ...]]) -> Finding:
     return passed("power limit", f"{shown}, {clock}")
 
 
-def _others(world: World) -> Finding:
+def _others(world: World) -> CheckFinding:
     """The processes that use the GPUs now."""
     fields = "--query-compute-apps=pid,process_name,used_memory"
     said = world.ask("nvidia-smi", fields, "--format=csv,noheader")
@@ -134,7 +136,7 @@ def _others(world: World) -> Finding:
     return odd("other processes", "; ".join(lines[:3]), "none", cure)
 
 
-def torch_devices(world: World) -> Iterator[Finding]:
+def torch_devices(world: World) -> Iterator[CheckFinding]:
     """What torch says about the GPUs."""
     if world.is_slurm:
         yield _on_the_nodes("GPUs of torch")
@@ -148,7 +150,9 @@ def torch_devices(world: World) -> Iterator[Finding]:
     yield _count(world, devices)
     for number, one in enumerate(devices.devices):
         if not one.works:
-            yield failed(f"GPU {number}", one.fault, "a kernel runs on it", cure_of(one.fault))
+            yield failed_finding(
+                f"GPU {number}", one.fault, "a kernel runs on it", fault_cure(one.fault)
+            )
     if all(one.works for one in devices.devices):
         capabilities = ", ".join(sorted({one.capability for one in devices.devices}))
         yield passed("kernels", f"one ran on each GPU, of capability {capabilities}")
@@ -156,7 +160,7 @@ def torch_devices(world: World) -> Iterator[Finding]:
         yield _peers(devices)
 
 
-def _count(world: World, devices: Devices) -> Finding:
+def _count(world: World, devices: Devices) -> CheckFinding:
     seen = len(devices.devices)
     if devices.kind == "rocm":
         return passed("GPUs of torch", str(seen))
@@ -168,7 +172,7 @@ def _count(world: World, devices: Devices) -> Finding:
     return odd("GPUs of torch", f"{seen}; {devices.note}", f"{listed}, as nvidia-smi lists", cure)
 
 
-def _peers(devices: Devices) -> Finding:
+def _peers(devices: Devices) -> CheckFinding:
     count = len(devices.devices)
     pairs = sum(len(one.peers) for one in devices.devices)
     if pairs == count * (count - 1):
@@ -179,7 +183,7 @@ def _peers(devices: Devices) -> Finding:
     return odd("peers", f"{pairs} of {count * (count - 1)} pairs", "all pairs", cure)
 
 
-def links(world: World) -> Iterator[Finding]:
+def links(world: World) -> Iterator[CheckFinding]:
     """The links between the GPUs, and the limits of the system that NCCL meets."""
     if world.is_slurm:
         yield _on_the_nodes("links and limits")
@@ -195,7 +199,7 @@ def links(world: World) -> Iterator[Finding]:
     yield _locked_memory(world)
 
 
-def _nvlinks(world: World, devices: Devices) -> Iterator[Finding]:
+def _nvlinks(world: World, devices: Devices) -> Iterator[CheckFinding]:
     gpu = devices.devices[0].name
     bundles = sorted({int(number) for number in _BETWEEN.findall(devices.topology)})
     said = world.ask("nvidia-smi", "nvlink", "-s")
@@ -204,14 +208,14 @@ def _nvlinks(world: World, devices: Devices) -> Iterator[Finding]:
     if not any(counts):
         known = expectation("NVLinks", gpu)
         cure = "See nvidia-smi nvlink -s, and whether the fabric manager runs."
-        what = failed("NVLinks", "none", known.shown(), cure) if known else None
+        what = failed_finding("NVLinks", "none", known.shown(), cure) if known else None
         yield what or passed("links between GPUs", "PCIe")
         return
     between = f", in bundles of {', '.join(map(str, bundles))}" if bundles else ""
-    least = compared("NVLinks of each GPU", min(counts), "", "NVLinks", gpu)
+    least = compare_expected("NVLinks of each GPU", min(counts), "", "NVLinks", gpu)
     yield least if not between else _with(least, between)
     lowest = min(min(rate) for rate in rates if rate) * scale_of("GB/s").factor
-    yield compared("rate of a link", lowest, "GB/s", "NVLink", gpu)
+    yield compare_expected("rate of a link", lowest, "GB/s", "NVLink", gpu)
     if len(devices.devices) >= _SWITCHED and _is_linked_throughout(devices.topology):
         yield _fabric_manager(world)
 
@@ -222,8 +226,8 @@ def _is_linked_throughout(topology: str) -> bool:
     return sum(len(_BETWEEN.findall(row)) for row in rows) >= len(rows) * (len(rows) - 1)
 
 
-def _with(finding: Finding, more: str) -> Finding:
-    return Finding(
+def _with(finding: CheckFinding, more: str) -> CheckFinding:
+    return CheckFinding(
         finding.name, finding.verdict, finding.found + more, finding.expected, finding.cure,
         finding.source,
     )  # fmt: skip
@@ -234,26 +238,28 @@ def _by_gpu(text: str) -> Sequence[str]:
     return re.split(r"^GPU \d+:", text, flags=re.MULTILINE)[1:]
 
 
-def _fabric_manager(world: World) -> Finding:
+def _fabric_manager(world: World) -> CheckFinding:
     said = world.ask("systemctl", "is-active", "nvidia-fabricmanager")
     if said.text.strip() == "active":
         return passed("fabric manager", "active")
     if "cannot be run" in said.trouble or "not been booted" in said.trouble:
         return unknown("fabric manager", said.trouble)
     found = said.trouble.rpartition(": ")[2] or "inactive"
-    return failed("fabric manager", found, "active", cure_of("system not yet initialized"))
+    return failed_finding(
+        "fabric manager", found, "active", fault_cure("system not yet initialized")
+    )
 
 
-def _shared_memory(world: World, gpus: int) -> Finding:
+def _shared_memory(world: World, gpus: int) -> CheckFinding:
     size = world.size_of("/dev/shm")
     found = show(size, BYTE) if size else "not there"
     if size >= _SHARED_MEMORY:
         return passed("/dev/shm", found)
-    verdict = failed if gpus > 1 else odd
-    return verdict("/dev/shm", found, "1 GiB or more", cure_of(_SHM))
+    verdict = failed_finding if gpus > 1 else odd
+    return verdict("/dev/shm", found, "1 GiB or more", fault_cure(_SHM))
 
 
-def _locked_memory(world: World) -> Finding:
+def _locked_memory(world: World) -> CheckFinding:
     cards = world.names_in("/sys/class/infiniband")
     limit = world.locked_memory()
     found = "unlimited" if limit == math.inf else show(limit, BYTE)
@@ -261,8 +267,8 @@ def _locked_memory(world: World) -> Finding:
         return passed("locked memory", f"{found}; there is no InfiniBand")
     if limit == math.inf:
         return passed("locked memory", found)
-    cure = cure_of("Call to ibv_reg_mr failed")
-    return failed("locked memory", found, f"unlimited, for {', '.join(cards[:2])}", cure)
+    cure = fault_cure("Call to ibv_reg_mr failed")
+    return failed_finding("locked memory", found, f"unlimited, for {', '.join(cards[:2])}", cure)
 
 
 def _numbers(column: Sequence[str], word: str) -> str:

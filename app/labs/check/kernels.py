@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from app.labs.check.collectives import gpu_of
-from app.labs.check.expected import What, compared
-from app.labs.check.finding import Finding, failed, odd, passed, unknown
+from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
 from app.labs.check.hardware import NO_GPU
+from app.labs.check.reference_values import What, compare_expected
 from app.labs.check.world import Ran, World
 
 _SIDE, _SIZE, _TOKENS = "8192", "4GiB", "16384"
@@ -18,7 +18,7 @@ _COOLER = "Check the cooling and the power supply of the GPU."
 _MISSING = "Only other kernels can be used here."
 
 
-def products(world: World) -> Iterator[Finding]:
+def products(world: World) -> Iterator[CheckFinding]:
     """The rate of large products in each format."""
     if why := _left_out(world):
         yield unknown("matrix products", why)
@@ -30,13 +30,13 @@ def products(world: World) -> Iterator[Finding]:
             yield _not_run(name, ran)
             continue
         rate = ran.report.measures[0].derived["rate"].value
-        yield compared(name, rate, "TFLOP/s", what, gpu_of(ran.report))
+        yield compare_expected(name, rate, "TFLOP/s", what, gpu_of(ran.report))
         held_down = ran.report.details.get("throttled", "")
         if any(reason in held_down for reason in _FAULTY):
             yield odd(f"clock during {form.upper()}", f"held down {held_down}", "free", _COOLER)
 
 
-def copies(world: World) -> Iterator[Finding]:
+def check_copies(world: World) -> Iterator[CheckFinding]:
     """The bandwidth of a large copy within the memory of a GPU."""
     if why := _left_out(world):
         yield unknown("copies", why)
@@ -46,10 +46,10 @@ def copies(world: World) -> Iterator[Finding]:
         yield _not_run(f"copy of {_SIZE}", ran)
         return
     value = ran.report.measures[0].derived["bandwidth"].value
-    yield compared(f"copy of {_SIZE}", value, "TB/s", "copy", gpu_of(ran.report))
+    yield compare_expected(f"copy of {_SIZE}", value, "TB/s", "copy", gpu_of(ran.report))
 
 
-def attention(world: World) -> Iterator[Finding]:
+def check_attention(world: World) -> Iterator[CheckFinding]:
     """Each fused kernel by its name, against the separate steps."""
     if why := _left_out(world):
         yield unknown("attention", why)
@@ -64,7 +64,7 @@ def attention(world: World) -> Iterator[Finding]:
         yield odd("fused kernels", ", ".join(have) or "none", "flash or cudnn", cure)
 
 
-def _fused(world: World, kernel: str) -> Finding:
+def _fused(world: World, kernel: str) -> CheckFinding:
     name = f"{kernel}, {_TOKENS} tokens"
     ran = world.run("attention", {"kernel": kernel, "lengths": _TOKENS}, "nccl")
     report = ran.report
@@ -75,18 +75,22 @@ def _fused(world: World, kernel: str) -> Finding:
     medians = {one.name: one.median for one in report.measures}
     chosen = report.details.get("kernel", kernel)
     if chosen != kernel:
-        return failed(name, f"torch chose {chosen}", kernel, "Report this, with the run.")
+        return failed_finding(name, f"torch chose {chosen}", kernel, "Report this, with the run.")
     if "fused" not in medians or "separate" not in medians:
         return passed(name, report.details.get("left out", "there was no room for it"))
     ratio = medians["separate"] / medians["fused"]
-    return compared(f"{name}, times faster", ratio, "", "speedup of attention", gpu_of(report))
+    return compare_expected(
+        f"{name}, times faster", ratio, "", "speedup of attention", gpu_of(report)
+    )
 
 
-def _not_run(name: str, ran: Ran) -> Finding:
+def _not_run(name: str, ran: Ran) -> CheckFinding:
     report = ran.report
     if ran.is_done:
         return unknown(name, report.details.get("left out", "nothing was measured"))
-    return failed(name, report.cause or str(report.state), "it runs, and its data is right", "")
+    return failed_finding(
+        name, report.cause or str(report.state), "it runs, and its data is right", ""
+    )
 
 
 def _left_out(world: World) -> str:

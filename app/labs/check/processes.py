@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.db.run_state import RunState
 from app.labs.check.collectives import LAB
-from app.labs.check.finding import Finding, failed, odd, passed, unknown
+from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
 from app.labs.check.world import Broke, TorchProcess, World
 
 _DEVICE = re.compile(r"/dev/(?:nvidia\d|nvidia-uvm|nvidiactl|kfd|dri/)")
@@ -20,7 +20,7 @@ _EVEN = "of two ranks in different collectives, neither is known to be wrong"
 _FIRST_NAMED = re.compile(r"\branks? (\d+)")
 
 
-def forks(world: World) -> Iterator[Finding]:
+def forks(world: World) -> Iterator[CheckFinding]:
     """Whether ranks can be forked, and use the GPUs."""
     if world.is_slurm:
         yield unknown("process with torch", "under Slurm, each rank imports torch by itself")
@@ -29,7 +29,7 @@ def forks(world: World) -> Iterator[Finding]:
     yield _products(world)
 
 
-def _process_with_torch(process: TorchProcess) -> Iterator[Finding]:
+def _process_with_torch(process: TorchProcess) -> Iterator[CheckFinding]:
     found = f"torch {process.version}, imported in {process.seconds:.1f} s"
     if process.seconds < _STARTING:
         yield passed("process with torch", found)
@@ -39,7 +39,7 @@ def _process_with_torch(process: TorchProcess) -> Iterator[Finding]:
         )
         yield odd("process with torch", found, f"less than {_STARTING:g} s", cure)
     if opened := sorted({path for path in process.files if _DEVICE.match(path)}):
-        yield failed(
+        yield failed_finding(
             "its open files", ", ".join(opened), "no GPU",
             "Its forks cannot use a GPU that it has initialized; report this, with the version of "
             "torch and the installed packages.",
@@ -48,7 +48,7 @@ def _process_with_torch(process: TorchProcess) -> Iterator[Finding]:
         yield passed("its open files", "no GPU among them")
 
 
-def _products(world: World) -> Finding:
+def _products(world: World) -> CheckFinding:
     gpus = world.devices().usable
     if world.is_slurm or not gpus:
         met = world.fail("nothing", 0, 2, "gloo", _LIMIT)
@@ -58,10 +58,10 @@ def _products(world: World) -> Finding:
     return _as_expected("forks", done, each if gpus > 1 else "a fork multiplied matrices of BF16")
 
 
-def _as_expected(name: str, broke: Broke, says: str) -> Finding:
+def _as_expected(name: str, broke: Broke, says: str) -> CheckFinding:
     if broke.state is RunState.DONE:
         return passed(name, f"{says}, in {broke.seconds:.1f} s")
-    return failed(name, broke.cause or str(broke.state), says, "")
+    return failed_finding(name, broke.cause or str(broke.state), says, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ _FAULTS = (
 )
 
 
-def failures(world: World) -> Iterator[Finding]:
+def failures(world: World) -> Iterator[CheckFinding]:
     """Whether runs that fail name the right rank, and leave nothing that stops the next one."""
     gpus = world.devices().usable
     backend = "nccl" if gpus > 1 else "gloo"
@@ -103,7 +103,7 @@ def failures(world: World) -> Iterator[Finding]:
         yield from _detours(world)
 
 
-def _detours(world: World) -> Iterator[Finding]:
+def _detours(world: World) -> Iterator[CheckFinding]:
     """Whether NCCL takes another way where one is closed."""
     variables, expected = {}, {"NCCL_P2P_DISABLE": "SHM", "NCCL_SHM_DISABLE": "NET"}
     for variable, way in expected.items():
@@ -112,7 +112,9 @@ def _detours(world: World) -> Iterator[Finding]:
         ran = world.run(LAB, {"ranks": "2", "sizes": "1MiB"}, "nccl", dict(variables))
         chosen = ran.report.details.get("transport", "")
         if not ran.is_done:
-            yield failed(name, ran.report.cause or str(ran.report.state), f"it runs over {way}", "")
+            yield failed_finding(
+                name, ran.report.cause or str(ran.report.state), f"it runs over {way}", ""
+            )
         elif way in chosen:
             yield passed(name, f"it runs over {chosen}")
         else:
@@ -120,18 +122,18 @@ def _detours(world: World) -> Iterator[Finding]:
             yield odd(name, chosen or "unknown", way, cure)
 
 
-def _judged(name: str, broke: Broke, rank: int, most: float) -> Finding:
+def _judged(name: str, broke: Broke, rank: int, most: float) -> CheckFinding:
     """Whether a run *broke* as it should: *rank* is to blame, in time, and nothing is left."""
     found = f"{broke.cause} ({broke.seconds:.1f} s)"
     within = "" if most == math.inf else f", within {most:g} s"
     expected = f"rank {rank} is to blame{within}"
     named = _FIRST_NAMED.search(broke.cause)
     if broke.state is RunState.DONE or named is None or int(named[1]) != rank:
-        return failed(name, found, expected, "Report this, with the logs of the run.")
+        return failed_finding(name, found, expected, "Report this, with the logs of the run.")
     if broke.left:
         pids = ", ".join(map(str, broke.left))
         cure = "End them; a GPU that they hold cannot be used."
-        return failed(name, f"{found}; processes left: {pids}", "nothing is left", cure)
+        return failed_finding(name, f"{found}; processes left: {pids}", "nothing is left", cure)
     if broke.seconds > most:
         return odd(name, found, expected, "The driver takes long to free a GPU; see dmesg.")
     return passed(name, found, expected)

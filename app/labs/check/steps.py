@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from app.errors import InputError, UnavailableError
 from app.labs.check.cluster import jobs
 from app.labs.check.collectives import bandwidth, nccl, two_nodes
-from app.labs.check.finding import Checked, Finding, Step, failed
+from app.labs.check.findings import CheckFinding, CheckReport, CheckStep, failed_finding
 from app.labs.check.hardware import driver, links, torch_devices
-from app.labs.check.kernels import attention, copies, products
+from app.labs.check.kernels import check_attention, check_copies, products
 from app.labs.check.processes import failures, forks
-from app.labs.check.recording import record
+from app.labs.check.standard_runs import record_standard_runs
 from app.labs.check.world import World
 
-STEPS: tuple[tuple[str, Callable[[World], Iterator[Finding]]], ...] = (
+STEPS: tuple[tuple[str, Callable[[World], Iterator[CheckFinding]]], ...] = (
     ("Driver and GPUs", driver),
     ("GPUs as torch sees them", torch_devices),
     ("Ranks as forks of one process", forks),
@@ -24,31 +24,31 @@ STEPS: tuple[tuple[str, Callable[[World], Iterator[Finding]]], ...] = (
     ("All-reduce on all GPUs", bandwidth),
     ("Two nodes", two_nodes),
     ("Matrix products", products),
-    ("Copies", copies),
-    ("Attention", attention),
+    ("Copies", check_copies),
+    ("Attention", check_attention),
     ("Failures on purpose", failures),
     ("Slurm", jobs),
-    ("Runs for a board", record),
+    ("Runs for a board", record_standard_runs),
 )
 
 
-def taken(world: World) -> Iterator[Step]:
+def taken(world: World) -> Iterator[CheckStep]:
     """Each step, once it has been taken."""
     for number, (title, look) in enumerate(STEPS, 1):
         begun = time.monotonic()
         findings = tuple(_found(look, world))
-        yield Step(number, title, findings, time.monotonic() - begun)
+        yield CheckStep(number, title, findings, time.monotonic() - begun)
 
 
-def checked(steps: tuple[Step, ...], command: str) -> Checked:
+def checked(steps: tuple[CheckStep, ...], command: str) -> CheckReport:
     """The report of *steps*, which *command* has taken."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    return Checked(at, platform.node(), command, steps)
+    return CheckReport(at, platform.node(), command, steps)
 
 
-def _found(look: Callable[[World], Iterator[Finding]], world: World) -> Iterator[Finding]:
+def _found(look: Callable[[World], Iterator[CheckFinding]], world: World) -> Iterator[CheckFinding]:
     """What a step finds; what stops it is a finding too."""
     try:
         yield from look(world)
     except (InputError, UnavailableError) as error:
-        yield failed("this step", str(error), "it can be taken", "")
+        yield failed_finding("this step", str(error), "it can be taken", "")

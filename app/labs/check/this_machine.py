@@ -20,12 +20,12 @@ from app.labs.launch.base import Launcher
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.local import LocalLauncher
 from app.labs.machines.devices import Devices
-from app.labs.machines.vendor import Output, output_of
+from app.labs.machines.vendor import Output, run_vendor_tool
 from app.labs.parameters import Parameter, Value
 from app.labs.ranks.events import ReadyEvent
 from app.labs.results.analysis import report_of
-from app.labs.run import Run, write_whole
-from app.labs.spec import Job, Lab, lab_called
+from app.labs.run import LabRun, write_whole
+from app.labs.spec import Lab, LabJob, lab_called
 
 _PATIENCE = 600.0  # seconds until the devices are free
 _ASKING = 120.0  # seconds for a tool: nccl-tests takes longer than all others
@@ -68,7 +68,7 @@ class ThisMachine:
 
     def ask(self, *command: str) -> Output:
         """What a tool prints."""
-        return output_of(command, _ASKING)
+        return run_vendor_tool(command, _ASKING)
 
     def names_in(self, folder: str) -> list[str]:
         """The files of *folder*."""
@@ -163,7 +163,7 @@ class ThisMachine:
                 os.environ.clear()
                 os.environ.update(before)
 
-    def _left(self, run: Run) -> Iterator[int]:
+    def _left(self, run: LabRun) -> Iterator[int]:
         """The ranks of *run* that are still there, or still hold a GPU."""
         fields = ("--query-compute-apps=pid", "--format=csv,noheader")
         holding = self.ask("nvidia-smi", *fields).text.split()
@@ -173,7 +173,7 @@ class ThisMachine:
                 yield int(pid)
 
 
-def _wait(launcher: Launcher, run: Run) -> None:
+def _wait(launcher: Launcher, run: LabRun) -> None:
     for _ in launcher.follow(run):
         continue
 
@@ -195,7 +195,7 @@ def _with_option(settings: Settings, option: str, folder: Path) -> Settings:
     return settings.model_copy(update={"slurm_site": site})
 
 
-def _job(what: str, rank: int, ranks: int, seconds: float) -> Job:
+def _job(what: str, rank: int, ranks: int, seconds: float) -> LabJob:
     """A run in which *rank* does *what*: not a lab, though it runs as one."""
     whole = Parameter(says="a number", start=0, whole=True)
     lab = Lab(
@@ -213,4 +213,4 @@ def _job(what: str, rank: int, ranks: int, seconds: float) -> Job:
     )
     values: dict[str, Value] = {"what": what, "bad": float(rank), "seconds": seconds}
     given = {"ranks": str(ranks), "what": what, "bad": str(rank), "seconds": f"{seconds:g}"}
-    return Job(lab, ranks, values, given)
+    return LabJob(lab, ranks, values, given)

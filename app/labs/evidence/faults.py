@@ -4,14 +4,14 @@ import re
 from functools import cache
 from pathlib import Path
 
-from app.labs.parameters import Strict
+from app.labs.parameters import FrozenModel
 from app.yaml_file import read_document
 
 _TABLE = Path(__file__).with_suffix(".yaml")
 _LONGEST = 300  # characters of a text that is quoted
 
 
-class Advice(Strict):
+class Advice(FrozenModel):
     """What a fault is, in words that go on after the name of a rank, and its cure."""
 
     what: str
@@ -29,7 +29,7 @@ class Fault(Advice):
     pattern: re.Pattern[str]
 
 
-class Faults(Strict):
+class Faults(FrozenModel):
     """The contents of `faults.yaml`."""
 
     causes: tuple[Fault, ...]
@@ -53,7 +53,7 @@ def cause_in(text: str) -> str:
     return _first(known_faults().causes, text)
 
 
-def cure_of(text: str) -> str:
+def fault_cure(text: str) -> str:
     """The cure of the fault that *text* reports; empty if it names none."""
     causes = known_faults().causes
     return next((fault.cure for fault in causes if fault.pattern.search(text)), "")

@@ -15,7 +15,7 @@ _DECORATORS = ("wrapper", "_fn")  # frames that say nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StackLine:
     """A line of our own code, and the function of torch that it called, if any."""
 
     where: str
@@ -30,7 +30,7 @@ def stack_of(folder: Path, rank: int) -> Path:
     return folder / f"stack{rank}.txt"
 
 
-def places_of(folder: Path) -> Mapping[int, Place]:
+def places_of(folder: Path) -> Mapping[int, StackLine]:
     """Where each rank was, for those that have written it."""
     found = {}
     for path in folder.glob("stack*.txt"):
@@ -40,7 +40,7 @@ def places_of(folder: Path) -> Mapping[int, Place]:
     return found
 
 
-def place_in(text: str) -> Place | None:
+def place_in(text: str) -> StackLine | None:
     """Where the main thread was, in a dump of all threads; None if it cannot be seen.
 
     >>> place_in('''Current thread 0x00007f38983c5b80 (most recent call first):
@@ -54,7 +54,7 @@ def place_in(text: str) -> Place | None:
         call = ""
         for frame in map(_FRAME.fullmatch, thread.splitlines()):
             if frame and _is_ours(frame["file"]):
-                return Place(f"{Path(frame['file']).name} line {frame['line']}", call)
+                return StackLine(f"{Path(frame['file']).name} line {frame['line']}", call)
             if frame and not call and _is_a_wait(frame):
                 call = frame["function"]
     return None
@@ -69,12 +69,12 @@ def _is_a_wait(frame: re.Match[str]) -> bool:
     return torch and frame["function"] not in _DECORATORS
 
 
-def odd_one_out(places: Mapping[int, Place]) -> str:
+def odd_one_out(places: Mapping[int, StackLine]) -> str:
     """Which ranks kept the others waiting: those that were waiting for none, else the fewest.
 
     Empty if all were at the same place.
     """
-    ranks: dict[Place, list[int]] = defaultdict(list)
+    ranks: dict[StackLine, list[int]] = defaultdict(list)
     for rank, place in sorted(places.items()):
         ranks[place].append(rank)
     if len(ranks) < 2:  # noqa: PLR2004  # one place, or none

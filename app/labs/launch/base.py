@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Literal
 
 from app.errors import InputError, NotFoundError, UnavailableError, nearest
-from app.labs.launch.plan import Plan, planned
+from app.labs.launch.plan import LaunchPlan, planned
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.machines.machine import describe_machine
-from app.labs.run import Event, JobRecord, Run, RunOutcome, new_name
-from app.labs.spec import Job, Lab
+from app.labs.run import Event, JobRecord, LabRun, RunOutcome, new_name
+from app.labs.spec import Lab, LabJob
 
 _POLL, _CLOSELY = 0.05, 1.0  # seconds from one look at a run to the next: a glance, a close look
 
@@ -47,7 +47,7 @@ class Launcher(ABC):
         given: Mapping[str, str],
         asked: str = "auto",
         patience: float | None = None,
-    ) -> Plan:
+    ) -> LaunchPlan:
         """What to start for *lab* with the parameters *given*, over nccl, gloo or auto, as *asked*.
 
         *patience* is for `devices`.
@@ -59,7 +59,7 @@ class Launcher(ABC):
         plan = planned(lab, given, asked, lambda: self.devices(patience))
         return replace(plan, job=self.with_nodes(plan.job, plan.backend))
 
-    def with_nodes(self, job: Job, backend: str) -> Job:
+    def with_nodes(self, job: LabJob, backend: str) -> LabJob:
         """*job* with the number of nodes that it takes over *backend*.
 
         Raises:
@@ -79,12 +79,12 @@ class Launcher(ABC):
     @abstractmethod
     def start(
         self,
-        job: Job,
+        job: LabJob,
         backend: str = "gloo",
         patience: float = 1.0,
         name: str = "",
         notes: Sequence[str] = (),
-    ) -> Run:
+    ) -> LabRun:
         """Start *job*, in its form for *backend*; *notes* are stored with the run.
 
         It waits up to *patience* seconds until its devices are free.
@@ -94,22 +94,22 @@ class Launcher(ABC):
         """
 
     @abstractmethod
-    def cancel(self, run: Run) -> None:
+    def cancel(self, run: LabRun) -> None:
         """Stop *run*; its ranks exit soon after."""
 
     @abstractmethod
     def close(self) -> None:
         """Release what runs need; runs that cannot go on without this process are stopped."""
 
-    def outcome_of(self, run: Run) -> RunOutcome | None:
+    def outcome_of(self, run: LabRun) -> RunOutcome | None:
         """How *run* ended; None while it runs."""
         return run.outcome
 
-    def says_of(self, run: Run) -> str:
+    def says_of(self, run: LabRun) -> str:
         """What *run* waits for, in a few words."""
         return ""
 
-    def follow(self, run: Run) -> Iterator["Event | Waiting"]:
+    def follow(self, run: LabRun) -> Iterator["Event | Waiting"]:
         """The events of *run* as they come, and what it waits for, until it has ended."""
         follower, seen = Follower(self, run), 0
         while True:
@@ -124,7 +124,7 @@ class Launcher(ABC):
                 return
             time.sleep(_POLL)
 
-    def run_called(self, name: str) -> Run:
+    def run_called(self, name: str) -> LabRun:
         """The run with that name.
 
         Raises:
@@ -133,7 +133,7 @@ class Launcher(ABC):
         known = [path.name for path in self.folder.glob("*/") if (path / "job.json").exists()]
         if name not in known:
             raise NotFoundError(f"no run is called {name[:80]!r}{nearest(name[:80], known)}")
-        return Run(self.folder / name)
+        return LabRun(self.folder / name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class Follower:
     written, it looks closely.
     """
 
-    def __init__(self, launcher: Launcher, run: Run) -> None:
+    def __init__(self, launcher: Launcher, run: LabRun) -> None:
         self.run = run
         self._launcher = launcher
         self._says, self._size, self._looked = "", -1, -math.inf
@@ -180,9 +180,9 @@ class Follower:
         return news
 
 
-def written(
+def write_run(
     folder: Path,
-    job: Job,
+    job: LabJob,
     backend: str,
     name: str = "",
     *,
@@ -192,7 +192,7 @@ def written(
     network: str = "",
     notes: Sequence[str] = (),
     devices: Devices = NO_DEVICES,
-) -> Run:
+) -> LabRun:
     """A new run of *job* in *folder*, with its job written there; it will use *devices*.
 
     *patience* is the wait for devices, *starting* that of the ranks for each other, on *network*.
@@ -200,7 +200,7 @@ def written(
     Raises:
         UnavailableError: it cannot be written.
     """
-    run = Run(folder / (name or new_name(job.lab.name)))
+    run = LabRun(folder / (name or new_name(job.lab.name)))
     record = JobRecord(
         id=run.id,
         lab=job.lab.name,

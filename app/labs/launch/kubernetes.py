@@ -8,9 +8,9 @@ from pathlib import Path
 import yaml
 
 from app.errors import InputError
-from app.labs.launch.base import written
-from app.labs.run import Run
-from app.labs.spec import Job
+from app.labs.launch.base import write_run
+from app.labs.run import LabRun
+from app.labs.spec import LabJob
 
 _STARTING = 1800.0  # seconds until all nodes are free, and have the image
 _PROGRAM = "app.labs.launch.rank_main"
@@ -81,19 +81,19 @@ class PodOptions:
 
 
 def prepared(
-    job: Job, folder: Path, backend: str, notes: Sequence[str] = (), network: str = ""
-) -> Run:
+    job: LabJob, folder: Path, backend: str, notes: Sequence[str] = (), network: str = ""
+) -> LabRun:
     """The run of *job*, which begins when its ranks are started; it needs no leader.
 
     Raises:
         UnavailableError: it cannot be stored.
     """
-    return written(
+    return write_run(
         folder, job, backend, launcher="by hand", notes=notes, starting=_STARTING, network=network
     )
 
 
-def instructions(run: Run) -> str:
+def instructions(run: LabRun) -> str:
     """How to start the ranks of *run* without Kubernetes."""
     job, program = run.job, f"-m {_PROGRAM} {run.folder.absolute()}"
     nodes = job.nodes or 1
@@ -111,7 +111,7 @@ def instructions(run: Run) -> str:
     )
 
 
-def manifest(run: Run, options: PodOptions) -> str:
+def kubernetes_job(run: LabRun, options: PodOptions) -> str:
     """A Kubernetes Job for *run*, with a pod for each node.
 
     The folder of runs must be a shared volume, at the same path in the pods, and the image must
@@ -138,7 +138,7 @@ def manifest(run: Run, options: PodOptions) -> str:
     return f"# wallclock lab show {run.id}\n{yaml.safe_dump(plain, sort_keys=False)}"
 
 
-def _pod(run: Run, nodes: int, options: PodOptions) -> Mapping[str, object]:
+def _pod(run: LabRun, nodes: int, options: PodOptions) -> Mapping[str, object]:
     apart = {
         "labelSelector": {"matchLabels": {_RUN: run.id}},
         "topologyKey": "kubernetes.io/hostname",
@@ -156,7 +156,7 @@ def _pod(run: Run, nodes: int, options: PodOptions) -> Mapping[str, object]:
     }
 
 
-def _container(run: Run, nodes: int, options: PodOptions) -> Mapping[str, object]:
+def _container(run: LabRun, nodes: int, options: PodOptions) -> Mapping[str, object]:
     ranks = run.job.ranks // nodes
     devices = options.devices(ranks, run.job.backend)
     locks = {"securityContext": {"capabilities": {"add": ["IPC_LOCK"]}}}

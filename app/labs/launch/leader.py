@@ -19,7 +19,7 @@ from app.db.run_state import RunState
 from app.labs.evidence.blame import RankError, blame, late_ranks
 from app.labs.evidence.stacks import ranks_shown
 from app.labs.launch.limit import stack_written_when_late
-from app.labs.run import JobRecord, Run, RunOutcome, write_whole
+from app.labs.run import JobRecord, LabRun, RunOutcome, write_whole
 
 _LIBRARY = Path(__file__).parents[1] / "library"
 _DEATH_SIGNAL, _SUBREAPER = 1, 36  # of prctl(2)
@@ -90,7 +90,7 @@ def lead(folder: Path) -> NoReturn:
 
     The caller blocks the signals of `STOPPING` before it forks, so that none comes too early.
     """
-    run = Run(folder)
+    run = LabRun(folder)
     try:
         os.setsid()
         stopped: list[int] = []
@@ -237,7 +237,7 @@ def _be_rank(folder: Path, job: JobRecord, rank: int) -> NoReturn:
 
 def work(folder: Path, job: JobRecord, rank: int, store: object = None) -> None:
     """The life of a rank: meet the others, run the worker of the lab, leave."""
-    from app.labs.ranks.rank import Rank
+    from app.labs.ranks.rank import WorkerRank
 
     path = Path(job.worker)
     if not path.is_file():  # launched from a machine that has this package elsewhere
@@ -247,7 +247,7 @@ def work(folder: Path, job: JobRecord, rank: int, store: object = None) -> None:
         raise ImportError(f"{path} is not a Python module")
     worker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(worker)
-    own = Rank(
+    own = WorkerRank(
         rank,
         job.ranks,
         folder,

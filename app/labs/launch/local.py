@@ -15,11 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from app.errors import UnavailableError
-from app.labs.launch.base import Launcher, written
-from app.labs.launch.zygote import Order, Reply
+from app.labs.launch.base import Launcher, write_run
+from app.labs.launch.zygote import ZygoteOrder, ZygoteReply
 from app.labs.machines.devices import NO_DEVICES, Devices, find_devices
-from app.labs.run import Run
-from app.labs.spec import Job
+from app.labs.run import LabRun
+from app.labs.spec import LabJob
 
 INSTALL = "pip install 'wallclock[lab]'"
 _LINUX = "labs run on Linux only; recorded runs can be viewed anywhere"
@@ -89,24 +89,24 @@ class LocalLauncher(Launcher):
 
     def start(
         self,
-        job: Job,
+        job: LabJob,
         backend: str = "gloo",
         patience: float = 1.0,
         name: str = "",
         notes: Sequence[str] = (),
-    ) -> Run:
+    ) -> LabRun:
         """Start *job*; it waits up to *patience* seconds until its devices are free."""
         job = self.with_nodes(job, backend)
         self.warm()
         devices = self.devices() if backend == "nccl" else NO_DEVICES
-        run = written(
+        run = write_run(
             self.folder, job, backend, name,
             launcher="local", patience=patience, notes=notes, devices=devices,
         )  # fmt: skip
-        self._pids[run.id] = self._ordered(Order(run=str(run.folder)))
+        self._pids[run.id] = self._ordered(ZygoteOrder(run=str(run.folder)))
         return run
 
-    def cancel(self, run: Run) -> None:
+    def cancel(self, run: LabRun) -> None:
         """Stop *run*; its ranks exit soon after."""
         if pid := run.leader() or self._pids.get(run.id):
             with contextlib.suppress(ProcessLookupError):
@@ -133,7 +133,7 @@ class LocalLauncher(Launcher):
                 stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
             )  # fmt: skip
 
-    def _fault(self, zygote: "subprocess.Popen[bytes]", reply: Reply | None) -> str:
+    def _fault(self, zygote: "subprocess.Popen[bytes]", reply: ZygoteReply | None) -> str:
         """Why torch could not be imported, and what to do about it."""
         if reply:
             return f"labs need torch: {reply.fault}. {reply.cure or INSTALL}"
@@ -156,9 +156,9 @@ class LocalLauncher(Launcher):
     def _probing(self, printed: Path) -> int:
         """A process that prints into a file what torch sees."""
         self.warm()
-        return self._ordered(Order(probe=str(printed)))
+        return self._ordered(ZygoteOrder(probe=str(printed)))
 
-    def _ordered(self, order: Order) -> int:
+    def _ordered(self, order: ZygoteOrder) -> int:
         """The process that was forked for *order*."""
         with self._lock:
             zygote, reply = self._zygote, None
@@ -172,7 +172,7 @@ class LocalLauncher(Launcher):
             words = self._last_words() if zygote else ""
         raise UnavailableError(f"the process that starts runs has exited; try again{words}")
 
-    def _next_reply(self, zygote: "subprocess.Popen[bytes]") -> Reply | None:
+    def _next_reply(self, zygote: "subprocess.Popen[bytes]") -> ZygoteReply | None:
         """The next line of *zygote*; None if it exited, or was silent for too long."""
         descriptor = zygote.stdout.fileno() if zygote.stdout else -1
         end = time.monotonic() + self._patience
@@ -183,7 +183,7 @@ class LocalLauncher(Launcher):
                 return None
             self._received += text
         line, _, self._received = self._received.partition(b"\n")
-        return Reply.read(line)
+        return ZygoteReply.read(line)
 
 
 def _end(zygote: "subprocess.Popen[bytes]", *, at_once: bool) -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from app.errors import InputError, sentence
 from app.labs.machines.devices import Devices, has_traces
-from app.labs.spec import NODES, RANKS, Job, Lab, read_job
+from app.labs.spec import NODES, RANKS, Lab, LabJob, read_job
 
 Backend = Literal["nccl", "gloo"]
 Find = Callable[[], Devices]
@@ -23,15 +23,15 @@ _ELSEWHERE: Mapping[Backend, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LaunchPlan:
     """A job in the form for its *backend*, and *notes* on the choice, each a sentence."""
 
-    job: Job
+    job: LabJob
     backend: Backend
     notes: tuple[str, ...] = ()
 
 
-def planned(lab: Lab, given: Mapping[str, str], asked: str, find: Find) -> Plan:
+def planned(lab: Lab, given: Mapping[str, str], asked: str, find: Find) -> LaunchPlan:
     """The job of *lab* with the parameters *given*, over nccl, gloo or, if *asked* is auto, either.
 
     Over nccl, ranks that are not given are all GPUs of one node, or of the nodes that are given,
@@ -49,7 +49,7 @@ def planned(lab: Lab, given: Mapping[str, str], asked: str, find: Find) -> Plan:
     return _either(lab, lab.gpu, given, find())
 
 
-def planned_elsewhere(lab: Lab, given: Mapping[str, str], asked: str, find: Find) -> Plan:
+def planned_elsewhere(lab: Lab, given: Mapping[str, str], asked: str, find: Find) -> LaunchPlan:
     """The job of a run that another machine will start, whose GPUs are not known.
 
     *find* returns those of this machine, from which auto chooses.
@@ -58,11 +58,11 @@ def planned_elsewhere(lab: Lab, given: Mapping[str, str], asked: str, find: Find
         InputError: a parameter is not valid, or the lab has no form for GPUs.
     """
     if asked == "nccl":
-        return Plan(read_job(lab.on("nccl"), given), "nccl")
+        return LaunchPlan(read_job(lab.on("nccl"), given), "nccl")
     plan = planned(lab, given, asked, find)
     if asked == "gloo" or lab.gpu is None:
         return plan
-    return Plan(plan.job, plan.backend, (*plan.notes, _ELSEWHERE[plan.backend]))
+    return LaunchPlan(plan.job, plan.backend, (*plan.notes, _ELSEWHERE[plan.backend]))
 
 
 def ranks_on(form: Lab, devices: Devices, nodes: int = 1) -> int:
@@ -71,7 +71,7 @@ def ranks_on(form: Lab, devices: Devices, nodes: int = 1) -> int:
     return max(least, min(most, devices.usable * nodes // devices.nodes))
 
 
-def _either(lab: Lab, form: Lab, given: Mapping[str, str], devices: Devices) -> Plan:
+def _either(lab: Lab, form: Lab, given: Mapping[str, str], devices: Devices) -> LaunchPlan:
     """The job in that *form* on GPUs, or on processors if the GPUs or the parameters require it."""
     here, there = _reason_against(lab, given), _reason_against(form, given)
     if here and there:
@@ -87,24 +87,24 @@ def _either(lab: Lab, form: Lab, given: Mapping[str, str], devices: Devices) -> 
     return _on_processors(lab, given, _shortage(ranks, devices) if devices.usable else devices.note)
 
 
-def _on_gpus(form: Lab, given: Mapping[str, str], devices: Devices) -> Plan:
+def _on_gpus(form: Lab, given: Mapping[str, str], devices: Devices) -> LaunchPlan:
     job = _job_on(form, given, devices)
     if job.ranks > devices.usable:
         raise InputError(
             f"{_shortage(job.ranks, devices)}; take fewer ranks, or gloo, which runs on processors"
         )
-    return Plan(job, "nccl", (sentence(devices.note),) if devices.note else ())
+    return LaunchPlan(job, "nccl", (sentence(devices.note),) if devices.note else ())
 
 
-def _job_on(form: Lab, given: Mapping[str, str], devices: Devices) -> Job:
+def _job_on(form: Lab, given: Mapping[str, str], devices: Devices) -> LabJob:
     text = given.get(NODES, "")
     nodes = int(text) if text.isdecimal() else 1  # otherwise read_job says what is wrong
     return read_job(form, {RANKS: str(ranks_on(form, devices, nodes)), **given})
 
 
-def _on_processors(lab: Lab, given: Mapping[str, str], why: str = "") -> Plan:
+def _on_processors(lab: Lab, given: Mapping[str, str], why: str = "") -> LaunchPlan:
     notes = (sentence(f"on processors, over gloo: {why}"),) if why else ()
-    return Plan(read_job(lab, given), "gloo", notes)
+    return LaunchPlan(read_job(lab, given), "gloo", notes)
 
 
 def _reason_against(form: Lab, given: Mapping[str, str]) -> str:

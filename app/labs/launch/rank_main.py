@@ -16,15 +16,15 @@ from app.labs.launch.leader import record_error, work
 from app.labs.launch.limit import allow_connections, stop_after
 from app.labs.launch.position import Position, position_in, rank_in
 from app.labs.launch.store import shared_store
-from app.labs.machines.asking import forked
-from app.labs.machines.devices import NO_DEVICES, Devices, has_traces, look
+from app.labs.machines.devices import NO_DEVICES, Devices, find_gpus, has_traces
 from app.labs.machines.machine import describe_machine
-from app.labs.run import JobRecord, MachineEvent, Run, RunOutcome
+from app.labs.machines.torch_query import forked
+from app.labs.run import JobRecord, LabRun, MachineEvent, RunOutcome
 
 
 def main() -> int:
     """Run this rank to its end."""
-    run, code = Run(Path(sys.argv[1])), 0
+    run, code = LabRun(Path(sys.argv[1])), 0
     rank = rank_in(os.environ)
     try:
         job = run.job
@@ -56,7 +56,7 @@ def _devices(job: JobRecord, position: Position) -> Devices:
     if job.backend != "nccl" or not has_traces():
         return NO_DEVICES
     importlib.import_module("torch")  # the fork has it then
-    found = look(forked)
+    found = find_gpus(forked)
     return replace(found, devices=found.devices[: job.ranks // (position.nodes or 1)])
 
 

@@ -20,11 +20,11 @@ from app.db.run_state import RunState
 from app.errors import UnavailableError
 from app.labs.evidence.blame import blame
 from app.labs.evidence.logs import codes_of_srun
-from app.labs.launch.base import Launcher, written
+from app.labs.launch.base import Launcher, write_run
 from app.labs.launch.slurm_job import SiteLines, allocation_of, options_of, script_of
 from app.labs.machines.devices import Devices, promised
-from app.labs.run import Run, RunOutcome, write_whole
-from app.labs.spec import Job
+from app.labs.run import LabRun, RunOutcome, write_whole
+from app.labs.spec import LabJob
 
 _PATIENCE = 20.0  # seconds for a command of Slurm
 _EXPIRED = 124  # the exit code of timeout(1)
@@ -100,24 +100,24 @@ class SlurmLauncher(Launcher):
         """A pool of its own: Slurm gives devices to one job at a time."""
         return f"slurm:{name}"
 
-    def with_nodes(self, job: Job, backend: str) -> Job:
+    def with_nodes(self, job: LabJob, backend: str) -> LabJob:
         """*job* on as many nodes as it names, or as it takes."""
         return job.on_nodes(allocation_of(job, backend, self._settings).nodes)
 
     def start(
         self,
-        job: Job,
+        job: LabJob,
         backend: str = "gloo",
         patience: float = 1.0,
         name: str = "",
         notes: Sequence[str] = (),
-    ) -> Run:
+    ) -> LabRun:
         """Submit *job*; it waits in Slurm's queue for as long as the settings allow."""
         if says := self.trouble():
             raise UnavailableError(says)
         job = self.with_nodes(job, backend)
         settings, site = self._settings, SiteLines.read(self._settings.slurm_site)
-        run = written(
+        run = write_run(
             self.folder, job, backend, name, launcher="slurm", notes=notes,
             starting=settings.slurm_starting, network=settings.lab_network,
         )  # fmt: skip
@@ -135,7 +135,7 @@ class SlurmLauncher(Launcher):
         self._looked = -math.inf
         return run
 
-    def cancel(self, run: Run) -> None:
+    def cancel(self, run: LabRun) -> None:
         """Stop *run*, whether it is waiting or running."""
         with contextlib.suppress(UnavailableError, FileNotFoundError):
             _output_of("scancel", _submitted(run).job)
@@ -144,7 +144,7 @@ class SlurmLauncher(Launcher):
     def close(self) -> None:
         """Do nothing: jobs continue without this process."""
 
-    def outcome_of(self, run: Run) -> RunOutcome | None:
+    def outcome_of(self, run: LabRun) -> RunOutcome | None:
         """How *run* ended, according to Slurm's queue and the files of its ranks."""
         if run.has_ended:
             return run.outcome
@@ -163,7 +163,7 @@ class SlurmLauncher(Launcher):
             return run.outcome if run.has_ended else None
         return _end(run, _judged(run, job.state if job else "gone"))
 
-    def says_of(self, run: Run) -> str:
+    def says_of(self, run: LabRun) -> str:
         """Its place in Slurm's queue, and Slurm's reason."""
         if self._silent:
             return f"Slurm does not answer: {self._silent}"
@@ -202,7 +202,9 @@ class SlurmLauncher(Launcher):
                 for number, state, reason in rows
             }
 
-    def _waited(self, run: Run, number: str, job: _QueuedJob, seconds: float) -> RunOutcome | None:
+    def _waited(
+        self, run: LabRun, number: str, job: _QueuedJob, seconds: float
+    ) -> RunOutcome | None:
         """None while it may still start; else it is canceled."""
         never = job.reason in _NEVER and seconds > self._pace.files
         if not never and seconds < self._settings.slurm_patience:
@@ -214,11 +216,11 @@ class SlurmLauncher(Launcher):
         return _end(run, RunOutcome(RunState.FAILED, why))
 
 
-def _submitted(run: Run) -> _Submitted:
+def _submitted(run: LabRun) -> _Submitted:
     return _SUBMITTED.validate_json((run.folder / "slurm.json").read_bytes())
 
 
-def _judged(run: Run, state: str) -> RunOutcome:
+def _judged(run: LabRun, state: str) -> RunOutcome:
     """How a job ended that wrote no outcome itself."""
     if state == "CANCELLED" or (run.folder / "cancelled").exists():
         return RunOutcome(RunState.CANCELED, "stopped on request")
@@ -261,7 +263,7 @@ def _line(text: str) -> str:
     return lines[-1][:500] if lines else "no output"
 
 
-def _end(run: Run, outcome: RunOutcome) -> RunOutcome:
+def _end(run: LabRun, outcome: RunOutcome) -> RunOutcome:
     """Write *outcome*, unless there is one already."""
     if not run.has_ended:
         run.write_outcome(outcome)

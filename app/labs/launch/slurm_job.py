@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.config import Settings
 from app.errors import InputError
-from app.labs.spec import Job
+from app.labs.spec import LabJob
 
 _ENDING = 30.0  # seconds that a run may take beyond its limits: its ranks keep them themselves
 _KILL = 10  # seconds from SIGTERM to SIGKILL
@@ -65,7 +65,7 @@ class SiteLines:
         return cls("\n".join(header), "\n".join(line for line in lines if line not in header))
 
 
-def allocation_of(job: Job, backend: str, settings: Settings) -> Allocation:
+def allocation_of(job: LabJob, backend: str, settings: Settings) -> Allocation:
     """The nodes of *job*: those that it names, or as few as have a GPU for each of its ranks.
 
     Over gloo, ranks take one node unless the job names more.
@@ -95,7 +95,7 @@ def allocation_of(job: Job, backend: str, settings: Settings) -> Allocation:
     return Allocation(nodes, ranks // nodes)
 
 
-def options_of(job: Job, backend: str, settings: Settings, site: SiteLines) -> Sequence[str]:
+def options_of(job: LabJob, backend: str, settings: Settings, site: SiteLines) -> Sequence[str]:
     """The options of sbatch for *job*, whose nodes are chosen.
 
     Where the site's lines ask for GPUs, or for processors per rank, these are left to them: Slurm
@@ -116,7 +116,7 @@ def options_of(job: Job, backend: str, settings: Settings, site: SiteLines) -> S
     ]
 
 
-def script_of(job: Job, folder: Path, settings: Settings, site: SiteLines) -> str:
+def script_of(job: LabJob, folder: Path, settings: Settings, site: SiteLines) -> str:
     """The script of *job*, whose run is in *folder*."""
     return _SCRIPT.format(
         site_header=site.header, site_setup=site.setup, kill=_KILL,
@@ -127,7 +127,7 @@ def script_of(job: Job, folder: Path, settings: Settings, site: SiteLines) -> st
     )  # fmt: skip
 
 
-def _longest(job: Job, settings: Settings) -> float:
+def _longest(job: LabJob, settings: Settings) -> float:
     """Seconds from the start of the script to its end, at most."""
     return settings.slurm_starting + job.lab.seconds + _ENDING
 

@@ -41,15 +41,15 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from app.labs.launch.leader import STOPPING, die_with_parent, lead
-from app.labs.machines.asking import print_into
-from app.labs.run import Run
+from app.labs.machines.torch_query import print_into
+from app.labs.run import LabRun
 
 PRELOADED = (
     "torch.distributed",
-    "app.labs.ranks.counting",
+    "app.labs.ranks.byte_counts",
     "app.labs.ranks.rank",
     "app.labs.ranks.rings",
-    "app.labs.ranks.sleeping",
+    "app.labs.ranks.sleep_layers",
 )
 # Each takes a good part of a second: imported when there is time, or before a run that needs it.
 _DYNAMO = "torch._dynamo"  # which optimizers, checkpoints and DDP import when they are first used
@@ -65,7 +65,7 @@ _LIBRARY = "put the library's folder on LD_LIBRARY_PATH, or install a torch that
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ZygoteOrder:
     """A line of the zygote's input: the folder of a *run* to start, or the file for a *probe*."""
 
     run: str = ""
@@ -77,7 +77,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ZygoteReply:
     """A line of the zygote's output: the version of torch, why there is none, or a new child.
 
     The *cure* of a fault is empty if torch is to be installed.
@@ -89,13 +89,13 @@ class Reply:
     pid: int = 0
 
     @staticmethod
-    def read(line: bytes) -> "Reply":
+    def read(line: bytes) -> "ZygoteReply":
         """The reply that *line* is."""
         return _REPLY.validate_json(line)
 
 
-_ORDER: TypeAdapter[Order] = TypeAdapter(Order)
-_REPLY: TypeAdapter[Reply] = TypeAdapter(Reply)
+_ORDER: TypeAdapter[ZygoteOrder] = TypeAdapter(ZygoteOrder)
+_REPLY: TypeAdapter[ZygoteReply] = TypeAdapter(ZygoteReply)
 
 
 def main() -> int:
@@ -145,16 +145,16 @@ class _Children:
         """Whether there is a module to import, and nothing runs that this could disturb."""
         return bool(self.later) and not (self.leaders or self.probes)
 
-    def start(self, order: Order) -> None:
+    def start(self, order: ZygoteOrder) -> None:
         """Fork the child that *order* is for, and say so."""
         if order.probe:
             pid = _probing(Path(order.probe))
             self.probes.add(pid)
         else:
-            _import_for(Run(Path(order.run)), self.later)
+            _import_for(LabRun(Path(order.run)), self.later)
             pid = _leading(Path(order.run))
             self.leaders.add(pid)
-        _say(Reply(pid=pid))
+        _say(ZygoteReply(pid=pid))
 
     def reap(self) -> None:
         """Forget those that have exited."""
@@ -169,7 +169,7 @@ class _Children:
             os.waitpid(pid, 0)
 
 
-def _prepared() -> Reply:
+def _prepared() -> ZygoteReply:
     """Import what every rank needs; what to tell about it."""
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo")
     try:
@@ -179,14 +179,14 @@ def _prepared() -> Reply:
     except (ImportError, OSError) as error:
         return _fault(error)
     _freeze()
-    return Reply(ready=str(torch.__version__))
+    return ZygoteReply(ready=str(torch.__version__))
 
 
-def _fault(error: ImportError | OSError) -> Reply:
+def _fault(error: ImportError | OSError) -> ZygoteReply:
     """Why torch cannot be imported: it is not installed, or a library that it needs is missing."""
     if isinstance(error, ImportError) and ".so" not in str(error):
-        return Reply(fault=f"{error.name or 'torch'} is not installed: {error}")
-    return Reply(fault=f"it is installed, but cannot be loaded: {error}", cure=_LIBRARY)
+        return ZygoteReply(fault=f"{error.name or 'torch'} is not installed: {error}")
+    return ZygoteReply(fault=f"it is installed, but cannot be loaded: {error}", cure=_LIBRARY)
 
 
 def _import(name: str) -> None:
@@ -196,7 +196,7 @@ def _import(name: str) -> None:
         _freeze()
 
 
-def _import_for(run: Run, later: list[str]) -> None:
+def _import_for(run: LabRun, later: list[str]) -> None:
     """Import those of *later* that the worker of *run* needs: once here, not once per rank."""
     with suppress(OSError, ValueError):  # its leader says what is wrong
         worker = Path(run.job.worker).read_text(encoding="utf-8")
@@ -239,7 +239,7 @@ def _probing(printed: Path) -> int:
     return pid
 
 
-def _say(reply: Reply) -> None:
+def _say(reply: ZygoteReply) -> None:
     os.write(1, _REPLY.dump_json(reply) + b"\n")
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Literal
 
 from app.errors import UnavailableError
-from app.labs.machines.asking import answer_of, spawned
-from app.labs.machines.vendor import Listed, ListedGpu, listed, tool
+from app.labs.machines.torch_query import answer_of, spawned
+from app.labs.machines.vendor import GpuListing, ListedGpu, list_gpus, tool
 from app.labs.ranks.probe import Seen, SeenDevice
 
 _NODES = ("/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
@@ -86,7 +86,7 @@ NO_DEVICES = Devices()
 
 
 @dataclass(slots=True)
-class Question:
+class MachineQuery:
     """What the machine was asked, *at* a moment, and its answer when there is one."""
 
     at: float
@@ -102,7 +102,7 @@ class Question:
         return not found.torch or not all(one.works for one in found.devices)
 
 
-_ASKED: dict[tuple[str | None, ...], Question] = {}
+_ASKED: dict[tuple[str | None, ...], MachineQuery] = {}
 _ASKING = threading.Lock()
 
 
@@ -118,7 +118,7 @@ def find_devices(start: Start = spawned, patience: float | None = None) -> Devic
     with _ASKING:
         asked = _ASKED.get(key)
         if asked is None or asked.is_stale(now):
-            asked = _ASKED[key] = Question(now)
+            asked = _ASKED[key] = MachineQuery(now)
             threading.Thread(target=_ask, args=(asked.answer, start), daemon=True).start()
     try:
         return asked.answer.result(patience)
@@ -137,18 +137,18 @@ def promised(count: int, nodes: int = 1) -> Devices:
     return Devices(kind="cuda" if count else "none", devices=devices, nodes=nodes)
 
 
-def look(start: Start, seconds: float = _CHILD, tool_seconds: float = _TOOL) -> Devices:
+def find_gpus(start: Start, seconds: float = _CHILD, tool_seconds: float = _TOOL) -> Devices:
     """The GPUs of this machine, asked now: of torch and of the vendor's tool, at the same time."""
     with ThreadPoolExecutor(1) as pool:
-        listing = pool.submit(listed, tool_seconds)
+        listing = pool.submit(list_gpus, tool_seconds)
         try:
             found = answer_of(start, seconds)
         except UnavailableError as error:  # torch is not installed
             found = Seen(error=str(error))
-        return joined(found, listing.result(), os.environ)
+        return join_sources(found, listing.result(), os.environ)
 
 
-def joined(seen: Seen, listing: Listed, environment: Mapping[str, str]) -> Devices:
+def join_sources(seen: Seen, listing: GpuListing, environment: Mapping[str, str]) -> Devices:
     """What torch sees, with what the vendor's tool knows about the same GPUs."""
     chosen = {name: environment[name] for name in _CHOICES if name in environment}
     known = [_listed_as(number, seen, listing, chosen) for number in range(len(seen.devices))]
@@ -170,7 +170,7 @@ def joined(seen: Seen, listing: Listed, environment: Mapping[str, str]) -> Devic
 
 def _ask(found: "Future[Devices]", start: Start) -> None:
     try:
-        found.set_result(look(start))
+        found.set_result(find_gpus(start))
     except BaseException as error:  # noqa: BLE001  # those who wait must hear of it
         found.set_exception(error)
 
@@ -185,7 +185,7 @@ def _bare(uuid: str) -> str:
 
 
 def _listed_as(
-    number: int, seen: Seen, listing: Listed, chosen: Mapping[str, str]
+    number: int, seen: Seen, listing: GpuListing, chosen: Mapping[str, str]
 ) -> ListedGpu | None:
     """The GPU *number* in the listing: that of its UUID, or of its number if all are visible."""
     own = _bare(seen.devices[number].uuid)
@@ -221,7 +221,7 @@ def _instance(one: SeenDevice, known: ListedGpu, chosen: str) -> str:
     return (same or fitting or list(known.instances))[0]
 
 
-def _oddity(devices: tuple[Device, ...], listing: Listed, chosen: Mapping[str, str]) -> str:
+def _oddity(devices: tuple[Device, ...], listing: GpuListing, chosen: Mapping[str, str]) -> str:
     """Why a GPU cannot be used, or why there are fewer than the machine has."""
     for number, one in enumerate(devices):
         if one.fault:
@@ -238,7 +238,7 @@ def _oddity(devices: tuple[Device, ...], listing: Listed, chosen: Mapping[str, s
     return cut[0] if cut else ""
 
 
-def _why_none(seen: Seen, listing: Listed, chosen: Mapping[str, str]) -> str:
+def _why_none(seen: Seen, listing: GpuListing, chosen: Mapping[str, str]) -> str:
     """Why torch sees no GPU, although there is a trace of one."""
     if chosen and _NONE_VISIBLE.search(seen.error):
         name, text = next(iter(chosen.items()))

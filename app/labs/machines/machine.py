@@ -8,7 +8,7 @@ from pathlib import Path
 
 from app.labs.machines.allotment import cores_allotted, memory_allotted
 from app.labs.machines.devices import NO_DEVICES, Device, Devices
-from app.labs.machines.vendor import ListedGpu, memory_in_use, output_of
+from app.labs.machines.vendor import ListedGpu, memory_in_use, run_vendor_tool
 from app.units import BYTE, show
 
 _PATIENCE = 5  # seconds for a command
@@ -144,7 +144,7 @@ def _sharing(job: str) -> str | None:
     """Whether Slurm gives the nodes of *job* to others too; None where there is no job."""
     if not job:
         return None
-    said = output_of(("scontrol", "show", "job", "--oneliner", job), _PATIENCE).text
+    said = run_vendor_tool(("scontrol", "show", "job", "--oneliner", job), _PATIENCE).text
     words = dict(word.partition("=")[::2] for word in said.split())
     return _SHARING.get(words.get("OverSubscribe", ""))
 

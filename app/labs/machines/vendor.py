@@ -56,7 +56,7 @@ class ListedGpu:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class GpuListing:
     """All GPUs of the machine, their links, and the *trouble* of the *tool* that lists them."""
 
     tool: str = ""
@@ -80,12 +80,12 @@ def tool() -> str:
     return next((found for name in names if (found := shutil.which(name, path=path))), "")
 
 
-def listed(seconds: float) -> Listed:
+def list_gpus(seconds: float) -> GpuListing:
     """The GPUs of this machine, as far as the tool says so within *seconds*."""
     path = tool()
     name = os.path.basename(path)
     if not path:
-        return Listed()
+        return GpuListing()
     if name == "nvidia-smi":
         return _of_nvidia(path, seconds)
     return _of_amd(path, name, seconds)
@@ -97,11 +97,11 @@ def memory_in_use(seconds: float) -> Sequence[float]:
     if not path.endswith("nvidia-smi"):
         return []
     query = ("--query-compute-apps=used_memory", "--format=csv,noheader,nounits")
-    said = map(str.strip, output_of((path, *query), seconds).text.splitlines())
+    said = map(str.strip, run_vendor_tool((path, *query), seconds).text.splitlines())
     return [float(text if text.isdigit() else 0) * _MIB for text in said if text]
 
 
-def output_of(command: Sequence[str], seconds: float) -> Output:
+def run_vendor_tool(command: Sequence[str], seconds: float) -> Output:
     """What *command* prints within *seconds*; it and its children are killed after that."""
     name = os.path.basename(command[0])
     try:
@@ -123,21 +123,21 @@ def output_of(command: Sequence[str], seconds: float) -> Output:
     return Output(text)
 
 
-def _of_nvidia(path: str, seconds: float) -> Listed:
+def _of_nvidia(path: str, seconds: float) -> GpuListing:
     questions = {
         "gpus": _query(path, _FIELDS),
         "instances": (path, "-L"),
         "topology": (path, "topo", "-m"),
     }
     with ThreadPoolExecutor(len(questions)) as pool:
-        answers = pool.map(partial(output_of, seconds=seconds), questions.values())
+        answers = pool.map(partial(run_vendor_tool, seconds=seconds), questions.values())
         said = dict(zip(questions, answers, strict=True))
     if "not a valid field" in said["gpus"].trouble:  # an older driver
-        said["gpus"] = output_of(_query(path, _FIELDS[:_OLDEST]), seconds)
+        said["gpus"] = run_vendor_tool(_query(path, _FIELDS[:_OLDEST]), seconds)
     instances = dict(_instances(said["instances"].text))
     rows = csv.reader(said["gpus"].text.splitlines(), skipinitialspace=True)
     gpus = (_nvidia_gpu(row) for row in rows if len(row) >= _OLDEST)
-    return Listed(
+    return GpuListing(
         tool="nvidia-smi",
         gpus=tuple(replace(one, instances=instances.get(one.uuid, {})) for one in gpus),
         topology=_matrix(said["topology"].text),
@@ -185,18 +185,18 @@ def _matrix(text: str) -> str:
     return "\n".join(line.rstrip() for line in plain.splitlines() if line.strip())
 
 
-def _of_amd(path: str, name: str, seconds: float) -> Listed:
+def _of_amd(path: str, name: str, seconds: float) -> GpuListing:
     old = ("--showproductname", "--showuniqueid", "--showdriverversion", "--showmaxpower", "--json")
     ask = ("static", "--json") if name == "amd-smi" else old
     links = ("topology",) if name == "amd-smi" else ("--showtopo",)
     with ThreadPoolExecutor(2) as pool:
         asked = ((path, *ask), (path, *links))
-        said, topology = pool.map(partial(output_of, seconds=seconds), asked)
+        said, topology = pool.map(partial(run_vendor_tool, seconds=seconds), asked)
     try:
         gpus = tuple(_amd_gpus(json.loads(said.text))) if said.text else ()
     except ValueError:
-        return Listed(tool=name, trouble=f"{name} did not answer in JSON")
-    return Listed(tool=name, gpus=gpus, topology=_matrix(topology.text), trouble=said.trouble)
+        return GpuListing(tool=name, trouble=f"{name} did not answer in JSON")
+    return GpuListing(tool=name, gpus=gpus, topology=_matrix(topology.text), trouble=said.trouble)
 
 
 def _amd_gpus(said: object) -> Iterator[ListedGpu]:

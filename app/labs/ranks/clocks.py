@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from app.labs.ranks.events import Reading
+from app.labs.ranks.events import GpuReading
 
 Ask = Callable[[Sequence[str]], str | None]
 _PATIENCE = 5  # seconds
@@ -47,7 +47,7 @@ _QUERIES = (
 _HIDDEN = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
 
 
-def reading_of(device: torch.device) -> Reading | None:
+def reading_of(device: torch.device) -> GpuReading | None:
     """The state of *device*; None where nobody says, or not of which GPU."""
     if not torch.version.hip:
         return nvidia_reading(str(torch.cuda.get_device_properties(device).uuid))
@@ -65,7 +65,7 @@ def output_of(command: Sequence[str]) -> str | None:
     return "" if done.returncode else done.stdout
 
 
-def nvidia_reading(uuid: str, ask: Ask = output_of) -> Reading | None:
+def nvidia_reading(uuid: str, ask: Ask = output_of) -> GpuReading | None:
     """The state of the GPU *uuid*, from nvidia-smi; None where it does not say."""
     for fields in _QUERIES:
         query = f"--query-gpu={','.join(fields)}"
@@ -79,7 +79,7 @@ def nvidia_reading(uuid: str, ask: Ask = output_of) -> Reading | None:
     return None
 
 
-def amd_reading(index: int, ask: Ask = output_of) -> Reading | None:
+def amd_reading(index: int, ask: Ask = output_of) -> GpuReading | None:
     """The state of the GPU that is number *index* in the list of amd-smi; None if unknown."""
     try:
         plain = json.loads(ask(("amd-smi", "metric", "--json")) or "")
@@ -91,7 +91,7 @@ def amd_reading(index: int, ask: Ask = output_of) -> Reading | None:
     )
     if own is None:
         return None
-    return Reading(
+    return GpuReading(
         clock=_amd(own, "clock", "gfx_0", "clk", scale=_MEGA),
         highest_clock=_amd(own, "clock", "gfx_0", "max_clk", scale=_MEGA),
         power=_amd(own, "power", "socket_power"),
@@ -100,13 +100,13 @@ def amd_reading(index: int, ask: Ask = output_of) -> Reading | None:
     )
 
 
-def _nvidia(cells: Mapping[str, str]) -> Reading:
+def _nvidia(cells: Mapping[str, str]) -> GpuReading:
     now = next((cells[name] for name in _NOW if name in cells), "")
     slowed: dict[str, float] = {}
     for name, reason in _COUNTED.items():
         if (value := _number(cells.get(name, ""), _MICRO)) is not None:
             slowed[reason] = slowed.get(reason, 0.0) + value
-    return Reading(
+    return GpuReading(
         clock=_number(cells["clocks.sm"], _MEGA),
         highest_clock=_number(cells["clocks.max.sm"], _MEGA),
         power=_number(cells["power.draw"]),

@@ -61,7 +61,7 @@ class DetailEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class GpuReading:
     """The state of a GPU, in base units; None and empty are unknown.
 
     *slowed* has the seconds since some moment in the past for which each reason has held the clock
@@ -84,7 +84,7 @@ class ClocksEvent:
     kind: Literal["clocks"] = "clocks"
     at: float
     when: Literal["before", "after"]
-    reading: Reading
+    reading: GpuReading
 
 
 RankEvent = ReadyEvent | CheckEvent | MeasureEvent | TimingEvent | DetailEvent | ClocksEvent

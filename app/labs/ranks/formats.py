@@ -60,7 +60,7 @@ def operands(
     return _arranged(kind, one, other)
 
 
-def multiply(
+def multiply_into(
     one: torch.Tensor, other: torch.Tensor, out: torch.Tensor, unit: torch.Tensor | None = None
 ) -> None:
     """Write the product of *one* and *other*, of the same type, to *out*.
@@ -79,7 +79,7 @@ def is_right(
     kind: torch.dtype,
     side: int,
     device: torch.device,
-    product: Product = multiply,
+    product: Product = multiply_into,
 ) -> bool:
     """Whether a product of integers comes out right, rounded as *name* rounds and no further.
 

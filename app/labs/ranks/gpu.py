@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from app.labs.ranks.timing import Mark
+from app.labs.ranks.timer import Mark
 
 _INFINITY_CACHE = 256 * 2**20  # bytes in front of the memory of an MI300, beside its L2
 _CYCLES = 2_000_000  # to find out how long one takes

@@ -7,7 +7,7 @@ import torch
 import torch.distributed as dist
 
 
-class Group:
+class RankGroup:
     """The ranks, seen from one of them.
 
     On GPUs, numbers that ranks agree on go over gloo, so that NCCL moves only what is measured. A

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import torch
 import torch.distributed as dist
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 
-class Link:
+class RankLink:
     """The sends and receives of one rank.
 
     With a *latency* and a *bandwidth*, each message is sent at once together with the time at
@@ -21,7 +21,7 @@ class Link:
 
     def __init__(
         self,
-        rank: Rank,
+        rank: WorkerRank,
         latency: float = 0.0,
         bandwidth: float = 0.0,
         node: int = 0,

@@ -5,13 +5,13 @@ from collections.abc import Callable
 import torch
 import torch.distributed as dist
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 
 class Neighbors:
     """The next rank of the ring, which this one sends to, and the one before, which sends to it."""
 
-    def __init__(self, rank: Rank) -> None:
+    def __init__(self, rank: WorkerRank) -> None:
         self._next, self._before = (rank.rank + 1) % rank.world, (rank.rank - 1) % rank.world
         self.sent_bytes = 0
 

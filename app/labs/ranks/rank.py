@@ -22,8 +22,8 @@ from app.labs.ranks.events import (
     TimingEvent,
     as_line,
 )
-from app.labs.ranks.group import Group
-from app.labs.ranks.timing import HostClock, Sampling, Timer
+from app.labs.ranks.group import RankGroup
+from app.labs.ranks.timer import HostClock, Sampling, Timer
 
 Call = Callable[[], object]
 WITH_LAUNCH = "with launch"  # after the name of a measure: by the host's clock
@@ -33,7 +33,7 @@ _GIB = 2**30
 _STARVED = "some include launches, as a GPU had to wait for them"
 
 
-class Rank:
+class WorkerRank:
     """A process among *world*; rank 0 writes what all of them found.
 
     *values* are the parameters of the lab, numbers in base units; a collective that takes longer
@@ -58,7 +58,7 @@ class Rank:
         self.on_gpu = on_gpu
         local = int(os.environ.get("LOCAL_RANK", rank))
         self.device = gpu.own_gpu(local) if on_gpu else torch.device("cpu")
-        self._group = Group(rank, world, self.device)
+        self._group = RankGroup(rank, world, self.device)
         stream = gpu.GpuStream(self.device) if on_gpu else None
         self._timer = Timer(self._group, HostClock(), stream, self._tell_begun)
         self._events = (folder / "events.jsonl").open("a", buffering=1) if rank == 0 else None

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 import torch
 
-from app.labs.ranks.link import Link
+from app.labs.ranks.link import RankLink
 
 
-def ring_all_reduce(link: Link, array: torch.Tensor) -> None:
+def run_ring_all_reduce(link: RankLink, array: torch.Tensor) -> None:
     """Send partial sums once around the ring, then the sums; the ranks divide the array."""
     members = range(link.world)
     _ring_all_gather(link, array, members, _ring_reduce_scatter(link, array, members))
 
 
-def hierarchical_all_reduce(link: Link, array: torch.Tensor, node: int) -> None:
+def run_hierarchical_all_reduce(link: RankLink, array: torch.Tensor, node: int) -> None:
     """Reduce-scatter inside the nodes, all-reduce between them, all-gather inside."""
     first = link.rank // node * node
     inside = range(first, first + node)
@@ -24,7 +24,7 @@ def hierarchical_all_reduce(link: Link, array: torch.Tensor, node: int) -> None:
     _ring_all_gather(link, array, inside, own)
 
 
-def _ring_reduce_scatter(link: Link, array: torch.Tensor, members: Sequence[int]) -> int:
+def _ring_reduce_scatter(link: RankLink, array: torch.Tensor, members: Sequence[int]) -> int:
     """Leave this rank with the sum of one chunk; the number of the chunk."""
     count, place = len(members), members.index(link.rank)
     right, left = members[(place + 1) % count], members[place - 1]
@@ -36,7 +36,7 @@ def _ring_reduce_scatter(link: Link, array: torch.Tensor, members: Sequence[int]
     return (place + 1) % count
 
 
-def _ring_all_gather(link: Link, array: torch.Tensor, members: Sequence[int], own: int) -> None:
+def _ring_all_gather(link: RankLink, array: torch.Tensor, members: Sequence[int], own: int) -> None:
     """Pass the chunks around until every rank has all; this rank starts with the chunk *own*."""
     count, place = len(members), members.index(link.rank)
     right, left = members[(place + 1) % count], members[place - 1]
@@ -45,7 +45,7 @@ def _ring_all_gather(link: Link, array: torch.Tensor, members: Sequence[int], ow
         link.exchange(chunks[(own - step) % count], right, chunks[(own - step - 1) % count], left)
 
 
-def tree_all_reduce(link: Link, array: torch.Tensor) -> None:
+def run_tree_all_reduce(link: RankLink, array: torch.Tensor) -> None:
     """Send sums up a binary tree to rank 0, and down again."""
     world, rank = link.world, link.rank
     arrived = torch.empty_like(array)
@@ -65,7 +65,7 @@ def tree_all_reduce(link: Link, array: torch.Tensor) -> None:
             link.receive(array, rank - distance)
 
 
-def naive_all_reduce(link: Link, array: torch.Tensor) -> None:
+def run_naive_all_reduce(link: RankLink, array: torch.Tensor) -> None:
     """Send every array to rank 0, one at a time; it adds them and sends the sum to each rank."""
     if link.rank:
         link.send(array, 0)

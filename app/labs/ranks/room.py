@@ -1,12 +1,12 @@
 """Memory that a lab needs on every GPU: refused with words before it runs out."""
 
 from app.labs.ranks import gpu
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 _GIB = 2**30
 
 
-def require_room(rank: Rank, size: float, less: str) -> None:
+def require_room(rank: WorkerRank, size: float, less: str) -> None:
     """Refuse to go on if *size* bytes do not fit on every GPU; *less* says what to lower.
 
     Raises:

@@ -17,8 +17,8 @@ from app.labs.results.notes import (
     note_on_sharing,
     notes_on,
 )
-from app.labs.results.report import Derived, Line, Measure, Report, Underway, held_of
-from app.labs.run import Event, MachineEvent, Run
+from app.labs.results.report import Derived, LatencyFit, Measure, Report, Underway, held_of
+from app.labs.run import Event, LabRun, MachineEvent
 from app.labs.spec import RANKS, Lab, lab_called
 from app.measurements.pieces import median_error, pieces
 from app.measurements.reports import AlphaBetaPiece
@@ -37,7 +37,7 @@ class Samples:
     samples: Sequence[float]
 
 
-def report_of(run: Run) -> Report:
+def report_of(run: LabRun) -> Report:
     """What *run* has found so far."""
     job, outcome, events = run.job, run.outcome, run.events()
     lab = lab_called(job.lab).run_over(job.backend)
@@ -97,7 +97,7 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
     lab = lab_called(report.lab).run_over(report.backend)
     transport = report.details.get("transport", "")
     sheet = datasheet_of(lab, report.backend, report.machine, transport)
-    measures = measured(lab, report.ranks, values, taken, sheet)
+    measures = measure_statistics(lab, report.ranks, values, taken, sheet)
     line, lines = _lines(lab, measures)
     notes = notes_on(
         lab, report.backend, report.ranks, report.span, measures, lines, report.details
@@ -112,7 +112,7 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
     )
 
 
-def measured(
+def measure_statistics(
     lab: Lab,
     ranks: int,
     values: Mapping[str, Value],
@@ -147,7 +147,7 @@ def known_quantities(lab: Lab, ranks: int, values: Mapping[str, Value]) -> dict[
     return names
 
 
-def predicted(
+def predict_measure(
     lab: Lab, name: str, names: Mapping[str, Quantity], words: Mapping[str, str]
 ) -> float | None:
     """The prediction of *lab* for its measure *name*; None where it has no formula.
@@ -179,7 +179,7 @@ def _measure(
     known = {**names, **_placed(lab, taken.where, names)}
     expected, trouble = None, ""
     try:
-        expected = predicted(lab, name, known, words)
+        expected = predict_measure(lab, name, known, words)
     except ExpressionError as error:
         trouble = str(error)
     median, exact = statistics.median(samples), lab.measures[name].exact
@@ -237,7 +237,9 @@ def _placed(
     return found
 
 
-def _lines(lab: Lab, measures: Sequence[Measure]) -> tuple[Line | None, tuple[Line, ...]]:
+def _lines(
+    lab: Lab, measures: Sequence[Measure]
+) -> tuple[LatencyFit | None, tuple[LatencyFit, ...]]:
     """The line that fits all sizes, or else two or three, each over a range of them.
 
     A further line counts only if it halves the error, as on `/measured`.
@@ -249,9 +251,9 @@ def _lines(lab: Lab, measures: Sequence[Measure]) -> tuple[Line | None, tuple[Li
     return (lines[0], ()) if len(lines) == 1 else (None, lines)
 
 
-def _line(piece: AlphaBetaPiece, points: Sequence[tuple[float, float]]) -> Line:
+def _line(piece: AlphaBetaPiece, points: Sequence[tuple[float, float]]) -> LatencyFit:
     missed = median_error(points, [piece])
-    return Line(piece.alpha, piece.bandwidth, missed, piece.first, piece.last)
+    return LatencyFit(piece.alpha, piece.bandwidth, missed, piece.first, piece.last)
 
 
 def refitted(report: Report) -> Report:

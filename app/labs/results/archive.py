@@ -7,7 +7,7 @@ from pathlib import Path
 from app.db.run_state import RunState
 from app.labs.results.analysis import refitted, report_of
 from app.labs.results.report import Report, read_report
-from app.labs.run import Run
+from app.labs.run import LabRun
 from app.labs.spec import known_labs
 
 RECORDED = Path(__file__).parents[1] / "recorded"
@@ -15,7 +15,7 @@ _NEWEST = 200  # runs of a folder that are read
 
 
 @cache
-def recorded() -> tuple[Report, ...]:
+def shipped_runs() -> tuple[Report, ...]:
     """The runs that are shipped with the project."""
     return tuple(
         refitted(read_report(path.read_bytes())) for path in sorted(RECORDED.glob("*.json"))
@@ -31,7 +31,7 @@ def own_runs(folder: Path) -> Sequence[Report]:
 
 @lru_cache(maxsize=2 * _NEWEST)
 def _finished(folder: Path) -> Report:
-    return report_of(Run(folder)).without_samples()  # a finished run does not change
+    return report_of(LabRun(folder)).without_samples()  # a finished run does not change
 
 
 def _is_known(folder: Path) -> bool:

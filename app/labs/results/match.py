@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from app.errors import InputError
 from app.labs.results.report import Held, Measure, Report, held_in
-from app.labs.spec import Job, lab_called
+from app.labs.spec import LabJob, lab_called
 
 BORROWING = "all-reduce"  # the lab that times collectives as nccl-tests does
 FITTED = ("fitted latency", "fitted bandwidth")  # after the measure that the lab's line fits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class MatchedResult:
     """What a run measured at one place, in base units; its spread is from *least* to *p90*.
 
     *value* is the number to compare with a prediction; *held* says which one it is.
@@ -26,7 +26,7 @@ class Found:
     held: Held
 
 
-def is_of(report: Report, job: Job) -> bool:
+def is_of(report: Report, job: LabJob) -> bool:
     """Whether *report* is of the lab of *job*, with the same parameters.
 
     Parameters with several values may differ: each value has its own samples. So may the number of
@@ -46,16 +46,16 @@ def is_of(report: Report, job: Job) -> bool:
         return False  # recorded by another version
 
 
-def fits(report: Report, job: Job, *, any_ranks: bool) -> bool:
+def is_same_job(report: Report, job: LabJob, *, any_ranks: bool) -> bool:
     """Whether *report*, which `borrowed` made, is of what *job* runs, on as many ranks."""
     if report.lab != job.lab.name or not (any_ranks or report.ranks == job.ranks):
         return False
     return job.lab.links == report.links and report.given["operation"] == job.values["operation"]
 
 
-def found_in(
+def find_result(
     report: Report, measured: str, at: Mapping[str, str], over: Mapping[str, str]
-) -> Found | None:
+) -> MatchedResult | None:
     """The result of *report* for *measured*, MEASURE or MEASURE/DERIVED; None if it has none.
 
     It is the result at the place *at*, divided by the one at the place *over* if that is given.
@@ -73,12 +73,12 @@ def found_in(
         return None
     ratio = above.value / below.value
     low, high = above.least / below.p90, above.p90 / below.least
-    return Found(
+    return MatchedResult(
         value=ratio, least=low, p90=high, count=above.count, predicted=None, held=above.held
     )
 
 
-def _at(report: Report, measured: str, at: Mapping[str, str]) -> Found | None:
+def _at(report: Report, measured: str, at: Mapping[str, str]) -> MatchedResult | None:
     name, _, derived = measured.partition("/")
     lab = lab_called(report.lab).run_over(report.backend)
     if derived in FITTED:
@@ -96,26 +96,28 @@ def _at(report: Report, measured: str, at: Mapping[str, str]) -> Found | None:
     return _derived(fitting[-1], derived) if derived else _plain(report, fitting[-1])
 
 
-def _fitted(report: Report, name: str) -> Found | None:
+def _fitted(report: Report, name: str) -> MatchedResult | None:
     """What the line says that fits all sizes; None where two or three lines fit better."""
     if report.line is None:
         return None
     value = report.line.latency if name == FITTED[0] else report.line.bandwidth
     fitted = lab_called(report.lab).run_over(report.backend).fits
     count = sum(one.name == fitted for one in report.measures)
-    return Found(value=value, least=value, p90=value, count=count, predicted=None, held="median")
+    return MatchedResult(
+        value=value, least=value, p90=value, count=count, predicted=None, held="median"
+    )
 
 
-def _derived(one: Measure, name: str) -> Found:
+def _derived(one: Measure, name: str) -> MatchedResult:
     value = one.derived[name].value
-    return Found(
+    return MatchedResult(
         value=value, least=value, p90=value, count=one.count, predicted=None, held="median"
     )
 
 
-def _plain(report: Report, one: Measure) -> Found:
+def _plain(report: Report, one: Measure) -> MatchedResult:
     which = held_in(lab_called(report.lab).run_over(report.backend), one.name)
-    return Found(
+    return MatchedResult(
         value=one.held,
         least=one.least,
         p90=one.p90,

@@ -6,7 +6,7 @@ from app.errors import sentence
 from app.labs.machines.machine import SHARED, MachineFacts
 from app.labs.parameters import amount
 from app.labs.ranks.events import ClocksEvent, DetailEvent
-from app.labs.results.report import Line, Measure
+from app.labs.results.report import LatencyFit, Measure
 from app.labs.run import Event
 from app.labs.spec import Lab
 from app.units import BYTE, BYTE_PER_SECOND, SECOND
@@ -22,7 +22,7 @@ def notes_on(
     ranks: int,
     nodes: int,
     measures: Sequence[Measure],
-    lines: Sequence[Line],
+    lines: Sequence[LatencyFit],
     details: Mapping[str, str],
 ) -> Iterator[str]:
     """What a reader of these *measures* must know."""
@@ -73,7 +73,7 @@ def details_in(events: Sequence[Event]) -> Mapping[str, str]:
     return found
 
 
-def note_on_line(line: Line) -> str:
+def note_on_line(line: LatencyFit) -> str:
     """Where a line fits, and how well."""
     return (
         f"From {amount(line.least, BYTE)} to {amount(line.most, BYTE)}, the best fit to the "

@@ -18,7 +18,7 @@ _MANY = 100  # a ratio from which three decimals say nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LatencyFit:
     """time = latency + size / bandwidth, and the median of the relative errors at the points.
 
     The points have sizes from *least* to *most*.
@@ -105,11 +105,11 @@ class Report:
     versions: Mapping[str, str]
     checks: Mapping[str, bool]
     measures: tuple[Measure, ...]
-    line: Line | None
+    line: LatencyFit | None
     notes: tuple[str, ...]
     given: Mapping[str, str] = field(default_factory=dict)
     nodes: int = 1
-    lines: tuple[Line, ...] = ()
+    lines: tuple[LatencyFit, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
     underway: Underway | None = None
 
@@ -205,7 +205,7 @@ def ratio_shown(ratio: float | None) -> str:
     return "" if ratio is None else f"{ratio:.3f}" if ratio < _MANY else f"{ratio:.4g}"
 
 
-def shown(lab: Lab, name: str, value: float) -> str:
+def show_measure(lab: Lab, name: str, value: float) -> str:
     """A value of the measure *name*, as a person would write it."""
     unit = lab.measures[name].unit
     return amount(value, scale_of(unit).unit if unit else RATIO)

@@ -28,7 +28,7 @@ from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyzed
 from app.labs.results.plausible import refuse_impossible
 from app.labs.results.report import Measure, Report
-from app.labs.spec import MOST_RANKS, Job, lab_called, parameters_in, read_job
+from app.labs.spec import MOST_RANKS, LabJob, lab_called, parameters_in, read_job
 from app.translation import translate
 
 FILE_LIMIT = 256 * 1024  # bytes of a run: four times what the longest run of ours prints
@@ -88,7 +88,7 @@ _Number = Annotated[float, Field(ge=-_FAR, le=_FAR)]
 _Sample = Annotated[float, Field(ge=0, le=_LONG)]
 
 
-class _Part(BaseModel):
+class _UploadedPart(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
@@ -107,7 +107,7 @@ _FACTS: dict[str, Any] = {
     one.name: (_SPECIAL.get(one.name, _Described | None), one.default)
     for one in fields(MachineFacts)
 }
-_Limits = create_model("_Limits", __base__=_Part, **_FACTS)
+_Limits = create_model("_Limits", __base__=_UploadedPart, **_FACTS)
 
 
 def _limited(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -117,7 +117,7 @@ def _limited(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
     )
 
 
-class _Measured(_Part):
+class _Measured(_UploadedPart):
     """Samples of one measure at one place."""
 
     name: _Name
@@ -125,7 +125,7 @@ class _Measured(_Part):
     samples: list[_Sample] = Field(min_length=1, max_length=_SAMPLES)
 
 
-class _Sent(_Part):
+class _UploadedRun(_UploadedPart):
     """A run in a file."""
 
     id: _Text
@@ -195,7 +195,7 @@ def read_sent(text: str) -> Report:
         InputError: it is not a finished run of a lab of this version.
     """
     try:
-        sent = _Sent.model_validate_json(text)
+        sent = _UploadedRun.model_validate_json(text)
     except ValidationError as error:
         raise InputError(_first_problem(error)) from None
     try:
@@ -224,7 +224,7 @@ def _first_problem(error: ValidationError) -> str:
     return f"this is not a run as `wallclock lab run ... --json` prints it: {where}: {why[:_WORDS]}"
 
 
-def _job_of(sent: _Sent) -> Job:
+def _job_of(sent: _UploadedRun) -> LabJob:
     lab = lab_called(sent.lab).run_over(sent.backend)
     job = read_job(lab, sent.given or parameters_in(sent.command))
     if sent.command != job.command:
@@ -250,7 +250,7 @@ def _job_of(sent: _Sent) -> Job:
     return job
 
 
-def _report_of(sent: _Sent, job: Job) -> Report:
+def _report_of(sent: _UploadedRun, job: LabJob) -> Report:
     """*sent* as a report, before its samples are analyzed."""
     return Report(
         id=sent.id,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from app.db.measurements import saved_measurements
 from app.errors import InputError
-from app.labs.results.borrowed import borrowed, published_runs
+from app.labs.results.borrowable_runs import borrowed, nccl_tests_runs
 from app.labs.results.report import Report
 from app.measurements.published import published_tests
 from app.measurements.reports import CollectiveTest
@@ -28,7 +28,7 @@ def tests_to_take(site: Site, learner: str) -> Mapping[str, tuple[Report, str, s
 def published() -> Mapping[str, tuple[Report, str, str]]:
     """Published tests as runs, what they are, and whose."""
     found = {}
-    for name, report in published_runs().items():
+    for name, report in nccl_tests_runs().items():
         one = published_tests()[name]
         whose = "/".join(one.address.split("/")[2:5])
         found[name] = (report, f"{one.hardware}: {report.ranks:,} ranks", f"published: {whose}")

@@ -12,12 +12,12 @@ from app.db.lab_runs import SENT, keep_sent
 from app.db.run_state import RunState
 from app.db.tables import LabRunRow
 from app.errors import AppError, InputError, UnavailableError, sentence
+from app.labs.lab_translation import translate_lab
 from app.labs.results.match import BORROWING
 from app.labs.results.report import Report
 from app.labs.results.upload import FILE_LIMIT, read_sent_file
 from app.labs.run import new_name
 from app.labs.spec import Lab, lab_called
-from app.labs.telling import told
 from app.network.door import note_trouble
 from app.network.routes import Router
 from app.site import Here, Site
@@ -80,13 +80,13 @@ class BoardPage:
 @router.get("/{name}/board")
 async def board(request: Request, site: Here, name: str, hardware: str = "") -> Response:
     """Show one lab on every machine that has run it, or on the *hardware* that is asked for."""
-    return await aside(_page, request, site, told(lab_called(name)), None, hardware)
+    return await aside(_page, request, site, translate_lab(lab_called(name)), None, hardware)
 
 
 @router.post("/{name}/board", dependencies=[FromHere])
 async def send(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
     """Add a run of another machine; further runs in the file go to the boards of their labs."""
-    lab, learner = told(lab_called(name)), learner_of(visiting)
+    lab, learner = translate_lab(lab_called(name)), learner_of(visiting)
     spend(request, site.allowances.sent_runs, "sent runs")
     try:
         text = await _sent_text(request)
@@ -108,7 +108,7 @@ async def send(request: Request, site: Here, visiting: Visiting, name: str) -> R
 @router.get("/{name}/board/{number}.{form}")
 async def download(site: Here, name: str, number: int, form: str) -> Response:
     """A figure of the board as an SVG file, or its values as CSV."""
-    lab = told(lab_called(name))
+    lab = translate_lab(lab_called(name))
     return await aside(_file, site, lab, number, form)
 
 

@@ -8,7 +8,7 @@ from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
 from app.charts.svg import Figure
-from app.labs.results.report import Held, Measure, Report, held_in, ratio_shown, shown
+from app.labs.results.report import Held, Measure, Report, held_in, ratio_shown, show_measure
 from app.labs.spec import Lab
 from app.site import Site
 from app.translation import noted, plural, translate, translate_known
@@ -143,12 +143,12 @@ def entries_of(lab: Lab, group: RunGroup, hardware: str = "") -> Iterator[Machin
             machine=Hyperlink(run_url(lab.name, report.id), run.machine),
             what=", ".join(f"{place} {form.shown_at(place, value)}" for place, value in at.items()),
             origin=f"{translate_known(run.result.origin)}, {report.at[:10]}",
-            predicted="" if one.predicted is None else shown(form, one.name, one.predicted),
-            measured=shown(form, one.name, one.held),
+            predicted="" if one.predicted is None else show_measure(form, one.name, one.predicted),
+            measured=show_measure(form, one.name, one.held),
             spread=translate(
                 "{shown} to {shown_2}",
-                shown=shown(form, one.name, one.least),
-                shown_2=shown(form, one.name, one.p90),
+                shown=show_measure(form, one.name, one.least),
+                shown_2=show_measure(form, one.name, one.p90),
             ),
             ratio=ratio_shown(one.ratio),
         )
@@ -242,9 +242,11 @@ def _bars(lab: Lab, group: RunGroup) -> Iterator[Bar]:
             continue
         note = ""
         if one.predicted is not None and group.varies:
-            formula = shown(lab, one.name, one.predicted)
+            formula = show_measure(lab, one.name, one.predicted)
             note = translate(
-                "{shown}, formula {formula}", shown=shown(lab, one.name, one.held), formula=formula
+                "{shown}, formula {formula}",
+                shown=show_measure(lab, one.name, one.held),
+                formula=formula,
             )
         elif one.predicted is not None and not number:
             yield Bar(translate("formula"), (Part(Color.ORANGE, "", one.predicted),))

@@ -13,10 +13,10 @@ from app.db.lab_runs import enqueue
 from app.db.tables import LabRunRow
 from app.errors import InputError, UnavailableError, sentence
 from app.expressions import read_answer
+from app.labs.lab_translation import translate_lab
 from app.labs.results.match import BORROWING
 from app.labs.run import new_name
 from app.labs.spec import Lab, lab_called
-from app.labs.telling import told
 from app.markdown import html
 from app.network.allowance import network
 from app.network.door import note_trouble
@@ -83,7 +83,7 @@ class LabPage:
 @router.get("/{name}")
 async def lab_page(request: Request, site: Here, name: str) -> Response:
     """Show one lab; parameters in the query string are filled in."""
-    lab = told(lab_called(name))
+    lab = translate_lab(lab_called(name))
     page = await aside(lab_view, site, lab, request.query_params)
     return render("labs/lab.html", _framed(request, lab), page)
 
@@ -91,7 +91,7 @@ async def lab_page(request: Request, site: Here, name: str) -> Response:
 @router.post("/{name}", dependencies=[FromHere])
 async def start(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
     """Put a run into the queue, with the learner's prediction for it."""
-    lab = told(lab_called(name))
+    lab = translate_lab(lab_called(name))
     form = await request.form(max_files=0, max_fields=60)
     fields = {key: value[:_LONGEST] for key, value in form.items() if isinstance(value, str)}
     learner = learner_of(visiting)

@@ -9,9 +9,9 @@ from fastapi import Request, Response
 from app.aside import aside
 from app.db.lab_runs import counted_runs
 from app.db.session import open_session
-from app.labs.results.archive import recorded
+from app.labs.lab_translation import translate_lab
+from app.labs.results.archive import shipped_runs
 from app.labs.spec import Lab, known_labs
-from app.labs.telling import told
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
@@ -145,7 +145,12 @@ def _cards(site: Site, learner: str) -> Sequence[LabCard]:
         own = counted_runs(session, learner) if learner else {}
     topics = _topics(site)
     return [
-        _card(told(lab), topics.get(lab.name, ()), counts.get(lab.name, 0), done=lab.name in own)
+        _card(
+            translate_lab(lab),
+            topics.get(lab.name, ()),
+            counts.get(lab.name, 0),
+            done=lab.name in own,
+        )
         for lab in known_labs().values()
     ]
 
@@ -162,7 +167,7 @@ def _topics(site: Site) -> Mapping[str, Sequence[tuple[float, Hyperlink]]]:
 
 
 def _card(lab: Lab, topics: Sequence[tuple[float, Hyperlink]], runs: int, *, done: bool) -> LabCard:
-    shipped = [report for report in recorded() if report.lab == lab.name]
+    shipped = [report for report in shipped_runs() if report.lab == lab.name]
     times = [report.seconds for report in shipped if report.seconds]
     seconds = statistics.median(times) if times else lab.seconds
     return LabCard(

@@ -14,10 +14,10 @@ from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError, NotFoundError, nearest
 from app.labs.results.analysis import report_of
-from app.labs.results.archive import own_runs, recorded
+from app.labs.results.archive import own_runs, shipped_runs
 from app.labs.results.report import Report, read_report
 from app.labs.results.upload import read_sent
-from app.labs.run import Run
+from app.labs.run import LabRun
 from app.site import Site
 from app.translation import translate
 
@@ -62,7 +62,7 @@ def finished(site: Site, lab: str) -> Sequence[RunResult]:
         if report.lab == lab:
             found.setdefault(report.id, RunResult(report))
     here = [found[name] for name in sorted(found, reverse=True)]
-    return [*here, *(RunResult(one, is_recorded=True) for one in recorded() if one.lab == lab)]
+    return [*here, *(RunResult(one, is_recorded=True) for one in shipped_runs() if one.lab == lab)]
 
 
 def run_called(site: Site, lab: str, name: str) -> RunResult:
@@ -79,12 +79,12 @@ def run_called(site: Site, lab: str, name: str) -> RunResult:
                 translate("run {name} was sent in, and cannot be shown here", name=name)
             )
         return RunResult(report, row, log=row.log)
-    known = {report.id: report for report in recorded() if report.lab == lab}
+    known = {report.id: report for report in shipped_runs() if report.lab == lab}
     if name in known:
         return RunResult(known[name], is_recorded=True)
     folders = {path.parent.name: path.parent for path in site.settings.runs.glob("*/job.json")}
     if name in folders:
-        run = Run(folders[name])
+        run = LabRun(folders[name])
         report = report_of(run)
         if report.lab == lab:
             return RunResult(report, log="" if report.state is RunState.DONE else run.log())

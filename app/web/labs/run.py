@@ -14,10 +14,10 @@ from app.db.run_state import UNFINISHED, RunState
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import NotFoundError
-from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
+from app.labs.lab_translation import translate_lab
+from app.labs.results.report import Measure, Report, held_in, ratio_shown, show_measure
 from app.labs.results.stored_notes import localized_note
 from app.labs.spec import Lab, known_labs, lab_called, read_job
-from app.labs.telling import told
 from app.markdown import html
 from app.network.routes import Router
 from app.site import Here, Site
@@ -114,7 +114,7 @@ async def run_page(
     request: Request, site: Here, visiting: Visiting, name: str, run: str
 ) -> Response:
     """Show one run of a lab."""
-    lab = told(lab_called(name))
+    lab = translate_lab(lab_called(name))
     page = await aside(_page_of, site, lab, run, visiting.learner)
     fragment = request.headers.get("x-fragment") == "1"
     card = run_card(lab, page.report) if page.report and page.report.measures else None
@@ -140,7 +140,7 @@ async def download(site: Here, name: str, run: str, number: int, form: str) -> R
 
 def _file(site: Site, name: str, run: str, number: int, form: str) -> Response:
     report = report_called(site, lab_called(name).name, run)
-    figures = figures_of(told(lab_called(name)).run_over(report.backend), report)
+    figures = figures_of(translate_lab(lab_called(name)).run_over(report.backend), report)
     return figure_file(list(figures), number, form, run)
 
 
@@ -261,12 +261,12 @@ def _compared(lab: Lab, result: RunResult) -> GuessTable | None:
         return None
     measure = lab.asked_of(row.parameters)
     found = [one for one in report.measures if one.name == measure]
-    known = [(translate("Your prediction"), shown(lab, measure, row.predicted))]
+    known = [(translate("Your prediction"), show_measure(lab, measure, row.predicted))]
     if not found or result.state != RunState.DONE:
         return _guess_table(lab, measure, known)
     one = found[-1]
     known += _beside(lab, one, row.predicted)
-    low, high = shown(lab, measure, one.least), shown(lab, measure, one.p90)
+    low, high = show_measure(lab, measure, one.least), show_measure(lab, measure, one.p90)
     spread = ""
     if one.least != one.p90:
         spread = translate(
@@ -279,8 +279,8 @@ def _beside(lab: Lab, one: Measure, predicted: float) -> Iterator[tuple[str, str
     """The formula and the measurement, with the ratios of the latter to each prediction."""
     held = held_in(lab, one.name)
     if one.predicted is not None:
-        yield translate("Formula"), shown(lab, one.name, one.predicted)
-    yield translate(HELD[held]), shown(lab, one.name, one.held)
+        yield translate("Formula"), show_measure(lab, one.name, one.predicted)
+    yield translate(HELD[held]), show_measure(lab, one.name, one.held)
     if predicted:
         yield held_over(held, noted("yours")), ratio_shown(one.held / predicted)
     if one.ratio is not None:

@@ -8,7 +8,7 @@ from app.charts.color import Color
 from app.charts.plot import LabeledPoint, Plot, Series
 from app.charts.svg import Figure
 from app.errors import capitalized
-from app.labs.results.report import Measure, Report, held_in, ratio_shown, shown
+from app.labs.results.report import Measure, Report, held_in, ratio_shown, show_measure
 from app.labs.spec import Lab
 from app.translation import noted, translate
 from app.units import RATIO, scale_of
@@ -39,11 +39,11 @@ def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
         yield (
             *(lab.shown_at(key, one.where.get(key, "")) for key in report.places),
             lab.measures[one.name].says,
-            shown(lab, one.name, one.median),
-            shown(lab, one.name, one.least),
-            shown(lab, one.name, one.p90),
+            show_measure(lab, one.name, one.median),
+            show_measure(lab, one.name, one.least),
+            show_measure(lab, one.name, one.p90),
             str(one.count),
-            "" if one.predicted is None else shown(lab, one.name, one.predicted),
+            "" if one.predicted is None else show_measure(lab, one.name, one.predicted),
             *([_ratio(lab, one, mixed=mixed)] if over else ()),
             *(one.derived[key].shown if key in one.derived else "" for key in report.derivations),
         )
@@ -162,17 +162,19 @@ def _bars(lab: Lab, one: Measure, guess: Guess | None) -> Bars:
     formula = one.predicted or 0.0
     bars = [
         Bar(
-            translate("formula"), (Part(Color.ORANGE, "", formula),), shown(lab, one.name, formula)
+            translate("formula"),
+            (Part(Color.ORANGE, "", formula),),
+            show_measure(lab, one.name, formula),
         ),
     ]
-    note = ", ".join(filter(None, (shown(lab, one.name, one.held), gap(lab, one))))
+    note = ", ".join(filter(None, (show_measure(lab, one.name, one.held), gap(lab, one))))
     bars.append(Bar(translate("measured"), tuple(parts), note))
     if guess and guess.measure == one.name:
         bars.append(
             Bar(
                 translate("yours"),
                 (Part(Color.PURPLE, "", guess.value),),
-                shown(lab, one.name, guess.value),
+                show_measure(lab, one.name, guess.value),
             )
         )
     axis = axis_of(says.says, scale_of(says.unit).unit, (formula, one.held))

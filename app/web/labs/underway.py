@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from app.errors import sentence
 from app.expressions import ExpressionError, Quantity
 from app.labs.parameters import Parameter
-from app.labs.results.analysis import known_quantities, predicted
+from app.labs.results.analysis import known_quantities, predict_measure
 from app.labs.results.report import Report, Underway
-from app.labs.spec import Job, Lab
+from app.labs.spec import Lab, LabJob
 from app.translation import translate
 
 _CALLS = 9  # of a slow measure: four before its samples, and five samples
@@ -33,7 +33,7 @@ class UnderwayView:
 
 
 def underway_view(
-    job: Job, report: Report | None, at: float, usual: float | None = None
+    job: LabJob, report: Report | None, at: float, usual: float | None = None
 ) -> UnderwayView:
     """The progress of *job* at the time *at*; *usual* is how long such a run took before."""
     done = report.underway if report else None
@@ -66,7 +66,7 @@ def underway_view(
     )
 
 
-def _place(job: Job, report: Report, varied: str) -> tuple[int, str]:
+def _place(job: LabJob, report: Report, varied: str) -> tuple[int, str]:
     """Which of the values of the parameter *varied* is being measured, and its name."""
     values, parameter = _values(job, varied), job.lab.parameters[varied]
     place = varied.removesuffix("s")
@@ -93,13 +93,13 @@ def _ordinal(parameter: Parameter, values: Sequence[float], number: int, varied:
     )
 
 
-def _values(job: Job, varied: str) -> Sequence[float]:
+def _values(job: LabJob, varied: str) -> Sequence[float]:
     values = job.values[varied]
     return [float(one) for one in values] if not isinstance(values, int | float | str) else [0.0]
 
 
 def _left(
-    job: Job, report: Report, done: Underway, varied: str, number: int, at: float
+    job: LabJob, report: Report, done: Underway, varied: str, number: int, at: float
 ) -> float | None:
     """Seconds until the end, from the samples so far; None if there are none to go by.
 
@@ -130,7 +130,7 @@ def _measures_of_a_place(report: Report, varied: str) -> int:
     return max(1, len({one.name for one in report.measures if one.where.get(place) == first}))
 
 
-def _weights(job: Job, varied: str) -> Iterator[float]:
+def _weights(job: LabJob, varied: str) -> Iterator[float]:
     """What the formula says of each place; 1 for all where it says nothing beforehand."""
     lab, place = job.lab, varied.removesuffix("s")
     names = known_quantities(lab, job.ranks, job.values)
@@ -140,11 +140,11 @@ def _weights(job: Job, varied: str) -> Iterator[float]:
         yield _formula(lab, lab.asked_of(job.given), known, job) or 1.0
 
 
-def _formula(lab: Lab, name: str, known: dict[str, Quantity], job: Job) -> float | None:
+def _formula(lab: Lab, name: str, known: dict[str, Quantity], job: LabJob) -> float | None:
     if lab.measures[name].unit != "s":
         return None
     try:
-        found = predicted(lab, name, known, lab.words(job.values))
+        found = predict_measure(lab, name, known, lab.words(job.values))
     except ExpressionError:  # it goes by other measures of the run
         return None
     return found if found and 0 < found < math.inf else None

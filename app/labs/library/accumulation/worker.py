@@ -7,7 +7,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 _BATCH = 4
 
@@ -27,7 +27,7 @@ def _counted(count: _Count, bucket: dist.GradBucket) -> torch.futures.Future[tor
     return work.get_future().then(lambda done: done.value()[0].div_(world))
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Count a step with and without no_sync; the gradients must be the same."""
     width, layers, micro = (int(rank.number(name)) for name in ("width", "layers", "micro"))
     inputs = torch.randn(micro, _BATCH, width)

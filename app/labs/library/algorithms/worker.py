@@ -4,18 +4,22 @@ from functools import partial
 
 import torch
 
-from app.labs.ranks.link import Link
-from app.labs.ranks.rank import Rank
-from app.labs.ranks.rings import naive_all_reduce, ring_all_reduce, tree_all_reduce
+from app.labs.ranks.link import RankLink
+from app.labs.ranks.rank import WorkerRank
+from app.labs.ranks.rings import run_naive_all_reduce, run_ring_all_reduce, run_tree_all_reduce
 
 _ELEMENT = 4
-_ALGORITHMS = {"ring": ring_all_reduce, "tree": tree_all_reduce, "naive": naive_all_reduce}
+_ALGORITHMS = {
+    "ring": run_ring_all_reduce,
+    "tree": run_tree_all_reduce,
+    "naive": run_naive_all_reduce,
+}
 _SECONDS = 1.0
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Check the sums, then time every size."""
-    link = Link(rank, rank.number("latency"), rank.number("bandwidth"))
+    link = RankLink(rank, rank.number("latency"), rank.number("bandwidth"))
     run = _ALGORITHMS[rank.word("algorithm")]
     array = torch.arange(8.0 * rank.world) + rank.rank
     run(link, array)

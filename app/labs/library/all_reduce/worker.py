@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 import torch.distributed as dist
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 _SECONDS = 0.5  # for the samples of a size
 _ARRAYS = 2  # at most, as large as the whole
@@ -13,7 +13,7 @@ _MIB = 2**20
 _CLOSE = 1e-5  # of a mean of floats; a rank that is missing makes a larger difference
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Check the data, then time every size."""
     operation = rank.word("operation")
     rank.check(operation, _is_right(rank, operation))
@@ -21,7 +21,7 @@ def main(rank: Rank) -> None:
         _time(rank, operation, size)
 
 
-def _time(rank: Rank, operation: str, size: float) -> None:
+def _time(rank: WorkerRank, operation: str, size: float) -> None:
     kind = torch.bfloat16 if rank.on_gpu else torch.float32
     per_rank = max(1, int(size) // (kind.itemsize * rank.world))
     whole = per_rank * rank.world * kind.itemsize
@@ -30,7 +30,9 @@ def _time(rank: Rank, operation: str, size: float) -> None:
         rank.times("time", call, seconds=_SECONDS, size=whole)
 
 
-def _call(rank: Rank, operation: str, per_rank: int, kind: torch.dtype) -> Callable[[], object]:
+def _call(
+    rank: WorkerRank, operation: str, per_rank: int, kind: torch.dtype
+) -> Callable[[], object]:
     whole, part = _numbers(rank, per_rank * rank.world, kind), _numbers(rank, per_rank, kind)
     match operation:
         case "all_gather":
@@ -45,7 +47,7 @@ def _call(rank: Rank, operation: str, per_rank: int, kind: torch.dtype) -> Calla
     return lambda: dist.all_reduce(whole, op=_sum(rank))
 
 
-def _numbers(rank: Rank, count: int, kind: torch.dtype) -> torch.Tensor:
+def _numbers(rank: WorkerRank, count: int, kind: torch.dtype) -> torch.Tensor:
     """Numbers that stay finite however often they are reduced in place.
 
     On GPUs they are random, since zeros take less power, and so let the clock rise.
@@ -55,12 +57,12 @@ def _numbers(rank: Rank, count: int, kind: torch.dtype) -> torch.Tensor:
     return torch.full((count,), 0.0, dtype=kind)
 
 
-def _sum(rank: Rank) -> dist.ReduceOp:
+def _sum(rank: WorkerRank) -> dist.ReduceOp:
     """Means on GPUs, where repeated sums would overflow; gloo has no means."""
     return dist.ReduceOp.AVG if rank.on_gpu else dist.ReduceOp.SUM
 
 
-def _is_right(rank: Rank, operation: str) -> bool:
+def _is_right(rank: WorkerRank, operation: str) -> bool:
     """Whether the collective does what it should to numbers that tell the ranks apart."""
     world, each = rank.world, 4
     own = torch.arange(each * world, dtype=torch.float32, device=rank.device) + rank.rank

@@ -10,7 +10,7 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from app.labs.ranks import formats
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 _HEAD = 64
 _ROWS = 1024  # of scores that the reference computes at a time
@@ -28,7 +28,7 @@ Attention = Callable[[], torch.Tensor]
 Given = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Check both against FP32, then time every length."""
     formats.use("fp32")  # for the reference
     kind = torch.bfloat16 if rank.on_gpu else torch.float32
@@ -44,7 +44,7 @@ def main(rank: Rank) -> None:
         rank.tell("kernel", ", ".join(chosen))
 
 
-def _time(rank: Rank, given: Given, *, causal: bool) -> None:
+def _time(rank: WorkerRank, given: Given, *, causal: bool) -> None:
     fused = partial(functional.scaled_dot_product_attention, *given, is_causal=causal)
     calls: dict[str, Attention] = {"fused": fused}
     heads, length = given[0].shape[1:3]
@@ -52,7 +52,7 @@ def _time(rank: Rank, given: Given, *, causal: bool) -> None:
     if rank.has_room(size, f"the separate steps at {length:,} tokens"):
         calls["separate"] = partial(separate, *given, causal=causal)
     found = {name: call() for name, call in calls.items()}
-    rank.check("result", is_right(reference(*given, causal=causal), **found))
+    rank.check("result", is_near_enough(reference_attention(*given, causal=causal), **found))
     del found
     for name, call in calls.items():
         rank.times(name, call, seconds=0.7, least=3, length=length)
@@ -68,7 +68,7 @@ def separate(
     return functional.softmax(scores, dim=-1) @ value
 
 
-def reference(
+def reference_attention(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, causal: bool
 ) -> torch.Tensor:
     """The result in FP32, a block of rows of a head at a time."""
@@ -84,7 +84,7 @@ def reference(
     return found
 
 
-def is_right(
+def is_near_enough(
     expected: torch.Tensor, fused: torch.Tensor, separate: torch.Tensor | None = None
 ) -> bool:
     """Whether *fused* is as near to *expected* as rounding lets it be.
@@ -111,13 +111,13 @@ def _later(scores: torch.Tensor, first: int) -> torch.Tensor:
     return key > torch.arange(first, first + rows, device=scores.device)[:, None]
 
 
-def _allowed(rank: Rank) -> AbstractContextManager[object]:
+def _allowed(rank: WorkerRank) -> AbstractContextManager[object]:
     """The kernels that torch may choose from."""
     kernel = rank.word("kernel") if rank.on_gpu else "any"
     return nullcontext() if kernel == "any" else sdpa_kernel([_KERNELS[kernel]])
 
 
-def _chosen(rank: Rank, given: Given, *, causal: bool) -> str:
+def _chosen(rank: WorkerRank, given: Given, *, causal: bool) -> str:
     """The kernel that torch chooses.
 
     Raises:

@@ -2,12 +2,12 @@
 
 import torch
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 _KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Count to where ones stop, then add the replicas' values in both orders, and in FP32."""
     kind, count = _KINDS[rank.word("format")], int(rank.number("replicas"))
     values = torch.full((count,), rank.number("value"), dtype=torch.float64).to(kind)

@@ -10,14 +10,14 @@ import time
 import torch
 import torch.distributed as dist
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 _COUNT, _SIDE = 1024, 256  # elements of a sum, and the side of a matrix
 _TOO_MANY = 1 << 60  # bytes
 _COARSE = 0.02  # relative error from rounding to BF16, several times over
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Sum over all ranks; the rank `bad` does `what` instead, or before."""
     what, is_bad = rank.word("what"), rank.rank == rank.number("bad")
     new = rank.folder / f".pid{rank.rank}"
@@ -39,7 +39,7 @@ def main(rank: Rank) -> None:
     rank.check("sums", bool((ones == rank.world).all()))
 
 
-def _go_wrong(rank: Rank, what: str) -> None:
+def _go_wrong(rank: WorkerRank, what: str) -> None:
     match what:
         case "memory":
             torch.empty(_TOO_MANY, dtype=torch.uint8, device=rank.device)

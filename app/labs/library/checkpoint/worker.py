@@ -8,12 +8,12 @@ import torch
 import torch.distributed as dist
 
 from app.labs.ranks.files import file_system_of
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 _ELEMENT = 4  # bytes of a number
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Write, read back once, then time."""
     path = rank.folder / f"checkpoint{rank.rank}.pt"
     layout, count = rank.word("layout"), int(rank.number("size")) // (_ELEMENT * rank.world)
@@ -33,7 +33,7 @@ def main(rank: Rank) -> None:
         path.unlink(missing_ok=True)
 
 
-def _write(rank: Rank, path: Path, share: torch.Tensor, *, alone: bool) -> None:
+def _write(rank: WorkerRank, path: Path, share: torch.Tensor, *, alone: bool) -> None:
     if alone and rank.world > 1:
         parts = [torch.empty_like(share) for _ in range(rank.world)] if rank.rank == 0 else None
         dist.gather(share, parts)
@@ -46,7 +46,7 @@ def _write(rank: Rank, path: Path, share: torch.Tensor, *, alone: bool) -> None:
         os.fsync(file.fileno())
 
 
-def _is_right(rank: Rank, path: Path, share: torch.Tensor, *, alone: bool) -> bool:
+def _is_right(rank: WorkerRank, path: Path, share: torch.Tensor, *, alone: bool) -> bool:
     if alone and rank.rank:
         return not path.exists()
     found = torch.load(path, weights_only=True)

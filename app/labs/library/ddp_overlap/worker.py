@@ -10,9 +10,9 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from app.labs.library.ddp_overlap.computing import measure
-from app.labs.ranks.rank import Rank
-from app.labs.ranks.sleeping import Sleeping, sleep_until
+from app.labs.library.ddp_overlap.computation import measure_ddp
+from app.labs.ranks.rank import WorkerRank
+from app.labs.ranks.sleep_layers import Sleeping, sleep_until
 
 _LAYERS, _WIDTH, _BATCH = 8, 512, 4
 _MIB = 2**20  # bytes of a layer's gradients
@@ -51,11 +51,11 @@ def _hook(line: _Line, bucket: dist.GradBucket) -> torch.futures.Future[torch.Te
     return line.send(bucket)  # DDP requires a plain function
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Check the gradients against the mean over the ranks, then time steps."""
     size = int(rank.word("buckets"))
     if rank.on_gpu:
-        measure(rank, size)
+        measure_ddp(rank, size)
         return
     torch.manual_seed(0)
     forward, backward = rank.number("forward"), rank.number("backward")
@@ -81,7 +81,9 @@ def _step(model: nn.Module, inputs: torch.Tensor) -> None:
     model(inputs).sum().backward()
 
 
-def _are_means(rank: Rank, net: nn.Module, inputs: torch.Tensor, found: list[torch.Tensor]) -> bool:
+def _are_means(
+    rank: WorkerRank, net: nn.Module, inputs: torch.Tensor, found: list[torch.Tensor]
+) -> bool:
     """Whether *found* are the means of the gradients that each rank computes alone."""
     net.zero_grad()
     net(inputs).sum().backward()

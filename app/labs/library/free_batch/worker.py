@@ -4,14 +4,14 @@ from functools import partial
 
 import torch
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 _SECONDS = 0.5  # for the samples of a measure
 _SAMPLES = 3  # at least
 _WIDE = 1024  # columns of the product whose rate counts; the lab's formulas have them too
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Check a product, time a copy and a wide product, then every number of columns."""
     side = int(rank.number("side"))
     matrix = torch.randn(side, side)

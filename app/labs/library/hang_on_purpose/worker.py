@@ -5,7 +5,7 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 _COUNT = 1024  # elements that a rank has of a layer
 _OPERATIONS = ("nothing", "all_gather", "all_reduce")
@@ -35,7 +35,7 @@ class Recorder:
         self.number, self.operation, self.completed = self.number + 1, operation, False
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Step until all ranks hang, then compare what each has recorded."""
     odd, patience = int(rank.number("odd")), timedelta(seconds=rank.number("patience"))
     if odd >= rank.world:
@@ -63,7 +63,7 @@ def main(rank: Rank) -> None:
     rank.measure("complaints", [float(sum(not completed for _, _, completed in table))])
 
 
-def _steps(rank: Rank, recorder: Recorder, other: dist.ProcessGroup) -> bool:
+def _steps(rank: WorkerRank, recorder: Recorder, other: dist.ProcessGroup) -> bool:
     """Whether this rank waited until its patience ended."""
     odd, last = int(rank.number("odd")), int(rank.number("step"))
     try:

@@ -2,12 +2,12 @@
 
 import torch
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 _USUAL, _LARGE = 1e-9, 1e12  # the first fits into FP16 at every scale, the second at none
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Scale the gradient, check for infinity, halve or double the scale."""
     scale, clean, skipped = rank.number("initial"), 0, 0
     for step in range(1, int(rank.number("steps")) + 1):

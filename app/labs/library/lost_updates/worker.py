@@ -2,10 +2,10 @@
 
 import torch
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Add the update in BF16, and to an FP32 master copy."""
     start, update, steps = (rank.number(name) for name in ("weight", "update", "steps"))
     weight = torch.tensor(start, dtype=torch.bfloat16)

@@ -5,13 +5,13 @@ from functools import partial
 import torch
 
 from app.labs.ranks import formats
-from app.labs.ranks.rank import Call, Rank
+from app.labs.ranks.rank import Call, WorkerRank
 
 _MATRICES = 3  # two operands and their product
 _CHECKED = {True: 1024, False: 128}  # side of the product that is checked, on GPUs and not
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Check a product, then time every side."""
     name = rank.word("format")
     kind = formats.use(name)
@@ -26,6 +26,6 @@ def main(rank: Rank) -> None:
             rank.times("time", call, seconds=1.0, least=3, side=side)
 
 
-def _product(rank: Rank, kind: torch.dtype, side: int) -> Call:
+def _product(rank: WorkerRank, kind: torch.dtype, side: int) -> Call:
     unit = torch.ones((), device=rank.device)
-    return partial(formats.multiply, *formats.operands(kind, side, rank.device), unit)
+    return partial(formats.multiply_into, *formats.operands(kind, side, rank.device), unit)

@@ -4,7 +4,7 @@ from functools import partial
 
 import torch
 
-from app.labs.ranks.rank import Call, Rank
+from app.labs.ranks.rank import Call, WorkerRank
 
 _SECONDS = 0.5
 _MIB = 2**20
@@ -12,7 +12,7 @@ _PIECE = 64 * _MIB  # bytes
 Pair = tuple[torch.Tensor, torch.Tensor]
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Time every size, and check that the copy equals its source."""
     place = rank.word("source") if rank.on_gpu else "device"
     for size in map(int, rank.numbers("sizes")):
@@ -20,7 +20,7 @@ def main(rank: Rank) -> None:
             _time(rank, place, size)
 
 
-def _time(rank: Rank, place: str, size: int) -> None:
+def _time(rank: WorkerRank, place: str, size: int) -> None:
     pairs: list[Pair] = []
 
     def make() -> Call:
@@ -43,7 +43,7 @@ def _is_same(source: torch.Tensor, target: torch.Tensor) -> bool:
     return all(torch.equal(piece.to(target.device), other) for piece, other in pairs)
 
 
-def _pair(rank: Rank, place: str, size: int) -> Pair:
+def _pair(rank: WorkerRank, place: str, size: int) -> Pair:
     """Random bytes at *place*, and room for them on the device."""
     source = torch.randint(0, 255, (size,), dtype=torch.uint8, device=rank.device)
     target = torch.empty_like(source)

@@ -14,7 +14,7 @@ from torch.distributed.pipelining import (
     ScheduleZBVZeroBubble,
 )
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 _SCHEDULES = {
     "gpipe": (ScheduleGPipe, 1),
@@ -47,7 +47,9 @@ def chunks_of(name: str) -> int:
     return _SCHEDULES[name][1]
 
 
-def pipeline_of(rank: Rank, name: str, micro: int, stage: Callable[[int], nn.Module]) -> Pipeline:
+def pipeline_of(
+    rank: WorkerRank, name: str, micro: int, stage: Callable[[int], nn.Module]
+) -> Pipeline:
     """The schedule *name* over *micro* micro-batches; *stage* makes each stage from its number."""
     kind, chunks = _SCHEDULES[name]
     depth = rank.world * chunks

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from app.labs.library.pipeline.computing import measure
+from app.labs.library.pipeline.computation import measure_pipeline
 from app.labs.library.pipeline.schedules import Pipeline, chunks_of, mean_square, pipeline_of
-from app.labs.ranks.rank import Rank
-from app.labs.ranks.sleeping import sleep_until
+from app.labs.ranks.rank import WorkerRank
+from app.labs.ranks.sleep_layers import sleep_until
 
 _WIDTH, _BATCH = 16, 2  # numbers of a sample, samples of a micro-batch
 
@@ -62,11 +62,11 @@ class _Stage(nn.Module):
         return passed @ _Weighed.apply(self.weight, self.weighing)
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Check the gradients against a single process, then time steps."""
     name, micro = rank.word("schedule"), int(rank.word("microbatches"))
     if rank.on_gpu:
-        measure(rank, name, micro)
+        measure_pipeline(rank, name, micro)
         return
     unit = rank.number("unit") / chunks_of(name)
     pipeline = pipeline_of(rank, name, micro, lambda index: _Stage(unit, first=index == 0))

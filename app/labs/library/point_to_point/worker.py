@@ -5,14 +5,14 @@ from functools import partial
 import torch
 import torch.distributed as dist
 
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 _ELEMENT = 4
 _SECONDS = 0.5
 _MIB = 2**20
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Check that numbers come back unchanged, then time every size."""
     peer = _peer(rank)
     sent = torch.arange(8.0, device=rank.device)
@@ -32,7 +32,7 @@ def main(rank: Rank) -> None:
             )
 
 
-def _peer(rank: Rank) -> int:
+def _peer(rank: WorkerRank) -> int:
     """The rank to which rank 0 sends."""
     peer = int(rank.number("peer")) if rank.on_gpu else 1
     if peer >= rank.world:
@@ -40,13 +40,13 @@ def _peer(rank: Rank) -> int:
     return peer
 
 
-def _message(rank: Rank, count: int) -> torch.Tensor:
+def _message(rank: WorkerRank, count: int) -> torch.Tensor:
     if rank.on_gpu:
         return torch.randn(count, device=rank.device)
     return torch.ones(count)
 
 
-def _round_trip(rank: Rank, peer: int, message: torch.Tensor) -> None:
+def _round_trip(rank: WorkerRank, peer: int, message: torch.Tensor) -> None:
     """There and back between rank 0 and *peer*; the others do nothing."""
     if rank.rank == 0:
         dist.send(message, peer)

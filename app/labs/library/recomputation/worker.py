@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from app.labs.ranks import formats
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 from app.labs.ranks.room import require_room
 from app.labs.ranks.rounding import agree
 
@@ -20,7 +20,7 @@ _BLOCKS = 12
 _ROUNDINGS = 10 * _BLOCKS  # of a gradient: five of a block on its way forward, and five back
 
 
-class _Block(nn.Module):
+class _ResidualMlp(nn.Module):
     """A residual MLP."""
 
     def __init__(self, width: int, kind: torch.dtype) -> None:
@@ -38,7 +38,7 @@ class _Block(nn.Module):
 _Run = Callable[[], torch.Tensor]
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Compare the gradients, count what is saved, time both."""
     width, tokens = int(rank.number("width")), int(rank.number("tokens"))
     every, kind = int(rank.word("every")), formats.use("bf16" if rank.on_gpu else "fp32")
@@ -46,7 +46,7 @@ def main(rank: Rank) -> None:
         require_room(rank, _needed(width, tokens), "tokens or width")
     torch.manual_seed(0)
     with rank.device:
-        blocks = nn.Sequential(*(_Block(width, kind) for _ in range(_BLOCKS)))
+        blocks = nn.Sequential(*(_ResidualMlp(width, kind) for _ in range(_BLOCKS)))
         given = torch.randn(tokens, width, dtype=kind, requires_grad=True)
     run, whole = partial(_forward, blocks, given, every), partial(_forward, blocks, given, 0)
     _compare(rank, blocks, run, whole, every)
@@ -62,7 +62,7 @@ def main(rank: Rank) -> None:
             _measure_memory(rank, name, each, every)
 
 
-def _compare(rank: Rank, blocks: nn.Module, run: _Run, whole: _Run, every: int) -> None:
+def _compare(rank: WorkerRank, blocks: nn.Module, run: _Run, whole: _Run, every: int) -> None:
     """Check the gradients of both; on a GPU, rounding may differ, and what differs is counted."""
     run().backward()
     found = [p.grad.to("cpu", copy=True) for p in blocks.parameters()]  # spares the GPU's memory
@@ -78,7 +78,7 @@ def _compare(rank: Rank, blocks: nn.Module, run: _Run, whole: _Run, every: int) 
         rank.measure("different", [different], every=every)
 
 
-def _measure_memory(rank: Rank, name: str, run: _Run, every: int) -> None:
+def _measure_memory(rank: WorkerRank, name: str, run: _Run, every: int) -> None:
     """Report the peak of a step that starts with the weights and gradients in place."""
     before = torch.cuda.memory_allocated(rank.device)
     allocated, reserved = rank.peak(partial(_both_ways, run))

@@ -6,32 +6,32 @@ from functools import partial
 import torch
 import torch.distributed as dist
 
-from app.labs.library.ring_attention.computing import measure
-from app.labs.ranks.link import Link
-from app.labs.ranks.rank import Rank
-from app.labs.ranks.sleeping import sleep_until
+from app.labs.library.ring_attention.computation import measure_ring_attention
+from app.labs.ranks.link import RankLink
+from app.labs.ranks.rank import WorkerRank
+from app.labs.ranks.sleep_layers import sleep_until
 
 _HEAD = 64  # width of a head
 _FEW = 8  # tokens per rank when the result is checked
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Compare with attention on one rank, count the bytes, time the ring."""
     if rank.on_gpu:
-        measure(rank)
+        measure_ring_attention(rank)
         return
     heads, tokens = int(rank.number("heads")), int(rank.number("tokens"))
     rank.check("attention", _is_right(rank, heads))
     block = torch.zeros(2, heads, tokens, _HEAD)
-    link = Link(rank)
+    link = RankLink(rank)
     _pass_round(link, block, 0.0)
     rank.measure("sent", rank.everywhere(link.sent_bytes))
-    slow = Link(rank, rank.number("latency"), rank.number("bandwidth"))
+    slow = RankLink(rank, rank.number("latency"), rank.number("bandwidth"))
     go_round = partial(_pass_round, slow, block, rank.number("compute"))
     rank.measure("step", rank.timed(go_round, seconds=2.0, least=5, most=8, at_once=True))
 
 
-def _pass_round(link: Link, block: torch.Tensor, compute: float) -> None:
+def _pass_round(link: RankLink, block: torch.Tensor, compute: float) -> None:
     """The ring, with a sleep in place of the attention."""
     coming = torch.empty_like(block)
     for step in range(link.world):
@@ -47,7 +47,7 @@ def _pass_round(link: Link, block: torch.Tensor, compute: float) -> None:
             block, coming = coming, block
 
 
-def _is_right(rank: Rank, heads: int) -> bool:
+def _is_right(rank: WorkerRank, heads: int) -> bool:
     """Whether the ring's result equals attention over the whole sequence."""
     shape = (heads, _FEW * rank.world, _HEAD)
     generator = torch.Generator().manual_seed(7)
@@ -59,10 +59,10 @@ def _is_right(rank: Rank, heads: int) -> bool:
 
 
 def _ring_attention(
-    rank: Rank, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor
+    rank: WorkerRank, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor
 ) -> torch.Tensor:
     """Attention of *query* to the keys of all ranks, with an online softmax over the blocks."""
-    link, block = Link(rank), torch.stack([key, value])
+    link, block = RankLink(rank), torch.stack([key, value])
     coming = torch.empty_like(block)
     top = torch.full((*query.shape[:2], 1), -torch.inf)
     weight, total = torch.zeros_like(top), torch.zeros_like(query)

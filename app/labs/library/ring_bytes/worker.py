@@ -2,21 +2,21 @@
 
 import torch
 
-from app.labs.ranks.link import Link
-from app.labs.ranks.rank import Rank
-from app.labs.ranks.rings import ring_all_reduce
+from app.labs.ranks.link import RankLink
+from app.labs.ranks.rank import WorkerRank
+from app.labs.ranks.rings import run_ring_all_reduce
 
 _ELEMENT = 4
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Add numbers that tell the ranks apart, and count what that sends."""
     size = int(rank.number("size")) // (_ELEMENT * rank.world) * rank.world
-    link = Link(rank)
+    link = RankLink(rank)
     array = torch.arange(size, dtype=torch.float32) % 1000 + rank.rank
     expected = (torch.arange(size, dtype=torch.float32) % 1000) * rank.world
     expected += rank.world * (rank.world - 1) / 2
-    ring_all_reduce(link, array)
+    run_ring_all_reduce(link, array)
     rank.check("sums", bool(torch.equal(array, expected)))
     for name, count in (("bytes", link.sent_bytes), ("messages", link.messages)):
         rank.measure(name, [float(n) for n in rank.everywhere(count)], size=size * _ELEMENT)

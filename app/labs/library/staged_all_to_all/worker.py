@@ -5,19 +5,19 @@ from functools import partial
 
 import torch
 
-from app.labs.ranks.link import Link
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.link import RankLink
+from app.labs.ranks.rank import WorkerRank
 
 _ELEMENT = 4
 _SECONDS = 1.0
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Check what arrives, then time every size."""
     node, world = int(rank.number("node")), rank.world
     if world % node:
         raise ValueError(f"nodes of {node} ranks need a multiple of {node} ranks, not {world}")
-    link = Link(
+    link = RankLink(
         rank, rank.number("latency"), rank.number("inside"), node=node, across=rank.number("across")
     )
     numbers = torch.arange(float(world)).view(world, 1)
@@ -34,7 +34,7 @@ def main(rank: Rank) -> None:
             rank.measure(name, samples, size=pieces.numel() * _ELEMENT, late=late)
 
 
-def flat(link: Link, pieces: torch.Tensor, node: int) -> torch.Tensor:
+def flat(link: RankLink, pieces: torch.Tensor, node: int) -> torch.Tensor:
     """What each rank has for this one, in their order; row r of *pieces* is for rank r.
 
     In every round, all messages stay inside the nodes, or all leave them.
@@ -51,7 +51,7 @@ def flat(link: Link, pieces: torch.Tensor, node: int) -> torch.Tensor:
     return found
 
 
-def staged(link: Link, pieces: torch.Tensor, node: int) -> torch.Tensor:
+def staged(link: RankLink, pieces: torch.Tensor, node: int) -> torch.Tensor:
     """The same as `flat`: ranks of a node collect for their places, then places exchange."""
     nodes, (own, place) = link.world // node, divmod(link.rank, node)
     inside = [own * node + other for other in range(node)]
@@ -62,7 +62,7 @@ def staged(link: Link, pieces: torch.Tensor, node: int) -> torch.Tensor:
     return _exchanged(link, by_node, across).reshape(pieces.shape)
 
 
-def _exchanged(link: Link, pieces: torch.Tensor, members: Sequence[int]) -> torch.Tensor:
+def _exchanged(link: RankLink, pieces: torch.Tensor, members: Sequence[int]) -> torch.Tensor:
     """What each of *members* has for this rank; row i of *pieces* is for the member i."""
     found = torch.empty_like(pieces)
     count, place = len(members), members.index(link.rank)

@@ -6,13 +6,13 @@ from functools import partial
 import torch
 import torch.distributed as dist
 
-from app.labs.ranks.rank import Rank
-from app.labs.ranks.sleeping import sleep_until
+from app.labs.ranks.rank import WorkerRank
+from app.labs.ranks.sleep_layers import sleep_until
 
 _WIDTH = 256
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Check the sum, then time the steps and the wait in each."""
     slowness = rank.number("slowness") if rank.rank == rank.world - 1 else 1.0
     work = rank.number("compute") * slowness

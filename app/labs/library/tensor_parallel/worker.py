@@ -12,8 +12,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
 from app.labs.ranks import formats
-from app.labs.ranks.counting import Sent, bytes_of
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.byte_counts import SentBytes, bytes_of
+from app.labs.ranks.rank import WorkerRank
 from app.labs.ranks.room import require_room
 from app.labs.ranks.rounding import agree
 
@@ -24,7 +24,7 @@ _ROUNDINGS = 6  # both products and the GELU, forward and backward; then one for
 class _Mlp(nn.Module):
     """Up-projection, GELU, down-projection."""
 
-    def __init__(self, rank: Rank, width: int, kind: torch.dtype) -> None:
+    def __init__(self, rank: WorkerRank, width: int, kind: torch.dtype) -> None:
         super().__init__()
         torch.manual_seed(0)
         with rank.device:
@@ -37,7 +37,7 @@ class _Mlp(nn.Module):
         return out
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Compare results and gradients, then count a step."""
     width, tokens = int(rank.number("width")), int(rank.number("tokens"))
     if 4 * width % rank.world:
@@ -59,7 +59,7 @@ def main(rank: Rank) -> None:
     split = parallelize_module(net, mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})
     expected = whole(alone)
     expected.square().mean().backward()
-    with Sent(rank.world) as sent:
+    with SentBytes(rank.world) as sent:
         found = split(given)
         found.square().mean().backward()
     pairs = ((found, expected), (given.grad, alone.grad))
@@ -72,13 +72,15 @@ def main(rank: Rank) -> None:
         _measure_times(rank, split, whole, given.detach())
 
 
-def _is_same(rank: Rank, found: torch.Tensor, expected: torch.Tensor) -> bool:
+def _is_same(rank: WorkerRank, found: torch.Tensor, expected: torch.Tensor) -> bool:
     if rank.on_gpu:
         return agree(found, expected, _ROUNDINGS + rank.world)
     return torch.allclose(found, expected, atol=_CLOSE)
 
 
-def _measure_times(rank: Rank, split: nn.Module, whole: nn.Module, given: torch.Tensor) -> None:
+def _measure_times(
+    rank: WorkerRank, split: nn.Module, whole: nn.Module, given: torch.Tensor
+) -> None:
     """Report the time of a step on one GPU, of an all-reduce, and of a step on all of them."""
     gradient = torch.randn_like(given)
     array = torch.randn_like(given)

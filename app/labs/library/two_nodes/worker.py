@@ -4,27 +4,27 @@ from functools import partial
 
 import torch
 
-from app.labs.ranks.link import Link
-from app.labs.ranks.rank import Rank
-from app.labs.ranks.rings import hierarchical_all_reduce, ring_all_reduce
+from app.labs.ranks.link import RankLink
+from app.labs.ranks.rank import WorkerRank
+from app.labs.ranks.rings import run_hierarchical_all_reduce, run_ring_all_reduce
 
 _ELEMENT = 4
 _SECONDS = 1.0
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Check the sums, then time every size."""
     if rank.world % 2:
         raise ValueError(f"two equal nodes need an even number of ranks, not {rank.world}")
     node = rank.world // 2
-    link = Link(
+    link = RankLink(
         rank, rank.number("latency"), rank.number("inside"), node=node, across=rank.number("across")
     )
     name = rank.word("algorithm")
     run = (
-        partial(hierarchical_all_reduce, link, node=node)
+        partial(run_hierarchical_all_reduce, link, node=node)
         if name == "hierarchical"
-        else partial(ring_all_reduce, link)
+        else partial(run_ring_all_reduce, link)
     )
     array = torch.arange(8.0 * rank.world) + rank.rank
     run(array)

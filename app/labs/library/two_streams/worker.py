@@ -6,12 +6,12 @@ import torch
 import torch.distributed as dist
 
 from app.labs.ranks import formats
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 
 _COUNTED = 256  # ranks that add a one: in BF16, one more than that is as much
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Check both results, then time each alone and both together."""
     kind = formats.use("bf16" if rank.on_gpu else "fp32")
     side = int(rank.number("side"))
@@ -45,7 +45,7 @@ def main(rank: Rank) -> None:
     rank.measure("exposed", [max(0.0, exposed)])
 
 
-def _fill(rank: Rank, one: torch.Tensor, array: torch.Tensor) -> dist.ReduceOp:
+def _fill(rank: WorkerRank, one: torch.Tensor, array: torch.Tensor) -> dist.ReduceOp:
     """Numbers that stay finite under the reduction that is returned.
 
     On GPUs they are random, as in training: a product of ones takes less power, and so lets the

@@ -17,8 +17,8 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Adam, Optimizer
 
 from app.labs.ranks import formats
-from app.labs.ranks.counting import Sent, bytes_of
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.byte_counts import SentBytes, bytes_of
+from app.labs.ranks.rank import WorkerRank
 from app.labs.ranks.room import require_room
 from app.labs.ranks.rounding import agree
 
@@ -27,7 +27,7 @@ _BATCH, _RATE, _CLOSE = 8, 1e-3, 1e-5
 _SMALL, _FEW, _SHALLOW = 256, 64, 4
 
 
-def main(rank: Rank) -> None:
+def main(rank: WorkerRank) -> None:
     """Check what steps do to the weights, then count bytes, and measure what a GPU can tell."""
     scheme, width, layers = rank.word("scheme"), int(rank.number("width")), rank.number("layers")
     if rank.on_gpu:
@@ -41,7 +41,7 @@ def main(rank: Rank) -> None:
     model, optimizer = _sharded(rank, scheme, _model(rank, width, int(layers)))
     pass_both_ways = partial(_pass_both_ways, rank, scheme, model, inputs)
     _train(pass_both_ways, optimizer, steps=2)  # DDP rebuilds its buckets after the first
-    with Sent(rank.world) as sent:
+    with SentBytes(rank.world) as sent:
         _train(pass_both_ways, optimizer, steps=1)
     rank.check("weights", _alike(model.parameters(), alone.parameters()))
     every = rank.everywhere(_kept(model, optimizer))
@@ -49,7 +49,7 @@ def main(rank: Rank) -> None:
     rank.measure(f"sent-{scheme}", rank.everywhere(sent.bytes))
 
 
-def _run_mixed(rank: Rank, scheme: str, width: int, layers: int) -> None:
+def _run_mixed(rank: WorkerRank, scheme: str, width: int, layers: int) -> None:
     tokens = int(rank.number("tokens"))
     needed = _needed(scheme, rank.world, layers * 8 * width**2, layers, tokens * width)
     require_room(rank, needed, "layers, width or tokens")
@@ -65,7 +65,7 @@ def _run_mixed(rank: Rank, scheme: str, width: int, layers: int) -> None:
     )
     step()  # DDP rebuilds its buckets after the first
     step()
-    with Sent(rank.world) as sent:
+    with SentBytes(rank.world) as sent:
         step()
     allocated = torch.cuda.memory_allocated(rank.device) - before
     for name, size in (("kept", _kept(model, optimizer)), ("allocated", allocated)):
@@ -77,7 +77,7 @@ def _run_mixed(rank: Rank, scheme: str, width: int, layers: int) -> None:
     rank.measure("step", rank.timed(step, seconds=2.0, least=5, most=20))
 
 
-def _check_mixed(rank: Rank, scheme: str, layers: int) -> None:
+def _check_mixed(rank: WorkerRank, scheme: str, layers: int) -> None:
     """Each rank has other tokens; the gradients must be those of one process that has them all."""
     alone, net = (_model(rank, _SMALL, layers) for _ in range(2))
     inputs = torch.randn(rank.world, _FEW, _SMALL, device=rank.device)
@@ -108,7 +108,7 @@ def _needed(scheme: str, world: int, weights: int, layers: int, inputs: int) -> 
     return 8 * weights + moments + 2 * weights + 6 * layer + activations  # 2: in BF16, of autocast
 
 
-def _model(rank: Rank, width: int, layers: int) -> nn.Sequential:
+def _model(rank: WorkerRank, width: int, layers: int) -> nn.Sequential:
     torch.manual_seed(0)
     with rank.device:
         return nn.Sequential(
@@ -119,12 +119,12 @@ def _model(rank: Rank, width: int, layers: int) -> nn.Sequential:
         )
 
 
-def _options(rank: Rank) -> dict[str, float | bool]:
+def _options(rank: WorkerRank) -> dict[str, float | bool]:
     """Of Adam: on GPUs in one kernel, which needs no memory of its own."""
     return {"lr": _RATE, "fused": True} if rank.on_gpu else {"lr": _RATE}
 
 
-def _sharded(rank: Rank, scheme: str, net: nn.Sequential) -> tuple[nn.Module, Optimizer]:
+def _sharded(rank: WorkerRank, scheme: str, net: nn.Sequential) -> tuple[nn.Module, Optimizer]:
     options = _options(rank)
     if scheme == "fsdp":
         mesh = init_device_mesh(rank.device.type, (rank.world,))
@@ -148,7 +148,7 @@ def _train(pass_both_ways: Callable[[], None], optimizer: Optimizer, steps: int)
         optimizer.step()
 
 
-def _pass_both_ways(rank: Rank, scheme: str, model: nn.Module, inputs: torch.Tensor) -> None:
+def _pass_both_ways(rank: WorkerRank, scheme: str, model: nn.Module, inputs: torch.Tensor) -> None:
     """Forward and backward; on GPUs in mixed precision, for which FSDP has its own way."""
     cast = rank.on_gpu and scheme != "fsdp"
     with torch.autocast(rank.device.type, torch.bfloat16, enabled=cast):

@@ -16,9 +16,9 @@ from app.formulas import FORMULAS
 from app.kinds.answers import Answer, PartVerdict, refuse_longer
 from app.kinds.lab import CAUSE, LabExercise
 from app.kinds.quantity import AskedQuantity
+from app.labs.lab_translation import translate_lab
 from app.labs.results.match import BORROWING
-from app.labs.spec import Job, lab_called, read_job
-from app.labs.telling import told
+from app.labs.spec import LabJob, lab_called, read_job
 from app.markdown import inline_html
 from app.translation import noted, translate
 from app.web.exercise.posted_form import ActionResult, PostedForm, first
@@ -101,7 +101,7 @@ class LabView(KindView[LabExercise]):
     def form(self, exercise: LabExercise, filled: FormInput) -> LabForm:
         """The prediction; with what the formula says once it is locked in, or graded."""
         seed, question = filled.seed, exercise.question(filled.seed)
-        lab = told(lab_called(exercise.lab)).on(exercise.backend)
+        lab = translate_lab(lab_called(exercise.lab)).on(exercise.backend)
         job = read_job(lab, exercise.parameters(seed))
         record = filled.context.lab
         locked = record.locked
@@ -176,7 +176,7 @@ class LabView(KindView[LabExercise]):
             yield typed(stored)
 
 
-def _trouble(record: LabRecord, job: Job, exercise: LabExercise) -> str:
+def _trouble(record: LabRecord, job: LabJob, exercise: LabExercise) -> str:
     """Why this server cannot run *job*; empty if it can."""
     if record.trouble or exercise.backend == "gloo" or record.gpus >= job.ranks:
         return record.trouble
@@ -218,14 +218,16 @@ def _typed(asked: AskedQuantity, text: str) -> str:
     return asked.shown(asked.read(text).value) if text else ""
 
 
-def _other_form(exercise: LabExercise, seed: int, job: Job, locked: Mapping[str, str]) -> OtherForm:
+def _other_form(
+    exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]
+) -> OtherForm:
     """The form that starts a run of this drawing."""
     hidden = tuple(_hidden(exercise, seed, job, locked))
     return OtherForm(id="lab-run", action=f"/labs/{job.lab.name}", hidden=hidden)
 
 
 def _hidden(
-    exercise: LabExercise, seed: int, job: Job, locked: Mapping[str, str]
+    exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """The fields that ask for a run of this drawing."""
     yield from ((f"run.{name}", text) for name, text in job.given.items())

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from app.kinds.lab import LabExercise
-from app.labs.results.match import BORROWING, Found, fits, found_in, is_of
+from app.labs.results.match import BORROWING, MatchedResult, find_result, is_of, is_same_job
 from app.labs.results.report import Report, ratio_shown
-from app.labs.spec import Job
+from app.labs.spec import LabJob
 from app.translation import translate
 from app.web.exercise.lab_tests import OWN
 from app.web.exercise.posted_form import first
@@ -53,13 +53,13 @@ class Borrowable:
     report: Report
 
 
-def borrowables(exercise: LabExercise, filled: FormInput, job: Job) -> Iterator[Borrowable]:
+def borrowables(exercise: LabExercise, filled: FormInput, job: LabJob) -> Iterator[Borrowable]:
     """The published and the learner's own tests that have everything that is asked."""
     if job.lab.name != BORROWING:
         return
     chosen = first(filled.given, TAKEN)
     for name, (report, says, whose) in filled.context.lab.tests.items():
-        if fits(report, job, any_ranks=exercise.any_ranks) and all(
+        if is_same_job(report, job, any_ranks=exercise.any_ranks) and all(
             _found(exercise, one, filled.seed, report) for one in exercise.predict
         ):
             short = f"yours: {says[:_SHORT]}" if whose == OWN else f"{name}, {report.ranks} ranks"
@@ -69,7 +69,7 @@ def borrowables(exercise: LabExercise, filled: FormInput, job: Job) -> Iterator[
 
 
 def runs_of(
-    exercise: LabExercise, filled: FormInput, job: Job, locked: Mapping[str, str]
+    exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mapping[str, str]
 ) -> Iterator[RunView]:
     """Runs with the same parameters, the newest of each machine: the learner's own come first.
 
@@ -95,7 +95,7 @@ def runs_of(
 
 
 def _of_the_lab(
-    exercise: LabExercise, filled: FormInput, job: Job, locked: Mapping[str, str]
+    exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mapping[str, str]
 ) -> Iterator[RunView]:
     fitting = [
         run for run in filled.context.lab.runs if run.report and _is_of(run.report, job, exercise)
@@ -117,12 +117,12 @@ def _of_the_lab(
             yield RunView(link, origin, measured)
 
 
-def _is_of(report: Report, job: Job, exercise: LabExercise) -> bool:
+def _is_of(report: Report, job: LabJob, exercise: LabExercise) -> bool:
     return is_of(report, job) and (exercise.backend == "gloo" or report.backend == "nccl")
 
 
-def _found(exercise: LabExercise, name: str, seed: int, report: Report) -> Found | None:
-    return found_in(report, exercise.predict[name].measured, *exercise.places(name, seed))
+def _found(exercise: LabExercise, name: str, seed: int, report: Report) -> MatchedResult | None:
+    return find_result(report, exercise.predict[name].measured, *exercise.places(name, seed))
 
 
 def _measured(

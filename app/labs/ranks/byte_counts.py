@@ -12,7 +12,7 @@ def bytes_of(tensor: torch.Tensor) -> int:
     return int(own.numel() * own.element_size())
 
 
-class Sent(TorchDispatchMode):
+class SentBytes(TorchDispatchMode):
     """Counts the collectives that are really issued, and the bytes that a ring sends for each."""
 
     def __init__(self, world: int) -> None:

@@ -9,17 +9,17 @@ from torch import nn
 
 from app.labs.library.pipeline.schedules import chunks_of, mean_square, pipeline_of
 from app.labs.ranks import formats
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 from app.labs.ranks.room import require_room
 from app.labs.ranks.rounding import agree
 
 _SMALL, _FEW = 256, 16  # width and tokens of a micro-batch, where the gradients are checked
 
 
-class _Stage(nn.Module):
+class _ComputedStage(nn.Module):
     """Products, each of which has an input gradient and a weight gradient to compute as well."""
 
-    def __init__(self, rank: Rank, index: int, *, layers: int, width: int) -> None:
+    def __init__(self, rank: WorkerRank, index: int, *, layers: int, width: int) -> None:
         super().__init__()
         torch.manual_seed(index)  # any rank can have the same weights
         self.is_first = index == 0
@@ -36,7 +36,7 @@ class _Stage(nn.Module):
         return out
 
 
-def measure(rank: Rank, name: str, micro: int) -> None:
+def measure_pipeline(rank: WorkerRank, name: str, micro: int) -> None:
     """Check the gradients of a small model, then time the work of a rank, and steps."""
     width, tokens, layers = (int(rank.number(one)) for one in ("width", "tokens", "layers"))
     activations = _needed(rank, name, micro, layers, 2 * tokens * width)
@@ -46,7 +46,9 @@ def measure(rank: Rank, name: str, micro: int) -> None:
         raise ValueError(f"{name} has two stages on each rank, which cannot share {layers} layers")
     formats.use("bf16")
     _check(rank, name, micro, share)
-    pipeline = pipeline_of(rank, name, micro, partial(_Stage, rank, layers=share, width=width))
+    pipeline = pipeline_of(
+        rank, name, micro, partial(_ComputedStage, rank, layers=share, width=width)
+    )
     inputs, target = (
         torch.randn(micro * tokens, width, device=rank.device, dtype=torch.bfloat16)
         for _ in range(2)
@@ -70,15 +72,19 @@ def _work(
             module(_leaf(given)).backward(gradient)
 
 
-def _check(rank: Rank, name: str, micro: int, layers: int) -> None:
-    pipeline = pipeline_of(rank, name, micro, partial(_Stage, rank, layers=layers, width=_SMALL))
+def _check(rank: WorkerRank, name: str, micro: int, layers: int) -> None:
+    pipeline = pipeline_of(
+        rank, name, micro, partial(_ComputedStage, rank, layers=layers, width=_SMALL)
+    )
     generator = torch.Generator().manual_seed(7)  # the same numbers on all ranks
     inputs, target = (
         torch.randn(micro * _FEW, _SMALL, generator=generator).to(rank.device, torch.bfloat16)
         for _ in range(2)
     )
     pipeline.step(inputs, target)
-    whole = [_Stage(rank, index, layers=layers, width=_SMALL) for index in range(pipeline.depth)]
+    whole = [
+        _ComputedStage(rank, index, layers=layers, width=_SMALL) for index in range(pipeline.depth)
+    ]
     for index in set(range(pipeline.depth)) - set(pipeline.own):
         whole[index].requires_grad_(requires_grad=False)
     mean_square(nn.Sequential(*whole)(inputs), target).backward()
@@ -96,7 +102,7 @@ def _leaf(given: torch.Tensor) -> torch.Tensor:
     return given.detach().requires_grad_()
 
 
-def _needed(rank: Rank, name: str, micro: int, layers: int, given: int) -> float:
+def _needed(rank: WorkerRank, name: str, micro: int, layers: int, given: int) -> float:
     """Bytes of activations at the peak, and of what ranks pass on; *given* are a micro-batch's.
 
     GPipe has all micro-batches on their way at once, the others as many as there are stages.

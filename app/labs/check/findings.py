@@ -8,7 +8,7 @@ from enum import StrEnum
 from app.errors import capitalized
 
 
-class Verdict(StrEnum):
+class CheckVerdict(StrEnum):
     """How a finding compares with what is expected, the worst last."""
 
     UNKNOWN = "could not be checked"
@@ -17,15 +17,15 @@ class Verdict(StrEnum):
     FAILED = "failed"
 
 
-_ORDER = tuple(Verdict)
+_ORDER = tuple(CheckVerdict)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """One thing that a step looked at; *cure* says what to do about it, in sentences."""
 
     name: str
-    verdict: Verdict
+    verdict: CheckVerdict
     found: str
     expected: str = ""
     cure: str = ""
@@ -33,44 +33,44 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CheckStep:
     """A step that was taken, and the *seconds* that it took."""
 
     number: int
     title: str
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckFinding, ...]
     seconds: float
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> CheckVerdict:
         """The worst verdict of its findings."""
         found = (finding.verdict for finding in self.findings)
-        return max(found, key=_ORDER.index, default=Verdict.UNKNOWN)
+        return max(found, key=_ORDER.index, default=CheckVerdict.UNKNOWN)
 
     def lines(self) -> Iterator[str]:
         """The step as lines of plain text."""
         yield f"{self.number:2}. {self.title}: {self.verdict}  ({self.seconds:.0f} s)"
         for one in self.findings:
             yield f"      {one.verdict:<20}  {one.name}: {one.found}"
-            if one.expected and one.verdict is not Verdict.PASSED:
+            if one.expected and one.verdict is not CheckVerdict.PASSED:
                 yield f"{'':28}expected: {one.expected}"
-            if one.cure and one.verdict is not Verdict.PASSED:
+            if one.cure and one.verdict is not CheckVerdict.PASSED:
                 yield f"{'':28}{one.cure}"
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckReport:
     """All steps, and what they looked at."""
 
     at: str
     host: str
     command: str
-    steps: tuple[Step, ...]
+    steps: tuple[CheckStep, ...]
 
     @property
     def has_failed(self) -> bool:
         """Whether something failed; what is odd or could not be checked did not."""
-        return any(step.verdict is Verdict.FAILED for step in self.steps)
+        return any(step.verdict is CheckVerdict.FAILED for step in self.steps)
 
     def summary(self) -> str:
         """How many findings have each verdict, as a sentence."""
@@ -84,21 +84,21 @@ class Checked:
         return json.dumps({**asdict(self), "steps": steps}, ensure_ascii=False)
 
 
-def passed(name: str, found: str, expected: str = "") -> Finding:
+def passed(name: str, found: str, expected: str = "") -> CheckFinding:
     """A finding that is as expected."""
-    return Finding(name, Verdict.PASSED, found, expected)
+    return CheckFinding(name, CheckVerdict.PASSED, found, expected)
 
 
-def odd(name: str, found: str, expected: str, cure: str) -> Finding:
+def odd(name: str, found: str, expected: str, cure: str) -> CheckFinding:
     """A finding that is not as expected, though runs may work."""
-    return Finding(name, Verdict.ODD, found, expected, cure)
+    return CheckFinding(name, CheckVerdict.ODD, found, expected, cure)
 
 
-def failed(name: str, found: str, expected: str, cure: str) -> Finding:
+def failed_finding(name: str, found: str, expected: str, cure: str) -> CheckFinding:
     """A finding that makes runs fail, or their results wrong."""
-    return Finding(name, Verdict.FAILED, found, expected, cure)
+    return CheckFinding(name, CheckVerdict.FAILED, found, expected, cure)
 
 
-def unknown(name: str, why: str, cure: str = "") -> Finding:
+def unknown(name: str, why: str, cure: str = "") -> CheckFinding:
     """What could not be checked, and why."""
-    return Finding(name, Verdict.UNKNOWN, why, "", cure)
+    return CheckFinding(name, CheckVerdict.UNKNOWN, why, "", cure)

@@ -70,7 +70,7 @@ def _measure(size: float, time: float) -> Measure:
 
 
 @cache
-def published_runs() -> Mapping[str, Report]:
+def nccl_tests_runs() -> Mapping[str, Report]:
     """The published tests of nccl-tests as runs, by the names of their pages."""
     found = {
         one.name: borrowed(one.report, one.name, one.hardware)

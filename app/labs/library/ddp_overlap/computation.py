@@ -9,8 +9,8 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from app.labs.ranks import formats
-from app.labs.ranks.counting import Sent
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.byte_counts import SentBytes
+from app.labs.ranks.rank import WorkerRank
 from app.labs.ranks.room import require_room
 from app.labs.ranks.rounding import agree
 
@@ -19,7 +19,7 @@ _ROUNDINGS = 2 * _LAYERS + 1  # of a gradient: a product of every layer, forward
 _MIB = 2**20
 
 
-def measure(rank: Rank, size: int) -> None:
+def measure_ddp(rank: WorkerRank, size: int) -> None:
     """Check the gradients and the buckets, *size* layers in each; then time the parts of a step."""
     width, tokens = int(rank.number("width")), int(rank.number("tokens"))
     layer = 4 * width**2  # bytes of its gradients: FP32, while the products are in BF16
@@ -38,7 +38,7 @@ def measure(rank: Rank, size: int) -> None:
     quiet = partial(_without_sync, model, step)
     step()  # DDP rebuilds its buckets after it
     rank.check("gradients", _are_means(rank, net, step, quiet))
-    with Sent(rank.world) as sent:
+    with SentBytes(rank.world) as sent:
         step()
     rank.check("buckets", sum(sent.calls.values()) == _LAYERS // size)
     forward = rank.timed(partial(_pass_forward, net, inputs), 1.0, 5, 50)
@@ -71,7 +71,9 @@ def _without_sync(model: DistributedDataParallel, step: "partial[None]") -> None
         step()
 
 
-def _are_means(rank: Rank, net: nn.Module, step: "partial[None]", quiet: "partial[None]") -> bool:
+def _are_means(
+    rank: WorkerRank, net: nn.Module, step: "partial[None]", quiet: "partial[None]"
+) -> bool:
     """Whether the gradients of *step* are the means of those that *quiet* leaves on each rank."""
     found = []
     for call in (step, quiet):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from app.errors import InputError, UnavailableError
-from app.labs.check.finding import Finding, failed, odd, passed, unknown
+from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
 from app.labs.check.world import World
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
@@ -25,7 +25,7 @@ _QUICK: tuple[tuple[str, Mapping[str, str]], ...] = (
 )
 
 
-def record(world: World) -> Iterator[Finding]:
+def record_standard_runs(world: World) -> Iterator[CheckFinding]:
     """Run the standard runs, write them to the file, and read it as a board would."""
     if world.record is None:
         names = ", ".join(name for name, _ in STANDARD)
@@ -42,27 +42,27 @@ def record(world: World) -> Iterator[Finding]:
         if ran.is_done:
             reports.append(ran.report)
         else:
-            yield failed(name, ran.report.cause, "it runs, and its data is right", "")
+            yield failed_finding(name, ran.report.cause, "it runs, and its data is right", "")
     yield _written(world.record, reports)
     for report in reports:
         yield _as_a_board_reads_it(report)
 
 
-def _written(path: Path, reports: list[Report]) -> Finding:
+def _written(path: Path, reports: list[Report]) -> CheckFinding:
     try:
         write_whole(path, "".join(f"{report.as_json()}\n" for report in reports).encode())
     except OSError as error:
-        return failed("file", f"{path}: {error.strerror}", "it can be written", "")
+        return failed_finding("file", f"{path}: {error.strerror}", "it can be written", "")
     return passed("file", f"{len(reports)} runs in {path}")
 
 
-def _as_a_board_reads_it(sent: Report) -> Finding:
+def _as_a_board_reads_it(sent: Report) -> CheckFinding:
     """Whether a board takes the run *sent*, and shows what it needs to be believed."""
     name = f"{sent.lab} on a board"
     try:
         read = read_sent(sent.as_json())
     except (InputError, UnavailableError) as error:
-        return failed(name, str(error), "a board takes it", "Report this, with the file.")
+        return failed_finding(name, str(error), "a board takes it", "Report this, with the file.")
     if read.backend != "nccl":
         return passed(name, f"{read.size} over {read.backend}")
     machine, versions = read.machine, read.versions

@@ -59,7 +59,7 @@ class Stream(Protocol):
         """Wait until the GPU has done everything."""
 
 
-class Group(Protocol):
+class TimedGroup(Protocol):
     """All ranks."""
 
     def largest(self, values: Sequence[float]) -> list[float]:
@@ -97,7 +97,7 @@ class Timer:
 
     def __init__(
         self,
-        group: Group,
+        group: TimedGroup,
         clock: Clock,
         stream: Stream | None = None,
         begun: Callable[[int, float], None] = lambda samples, each: None,

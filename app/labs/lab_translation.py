@@ -7,25 +7,25 @@ from app.translation import SOURCE, language, translate
 _WORDS = ("title", "summary", "question")
 
 
-def told(lab: Lab) -> Lab:
+def translate_lab(lab: Lab) -> Lab:
     """*lab* with its words in the current language."""
     if language() == SOURCE:
         return lab
     given: dict[str, object] = {name: _said(getattr(lab, name)) for name in _WORDS}
     given["parameters"] = {name: _parameter(one) for name, one in lab.parameters.items()}
     given["measures"] = {name: _measured(one) for name, one in lab.measures.items()}
-    given["gpu"] = told(lab.gpu) if lab.gpu else None
+    given["gpu"] = translate_lab(lab.gpu) if lab.gpu else None
     return lab.model_copy(update=given)
 
 
-def words_of(lab: Lab) -> set[str]:
+def lab_sentences(lab: Lab) -> set[str]:
     """What is translated: the sentences of *lab* and of its form for GPUs."""
     found = {lab.processors_only, *(str(getattr(lab, name)) for name in _WORDS)}
     found |= {one.says for one in lab.parameters.values()}
     found |= {one.says for one in lab.measures.values()}
     found |= {name for one in lab.measures.values() for name in one.derived}
     if lab.gpu:
-        found |= words_of(lab.gpu)
+        found |= lab_sentences(lab.gpu)
     return {word.strip() for word in found if word.strip()}
 
 

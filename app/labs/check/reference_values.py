@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.labs.check.finding import Finding, Verdict, unknown
-from app.labs.parameters import Strict
+from app.labs.check.findings import CheckFinding, CheckVerdict, unknown
+from app.labs.parameters import FrozenModel
 from app.units import scale_of, show_in
 from app.yaml_file import read_document
 
@@ -20,7 +20,7 @@ What = Literal[
 ]  # fmt: skip
 
 
-class Expectation(Strict):
+class Expectation(FrozenModel):
     """From *least* to *most*, in *unit*, is expected of a GPU whose name has the pattern *gpu*.
 
     Beyond *fails_below* or *fails_above* something is wrong. *low* and *high* are the cures of
@@ -48,14 +48,14 @@ class Expectation(Strict):
             return f"{self.least:g}{unit}"
         return f"{self.least:g} to {self.most:g}{unit}"
 
-    def verdict_on(self, number: float) -> Verdict:
+    def verdict_on(self, number: float) -> CheckVerdict:
         """How *number*, in its unit, compares with the range."""
         if number < self.fails_below or number > self.fails_above:
-            return Verdict.FAILED
-        return Verdict.PASSED if self.least <= number <= self.most else Verdict.ODD
+            return CheckVerdict.FAILED
+        return CheckVerdict.PASSED if self.least <= number <= self.most else CheckVerdict.ODD
 
 
-class _Table(Strict):
+class _Table(FrozenModel):
     status: str
     numbers: tuple[Expectation, ...]
 
@@ -78,7 +78,9 @@ def expectation(what: What, gpu: str, ranks: int = 0) -> Expectation | None:
     return None
 
 
-def compared(name: str, value: float, unit: str, what: What, gpu: str, ranks: int = 0) -> Finding:
+def compare_expected(
+    name: str, value: float, unit: str, what: What, gpu: str, ranks: int = 0
+) -> CheckFinding:
     """*value*, in the base unit of *unit*, against what is expected of the GPU called *gpu*."""
     scale = scale_of(unit)
     shown = show_in(value, scale, 3)
@@ -88,4 +90,4 @@ def compared(name: str, value: float, unit: str, what: What, gpu: str, ranks: in
         return unknown(name, f"{shown}; what is usual for {of} is not known here")
     number = value / scale_of(one.unit).factor
     cure = one.low if number < one.least else one.high
-    return Finding(name, one.verdict_on(number), shown, one.shown(), cure, one.source)
+    return CheckFinding(name, one.verdict_on(number), shown, one.shown(), cure, one.source)

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 
 from app.labs.ranks.neighbors import Neighbors
-from app.labs.ranks.rank import Rank
+from app.labs.ranks.rank import WorkerRank
 from app.labs.ranks.room import require_room
 from app.labs.ranks.rounding import agree
 
@@ -16,7 +16,7 @@ _ROUNDINGS = 4  # of the scores, the weights and the result; and one for every b
 _State = tuple[torch.Tensor, torch.Tensor]
 
 
-def measure(rank: Rank) -> None:
+def measure_ring_attention(rank: WorkerRank) -> None:
     """Compare with attention on one rank, count the bytes, time the parts and the ring."""
     heads, tokens = int(rank.number("heads")), int(rank.number("tokens"))
     require_room(rank, 20 * 2 * heads * tokens * _HEAD, "tokens or heads")
@@ -39,7 +39,11 @@ def measure(rank: Rank) -> None:
 
 
 def _ring_attention(
-    rank: Rank, link: Neighbors, query: torch.Tensor, block: torch.Tensor, coming: torch.Tensor
+    rank: WorkerRank,
+    link: Neighbors,
+    query: torch.Tensor,
+    block: torch.Tensor,
+    coming: torch.Tensor,
 ) -> torch.Tensor:
     """Attention of *query* to the blocks of all ranks; the next is on its way meanwhile."""
     state = None
@@ -72,7 +76,7 @@ def _attention(query: torch.Tensor, block: torch.Tensor) -> _State:
     return out.float(), log_sum
 
 
-def _is_right(rank: Rank, heads: int) -> bool:
+def _is_right(rank: WorkerRank, heads: int) -> bool:
     """Whether the ring's result equals attention over the whole sequence."""
     generator = torch.Generator().manual_seed(7)  # the same numbers on all ranks
     shape = (3, heads, _FEW * rank.world, _HEAD)
