@@ -197,6 +197,6 @@ def test_to_write_a_reader_of_measurements_is_all_it_takes(tmp_path: Path) -> No
     assert unknown["rows"][0]["busbw"] == pytest.approx(algbw)
     assert "nothing tells the ranks" in unknown["doubts"][0]
     (folder / "notes.txt").write_text("nothing", encoding="utf-8")
-    code = "from pathlib import Path; from app.measurements.reading import measured; "
+    code = "from pathlib import Path; from app.measurements.file_reader import measured; "
     said = ran(folder, "-c", f"{code} print(measured([Path('notes.txt')]))")
     assert "no table of the OSU micro-benchmarks" in said

@@ -12,10 +12,10 @@ from app.commands.files import STANDARD
 from app.commands.trace_text import trace_lines
 from app.errors import InputError, sentence
 from app.formulas.presets import Cluster
-from app.measurements.apart import measured_apart
-from app.measurements.comparing import compared
-from app.measurements.opening import UNPACKED_LIMIT
-from app.measurements.reading import Report
+from app.measurements.child_process import measured_apart
+from app.measurements.comparison import compare_test
+from app.measurements.file_reader import Report
+from app.measurements.packed_files import UNPACKED_LIMIT
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
 from app.measurements.step_prediction import RECORDS, predicted_step, records_of
 from app.measurements.trace.report import TraceReport
@@ -128,7 +128,7 @@ def _test(test: CollectiveTest, cluster: Cluster | None) -> Iterator[str]:
             f"  {show_size(piece.first)} to {show_size(piece.last)}:"
             f" {show(piece.alpha, SECOND, 3)} + size / {show(piece.bandwidth, BYTE_PER_SECOND, 3)}"
         )
-    if found := compared(test, cluster):
+    if found := compare_test(test, cluster):
         wire = show(found.wire, BYTE_PER_SECOND, 3)
         yield (
             f"  reached {show(found.row.busbw, BYTE_PER_SECOND, 3)}:"

@@ -8,7 +8,7 @@ from tempfile import NamedTemporaryFile
 
 from app.commands.parsers import add_actions
 from app.errors import InputError
-from app.measurements.trace.slimming import slim
+from app.measurements.trace.redaction import slim
 from app.units import show_size
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from app.errors import InputError
-from app.measurements.judging import judged
-from app.measurements.opening import unpacked
+from app.measurements.packed_files import open_unpacked
+from app.measurements.plausibility import judge_table
 from app.measurements.readers.rccl_records import RecordReader
 from app.measurements.reports import CollectiveTest
-from app.measurements.table import RawRow, Table, named
+from app.measurements.table import RawRow, TestTable, collective_named
 
 _LIMIT = 16 << 20  # bytes of a file; nccl-tests writes a few kB
 _SPACE = " \t\r\n,"
@@ -29,7 +29,7 @@ def from_json(path: Path) -> list[CollectiveTest]:
             tables.append(_table(found))
         elif "size" in found and ("busBw" in found or "algBw" in found):
             records.take_record(found)
-    tests = [judged(table) for table in (*tables, *records.finish()) if table.rows]
+    tests = [judge_table(table) for table in (*tables, *records.finish()) if table.rows]
     if not tests:
         raise InputError(
             f"{path.name} is JSON without results of nccl-tests: expected 'results' with 'size'"
@@ -40,7 +40,7 @@ def from_json(path: Path) -> list[CollectiveTest]:
 
 def _values(path: Path) -> Iterator[Mapping[str, object]]:
     """The objects in *path*: one, a list, or one after the other."""
-    with unpacked(path, _LIMIT) as stream:
+    with open_unpacked(path, _LIMIT) as stream:
         pieces = []
         while piece := stream.read():
             pieces.append(piece)
@@ -68,10 +68,10 @@ def _listed(found: object) -> list[object]:
     return found if isinstance(found, list) else [found]
 
 
-def _table(found: Mapping[str, object]) -> Table:
+def _table(found: Mapping[str, object]) -> TestTable:
     """The table of a file of nccl-tests."""
     config = _object(found.get("config"))
-    table = Table(collective=_collective_of(found, config))
+    table = TestTable(collective=_collective_of(found, config))
     _take_devices(table, found.get("devices") or config.get("devices"), config)
     results = found.get("results")
     for one in results if isinstance(results, list) else ():
@@ -89,15 +89,15 @@ def _collective_of(found: Mapping[str, object], config: Mapping[str, object]) ->
     for word in words:
         for program in word.split():
             name = program.rsplit("/", 1)[-1]
-            if "_perf" in name and (collective := named(name.partition("_perf")[0])):
+            if "_perf" in name and (collective := collective_named(name.partition("_perf")[0])):
                 return collective
     results = found.get("results")
     first = _object(results[0]) if isinstance(results, list) and results else {}
     said = config.get("collective") or found.get("collective") or first.get("experiment_name")
-    return named(str(said)) if said else None
+    return collective_named(str(said)) if said else None
 
 
-def _take_devices(table: Table, devices: object, config: Mapping[str, object]) -> None:
+def _take_devices(table: TestTable, devices: object, config: Mapping[str, object]) -> None:
     """Keep how many took part. Some versions list the first GPU of each process alone."""
     listed = [one for one in _listed(devices) if isinstance(one, dict)]
     if not listed:

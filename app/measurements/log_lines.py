@@ -108,7 +108,7 @@ _LARGEST = 1e18
 
 
 @dataclass(slots=True)
-class Step:
+class LoggedStep:
     """One step as it was logged, in base units."""
 
     number: int
@@ -121,8 +121,8 @@ class LogReader:
     """Takes the lines of a text one by one. Every rank may print the same step."""
 
     family: str = ""
-    steps: dict[int, Step] = field(default_factory=dict)
-    unnumbered: list[Step] = field(default_factory=list)  # lines that do not say which step
+    steps: dict[int, LoggedStep] = field(default_factory=dict)
+    unnumbered: list[LoggedStep] = field(default_factory=list)  # lines that do not say which step
     settings: dict[str, int] = field(default_factory=dict)
     gpu: str = ""
     model: str = ""
@@ -146,8 +146,8 @@ class LogReader:
         if number not in self.steps and len(self.steps) >= MOST_STEPS:
             self.left_out += 1
             return True
-        step = self.steps.setdefault(number, Step(number, self._clock(line), {}))
-        for name, value in values_in(line).items():
+        step = self.steps.setdefault(number, LoggedStep(number, self._clock(line), {}))
+        for name, value in step_values(line).items():
             step.values.setdefault(name, value)
         return True
 
@@ -155,10 +155,12 @@ class LogReader:
         if series := _SERIES.search(line):
             times = [word for word in series[1].split(",") if word.strip()]
             self.unnumbered += [
-                Step(0, None, {"step_time": value}) for word in times if (value := _number(word))
+                LoggedStep(0, None, {"step_time": value})
+                for word in times
+                if (value := _number(word))
             ]
         elif "Step Time" in line and len(self.unnumbered) < MOST_STEPS:
-            self.unnumbered.append(Step(0, self._clock(line), values_in(line)))
+            self.unnumbered.append(LoggedStep(0, self._clock(line), step_values(line)))
         else:
             return False
         return True
@@ -192,7 +194,7 @@ class LogReader:
         return whole + float(f"0.{stamp[3] or 0}")
 
 
-def values_in(line: str) -> dict[str, float]:
+def step_values(line: str) -> dict[str, float]:
     """The numbers on a line of a step, by name."""
     found, lowered = {}, line.lower()
     for name, forms in _PATTERNS.items():

@@ -113,6 +113,6 @@ def _piece(piece: AlphaBetaPiece) -> Json:
     }
 
 
-def joined(doubts: Iterable[str]) -> tuple[str, ...]:
+def join_doubts(doubts: Iterable[str]) -> tuple[str, ...]:
     """*doubts* without those that are empty or said twice, in their order."""
     return tuple(dict.fromkeys(filter(None, doubts)))

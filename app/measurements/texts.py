@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.errors import InputError
-from app.measurements.opening import lines_of
+from app.measurements.packed_files import text_lines
 from app.measurements.readers import TEXT_READERS
 from app.measurements.reports import CollectiveTest, TrainingLog
 
@@ -17,7 +17,7 @@ def from_text(path: Path) -> list[CollectiveTest | TrainingLog]:
     readers = [reader() for reader in TEXT_READERS]
     takes, cut = [reader.take for reader in readers], ""
     try:
-        for line in lines_of(path):
+        for line in text_lines(path):
             for take in takes:
                 if take(line):
                     break

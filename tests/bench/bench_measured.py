@@ -6,9 +6,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time, time
 
+from app.measurements.file_reader import read_files
 from app.measurements.pieces import median_error
 from app.measurements.published import published_tests, text_of
-from app.measurements.reading import measured
 from app.measurements.reports import CollectiveTest
 from app.web.measured.views import view_of_test
 from tests.bench.figures import Figure
@@ -30,7 +30,7 @@ def measure() -> Iterator[Figure]:
         log.write_text("\n".join(line.replace(old, f"iteration {n}") for n in range(STEPS)))
         drawn = quickest(lambda: _drawn(paste))
         yield Figure("nccl-tests, 200 rows: read and drawn", 1000 * drawn, "ms", 50)
-        read = quickest(lambda: measured([log]))
+        read = quickest(lambda: read_files([log]))
         yield Figure("training log, 20,000 steps", read, "s", 10)
     misses = [_miss(one.report) for one in published_tests().values() if _is_long(one.report)]
     yield Figure("median error of at most three lines", 100 * statistics.median(misses), "%", 3)
@@ -51,7 +51,7 @@ def quickest(work: Callable[[], object]) -> float:
 
 
 def _drawn(path: Path) -> None:
-    (test,) = measured([path])
+    (test,) = read_files([path])
     if isinstance(test, CollectiveTest):
         view_of_test(test, None)
 

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 from app.explorers import EXPLORERS, address_text, opened
+from app.measurements.trace.redaction import slim
 from app.measurements.trace.samples import SAMPLES
-from app.measurements.trace.slimming import slim
 from tests.browser.accessible import assert_good_on_every_screen
 from tests.browser.conftest import MakePage
 

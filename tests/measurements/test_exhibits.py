@@ -3,12 +3,12 @@
 import pytest
 
 from app.kinds.drawing import draw
-from app.measurements.exhibiting import exhibits_read
+from app.measurements.exhibit_file import exhibits_read
 from app.measurements.exhibits import exhibit_called, exhibits
-from app.measurements.making import MADE
 from app.measurements.published import text_of
+from app.measurements.synthetic_traces import MADE
 
-REWRITE = "the readers say something else now: python -m app.measurements.exhibiting"
+REWRITE = "the readers say something else now: python -m app.measurements.exhibit_file"
 
 
 def test_the_stored_exhibits_are_what_the_readers_say() -> None:

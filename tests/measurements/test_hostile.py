@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from app.errors import InputError
-from app.measurements import apart, opening
-from app.measurements.apart import command, environment, measured_apart, reports_from
-from app.measurements.reading import measured
+from app.measurements import child_process, packed_files
+from app.measurements.child_process import child_environment, command, measured_apart, reports_from
+from app.measurements.file_reader import read_files
 from app.measurements.reports import CollectiveTest, Unread
 from tests.each import each
 from tests.measurements.printing import rows, today
@@ -42,7 +42,7 @@ def test_a_file_that_cannot_be_read_is_one_sentence(name: str, tmp_path: Path) -
     content, says = FILES[name]
     path = tmp_path / "sent"
     path.write_bytes(content)
-    (found,) = measured([path])
+    (found,) = read_files([path])
     assert isinstance(found, Unread)
     assert found.error.startswith("sent")
     assert says in found.error
@@ -50,7 +50,7 @@ def test_a_file_that_cannot_be_read_is_one_sentence(name: str, tmp_path: Path) -
 
 
 def test_a_folder_and_what_is_not_there_are_one_sentence(tmp_path: Path) -> None:
-    found = measured([tmp_path, tmp_path / "gone"])
+    found = read_files([tmp_path, tmp_path / "gone"])
     assert [str(one.record()["error"]).partition(": ")[2] for one in found] == [
         "Is a directory",
         "No such file or directory",
@@ -64,7 +64,7 @@ def test_numbers_that_are_none_are_left_out(tmp_path: Path) -> None:
     ]
     path = tmp_path / "sent"
     path.write_text("\n".join([*rows("all_reduce", 8, middle=" sum -1 "), *wrong]))
-    (test,) = measured([path])
+    (test,) = read_files([path])
     assert isinstance(test, CollectiveTest)
     assert min(row.size for row in test.rows) == 4096
     json.dumps(test.record(), allow_nan=False)
@@ -73,7 +73,7 @@ def test_numbers_that_are_none_are_left_out(tmp_path: Path) -> None:
 def test_a_packed_log_that_is_cut_off_keeps_what_was_read(tmp_path: Path) -> None:
     path = tmp_path / "sent"
     path.write_bytes(gzip.compress(today("all_reduce", 8).encode() * 20)[:-9])
-    found = measured([path])
+    found = read_files([path])
     assert len(found) >= 19
     assert all("cut off" in str(one.record()["doubts"]) for one in found)
 
@@ -83,7 +83,7 @@ def test_names_that_are_scripts_and_escapes_stay_text(tmp_path: Path) -> None:
     text = today("all_reduce", 8).replace("NVIDIA H100 80GB HBM3", evil)
     path = tmp_path / "sent"
     path.write_text(text)
-    (test,) = measured([path])
+    (test,) = read_files([path])
     assert isinstance(test, CollectiveTest)
     assert test.hardware.startswith("<script>")
     assert test.hardware.isprintable()
@@ -92,31 +92,35 @@ def test_names_that_are_scripts_and_escapes_stay_text(tmp_path: Path) -> None:
 def test_a_bomb_is_refused_after_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "bomb"
     path.write_bytes(gzip.compress(b"completed step: 1\n" * 200_000))
-    monkeypatch.setattr(opening, "UNPACKED_LIMIT", 1 << 20)
-    (found,) = measured([path])
+    monkeypatch.setattr(packed_files, "UNPACKED_LIMIT", 1 << 20)
+    (found,) = read_files([path])
     assert "holds more than 1 MiB" in str(found.record())
 
 
 def test_a_packed_file_that_is_too_large_is_not_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "PACKED_LIMIT", 8)
+    monkeypatch.setattr(packed_files, "PACKED_LIMIT", 8)
     path = tmp_path / "large"
     path.write_bytes(gzip.compress(b"text"))
-    (found,) = measured([path])
+    (found,) = read_files([path])
     assert "larger than" in str(found.record()["error"])
 
 
 def test_reading_apart_finds_the_same(tmp_path: Path) -> None:
     path = tmp_path / "sent"
     path.write_text(today("all_gather", 16))
-    assert measured_apart([path, tmp_path / "gone"]) == measured([path, tmp_path / "gone"])
+    assert measured_apart([path, tmp_path / "gone"]) == read_files([path, tmp_path / "gone"])
 
 
 def test_the_process_apart_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (apart.MEMORY, apart.SECONDS, apart.LONGEST) == (512 << 20, 60, 300)
-    assert command([tmp_path])[1:4] == ["-P", "-m", "app.measurements.apart"]
-    monkeypatch.setattr(apart, "LONGEST", 0.001)
+    assert (child_process.MEMORY, child_process.SECONDS, child_process.LONGEST) == (
+        512 << 20,
+        60,
+        300,
+    )
+    assert command([tmp_path])[1:4] == ["-P", "-m", "app.measurements.child_process"]
+    monkeypatch.setattr(child_process, "LONGEST", 0.001)
     with pytest.raises(InputError, match="took longer"):
         measured_apart([tmp_path])
 
@@ -131,7 +135,7 @@ def test_a_reader_leaves_the_processor_to_pages() -> None:
     said = "import os, sys; from app.measurements import apart; del sys.argv[1:]; apart.main(); "
     done = subprocess.run(
         [sys.executable, "-c", said + "print(os.nice(0))"],
-        env=environment(),
+        env=child_environment(),
         capture_output=True,
         text=True,
         check=True,

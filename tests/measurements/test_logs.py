@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from app.measurements.reading import measured
+from app.measurements.file_reader import read_files
 from app.measurements.reports import TrainingLog
 
 
 def read(tmp_path: Path, *lines: str) -> TrainingLog:
     path = tmp_path / "pasted"
     path.write_text("\n".join(lines) + "\n")
-    (found,) = measured([path])
+    (found,) = read_files([path])
     assert isinstance(found, TrainingLog), found
     return found
 
@@ -181,7 +181,7 @@ def test_a_log_and_a_test_in_one_paste_are_both_read(tmp_path: Path) -> None:
         "   1048576        262144     float     sum      -1    100.0   10.49   18.35      0\n"
         "completed step: 1, seconds: 4.0\n"
     )
-    assert [one.record()["kind"] for one in measured([path])] == ["nccl-tests", "log"]
+    assert [one.record()["kind"] for one in read_files([path])] == ["nccl-tests", "log"]
 
 
 def test_a_clock_alone_gives_the_time_of_a_step(tmp_path: Path) -> None:

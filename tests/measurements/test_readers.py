@@ -6,10 +6,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.__main__ import main
+from app.measurements.file_reader import read_files
 from app.measurements.readers import TEXT_READERS, TextReader
-from app.measurements.reading import measured
+from app.measurements.report_json import read_stored, saved_report
 from app.measurements.reports import Unread
-from app.measurements.stored import read_stored, stored
 
 
 @pytest.fixture(params=TEXT_READERS, ids=lambda reader: reader.__name__)
@@ -38,9 +38,9 @@ def test_what_it_reads_is_shown_printed_and_stored(
 ) -> None:
     file = tmp_path / "printed.txt"
     file.write_text(reader.sample, encoding="utf-8")
-    (report,) = measured([file])
+    (report,) = read_files([file])
     assert not isinstance(report, Unread)
-    assert read_stored(stored(report)) == report
+    assert read_stored(saved_report(report)) == report
     assert main(["measured", str(file)]) == 0
     assert "cannot" not in capsys.readouterr().out
     page = client.post("/measured", data={"text": reader.sample})
@@ -51,7 +51,7 @@ def test_what_it_reads_is_shown_printed_and_stored(
 def test_a_text_of_no_tool_is_told_what_is_read(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing", encoding="utf-8")
     (tmp_path / "packed").write_bytes(b"PK")
-    missing, wrong = measured([tmp_path / "notes.txt", tmp_path / "packed"])
+    missing, wrong = read_files([tmp_path / "notes.txt", tmp_path / "packed"])
     for reader in TEXT_READERS:
         assert reader.looks in str(missing)
         assert reader.reads in str(wrong)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from app.measurements.file_reader import read_files
 from app.measurements.pieces import median_error
 from app.measurements.published import published_logs, published_tests, text_of
-from app.measurements.reading import measured
 from app.measurements.reports import CollectiveTest, TrainingLog
 from tests.each import each
 
@@ -50,7 +50,7 @@ def test_ranks_are_found_without_the_line_that_says_them(tmp_path: Path) -> None
         text = re.sub(r"^.*(?:# ranks:|Rank ).*\n", "", text_of(name), flags=re.MULTILINE)
         path = tmp_path / name
         path.write_text(text)
-        (test,) = measured([path])
+        (test,) = read_files([path])
         assert isinstance(test, CollectiveTest)
         if name != "gb200-1440":
             assert test.ranks == test_of(name).ranks, name
@@ -133,6 +133,6 @@ def test_damage_raises_nothing(name: str, tmp_path: Path) -> None:
     text = text_of(name)
     for how in range(10):
         path.write_text(damaged(text, how % 5, dice))
-        for report in measured([path]):
+        for report in read_files([path]):
             record = report.record()
             assert record.keys() >= {"error"} or record["kind"] in {"nccl-tests", "log"}

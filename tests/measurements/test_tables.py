@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.measurements.reading import measured
+from app.measurements.file_reader import read_files
 from app.measurements.reports import CollectiveTest, Unread
 from tests.measurements.printing import (
     ALPHA,
@@ -25,7 +25,7 @@ from tests.measurements.printing import (
 def read(tmp_path: Path, text: str | bytes) -> list[CollectiveTest]:
     path = tmp_path / "pasted"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    found = measured([path])
+    found = read_files([path])
     assert all(isinstance(one, CollectiveTest) for one in found), found
     return [one for one in found if isinstance(one, CollectiveTest)]
 
@@ -237,7 +237,7 @@ def test_csv_of_rccl_tests_is_read(tmp_path: Path) -> None:
 def test_what_is_neither_says_what_is_expected(tmp_path: Path) -> None:
     path = tmp_path / "notes"
     path.write_text("size matters\n8 2\n")
-    (found,) = measured([path])
+    (found,) = read_files([path])
     assert isinstance(found, Unread)
     assert found.error.startswith("notes has no table of nccl-tests")
 

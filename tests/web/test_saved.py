@@ -14,9 +14,9 @@ from sqlmodel import select
 from app.db.learner_cookie import new_learner, sign
 from app.db.measurements import MOST, MeasurementRow, save_measurement
 from app.db.session import open_session
+from app.measurements.file_reader import read_files
 from app.measurements.published import text_of
-from app.measurements.reading import measured
-from app.measurements.stored import plain, read_stored, stored
+from app.measurements.report_json import read_stored, report_values, saved_report
 from app.measurements.trace.samples import SAMPLES
 from app.site import Site
 from app.web.frame.visitor import COOKIE
@@ -85,9 +85,9 @@ def test_a_saved_trace_has_its_comb_and_not_the_name_of_its_file(client: TestCli
 def test_a_report_of_a_file_that_is_cut_off_does_not_name_it(tmp_path: Path) -> None:
     path = tmp_path / "secret-host.log"
     path.write_bytes(gzip.compress(text_of("h100-8-p5").encode())[:-20])
-    (found,) = measured([path])
-    assert "the file is cut off" in stored(found)
-    assert "secret-host" not in stored(found)
+    (found,) = read_files([path])
+    assert "the file is cut off" in saved_report(found)
+    assert "secret-host" not in saved_report(found)
 
 
 def test_what_is_saved_twice_is_stored_once(client: TestClient, site: Site) -> None:
@@ -156,7 +156,7 @@ def test_what_was_written_by_hand_is_left_out_of_an_import(
 ) -> None:
     path = tmp_path / "t"
     path.write_text(text_of("h100-8-p5"))
-    good = plain(measured([path])[0])
+    good = report_values(read_files([path])[0])
     row = {"name": "0" * 32, "title": "t", "given": "{}", "at": "2026-03-01T00:00:00Z"}
 
     def report(**changes: object) -> str:
@@ -185,5 +185,5 @@ def test_reports_come_back_as_they_were(tmp_path: Path) -> None:
     paths = [tmp_path / "test", tmp_path / "log", SAMPLES[0].path]
     paths[0].write_text(text_of("h100-16-p5"))
     paths[1].write_text(text_of("torchtitan-8b-h100"))
-    for one in measured(paths):
-        assert read_stored(stored(one)).record() == one.record()
+    for one in read_files(paths):
+        assert read_stored(saved_report(one)).record() == one.record()

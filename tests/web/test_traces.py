@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from app.formulas.layout import StepTime, step_time
 from app.formulas.presets import Cluster, Layout, ModelShape
-from app.measurements.trace.reading import read_trace
+from app.measurements.trace.reader import read_trace
 from app.measurements.trace.samples import SAMPLES
 from app.units import SECOND, show
 from app.web.measured.trace_view import predicted_tolls, tolls_of_step, tolls_per_step, trace_view

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from app.measurements.reading import Report, measured
+from app.measurements.file_reader import Report, read_files
 
 _FOLDER = Path(__file__).parent
 _HEAD = re.compile(r"^# (source|license|hardware|nodes|note): (.*)$", re.MULTILINE)
@@ -59,7 +59,7 @@ def text_of(name: str) -> str:
 
 def _read(path: Path) -> PublishedMeasurement:
     head = dict(_HEAD.findall(path.read_text(encoding="utf-8")))
-    (report,) = measured([path])
+    (report,) = read_files([path])
     return PublishedMeasurement(
         name=path.stem,
         source=head["source"],

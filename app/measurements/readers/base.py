@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import ClassVar
 
-from app.measurements.judging import judged
+from app.measurements.plausibility import judge_table
 from app.measurements.reports import CollectiveTest, TrainingLog
-from app.measurements.table import Table
+from app.measurements.table import TestTable
 
 
 class TextReader(ABC):
@@ -34,11 +34,11 @@ class CollectiveReader(TextReader):
     """A reader of tests of collectives, which are judged in the same way."""
 
     @abstractmethod
-    def finish(self) -> Iterable[Table]:
+    def finish(self) -> Iterable[TestTable]:
         """The tests in the lines, as they were printed."""
 
     def reports(self, trouble: str = "") -> Iterable[CollectiveTest]:
         """The tests, and the doubts about them."""
         for table in self.finish():
             table.doubts += [trouble] * bool(trouble)
-            yield judged(table)
+            yield judge_table(table)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from app.measurements.readers.base import CollectiveReader
-from app.measurements.table import RawRow, Table, named, number
+from app.measurements.table import RawRow, TestTable, collective_named, number
 
 _COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # "[1,0]<stdout>:" of mpirun, "[prterun-node1-7@1,0]<stdout>:" of its newer versions, "[0]" of
@@ -58,8 +58,8 @@ class TableReader(CollectiveReader):
 #       size         count      type   redop    root     time   algbw   busbw #wrong
      8388608       2097152     float     sum      -1    301.7   27.80   48.65      0
 """
-    tables: list[Table] = field(default_factory=list)
-    _now: Table = field(default_factory=Table)
+    tables: list[TestTable] = field(default_factory=list)
+    _now: TestTable = field(default_factory=TestTable)
     _columns: int | None = None  # between the type and the first time
     _begun: tuple[re.Match[str], list[str]] | None = None  # a row whose values are to come
 
@@ -76,7 +76,7 @@ class TableReader(CollectiveReader):
         self._begun = None
         return self._take_header(line) or self._take_rank(line) or self._take_other(line)
 
-    def finish(self) -> list[Table]:
+    def finish(self) -> list[TestTable]:
         """The tables that have rows."""
         self._next()
         return [table for table in self.tables if table.rows]
@@ -85,7 +85,7 @@ class TableReader(CollectiveReader):
         """What follows is of the next test."""
         if self._now.rows:
             self.tables.append(self._now)
-            self._now = Table()
+            self._now = TestTable()
             self._columns = None
 
     def _take_row(self, start: re.Match[str], rest: list[str]) -> None:
@@ -148,7 +148,7 @@ class TableReader(CollectiveReader):
         if _OPTIONS.search(line):
             self._next()
             return True
-        if (program := _PROGRAM.search(line)) and (name := named(program[1])):
+        if (program := _PROGRAM.search(line)) and (name := collective_named(program[1])):
             if "concluded" not in line:
                 self._next()
                 called = _CALL.search(line)
@@ -162,7 +162,7 @@ class TableReader(CollectiveReader):
     def _take_said(self, what: str, says: str) -> None:
         now = self._now
         if what == "collective":
-            now.collective = named(says) or now.collective
+            now.collective = collective_named(says) or now.collective
         elif what == "hardware":
             now.hardware = says[:200]
         elif _WHOLE.match(says):

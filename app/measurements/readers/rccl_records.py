@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from app.measurements.readers.base import CollectiveReader
-from app.measurements.table import RawRow, Table, named
+from app.measurements.table import RawRow, TestTable, collective_named
 
 # nodes, ranks, ranks per node, GPUs per rank; without MPI the GPUs alone. The title has one less.
 _CSV = re.compile(
@@ -22,14 +22,18 @@ class RecordReader(CollectiveReader):
     """Takes records one by one; there is a table for each collective, type and world."""
 
     sample: ClassVar = "AllReduce, 8, 8388608, float, sum, 0, 301.7, 27.80, 48.65, 0"
-    _tables: dict[tuple[str, ...], Table] = field(default_factory=dict)
+    _tables: dict[tuple[str, ...], TestTable] = field(default_factory=dict)
     _rows: dict[tuple[str, ...], dict[int, dict[bool, Mapping[str, object]]]] = field(
         default_factory=dict
     )
 
     def take(self, line: str) -> bool:
         """Read *line* if it is one of a CSV file; whether it was."""
-        if "," not in line or not (found := _CSV.match(line)) or not named(found["name"]):
+        if (
+            "," not in line
+            or not (found := _CSV.match(line))
+            or not collective_named(found["name"])
+        ):
             return False
         world = [int(text) for text in found["world"].split(",")]
         ranks = world[1] * world[3] if len(world) == _MPI else world[0]
@@ -44,12 +48,12 @@ class RecordReader(CollectiveReader):
             return
         key = tuple(str(record.get(name, "")) for name in ("name", "type", "redop")) + (str(ranks),)
         if key not in self._tables:
-            self._tables[key] = Table(collective=named(key[0]), said=ranks)
+            self._tables[key] = TestTable(collective=collective_named(key[0]), said=ranks)
             self._rows[key] = {}
         place = str(record.get("inPlace", 0)) in {"1", "True"}
         self._rows[key].setdefault(size, {})[place] = record
 
-    def finish(self) -> Iterable[Table]:
+    def finish(self) -> Iterable[TestTable]:
         """The tables."""
         for key, table in self._tables.items():
             for size, places in self._rows[key].items():

@@ -6,7 +6,7 @@ from typing import ClassVar
 from app.measurements.log_lines import LogReader
 from app.measurements.readers.base import TextReader
 from app.measurements.reports import TrainingLog
-from app.measurements.training import training_logs
+from app.measurements.training_log import training_logs
 
 
 class TrainingLogReader(TextReader):

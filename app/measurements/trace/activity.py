@@ -11,7 +11,7 @@ from heapq import merge
 from itertools import chain, pairwise
 from math import nan
 
-from app.measurements.trace.communication import communicates, whole
+from app.measurements.trace.communication import communicates, whole_number
 from app.measurements.trace.events import SAID, Arguments, Event
 
 COMPUTE, COMMUNICATION, COPY = range(3)
@@ -121,8 +121,8 @@ class Collector:
         found.sort.append(sort)
         found.name.append(name)
         found.stream.append(self._lane(event, args))
-        found.copied.append(max(whole(args.bytes) or 0, 0) if sort == COPY else 0)
-        correlation = whole(args.correlation)
+        found.copied.append(max(whole_number(args.bytes) or 0, 0) if sort == COPY else 0)
+        correlation = whole_number(args.correlation)
         self._correlation.append(_NONE if correlation is None else correlation)
 
     def _add_communication(self, event: int, args: Arguments) -> None:
@@ -130,7 +130,7 @@ class Collector:
         if len(self.found.collectives) >= MOST_COLLECTIVES:
             self.found.untold += 1
             return
-        if args.collective is None and (external := whole(args.external)) is not None:
+        if args.collective is None and (external := whole_number(args.external)) is not None:
             self._external[event] = external
         key = tuple(map(str, (getattr(args, name) for name in SAID)))
         if len(self._shared) < _DISTINCT:
@@ -165,7 +165,7 @@ class Collector:
         return lane
 
     def _add_call(self, event: Event) -> None:
-        correlation = whole(event.args.correlation) if event.args else None
+        correlation = whole_number(event.args.correlation) if event.args else None
         if correlation is not None and _possible(event) and len(self._call) < _MOST_CALLS:
             self._call.append(correlation)
             self._called.append(event.ts)
@@ -180,7 +180,7 @@ class Collector:
             self._steps.setdefault(event.name, (event.ts, event.ts + event.dur))
 
     def _add_said(self, event: Event) -> None:
-        external = whole(event.args.external) if event.args else None
+        external = whole_number(event.args.external) if event.args else None
         if event.args is None or external is None or event.args.collective is None:
             return
         if len(self._said) < MOST_COLLECTIVES:

@@ -8,8 +8,8 @@ from heapq import nlargest
 from math import inf
 
 from app.measurements.trace.activity import COMMUNICATION, Activity
-from app.measurements.trace.communication import kind_of, size_of
-from app.measurements.trace.tolls import MICRO, Window, in_order
+from app.measurements.trace.communication import collective_bytes, collective_kind
+from app.measurements.trace.tolls import MICRO, Window, events_in_order
 from app.units import Seconds
 
 MOST = 1200  # events of a comb
@@ -20,7 +20,7 @@ _NOISE = re.compile(r"^(?:static |void )+|\(anonymous namespace\)::|\b(?:at|c10)
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class CombEvent:
     """A kernel or copy: *stream* and *name* are positions in the comb's lists."""
 
     begin: Seconds  # after the first of the comb
@@ -39,7 +39,7 @@ class Comb:
     span: Seconds
     streams: tuple[str, ...]
     names: tuple[str, ...]
-    works: tuple[Work, ...]
+    works: tuple[CombEvent, ...]
     left_out: int  # shorter events, where there are too many
     left_out_time: Seconds
 
@@ -58,7 +58,7 @@ def _by_step(activity: Activity, window: Window) -> Iterator[tuple[int, int]]:
     """Each event in the window, and its step, from 1."""
     begins = [step[0] for step in activity.steps] if window.until < inf else []
     at = activity.launched if window.by_launch else activity.begin
-    for event in in_order(activity, window):
+    for event in events_in_order(activity, window):
         yield event, bisect_right(begins, at[event]) if begins else 1
 
 
@@ -82,7 +82,7 @@ def _comb(activity: Activity, events: Sequence[int], step: int | None) -> Comb:
     names: dict[str, int] = {}
     streams = {lane: at for at, lane in enumerate(_streams(activity, longest))}
     works = tuple(
-        Work(
+        CombEvent(
             begin=(activity.begin[event] - first) * MICRO,
             time=duration(event) * MICRO,
             sort=activity.sort[event],
@@ -122,7 +122,7 @@ def _size(activity: Activity, event: int) -> int:
     said = activity.collectives.get(event)
     if activity.sort[event] != COMMUNICATION or said is None:
         return activity.copied[event]
-    return size_of(kind_of(str(said.collective or "")), said) or 0
+    return collective_bytes(collective_kind(str(said.collective or "")), said) or 0
 
 
 def short(name: str) -> str:

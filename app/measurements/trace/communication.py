@@ -52,7 +52,7 @@ _LARGEST = 1 << 62  # no count or identifier is larger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class CollectiveCall:
     """A collective of one rank."""
 
     kind: str
@@ -75,7 +75,7 @@ def communicates(name: str) -> bool:
     return _COMMUNICATION.search(name) is not None
 
 
-def kind_of(name: str) -> str:
+def collective_kind(name: str) -> str:
     """The collective that a kernel or operator is called after."""
     return next((kind for pattern, kind in _KINDS if pattern.search(name)), "other")
 
@@ -89,9 +89,9 @@ def bus_factor(kind: str, ranks: int) -> float:
     return _WHOLE[kind] * (ranks - 1) / ranks if kind in _WHOLE else 1.0
 
 
-def size_of(kind: str, said: Arguments) -> int | None:
+def collective_bytes(kind: str, said: Arguments) -> int | None:
     """The bytes of a collective: what comes out of an all-gather, what goes into the others."""
-    count = whole(said.received if kind == "all_gather" else said.given)
+    count = whole_number(said.received if kind == "all_gather" else said.given)
     width = _width(said.dtype)
     return None if count is None or count < 0 or width is None else count * width
 
@@ -103,7 +103,7 @@ def _width(dtype: object) -> int | None:
     return 1 if name.startswith("float8") else _WIDTHS.get(name)
 
 
-def whole(value: object) -> int | None:
+def whole_number(value: object) -> int | None:
     """*value* as a count or identifier, if it is one, also as text."""
     try:
         number = int(value) if isinstance(value, int | float | str) else None

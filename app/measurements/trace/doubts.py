@@ -5,7 +5,7 @@ from math import inf, isnan
 
 from app.measurements.trace.activity import MOST, MOST_COLLECTIVES, Activity
 from app.measurements.trace.events import EventFile
-from app.measurements.trace.report import KindOfCollective, Rank
+from app.measurements.trace.report import KindOfCollective, RankTrace
 from app.measurements.trace.skew import Skew
 from app.measurements.trace.tolls import Window
 
@@ -54,7 +54,7 @@ def _about_the_file(source: EventFile, activity: Activity) -> Iterator[str]:
 
 
 def doubts_of_ranks(
-    rank: Rank, compared: int, skew: Skew | None, collectives: Sequence[KindOfCollective]
+    rank: RankTrace, compared: int, skew: Skew | None, collectives: Sequence[KindOfCollective]
 ) -> Iterator[str]:
     """The doubts about the collectives, with *compared* ranks side by side."""
     if not collectives:

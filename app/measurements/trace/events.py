@@ -14,7 +14,7 @@ from typing import BinaryIO
 import msgspec
 
 from app.errors import InputError
-from app.measurements.trace.unpacking import CutOffError, blocks
+from app.measurements.trace.decompression import CutOffError, blocks
 
 _LONGEST = 16 << 20  # bytes of one event, and of what stands before the list
 _KEPT = 1 << 20  # bytes before and after the list that are looked at for the job's record
@@ -63,7 +63,7 @@ class Event(msgspec.Struct, gc=False, omit_defaults=True):
     args: Arguments | None = None
 
 
-class Job(msgspec.Struct):
+class TracedJob(msgspec.Struct):
     """What a trace says about the job, beside the events."""
 
     distributed: dict[str, object] | None = msgspec.field(default=None, name="distributedInfo")
@@ -77,7 +77,7 @@ class EventFile:
     file: BinaryIO
     damaged: int = 0  # events that could not be read
     cut_off: bool = False
-    job: Job = field(default_factory=Job)
+    job: TracedJob = field(default_factory=TracedJob)
     _rest: bytes = b""  # from the first event that has not been read
     _ended: bool = False  # the list of events has ended
 
@@ -185,7 +185,7 @@ class EventFile:
 
 _LIST = msgspec.json.Decoder(list[Event], strict=False)
 _ONE = msgspec.json.Decoder(Event, strict=False)
-_JOB = msgspec.json.Decoder(Job)
+_JOB = msgspec.json.Decoder(TracedJob)
 
 
 def _ends(text: bytes, start: int) -> list[re.Match[bytes]]:

@@ -10,7 +10,7 @@ from statistics import median
 
 from app.measurements.reports import Json
 from app.measurements.trace.comb import Comb
-from app.measurements.trace.communication import Call
+from app.measurements.trace.communication import CollectiveCall
 from app.measurements.trace.tolls import Tolls
 from app.units import BytesPerSecond, Seconds
 
@@ -38,7 +38,7 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rank:
+class RankTrace:
     """The trace of one rank, without its events."""
 
     name: str
@@ -47,7 +47,7 @@ class Rank:
     hardware: str
     steps: int
     tolls: Tolls
-    calls: tuple[Call, ...]
+    calls: tuple[CollectiveCall, ...]
     kernels: tuple[Kernel, ...]
     computing: array[float]  # begin, end, begin, end of compute
     comb: Comb | None
@@ -104,20 +104,22 @@ class TraceReport:
         return found
 
 
-def by_kind(calls: Sequence[Call], waits: Sequence[Seconds]) -> tuple[KindOfCollective, ...]:
+def by_kind(
+    calls: Sequence[CollectiveCall], waits: Sequence[Seconds]
+) -> tuple[KindOfCollective, ...]:
     """The *calls* by kind, the one that takes the most time first.
 
     *waits* are the parts of the calls that waited for other ranks; the bus bandwidth is of the
     rest.
     """
-    found: dict[str, list[tuple[Call, Seconds]]] = defaultdict(list)
+    found: dict[str, list[tuple[CollectiveCall, Seconds]]] = defaultdict(list)
     for call, wait in zip(calls, waits, strict=True):
         found[call.kind].append((call, wait))
     kinds = (_kind(kind, some) for kind, some in found.items())
     return tuple(sorted(kinds, key=lambda one: -one.time))
 
 
-def _kind(kind: str, some: Sequence[tuple[Call, Seconds]]) -> KindOfCollective:
+def _kind(kind: str, some: Sequence[tuple[CollectiveCall, Seconds]]) -> KindOfCollective:
     sized = [
         (call.size, call.moved / transfer, call.ranks)
         for call, wait in some

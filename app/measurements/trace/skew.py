@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.measurements.trace.communication import Call
+from app.measurements.trace.communication import CollectiveCall
 from app.units import Seconds
 
 _UNEVEN = {"alltoall", "gather", "scatter", "other"}  # a rank may send more than another
@@ -25,7 +25,7 @@ class Skew:
     unmatched: set[str] = field(default_factory=set)  # kinds whose calls differ between ranks
 
 
-def skew_of(ranks: Sequence[Sequence[Call]], world: int | None) -> Skew:
+def skew_of(ranks: Sequence[Sequence[CollectiveCall]], world: int | None) -> Skew:
     """How long each call of each rank waited for others; 0 where it cannot be known."""
     skew = Skew([[0.0] * len(calls) for calls in ranks])
     for (_, kind), members in _by_group(ranks, world).items():
@@ -39,7 +39,7 @@ def skew_of(ranks: Sequence[Sequence[Call]], world: int | None) -> Skew:
 
 
 def _by_group(
-    ranks: Sequence[Sequence[Call]], world: int | None
+    ranks: Sequence[Sequence[CollectiveCall]], world: int | None
 ) -> Mapping[tuple[str, str], Mapping[int, list[int]]]:
     """The calls by group and kind: for each rank, their positions in order."""
     found: dict[tuple[str, str], dict[int, list[int]]] = defaultdict(dict)
@@ -50,7 +50,7 @@ def _by_group(
     return found
 
 
-def _group(call: Call, world: int | None) -> str | None:
+def _group(call: CollectiveCall, world: int | None) -> str | None:
     """The group of a *call*, None if another rank's call cannot be matched with it.
 
     A point-to-point transfer among many waits for its one partner. A group without a list of its
@@ -63,7 +63,9 @@ def _group(call: Call, world: int | None) -> str | None:
     return "everyone" if not (call.ranks and world) or call.ranks == world else None
 
 
-def _alike(kind: str, ranks: Sequence[Sequence[Call]], members: Mapping[int, list[int]]) -> bool:
+def _alike(
+    kind: str, ranks: Sequence[Sequence[CollectiveCall]], members: Mapping[int, list[int]]
+) -> bool:
     """Whether the ranks made the same calls: as many, of the same sizes."""
     sizes = [
         [None if kind in _UNEVEN else ranks[rank][at].size for at in positions]
@@ -72,7 +74,9 @@ def _alike(kind: str, ranks: Sequence[Sequence[Call]], members: Mapping[int, lis
     return all(one == sizes[0] for one in sizes)
 
 
-def _compare(skew: Skew, ranks: Sequence[Sequence[Call]], members: Mapping[int, list[int]]) -> None:
+def _compare(
+    skew: Skew, ranks: Sequence[Sequence[CollectiveCall]], members: Mapping[int, list[int]]
+) -> None:
     for positions in zip(*members.values(), strict=True):
         row = dict(zip(members, positions, strict=True))
         times = {rank: ranks[rank][at].time for rank, at in row.items()}

@@ -71,7 +71,7 @@ def tolls_of(activity: Activity, window: Window) -> Tolls:
         InputError: there are none.
     """
     sweep = _Sweep()
-    for event in in_order(activity, window):
+    for event in events_in_order(activity, window):
         begin = activity.begin[event]
         end = begin + activity.duration[event]
         sweep.pass_work(begin, end, activity.sort[event], activity.launched[event])
@@ -92,10 +92,10 @@ def exposed(
     return sweep.tolls().exposed_communication
 
 
-def merged(activity: Activity, window: Window) -> Iterator[tuple[float, float]]:
+def computing_intervals(activity: Activity, window: Window) -> Iterator[tuple[float, float]]:
     """When the GPU computes, as intervals that do not touch."""
     begin = end = -inf
-    for event in in_order(activity, window):
+    for event in events_in_order(activity, window):
         if activity.sort[event] == COMPUTE:
             if activity.begin[event] > end:
                 if end > begin:
@@ -106,7 +106,7 @@ def merged(activity: Activity, window: Window) -> Iterator[tuple[float, float]]:
         yield begin, end
 
 
-def in_order(activity: Activity, window: Window) -> Iterator[int]:
+def events_in_order(activity: Activity, window: Window) -> Iterator[int]:
     """The events in the *window* by the time when they begin."""
     return (event for event in ordered(activity.begin) if window.holds(activity, event))
 

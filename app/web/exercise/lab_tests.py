@@ -7,8 +7,8 @@ from app.errors import InputError
 from app.labs.results.borrowable_runs import borrowed, nccl_tests_runs
 from app.labs.results.report import Report
 from app.measurements.published import published_tests
+from app.measurements.report_json import read_stored
 from app.measurements.reports import CollectiveTest
-from app.measurements.stored import read_stored
 from app.site import Site
 from app.translation import noted, translate
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.measurements.trace.activity import COMMUNICATION, COMPUTE, COPY
-from app.measurements.trace.comb import Comb, Work
+from app.measurements.trace.comb import Comb, CombEvent
 from app.translation import noted, plural, translate
 from app.units import SECOND, show, show_size
 
@@ -100,7 +100,7 @@ def _boxes(comb: Comb, lane: int, sort: int, y: int) -> Iterator[str]:
             yield f"M{x:.1f} {top}h{width:.1f}v{height}h-{width:.1f}z"
 
 
-def _row(comb: Comb, work: Work) -> WorkRow:
+def _row(comb: Comb, work: CombEvent) -> WorkRow:
     return WorkRow(
         begin=f"{work.begin / _MICRO:.1f}",
         time=f"{work.time / _MICRO:.1f}",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from app.charts.axes import Axis
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
-from app.measurements.comparing import Comparison
+from app.measurements.comparison import Comparison
 from app.measurements.published import PublishedMeasurement, published_tests
 from app.measurements.reports import CollectiveTest, SizeRow
 from app.translation import translate

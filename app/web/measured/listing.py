@@ -9,7 +9,7 @@ from markupsafe import Markup
 from app.charts.axes import Axis
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
-from app.measurements.comparing import compared
+from app.measurements.comparison import compare_test
 from app.measurements.published import PublishedMeasurement, published_tests
 from app.measurements.reports import CollectiveTest
 from app.translation import language, translate
@@ -110,7 +110,7 @@ def _best(test: CollectiveTest) -> float:
 
 
 def _row(one: PublishedMeasurement, test: CollectiveTest) -> Row:
-    comparison = compared(test)
+    comparison = compare_test(test)
     return Row(
         name=Hyperlink(f"{ADDRESS}/{one.name}", one.name),
         source=Hyperlink(one.address, "/".join(one.address.split("/")[2:5])),

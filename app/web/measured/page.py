@@ -10,15 +10,15 @@ from app.aside import aside
 from app.db.measurements import is_measurement_name
 from app.errors import AppError, InputError, NotFoundError, nearest, sentence
 from app.formulas.presets import Cluster
-from app.measurements.comparing import compared
-from app.measurements.opening import PACKED_LIMIT
+from app.measurements.comparison import compare_test
+from app.measurements.file_reader import Report
+from app.measurements.packed_files import PACKED_LIMIT
 from app.measurements.published import (
     PublishedMeasurement,
     published_logs,
     published_tests,
     text_of,
 )
-from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, TrainingLog
 from app.network.routes import Router
 from app.site import Here, Site
@@ -183,5 +183,5 @@ def _file(name: str, number: int, form: str) -> Response:
     report = _named(name).report
     figures: Sequence[object] = ()
     if isinstance(report, CollectiveTest):
-        figures = list(figures_of(report, compared(report), neighbors(report, name)))
+        figures = list(figures_of(report, compare_test(report), neighbors(report, name)))
     return figure_file(figures, number, form, name)  # type: ignore[arg-type]

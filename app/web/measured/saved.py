@@ -23,9 +23,9 @@ from app.db.measurements import (
 from app.db.tables import NAME_LIMIT
 from app.errors import InputError, NotFoundError
 from app.formulas.presets import Cluster
-from app.measurements.reading import Report
+from app.measurements.file_reader import Report
+from app.measurements.report_json import read_stored, saved_report
 from app.measurements.reports import Unread
-from app.measurements.stored import read_stored, stored
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
@@ -81,7 +81,7 @@ def offered(site: Site, report: Report, view: V, fields: Mapping[str, str]) -> O
         return Offer(view, "", "")
     title = view.title if isinstance(view, ReportView) else _title_of_trace(report)
     given = {name: fields[name] for name in RECORDS if fields.get(name)}
-    text = stored(report)
+    text = saved_report(report)
     sealed = [title, text, given, secrets.token_urlsafe(_SERIAL)]
     seal = _serializer(site).dumps(sealed) if len(text) <= REPORT_LIMIT else ""
     return Offer(view, title, str(seal) if len(seal) <= _SEALED else "")

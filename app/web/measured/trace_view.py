@@ -11,7 +11,7 @@ from app.charts.color import Tone
 from app.errors import sentence
 from app.formulas.layout import StepTime, step_time
 from app.formulas.presets import Cluster, Layout, ModelShape
-from app.measurements.comparing import wire_of
+from app.measurements.comparison import wire_of
 from app.measurements.trace.advice import Lever, levers
 from app.measurements.trace.report import KindOfCollective, TraceReport
 from app.translation import noted, translate

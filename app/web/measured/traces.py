@@ -7,10 +7,10 @@ from fastapi import Request, Response
 
 from app.aside import aside
 from app.errors import InputError, NotFoundError, nearest, sentence
-from app.measurements.opening import PACKED_LIMIT
-from app.measurements.reading import Report
+from app.measurements.file_reader import Report
+from app.measurements.packed_files import PACKED_LIMIT
 from app.measurements.reports import Unread
-from app.measurements.trace.reading import read_trace
+from app.measurements.trace.reader import read_trace
 from app.measurements.trace.report import TraceReport
 from app.measurements.trace.samples import SAMPLES, TraceSample
 from app.network.routes import Router

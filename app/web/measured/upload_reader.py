@@ -19,9 +19,15 @@ from starlette.types import Message
 from app.aside import address, aside, charge
 from app.aside.jobs import BoundedJobs
 from app.errors import InputError
-from app.measurements.apart import LONGEST, SECONDS, command, environment, reports_from
-from app.measurements.opening import PACKED_LIMIT
-from app.measurements.reading import Report
+from app.measurements.child_process import (
+    LONGEST,
+    SECONDS,
+    child_environment,
+    command,
+    reports_from,
+)
+from app.measurements.file_reader import Report
+from app.measurements.packed_files import PACKED_LIMIT
 from app.translation import noted, translate
 
 BODY_LIMIT = PACKED_LIMIT + 64 * 1024  # bytes: the files, and the form around them
@@ -131,7 +137,7 @@ def _path(folder: Path, name: str) -> Path:
 async def _read(paths: Sequence[Path]) -> list[Report]:
     begin = monotonic()
     reader = await asyncio.create_subprocess_exec(
-        *command(paths), env=environment(), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+        *command(paths), env=child_environment(), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
     )
     try:
         async with asyncio.timeout(LONGEST):

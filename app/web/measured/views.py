@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from app.charts.axes import percent_text
 from app.errors import sentence
 from app.formulas.presets import Cluster
-from app.measurements.comparing import Comparison, compared
+from app.measurements.comparison import Comparison, compare_test
+from app.measurements.file_reader import Report
 from app.measurements.pieces import median_error
 from app.measurements.published import PublishedMeasurement
-from app.measurements.reading import Report
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
 from app.measurements.trace.report import TraceReport
 from app.translation import noted, plural, translate, translate_known
@@ -73,7 +73,7 @@ def view_of(
 
 def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") -> ReportView:
     """The view of a test; *name* is that of a published one."""
-    comparison, beside = compared(test, cluster), neighbors(test, name)
+    comparison, beside = compare_test(test, cluster), neighbors(test, name)
     base = f"{ADDRESS}/{name}" if name else ADDRESS
     figures = figures_of(test, comparison, beside)
     headline, says, good = _outcome(test, comparison, beside, name)

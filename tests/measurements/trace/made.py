@@ -4,8 +4,8 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from app.measurements.trace.reading import read_rank, reports
-from app.measurements.trace.report import Rank, TraceReport
+from app.measurements.trace.reader import read_rank, reports
+from app.measurements.trace.report import RankTrace, TraceReport
 
 Event = Mapping[str, object]
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
@@ -64,7 +64,7 @@ def trace(events: Iterable[Event], **record: object) -> bytes:
     ).encode()
 
 
-def rank_of(file: bytes, name: str = "a trace") -> Rank:
+def rank_of(file: bytes, name: str = "a trace") -> RankTrace:
     return read_rank(io.BytesIO(file), name)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from app.measurements.trace.advice import levers
 from app.measurements.trace.comb import short
-from app.measurements.trace.reading import read_trace
+from app.measurements.trace.reader import read_trace
 from app.measurements.trace.samples import SAMPLES
 from tests.measurements.trace.made import ALL_REDUCE, collective, report_of_events, step, work
 

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from app.measurements.trace.communication import bus_factor, communicates, kind_of
-from app.measurements.trace.reading import reports
+from app.measurements.trace.communication import bus_factor, collective_kind, communicates
+from app.measurements.trace.reader import reports
 from app.measurements.trace.report import TraceReport
 from tests.each import each
 from tests.measurements.trace.made import (
@@ -36,7 +36,7 @@ MICRO = 1e-6
 )  # fmt: skip
 def test_a_kernels_name_says_that_and_what_it_communicates(name: str, kind: str) -> None:
     assert communicates(name)
-    assert kind_of(name) == kind
+    assert collective_kind(name) == kind
 
 
 @each(

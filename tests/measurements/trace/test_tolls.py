@@ -6,7 +6,7 @@ from dataclasses import astuple
 import pytest
 
 from app.measurements.trace.communication import NCCL_ALONE
-from app.measurements.trace.reading import read_rank
+from app.measurements.trace.reader import read_rank
 from app.measurements.trace.samples import SAMPLES, TraceSample
 from app.measurements.trace.tolls import Tolls
 from tests.each import each

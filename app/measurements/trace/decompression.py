@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from app.errors import InputError
-from app.measurements.opening import UNPACKED_LIMIT
+from app.measurements.packed_files import UNPACKED_LIMIT
 
 BLOCK = 4 << 20  # bytes
 _PACKED = 256 << 10  # bytes read at once from a compressed file

@@ -5,9 +5,8 @@ import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
-from app.measurements.comparing import compared
+from app.measurements.comparison import compare_test
 from app.measurements.exhibits import FILE, Exhibit
-from app.measurements.making import MADE
 from app.measurements.published import (
     PublishedMeasurement,
     published_logs,
@@ -17,8 +16,9 @@ from app.measurements.published import (
 from app.measurements.ranks import factor_of
 from app.measurements.readers.nccl_tables import TableReader
 from app.measurements.reports import CollectiveTest, TrainingLog
-from app.measurements.table import Table
-from app.measurements.trace.reading import read_trace
+from app.measurements.synthetic_traces import MADE
+from app.measurements.table import TestTable
+from app.measurements.trace.reader import read_trace
 from app.measurements.trace.report import TraceReport
 from app.measurements.trace.samples import SAMPLES, TraceSample
 
@@ -64,7 +64,7 @@ def _shortened(lines: Sequence[str]) -> Sequence[str]:
     return lines if len(lines) <= _DEVICES else [lines[0], "# ...", lines[-1]]
 
 
-def _printed(table: Table) -> Iterator[str]:
+def _printed(table: TestTable) -> Iterator[str]:
     """Size, time and bandwidths out of place, as they were printed."""
     for line in (("size", "time", "algbw", "busbw"), ("(B)", "(us)", "(GB/s)", "(GB/s)")):
         yield f"#{_COLUMNS(*line)[1:]}"
@@ -73,7 +73,7 @@ def _printed(table: Table) -> Iterator[str]:
         yield f"# Avg bus bandwidth    : {table.average:g}"
 
 
-def _quantities_of_test(test: CollectiveTest, table: Table) -> Quantities:
+def _quantities_of_test(test: CollectiveTest, table: TestTable) -> Quantities:
     largest = max(test.rows, key=lambda row: row.size)
     mean = statistics.fmean(row.busbw for row in test.rows)
     found: Quantities = {
@@ -94,7 +94,7 @@ def _quantities_of_test(test: CollectiveTest, table: Table) -> Quantities:
         found["bandwidth"] = (test.pieces[-1].bandwidth, "B/s")
         found["second"] = (test.pieces[min(1, len(test.pieces) - 1)].first, "B")
         found["last"] = (test.pieces[-1].first, "B")
-    if beside := compared(test):
+    if beside := compare_test(test):
         found["wire"] = (beside.wire, "B/s")
         found["card"] = (beside.cluster.inter_bandwidth, "B/s")
     return found

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.formulas.presets import cluster
-from app.measurements.comparing import cluster_of, compared
+from app.measurements.comparison import compare_test, test_cluster
 from app.measurements.published import published_tests
 from app.measurements.reports import CollectiveTest, SizeRow
 from tests.each import each
@@ -30,14 +30,14 @@ def test_the_wire_of_a_node_is_nvlink_and_of_several_the_network() -> None:
         ("sendrecv", 16, 2): 50e9,
     }
     for (collective, ranks, hosts), wire in wires.items():
-        found = compared(ran(collective, ranks, hosts, 40e9))
+        found = compare_test(ran(collective, ranks, hosts, 40e9))
         assert found is not None
         assert found.wire == pytest.approx(wire), collective
         assert found.share == pytest.approx(40e9 / wire)
 
 
 def test_the_formula_of_a_ring_gives_the_bus_bandwidth_of_the_wire() -> None:
-    found = compared(ran("all_reduce", 16, 2, 300e9))
+    found = compare_test(ran("all_reduce", 16, 2, 300e9))
     assert found is not None
     assert found.predicted == pytest.approx(2 * 15 / 16 * 2**33 / 400e9)
 
@@ -54,7 +54,7 @@ def test_the_formula_of_a_ring_gives_the_bus_bandwidth_of_the_wire() -> None:
     ],
 )
 def test_a_low_bandwidth_has_a_likely_cause(test: CollectiveTest, cause: str) -> None:
-    found = compared(test)
+    found = compare_test(test)
     assert found is not None
     assert cause in found.cause
     assert bool(found.cause) == bool(cause)
@@ -64,7 +64,7 @@ def test_the_published_ones_reach_most_of_their_wire() -> None:
     found = {
         name: seen
         for name, one in published_tests().items()
-        if isinstance(one.report, CollectiveTest) and (seen := compared(one.report))
+        if isinstance(one.report, CollectiveTest) and (seen := compare_test(one.report))
     }
     assert found["gb200-72-nvl72"].share == pytest.approx(834.57 / 900)
     assert found["h100-8-p5"].share > 1  # NVLink SHARP
@@ -77,7 +77,7 @@ def test_the_published_ones_reach_most_of_their_wire() -> None:
 
 def test_other_boards_and_unknown_ones_have_no_cluster() -> None:
     test = ran("all_reduce", 8, 1, 1e9)
-    assert cluster_of(test) == cluster("DGX-H100")
+    assert test_cluster(test) == cluster("DGX-H100")
     for name in ("NVIDIA H100 PCIe", "NVIDIA H100 NVL", "Tesla T4", ""):
-        assert compared(replace(test, hardware=name)) is None
-    assert compared(replace(test, ranks=None)) is None
+        assert compare_test(replace(test, hardware=name)) is None
+    assert compare_test(replace(test, ranks=None)) is None

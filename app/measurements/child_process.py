@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.errors import InputError
-from app.measurements.reading import Report, measured
-from app.measurements.stored import plain, report_in
+from app.measurements.file_reader import Report, read_files
+from app.measurements.report_json import report_in, report_values
 
 MEMORY = 512 << 20  # bytes
 SECONDS = 60  # of processor time
@@ -29,10 +29,10 @@ _TOO_LARGE = f"reading takes more than {MEMORY >> 20} MiB of memory"
 
 def command(paths: Sequence[Path]) -> list[str]:
     """The program and its arguments."""
-    return [sys.executable, "-P", "-m", "app.measurements.apart", *map(os.fspath, paths)]
+    return [sys.executable, "-P", "-m", "app.measurements.child_process", *map(os.fspath, paths)]
 
 
-def environment() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """What the program needs to find this package, and nothing else."""
     return {"PYTHONPATH": os.fspath(_ROOT), "PATH": os.environ.get("PATH", "")}
 
@@ -45,7 +45,11 @@ def measured_apart(paths: Sequence[Path]) -> list[Report]:
     """
     try:
         done = subprocess.run(
-            command(paths), env=environment(), capture_output=True, timeout=LONGEST, check=False
+            command(paths),
+            env=child_environment(),
+            capture_output=True,
+            timeout=LONGEST,
+            check=False,
         )
     except subprocess.TimeoutExpired as error:
         raise InputError(_TOO_LONG) from error
@@ -74,8 +78,8 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        found = measured([Path(name) for name in sys.argv[1:]])
-        written = json.dumps([plain(one) for one in found], allow_nan=False)
+        found = read_files([Path(name) for name in sys.argv[1:]])
+        written = json.dumps([report_values(one) for one in found], allow_nan=False)
     except MemoryError:
         return _NO_MEMORY
     sys.stdout.write(written)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from app.formulas.presets import Gpu, gpu_printed_as
 from app.formulas.presets.gpus import GPUS
-from app.measurements.described import cluster_in, layout_in, model_in
-from app.measurements.log_lines import LogReader, Step
-from app.measurements.reports import TrainingLog, joined
+from app.measurements.log_lines import LoggedStep, LogReader
+from app.measurements.log_setup import cluster_in, layout_in, model_in
+from app.measurements.reports import TrainingLog, join_doubts
 from app.units import FLOP_PER_SECOND, SECOND, FlopsPerSecond, Ratio, Seconds, show
 
 _FEW = 10  # steps of which none is left out
@@ -25,7 +25,7 @@ _PARTLY = 0.75  # of a sequence, below which GPUs share one
 class Steady:
     """The steps after warm-up: the first tenth, at least two, of more than ten is left out."""
 
-    steps: Sequence[Step]
+    steps: Sequence[LoggedStep]
     coarse: bool
 
     def median(self, name: str) -> float | None:
@@ -67,14 +67,14 @@ def training_logs(log: LogReader, trouble: str = "") -> Iterator[TrainingLog]:
         tokens_per_second_per_gpu=tokens,
         flops_per_gpu=flops,
         mfu=mfu,
-        doubts=joined([trouble, about_time, about_tokens, about_mfu, left_out]),
+        doubts=join_doubts([trouble, about_time, about_tokens, about_mfu, left_out]),
         model=model_in(log),
         cluster=cluster_in(log),
         layout=layout_in(log, _batch(steady, log)),
     )
 
 
-def _steady(steps: Sequence[Step]) -> Sequence[Step]:
+def _steady(steps: Sequence[LoggedStep]) -> Sequence[LoggedStep]:
     return steps[max(2, len(steps) // 10) :] if len(steps) > _FEW else steps
 
 

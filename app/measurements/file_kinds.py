@@ -5,7 +5,7 @@ from enum import Enum
 from pathlib import Path
 
 from app.errors import InputError
-from app.measurements.opening import head_of
+from app.measurements.packed_files import file_head
 from app.measurements.readers import TEXT_READERS
 
 _SNIFFED = 1 << 18  # bytes at the beginning of a file that decide
@@ -31,7 +31,7 @@ _OTHERS = {
 }
 
 
-class Content(Enum):
+class FileContent(Enum):
     """What a file holds, as far as its beginning says."""
 
     TRACE = "a trace of the PyTorch profiler"
@@ -39,19 +39,19 @@ class Content(Enum):
     TEXT = "text: tables of nccl-tests, training logs, or both"
 
 
-def content_of(path: Path) -> Content:
+def content_of(path: Path) -> FileContent:
     """What *path* holds.
 
     Raises:
         InputError: it is empty or of a kind that is not read.
     """
-    head = head_of(path, _SNIFFED)
+    head = file_head(path, _SNIFFED)
     _check(path.name, head)
     if not _JSON.match(head):
-        return Content.TEXT
+        return FileContent.TEXT
     if _TRACE.search(head):
-        return Content.TRACE
-    return Content.TESTS_AS_JSON
+        return FileContent.TRACE
+    return FileContent.TESTS_AS_JSON
 
 
 def _check(name: str, head: bytes) -> None:
@@ -69,5 +69,5 @@ def _read() -> str:
     texts = [reader for reader in TEXT_READERS if reader.reads]
     tests = [reader.reads for reader in texts if not reader.takes_the_rest]
     logs = [reader.reads for reader in texts if reader.takes_the_rest]
-    every = [*tests, Content.TRACE.value, *logs]
+    every = [*tests, FileContent.TRACE.value, *logs]
     return f"{', '.join(every[:-1])}, or {every[-1]}"

@@ -9,7 +9,7 @@ from functools import cache
 from pydantic import TypeAdapter, ValidationError
 
 from app.errors import InputError
-from app.measurements.reading import REPORTS, Report
+from app.measurements.file_reader import REPORTS, Report
 from app.measurements.trace.report import TraceReport
 from app.quoting import visible_lines
 
@@ -18,7 +18,7 @@ _DEEPEST = 12
 _KINDS: Mapping[str, type[Report]] = {kind.__name__: kind for kind in REPORTS}
 
 
-def plain(report: Report) -> dict[str, object]:
+def report_values(report: Report) -> dict[str, object]:
     """*report* and what kind it is, for JSON."""
     return {"kind": type(report).__name__, "report": asdict(report)}
 
@@ -47,11 +47,11 @@ def _adapter(kind: str) -> TypeAdapter[Report]:
     return TypeAdapter(_KINDS[kind])
 
 
-def stored(report: Report) -> str:
+def saved_report(report: Report) -> str:
     """*report* as it is saved: a file's name, which may say whose it is, is left out."""
     if isinstance(report, TraceReport):
         report = replace(report, name="")
-    return json.dumps(plain(report), allow_nan=False, separators=(",", ":"))
+    return json.dumps(report_values(report), allow_nan=False, separators=(",", ":"))
 
 
 def read_stored(text: str) -> Report:

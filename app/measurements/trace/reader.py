@@ -12,24 +12,24 @@ from app.errors import InputError
 from app.measurements.trace.activity import Activity, Collector
 from app.measurements.trace.comb import comb_of, short
 from app.measurements.trace.communication import (
-    Call,
+    CollectiveCall,
+    collective_bytes,
+    collective_kind,
     communicates,
     group_of,
-    kind_of,
     known_groups,
-    size_of,
-    whole,
+    whole_number,
 )
 from app.measurements.trace.doubts import doubts_of_rank, doubts_of_ranks
 from app.measurements.trace.events import EventFile
-from app.measurements.trace.report import Kernel, Rank, TraceReport, by_kind, straggler
+from app.measurements.trace.report import Kernel, RankTrace, TraceReport, by_kind, straggler
 from app.measurements.trace.skew import skew_of
 from app.measurements.trace.tolls import (
     MICRO,
     Window,
+    computing_intervals,
+    events_in_order,
     exposed,
-    in_order,
-    merged,
     tolls_of,
     whole_steps,
 )
@@ -54,7 +54,7 @@ def read_trace(paths: Sequence[Path]) -> tuple[TraceReport, ...]:
 
 def read_rank(
     file: BinaryIO, name: str, communicates: Callable[[str], bool] = communicates
-) -> Rank:
+) -> RankTrace:
     """The trace of one rank.
 
     Raises:
@@ -66,10 +66,10 @@ def read_rank(
     window = whole_steps(activity)
     distributed = source.job.distributed or {}
     devices = source.job.devices or [{}]
-    return Rank(
+    return RankTrace(
         name=name,
-        number=whole(distributed.get("rank")),
-        world=whole(distributed.get("world_size")),
+        number=whole_number(distributed.get("rank")),
+        world=whole_number(distributed.get("world_size")),
         hardware=str(devices[0].get("name") or "")[:100],
         steps=window.steps,
         tolls=tolls_of(activity, window),
@@ -95,7 +95,7 @@ def read_activity(
     return source, collector.activity()
 
 
-def reports(ranks: Sequence[Rank]) -> tuple[TraceReport, ...]:
+def reports(ranks: Sequence[RankTrace]) -> tuple[TraceReport, ...]:
     """A report for each of the *ranks*, which are compared if they belong to one job."""
     found: dict[int, TraceReport] = {}
     for positions in _jobs(ranks):
@@ -104,7 +104,7 @@ def reports(ranks: Sequence[Rank]) -> tuple[TraceReport, ...]:
     return tuple(found[at] for at in range(len(ranks)))
 
 
-def _jobs(ranks: Sequence[Rank]) -> Iterator[list[int]]:
+def _jobs(ranks: Sequence[RankTrace]) -> Iterator[list[int]]:
     """The positions of ranks that belong together: alike, and each rank once."""
     jobs: dict[tuple[object, ...], list[int]] = defaultdict(list)
     seen: Counter[tuple[object, ...]] = Counter()
@@ -116,7 +116,7 @@ def _jobs(ranks: Sequence[Rank]) -> Iterator[list[int]]:
     yield from jobs.values()
 
 
-def _reports_of_job(job: Sequence[Rank]) -> Iterator[TraceReport]:
+def _reports_of_job(job: Sequence[RankTrace]) -> Iterator[TraceReport]:
     skew = skew_of([rank.calls for rank in job], job[0].world) if len(job) > 1 else None
     numbers = [at if rank.number is None else rank.number for at, rank in enumerate(job)]
     last = straggler(skew.last, skew.matched, numbers) if skew else None
@@ -142,7 +142,7 @@ def _reports_of_job(job: Sequence[Rank]) -> Iterator[TraceReport]:
         )
 
 
-def _exposed(rank: Rank, waits: Sequence[float]) -> float:
+def _exposed(rank: RankTrace, waits: Sequence[float]) -> float:
     """How long the rank waits in collectives while it does not compute."""
     intervals = (
         (call.begin, call.begin + wait / MICRO)
@@ -153,20 +153,20 @@ def _exposed(rank: Rank, waits: Sequence[float]) -> float:
     return min(exposed(intervals, zip(pairs, pairs, strict=True)), rank.tolls.exposed_communication)
 
 
-def _calls(source: EventFile, activity: Activity, window: Window) -> Iterator[Call]:
+def _calls(source: EventFile, activity: Activity, window: Window) -> Iterator[CollectiveCall]:
     """The collectives in the order in which they began."""
     groups = known_groups(source.job.distributed)
-    for event in in_order(activity, window):
+    for event in events_in_order(activity, window):
         if (said := activity.collectives.get(event)) is not None:
             name = activity.names[activity.name[event]]
-            kind = kind_of(str(said.collective or ""))
-            kind = kind_of(name) if kind == "other" else kind
-            yield Call(
+            kind = collective_kind(str(said.collective or ""))
+            kind = collective_kind(name) if kind == "other" else kind
+            yield CollectiveCall(
                 kind=kind,
                 begin=activity.begin[event],
                 time=activity.duration[event] * MICRO,
-                size=size_of(kind, said),
-                ranks=whole(said.group_size) or 0,
+                size=collective_bytes(kind, said),
+                ranks=whole_number(said.group_size) or 0,
                 group=group_of(said, groups),
             )
 
@@ -189,7 +189,7 @@ def _kernels(activity: Activity, window: Window) -> tuple[Kernel, ...]:
 
 def _computing(activity: Activity, window: Window) -> array[float]:
     found = array("d")
-    for begin, end in merged(activity, window):
+    for begin, end in computing_intervals(activity, window):
         found.extend((begin, end))
         if len(found) >= 2 * _INTERVALS:
             break

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from app.errors import InputError
-from app.measurements.trace.reading import read_rank, reports
+from app.measurements.trace.reader import read_rank, reports
+from app.measurements.trace.redaction import slim
 from app.measurements.trace.samples import SAMPLES
-from app.measurements.trace.slimming import slim
 from tests.each import each
 from tests.measurements.trace.made import Event, collective, flat, report_of, step, trace, work
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 import pytest
 
 from app.errors import InputError
+from app.measurements.trace.decompression import blocks
 from app.measurements.trace.events import EventFile
-from app.measurements.trace.reading import read_rank, reports
+from app.measurements.trace.reader import read_rank, reports
 from app.measurements.trace.samples import SAMPLES
-from app.measurements.trace.unpacking import blocks
 from tests.each import each
 from tests.measurements.trace.made import collective, flat, rank_of, report_of, step, trace, work
 
@@ -60,8 +60,8 @@ def test_names_that_hold_json_do_not_cut_an_event() -> None:
 
 def test_a_large_file_is_read_in_pieces_like_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = report_of(PLAIN)
-    monkeypatch.setattr("app.measurements.trace.unpacking.BLOCK", 512)
-    monkeypatch.setattr("app.measurements.trace.unpacking._PACKED", 100)
+    monkeypatch.setattr("app.measurements.trace.decompression.BLOCK", 512)
+    monkeypatch.setattr("app.measurements.trace.decompression._PACKED", 100)
     assert report_of(gzip.compress(PLAIN)) == whole
     assert report_of(PLAIN) == whole
 

@@ -20,7 +20,7 @@ _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _ENDS = re.compile(r"\r\n?|\n")  # a progress bar writes over its line with "\r"
 
 
-class Counted(io.RawIOBase):
+class CountedStream(io.RawIOBase):
     """A stream that raises InputError after *limit* bytes."""
 
     def __init__(self, source: io.BufferedReader | gzip.GzipFile, name: str, limit: int) -> None:
@@ -41,7 +41,7 @@ class Counted(io.RawIOBase):
 
 
 @contextmanager
-def unpacked(path: Path, limit: int = 0) -> Iterator[Counted]:
+def open_unpacked(path: Path, limit: int = 0) -> Iterator[CountedStream]:
     """The bytes of *path*, out of gzip if they are packed; at most *limit*, or UNPACKED_LIMIT.
 
     Raises:
@@ -54,18 +54,18 @@ def unpacked(path: Path, limit: int = 0) -> Iterator[Counted]:
             if packed and path.stat().st_size > PACKED_LIMIT:
                 raise InputError(f"{name} is larger than {PACKED_LIMIT >> 20} MiB packed")
             source = gzip.GzipFile(fileobj=file) if packed else file
-            yield Counted(source, name, limit or UNPACKED_LIMIT)
+            yield CountedStream(source, name, limit or UNPACKED_LIMIT)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{name} is cut off or damaged: its gzip data end too early") from error
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}") from error
 
 
-def head_of(path: Path, size: int = _PIECE) -> bytes:
+def file_head(path: Path, size: int = _PIECE) -> bytes:
     """The first *size* bytes of what is in *path*."""
     found = bytearray()
     try:
-        with unpacked(path) as stream:
+        with open_unpacked(path) as stream:
             while len(found) < size and (piece := stream.read(size - len(found))):
                 found += piece
     except InputError:
@@ -74,9 +74,9 @@ def head_of(path: Path, size: int = _PIECE) -> bytes:
     return bytes(found)
 
 
-def lines_of(path: Path) -> Iterator[str]:
+def text_lines(path: Path) -> Iterator[str]:
     """The lines of a text, whatever ends them; of a long one, its beginning."""
-    with unpacked(path) as stream:
+    with open_unpacked(path) as stream:
         beginning = stream.read(_PIECE)
         decoder = codecs.getincrementaldecoder(_UTF16.get(beginning[:2], "utf-8"))("replace")
         rest, piece = "", beginning

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.measurements.trace.reading import read_rank, reports
+from app.measurements.trace.reader import read_rank, reports
 from app.measurements.trace.report import TraceReport
 
 _STEPS = 5  # the last of which is left out
