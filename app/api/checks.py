@@ -36,8 +36,8 @@ from app.grading.verdicts import (
     Submission,
     check_result,
     error_row,
-    result_row,
     unreadable_result,
+    verdict_row,
 )
 from app.kinds.answers import TooLongError
 from app.network.routes import Router
@@ -192,7 +192,7 @@ async def _answer(site: Site, grant: Grant, number: int, line: bytes | None) -> 
         return error_row(number, None, f"the line is too long: at most {limit:,} bytes are read")
     try:
         submission = Submission.model_validate(json.loads(line))
-        return result_row(await _judge(site, grant, submission))
+        return verdict_row(await _judge(site, grant, submission))
     except HTTPException as error:
         return error_row(number, line, str(error.detail))
     except (ValueError, RecursionError, AppError) as error:

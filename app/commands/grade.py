@@ -14,10 +14,10 @@ from app.config import Settings
 from app.content.course import read_course
 from app.errors import InputError
 from app.grading.exports import gradable_lines
-from app.grading.merging import sealed
-from app.grading.offline import Tally
+from app.grading.offline import VerdictTally
 from app.grading.parallel import grade_on
-from app.grading.shards import Shard, lines_of, span_of
+from app.grading.shard_merge import seal_shard
+from app.grading.shards import FileShard, shard_lines, span_of
 
 tqdm.monitor_interval = 0  # its thread would make it unsafe to fork
 
@@ -38,15 +38,15 @@ def run(arguments: Namespace) -> int:
     """Grade each line in order; 1 if a line cannot be graded or has an unexpected verdict."""
     settings = Settings()
     processes = arguments.processes or _cores()
-    shard = Shard.read(arguments.shard) if arguments.shard else None
+    shard = FileShard.read(arguments.shard) if arguments.shard else None
     if shard and arguments.file == STANDARD:
         raise InputError("--shard needs a file; standard input cannot be read from the middle")
-    catalog, tally = read_course(settings), Tally()
+    catalog, tally = read_course(settings), VerdictTally()
     with source_of(arguments.file) as source, output(arguments.output) as target:
         if shard:
             span = span_of(source, shard)
-            graded = grade_on(processes, lines_of(source, span), catalog, settings, tally)
-            _write(sealed(graded, shard, span, tally), target, span.lines)
+            graded = grade_on(processes, shard_lines(source, span), catalog, settings, tally)
+            _write(seal_shard(graded, shard, span, tally), target, span.lines)
         else:
             total = count_of(source, arguments.file)
             lines = enumerate(gradable_lines(source, catalog), 1)

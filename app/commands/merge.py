@@ -5,8 +5,8 @@ from argparse import ArgumentParser, Namespace
 
 from app.commands.files import output
 from app.commands.parsers import add_output
-from app.grading.merging import merged
-from app.grading.offline import Tally
+from app.grading.offline import VerdictTally
+from app.grading.shard_merge import merge_shards
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -17,9 +17,9 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Write the rows of all shards in order; 1 as `wallclock grade` would for the whole file."""
-    tally = Tally()
+    tally = VerdictTally()
     with output(arguments.output) as target:
-        for row in merged(arguments.part, tally):
+        for row in merge_shards(arguments.part, tally):
             target.write(row)
     sys.stderr.write(f"{tally}\n")
     return 0 if tally.is_clean else 1

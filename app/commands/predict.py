@@ -12,8 +12,8 @@ from app.commands.parsers import add_output
 from app.config import Settings
 from app.errors import InputError
 from app.predicting.estimate import Estimate, estimate
-from app.predicting.lines import Predictor, result_row
-from app.predicting.reading import OPTIONS, RECORDS, Reader
+from app.predicting.lines import Predictor, prediction_row
+from app.predicting.record_reader import OPTIONS, RECORDS, PredictionReader
 from app.predicting.why import called, why
 from app.units import BYTE, RATIO, SECOND, Unit, show
 
@@ -64,12 +64,12 @@ def _predict_one(given: Mapping[str, str], arguments: Namespace) -> int:
     if missing := [f"--{name}" for name in RECORDS if name not in given]:
         raise InputError(f"one step also needs {' and '.join(missing)}")
     try:
-        found = estimate(Reader().asked(given))
+        found = estimate(PredictionReader().asked(given))
     except ArithmeticError:
         raise InputError("the result is too large for a number") from None
     for_people = arguments.output == STANDARD and sys.stdout.isatty() and not arguments.json
     with output(arguments.output) as target:
-        target.write(_table(found).encode() if for_people else result_row(None, found))
+        target.write(_table(found).encode() if for_people else prediction_row(None, found))
     return 0
 
 

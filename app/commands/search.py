@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from app.errors import InputError
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
-from app.searching import Found, Ranked, Space, fixed_fields, found_in
+from app.searching import Ranked, SearchResult, Space, find_layouts, fixed_fields
 from app.units import BYTE, SECOND, figures, show
 
 G = TypeVar("G")
@@ -72,7 +72,7 @@ def run(arguments: Namespace) -> int:
         sequence=arguments.sequence or model.positions or _SEQUENCE,
         fixed=_read("fix", fixed_fields, arguments.fix),
     )
-    found = found_in(
+    found = find_layouts(
         space,
         shares=_read("shares", Shares.read, arguments.shares) if arguments.shares else GIVEN,
         recipe=_read("recipe", Recipe.read, arguments.recipe) if arguments.recipe else None,
@@ -112,7 +112,7 @@ def limits_text(limits: Mapping[str, float]) -> str:
     )
 
 
-def _plain(found: Found) -> dict[str, object]:
+def _plain(found: SearchResult) -> dict[str, object]:
     """The search as JSON, in base units."""
     return {
         "layouts": found.layouts,
@@ -135,11 +135,11 @@ def _plain_layout(one: Ranked) -> dict[str, object]:
     }
 
 
-def _text(space: Space, found: Found) -> str:
+def _text(space: Space, found: SearchResult) -> str:
     return "".join(f"{line}\n" for line in _lines(space, found))
 
 
-def _lines(space: Space, found: Found) -> Iterator[str]:
+def _lines(space: Space, found: SearchResult) -> Iterator[str]:
     yield (
         f"{space.model.name} on {space.cluster.gpus:,} {space.cluster.gpu.name}:"
         f" {space.batch:,} sequences of {space.sequence:,} tokens per step"

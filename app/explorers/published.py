@@ -8,7 +8,7 @@ from app.explorers.base import StateRow, StateTable, change
 from app.explorers.placements import Placement, cluster_of
 from app.explorers.projecting import Projection, projected
 from app.formulas.presets import GPUS, Layout, ModelShape
-from app.published import Printed, published_run
+from app.published import PrintedNumbers, published_run
 from app.translation import language, noted, translate, translate_known
 from app.units import FLOP_PER_SECOND, figures, show
 
@@ -30,7 +30,7 @@ class Measure:
 
     label: str
     of: Callable[[Projection], float]
-    printed: Callable[[Printed], float]
+    printed: Callable[[PrintedNumbers], float]
     text: Callable[[float], str]
     costs: bool = False
 

@@ -15,7 +15,7 @@ from app.site import Site
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class StoredVerdict:
     """An answer that was graded and stored."""
 
     verdict: Verdict
@@ -34,7 +34,7 @@ async def check(
     revealed: bool = False,
     seconds: float | None = None,
     once: Callable[[Verdict], Replay] | None = None,
-) -> Checked:
+) -> StoredVerdict:
     """The verdict on *answer*, stored durably when this returns, with the replay *once* makes.
 
     Programs are scheduled as those of *client*.
@@ -71,4 +71,4 @@ async def check(
         raise AnswerError(f"this answer cannot be stored: {error}") from error
     await site.writer.put(Once(attempt, once(verdict)) if once else attempt)
     verdicts(exercise.kind, "correct" if verdict.correct else "incorrect").inc()
-    return Checked(verdict, attempt)
+    return StoredVerdict(verdict, attempt)

@@ -15,8 +15,8 @@ from app.grading.verdicts import (
     FiledSubmission,
     check_result,
     error_row,
-    result_row,
     unreadable_result,
+    verdict_row,
 )
 from app.kinds import Exercise
 from app.sandbox.runner import Runner
@@ -31,7 +31,7 @@ Numbered = tuple[int, bytes]  # a line of a file, and its number from 1
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class VerdictTally:
     """Counts of each verdict, and the lines where a different one was expected."""
 
     correct: int = 0
@@ -66,7 +66,7 @@ class Tally:
         """Whether every line was graded as expected."""
         return not self.errors and not self.disagreeing
 
-    def add(self, other: "Tally") -> None:
+    def add(self, other: "VerdictTally") -> None:
         """Add the counts of *other* lines."""
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -104,9 +104,9 @@ class FileGrader:
         self._runner = Runner(settings.model_copy(update={"sandbox_workers": workers}))
         self._starting: asyncio.Task[None] | None = None
         self._runs = asyncio.Semaphore(_RUNS)
-        self._tally = Tally()
+        self._tally = VerdictTally()
 
-    async def grade(self, lines: Iterable[Numbered], tally: Tally) -> AsyncIterator[bytes]:
+    async def grade(self, lines: Iterable[Numbered], tally: VerdictTally) -> AsyncIterator[bytes]:
         """The result rows of numbered *lines*, in their order, each counted in *tally*."""
         self._tally = tally
         running: deque[asyncio.Task[bytes] | bytes] = deque()
@@ -166,7 +166,7 @@ class FileGrader:
         except AppError as error:
             return self._error(number, line, error)
         self._tally.count(number, row, submission)
-        return result_row(row, submission.expect)
+        return verdict_row(row, submission.expect)
 
     def _error(self, number: int, line: bytes, error: Exception) -> bytes:
         self._tally.errors += 1

@@ -25,7 +25,7 @@ from app.config import Settings
 from app.content.catalog import Catalog
 from app.content.packs import exercise_folders
 from app.errors import UnavailableError
-from app.grading.offline import FileGrader, Numbered, Tally
+from app.grading.offline import FileGrader, Numbered, VerdictTally
 
 _LINES, _BYTES = 400, 1 << 20  # of a piece, whichever comes first
 _FEW = 2_000  # lines that are graded sooner than processes start
@@ -60,7 +60,7 @@ class _Crew:
 
     settings: Settings
     catalog: Catalog
-    tally: Tally
+    tally: VerdictTally
     workers: list[_Worker] = field(default_factory=list)
 
     def hire(self) -> _Worker:
@@ -129,7 +129,11 @@ class _Crew:
 
 
 def grade_on(
-    processes: int, lines: Iterable[Numbered], catalog: Catalog, settings: Settings, tally: Tally
+    processes: int,
+    lines: Iterable[Numbered],
+    catalog: Catalog,
+    settings: Settings,
+    tally: VerdictTally,
 ) -> Iterator[list[bytes]]:
     """One line of JSON per numbered line that is not blank, graded by *processes*, in order.
 
@@ -154,7 +158,7 @@ def grade_on(
 
 
 def _here(
-    pieces: Iterable[list[Numbered]], catalog: Catalog, settings: Settings, tally: Tally
+    pieces: Iterable[list[Numbered]], catalog: Catalog, settings: Settings, tally: VerdictTally
 ) -> Iterator[list[bytes]]:
     grader = FileGrader(catalog, settings)
     with asyncio.Runner() as runner:
@@ -195,7 +199,7 @@ def _pieces(lines: Iterable[Numbered]) -> Iterator[list[Numbered]]:
         yield piece
 
 
-async def _rows(grader: FileGrader, lines: Iterable[Numbered], tally: Tally) -> list[bytes]:
+async def _rows(grader: FileGrader, lines: Iterable[Numbered], tally: VerdictTally) -> list[bytes]:
     return [row async for row in grader.grade(lines, tally)]
 
 
@@ -215,7 +219,7 @@ def _work(pipe: Connection, settings: Settings, catalog: Catalog | None) -> None
     with asyncio.Runner() as runner:
         try:
             while lines := pipe.recv():
-                tally = Tally()
+                tally = VerdictTally()
                 pipe.send((runner.run(_rows(grader, lines, tally)), tally))
         finally:
             runner.run(grader.close())

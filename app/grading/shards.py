@@ -18,14 +18,14 @@ _BLOCK = 1 << 20  # bytes read at once
 
 
 @dataclass(frozen=True, slots=True)
-class Shard:
+class FileShard:
     """Number *number* of *of* shards of a file, counted from 1."""
 
     number: int
     of: int
 
     @classmethod
-    def read(cls, text: str) -> "Shard":
+    def read(cls, text: str) -> "FileShard":
         """The shard that *text* names, such as 3/8.
 
         Raises:
@@ -45,7 +45,7 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ByteSpan:
     """The bytes of a file from *begin* to *end*, which are the *lines* from number *first* on."""
 
     begin: int
@@ -90,7 +90,7 @@ class Seal(BaseModel):
         return f"{self.shard}/{self.of}"
 
 
-def span_of(source: BinaryIO, shard: Shard) -> Span:
+def span_of(source: BinaryIO, shard: FileShard) -> ByteSpan:
     """The lines of *source* that belong to *shard*; each belongs to one."""
     size = source.seek(0, 2)
     begin, end = (
@@ -106,10 +106,10 @@ def span_of(source: BinaryIO, shard: Shard) -> Span:
             last = block[end - position - 1 : end - position]
         position += len(block)
     lines = inside + (end > begin and last != b"\n")
-    return Span(begin, end, before + 1, lines, digest.hexdigest())
+    return ByteSpan(begin, end, before + 1, lines, digest.hexdigest())
 
 
-def lines_of(source: BinaryIO, span: Span) -> Iterator[Numbered]:
+def shard_lines(source: BinaryIO, span: ByteSpan) -> Iterator[Numbered]:
     """The numbered lines of *span*."""
     source.seek(span.begin)
     for number in range(span.first, span.first + span.lines):

@@ -128,7 +128,7 @@ def error_row(number: int, line: bytes | None, error: Exception | str) -> bytes:
     return json.dumps(row).encode() + b"\n"
 
 
-def result_row(result: CheckResult, expect: Expectation | None = None) -> bytes:
+def verdict_row(result: CheckResult, expect: Expectation | None = None) -> bytes:
     """The line of JSON for a line that was graded."""
     if expect is not None:
         result = FiledResult(**result.model_dump(), expect=expect)

@@ -11,7 +11,7 @@ from app.formulas.layout import total_step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import Cluster, ModelShape
 from app.kinds.base import Strict
-from app.searching import Space, fixed_fields, found_in
+from app.searching import Space, find_layouts, fixed_fields
 from app.units import BYTE, SECOND
 
 LARGEST = 200_000  # layouts that a grader searches: a second in plain Python
@@ -112,7 +112,7 @@ def _space(told: Told) -> Space:
 
 @lru_cache(maxsize=256)
 def _fastest(told: Told) -> float:
-    found = found_in(_space(told), top=1, largest=LARGEST)
+    found = find_layouts(_space(told), top=1, largest=LARGEST)
     if not found.top:
         raise ValueError("no layout of this run fits")
     return found.top[0].step_time

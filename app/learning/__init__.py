@@ -3,7 +3,7 @@
 from app.learning.mastery import Mastery, mastery_by_skill, mastery_of
 from app.learning.memory import Memory, Review, memories
 from app.learning.prerequisites import Prerequisites
-from app.learning.suggesting import Suggestion, due, onward
+from app.learning.suggestions import Suggestion, due_exercises, onward
 
 __all__ = [
     "Mastery",
@@ -11,7 +11,7 @@ __all__ = [
     "Prerequisites",
     "Review",
     "Suggestion",
-    "due",
+    "due_exercises",
     "mastery_by_skill",
     "mastery_of",
     "memories",

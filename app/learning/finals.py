@@ -7,17 +7,17 @@ from random import Random
 
 from app.content.catalog import Catalog, Topic
 from app.kinds import Exercise
-from app.learning.placing import Question, seed_in
+from app.learning.placement import AssessmentQuestion, seed_in
 
 FINAL_QUESTIONS = 20
 _LONGEST = 5  # minutes of a question
 
 
-def final_questions(catalog: Catalog, draw: int) -> tuple[Question, ...]:
+def final_questions(catalog: Catalog, draw: int) -> tuple[AssessmentQuestion, ...]:
     """The questions of the final with the number *draw*, in the order of the course."""
     chosen = sorted(_chosen(catalog, Random(draw)), key=catalog.exercises.index)
     return tuple(
-        Question(number, exercise, seed_in(draw, number))
+        AssessmentQuestion(number, exercise, seed_in(draw, number))
         for number, exercise in enumerate(chosen, start=1)
     )
 
@@ -44,7 +44,7 @@ def _able(topic: Topic) -> Iterator[Exercise]:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class FinalTally:
     """How many questions of a sort were right, of how many."""
 
     name: str
@@ -52,9 +52,9 @@ class Tally:
     total: int
 
 
-def tallied(pairs: Sequence[tuple[str, bool]]) -> tuple[Tally, ...]:
+def tallied(pairs: Sequence[tuple[str, bool]]) -> tuple[FinalTally, ...]:
     """A tally for each name in *pairs* of names and whether the answer was right, best first."""
     totals = Counter(name for name, _ in pairs)
     right = Counter(name for name, is_right in pairs if is_right)
-    found = [Tally(name, right[name], total) for name, total in totals.items()]
+    found = [FinalTally(name, right[name], total) for name, total in totals.items()]
     return tuple(sorted(found, key=lambda one: (-one.right / one.total, -one.total, one.name)))

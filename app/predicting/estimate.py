@@ -27,7 +27,7 @@ _MOST_STAGES = 1024  # of a pipeline: each is a number in the result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PredictionRequest:
     """What is predicted."""
 
     model: ModelShape
@@ -68,7 +68,7 @@ class Estimate:
         return self.allocated <= self.room
 
 
-def estimate(asked: Asked) -> Estimate:
+def estimate(asked: PredictionRequest) -> Estimate:
     """The predicted step, and its memory.
 
     Raises:
@@ -107,7 +107,7 @@ def estimate(asked: Asked) -> Estimate:
     return found
 
 
-def _ends(asked: Asked, times: StepTime) -> tuple[Seconds, Seconds]:
+def _ends(asked: PredictionRequest, times: StepTime) -> tuple[Seconds, Seconds]:
     """The shortest and the longest step that is plausible, as in step_time_range."""
     layout, precision = asked.layout, asked.layout.precision
     sides: tuple[Side, ...] = ("fast", "slow")
@@ -123,14 +123,14 @@ def _ends(asked: Asked, times: StepTime) -> tuple[Seconds, Seconds]:
     return low, high
 
 
-def _stages(asked: Asked) -> list[StageMemory]:
+def _stages(asked: PredictionRequest) -> list[StageMemory]:
     on = Degrees.of(asked.layout)
     rank = Rank.of(asked.model, LayerParts.of(asked.model), asked.recipe, on)
     stages = range(asked.layout.pipeline)
     return [stage_bytes(asked.model, on, rank, stage) for stage in stages]
 
 
-def _flops(asked: Asked) -> float:
+def _flops(asked: PredictionRequest) -> float:
     """FLOP of the model in a step, with a causal mask."""
     shape, layout = asked.model, asked.layout
     return counted_flops(shape, layout.sequence) * layout.tokens

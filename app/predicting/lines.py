@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from app.errors import InputError
 from app.predicting.estimate import Estimate, estimate
-from app.predicting.reading import Reader, Reference, reference
-from app.predicting.tally import Tally
+from app.predicting.record_reader import PredictionReader, Reference, line_reference
+from app.predicting.tally import PredictionTally
 from app.predicting.why import why
 
 _LONGEST = 500  # characters of an error
@@ -16,9 +16,9 @@ class Predictor:
     """Predicts line by line; *limit* is the most bytes of a line."""
 
     def __init__(self, limit: int) -> None:
-        self.tally = Tally()
+        self.tally = PredictionTally()
         self._limit = limit
-        self._reader = Reader()
+        self._reader = PredictionReader()
         self._number = 0
 
     def results(self, lines: Iterable[bytes | None]) -> Iterator[bytes]:
@@ -39,15 +39,15 @@ class Predictor:
         except ArithmeticError:
             return self._error(line, "the result is too large for a number")
         self.tally.count(read, found)
-        return result_row(read.ref, found)
+        return prediction_row(read.ref, found)
 
     def _error(self, line: bytes, says: str) -> bytes:
         self.tally.errors += 1
         says = says if len(says) <= _LONGEST else f"{says[:_LONGEST]}..."
-        return _line({"ref": reference(line), "error": f"line {self._number}: {says}"})
+        return _line({"ref": line_reference(line), "error": f"line {self._number}: {says}"})
 
 
-def result_row(ref: Reference, found: Estimate) -> bytes:
+def prediction_row(ref: Reference, found: Estimate) -> bytes:
     """The line of JSON for what was *found*."""
     return _line(
         {

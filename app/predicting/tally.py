@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass, field
 
 from app.predicting.accuracy import Accuracy, Summary
 from app.predicting.estimate import Estimate
-from app.predicting.reading import PredictionLine
+from app.predicting.record_reader import PredictionLine
 
 
 @dataclass(slots=True)
-class Tally:
+class PredictionTally:
     """Counts of lines, and how far predictions are from what was measured.
 
     *refuted* runs were measured, and predicted not to fit.

@@ -5,30 +5,37 @@ leaves open is written down as an assumption, and what sets it apart from the fo
 Simulations are not among them: every row was measured.
 """
 
-from app.published.predicting import (
+from app.published.predictions import (
     NEAR,
-    Accuracy,
     Outcome,
-    Prediction,
+    PublishedAccuracy,
+    StepPrediction,
     accuracy,
     outcome,
     outcomes,
 )
-from app.published.rows import Machine, Printed, PublishedRun, Source, Table, degrees
+from app.published.rows import (
+    PrintedNumbers,
+    PublishedMachine,
+    PublishedRun,
+    Source,
+    SourceTable,
+    layout_degrees,
+)
 from app.published.sources import published_run, published_runs, read_source, sources
 
 __all__ = [
     "NEAR",
-    "Accuracy",
-    "Machine",
+    "PublishedAccuracy",
+    "PublishedMachine",
     "Outcome",
-    "Prediction",
-    "Printed",
+    "StepPrediction",
+    "PrintedNumbers",
     "PublishedRun",
     "Source",
-    "Table",
+    "SourceTable",
     "accuracy",
-    "degrees",
+    "layout_degrees",
     "outcome",
     "outcomes",
     "published_run",

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.formulas.presets.layouts import Again, ContextBy, Precision
-from app.published.rows import Printed
+from app.published.rows import PrintedNumbers
 from app.units import scale_of
 
 _STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
@@ -102,10 +102,10 @@ class RowInFile(BaseModel):
         return _BITS.get(self.precision, "8-bit")
 
     @property
-    def printed(self) -> Printed:
+    def printed(self) -> PrintedNumbers:
         """What was printed, in base units."""
         rate = self.tokens_per_second or (self.tokens_per_second_of_all or 0.0) / self.gpus
-        return Printed(
+        return PrintedNumbers(
             seconds=self.seconds or 0.0,
             token_rate=rate,
             rate=_in("TFLOP/s", self.teraflops),

@@ -12,7 +12,7 @@ _HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SourceTable:
     """The table or file that a row was taken from."""
 
     name: str
@@ -36,7 +36,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class PublishedMachine:
     """A machine as the source calls it, and as the formulas know it."""
 
     name: str
@@ -44,7 +44,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Printed:
+class PrintedNumbers:
     """The numbers that a source prints of a run; 0 where it prints none.
 
     *token_rate* and *rate* are per GPU; *gpu_hours* are those of the whole run of *run_tokens*.
@@ -69,18 +69,18 @@ class PublishedRun:
 
     id: str
     source: Source
-    table: Table
+    table: SourceTable
     place: str
     model: str
     shape: ModelShape | None
-    machine: Machine
+    machine: PublishedMachine
     layout: Layout | None
     precision: str
     release: str
     note: str
     batch: int
     sequence: int
-    printed: Printed
+    printed: PrintedNumbers
     apart: tuple[str, ...]
     unknown: str = ""
 
@@ -143,7 +143,7 @@ class PublishedRun:
         )
 
 
-def degrees(layout: Layout) -> Mapping[str, int]:
+def layout_degrees(layout: Layout) -> Mapping[str, int]:
     """The degrees of a layout that are not 1, by the kind of parallelism."""
     named = {
         "tensor": layout.tensor,

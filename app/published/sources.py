@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.formulas.presets import Cluster, Gpu, Layout, ModelShape, Recipe
 from app.published.files import MEASURES, RowInFile, SourceInFile
-from app.published.rows import Machine, PublishedRun, Source, Table
+from app.published.rows import PublishedMachine, PublishedRun, Source, SourceTable
 from app.units import BYTE_PER_SECOND, parse
 from app.yaml_file import KeyPath, YamlDocument, read_document
 
@@ -125,11 +125,11 @@ class _Reading:
         yield PublishedRun(
             id=f"{self.source.id} {key}",
             source=self.source,
-            table=Table(**self.file.tables[key.split()[0]].model_dump()),
+            table=SourceTable(**self.file.tables[key.split()[0]].model_dump()),
             place=key,
             model=row.model,
             shape=shape,
-            machine=Machine(row.machine, cluster),
+            machine=PublishedMachine(row.machine, cluster),
             layout=layout,
             precision=row.precision,
             release=row.release,

@@ -25,7 +25,7 @@ Reason = Literal["time", "memory", "stack", "too large", "refused", "lost", "bus
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class CallReturned:
     """A call returned *value*."""
 
     value: "Plain"
@@ -33,7 +33,7 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class CallRaised:
     """A call raised an exception; *line* is in the learner's source."""
 
     type: str
@@ -50,14 +50,14 @@ class Stopped:
     printed: str = ""
 
 
-Outcome = Returned | Raised | Stopped
+Outcome = CallReturned | CallRaised | Stopped
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
     """A program's run: what its body did, and what each call did, in order, until one stopped."""
 
-    body: Raised | Stopped | None
+    body: CallRaised | Stopped | None
     printed: str
     outcomes: tuple[Outcome, ...]
     seconds: float

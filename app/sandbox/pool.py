@@ -14,7 +14,7 @@ from app.config import Settings
 from app.errors import UnavailableError
 from app.metrics import SANDBOX_KILLS
 from app.sandbox.component import component_file, ensure, package_paths
-from app.sandbox.process import LostError, WorkerProcess
+from app.sandbox.process import WorkerLostError, WorkerProcess
 from app.sandbox.self_test import verify_isolation, verify_lockdown
 
 _PER_CORE = 4  # a worker in an endless loop is cheap: the kernel shares the processor
@@ -154,7 +154,7 @@ class Pool:
             self._missing.clear()
             try:
                 await self._fill()
-            except (UnavailableError, LostError, OSError) as error:
+            except (UnavailableError, WorkerLostError, OSError) as error:
                 # A sandbox that works gets a second attempt: one start may just have been unlucky.
                 if self._health.state != "ready" or pause > self._first_pause:
                     self._failed(str(error) or "a worker was lost in its self-test")
@@ -227,7 +227,7 @@ class Pool:
     async def _try_out(self, request: Mapping[str, object], wall: float) -> dict[str, object]:
         for worker in self.workers:  # no run has one before the self-test is passed
             return await worker.ask(request, wall)
-        raise LostError
+        raise WorkerLostError
 
     def _do(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -33,15 +33,15 @@ _TICKS = os.sysconf("SC_CLK_TCK")  # per second
 _HEAP = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1048576"}
 
 
-class LostError(Exception):
+class WorkerLostError(Exception):
     """The worker froze, or its reply is not valid."""
 
 
-class DiedError(LostError):
+class DiedError(WorkerLostError):
     """The worker died; the request may be sent to another one."""
 
 
-class StarvedError(LostError):
+class StarvedError(WorkerLostError):
     """The worker was given no processor time: the machine has too much else to do."""
 
 
@@ -114,7 +114,7 @@ class WorkerProcess:
             while not await _is_done(receiving, _QUIET):
                 effort.note(self._used())
                 if effort.spent >= wall + _WORK or await self._is_idle(receiving):
-                    raise LostError
+                    raise WorkerLostError
                 if effort.rested >= _STARVED:
                     raise StarvedError
             return await _parsed(await receiving)
@@ -135,7 +135,7 @@ class WorkerProcess:
     async def _greet(self) -> None:
         try:
             hello = await _parsed(await asyncio.wait_for(self._frame(), _START))
-        except (LostError, TimeoutError) as error:
+        except (WorkerLostError, TimeoutError) as error:
             said = await self._last_words()
             raise UnavailableError(f"a sandbox worker cannot start: {said}") from error
         if bool(hello.get("locked")) != self.locked:
@@ -145,7 +145,7 @@ class WorkerProcess:
         try:
             size = int.from_bytes(await self._bytes(4), "big")
             if size > _LARGEST:
-                raise LostError
+                raise WorkerLostError
             return await self._bytes(size)
         except (EOFError, ConnectionError) as error:
             raise DiedError from error
@@ -208,9 +208,9 @@ async def _parsed(frame: bytes) -> dict[str, object]:
         parsing = asyncio.to_thread(json.loads, frame) if len(frame) > _LARGE else None
         answer = await parsing if parsing else json.loads(frame)
     except (ValueError, RecursionError) as error:
-        raise LostError from error
+        raise WorkerLostError from error
     if not isinstance(answer, dict):
-        raise LostError
+        raise WorkerLostError
     return answer
 
 

@@ -17,7 +17,7 @@ from app.errors import UnavailableError
 from app.metrics import SANDBOX_SERVERS
 from app.sandbox import wire
 from app.sandbox.pool import READY, STARTING, Pool, SandboxHealth, off
-from app.sandbox.process import DiedError, LostError, StarvedError
+from app.sandbox.process import DiedError, StarvedError, WorkerLostError
 
 if TYPE_CHECKING:
     import httpx2  # imported where it is used: most servers have workers of their own
@@ -28,7 +28,7 @@ _ABSENCE = 15.0  # seconds for which runs wait until one of the servers is back
 _PAUSE = 0.1  # seconds between two looks for a server that is ready
 _TRIES = 4  # servers that may vanish while they run the same program
 _LARGE = 32 << 10  # bytes of a reply, from which on it is parsed in another thread
-_KINDS = {"died": DiedError, "busy": StarvedError, "lost": LostError}
+_KINDS = {"died": DiedError, "busy": StarvedError, "lost": WorkerLostError}
 _LOST = "the server lost this run; please submit it again"
 _WRONG_TOKEN = "it refuses the token: WALLCLOCK_SANDBOX_TOKEN must have the same value there"
 
@@ -92,7 +92,7 @@ class SandboxServer:
 
     def _judged(self, text: bytes) -> SandboxHealth:
         try:
-            state = wire.State.model_validate_json(text)
+            state = wire.SandboxState.model_validate_json(text)
         except ValidationError as error:
             raise GoneError("it does not answer as a sandbox server of this version") from error
         if state.protocol != wire.PROTOCOL:
@@ -122,7 +122,7 @@ class SandboxServer:
                 async for piece in response.aiter_raw():
                     body += piece
                     if len(body) > wire.REPLY_LIMIT:
-                        raise LostError
+                        raise WorkerLostError
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, TimeoutError) as error:
             raise GoneError(f"it cannot be reached: {error or type(error).__name__}") from error
         return bytes(body)
@@ -228,15 +228,15 @@ def _check(status: int) -> None:
         raise GoneError(f"it answered with the status {status}")
 
 
-def _reply_of(text: bytes) -> wire.Reply:
+def _reply_of(text: bytes) -> wire.SandboxReply:
     try:
-        return wire.Reply.model_validate(json.loads(text))
+        return wire.SandboxReply.model_validate(json.loads(text))
     except (ValueError, RecursionError) as error:
         # An end that is missing: the server was killed or stopped amid its reply.
         raise GoneError("its reply is not complete") from error
 
 
-def _answer_of(reply: wire.Reply) -> dict[str, object]:
+def _answer_of(reply: wire.SandboxReply) -> dict[str, object]:
     if reply.answer is not None:
         return reply.answer
     if reply.full:

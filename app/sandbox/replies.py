@@ -3,7 +3,7 @@
 import json
 import re
 
-from app.sandbox.execution import Execution, Outcome, Raised, Returned, Stopped
+from app.sandbox.execution import CallRaised, CallReturned, Execution, Outcome, Stopped
 from app.sandbox.guest.codec import decode
 
 _REPLY = 200_000  # characters; the guest's own limits are far lower
@@ -29,13 +29,13 @@ def execution_of(answer: dict[str, object], calls: int) -> Execution:
         outcomes.append(Stopped("refused"))  # forged replies
     body, *rest = outcomes
     took = float(seconds) if isinstance(seconds, int | float) else 0.0
-    if isinstance(body, Returned):
+    if isinstance(body, CallReturned):
         return Execution(None, body.printed, tuple(rest), took)
     return Execution(body, body.printed, (), took)
 
 
 def _ran(body: Outcome) -> bool:
-    return isinstance(body, Returned)
+    return isinstance(body, CallReturned)
 
 
 def _stopped(reason: str) -> Stopped:
@@ -61,10 +61,10 @@ def _outcome(text: object, *, body: bool) -> Outcome:
         value = None if body else decode(reply["value"])
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
         return Stopped("refused")
-    return Returned(value, printed)  # type: ignore[arg-type]
+    return CallReturned(value, printed)  # type: ignore[arg-type]
 
 
-def _raised(raised: object, printed: str) -> Raised:
+def _raised(raised: object, printed: str) -> CallRaised:
     if not isinstance(raised, list):
         raise TypeError("not an error's type, message and line")
     kind, message, line = raised
@@ -72,7 +72,7 @@ def _raised(raised: object, printed: str) -> Raised:
     name, words = _clean(kind, _NAME), _clean(message, _MESSAGE)
     if name == _OWN and not _OWN_WORDS.fullmatch(words):
         name = f"solution.{_OWN}"
-    return Raised(name, words, number, printed)
+    return CallRaised(name, words, number, printed)
 
 
 def _clean(text: object, longest: int) -> str:

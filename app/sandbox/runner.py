@@ -10,7 +10,7 @@ from app.config import Settings
 from app.metrics import SANDBOX_RUNS
 from app.sandbox.execution import Execution, Plain, Reason, Stopped, request_of
 from app.sandbox.pool import FIRST_PAUSE, Pool, SandboxHealth
-from app.sandbox.process import DiedError, LostError, StarvedError, WorkerProcess
+from app.sandbox.process import DiedError, StarvedError, WorkerLostError, WorkerProcess
 from app.sandbox.remote import RemotePool
 from app.sandbox.replies import execution_of
 
@@ -71,7 +71,7 @@ class Runner:
         client = self._client or Client(learner or f"run {token_hex(8)}")
         try:
             answer = await self._answer(client, request)
-        except LostError as error:
+        except WorkerLostError as error:
             reason: Reason = "busy" if isinstance(error, StarvedError) else "lost"
             SANDBOX_RUNS.labels(reason).inc()
             return Execution(None, "", (Stopped(reason),), self._wall)

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from app.errors import UnavailableError
-from app.sandbox.execution import Execution, Raised, Returned, Stopped, request_of
+from app.sandbox.execution import CallRaised, CallReturned, Execution, Stopped, request_of
 from app.sandbox.process import WorkerProcess
 from app.sandbox.replies import execution_of
 
@@ -32,11 +32,11 @@ async def verify_isolation(ask: Ask) -> None:
         return execution_of(await ask(request_of(source, "f", [()]), wall), 1)
 
     execution = await run(_HONEST)
-    if execution.outcomes != (Returned((1, 2.5, "three"), "ready\n"),):
+    if execution.outcomes != (CallReturned((1, 2.5, "three"), "ready\n"),):
         raise UnavailableError("the sandbox fails its self-test: an honest program does not run")
     for what, source in _REFUSED.items():
         execution = await run(source)
-        if not all(isinstance(outcome, Raised | Stopped) for outcome in execution.outcomes):
+        if not all(isinstance(outcome, CallRaised | Stopped) for outcome in execution.outcomes):
             raise UnavailableError(f"the sandbox fails its self-test: a program could {what}")
     execution = await run(_ENDLESS, _SHORT_WALL)
     if execution.outcomes != (Stopped("time"),):

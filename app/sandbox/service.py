@@ -19,10 +19,10 @@ from app.config.checks import is_within
 from app.errors import UnavailableError
 from app.sandbox import wire
 from app.sandbox.pool import Pool
-from app.sandbox.process import DiedError, LostError, StarvedError
+from app.sandbox.process import DiedError, StarvedError, WorkerLostError
 
 _JSON = "application/json"
-_KINDS: Mapping[type[LostError], str] = {DiedError: "died", StarvedError: "busy"}
+_KINDS: Mapping[type[WorkerLostError], str] = {DiedError: "died", StarvedError: "busy"}
 
 
 def create_service(settings: Settings, state: Mapping[str, object]) -> Starlette:
@@ -80,7 +80,7 @@ class _Service:
         if not self._is_trusted(request):
             return _refusal(401, "this address needs the token of the sandbox")
         health = self._pool.health
-        state = wire.State(
+        state = wire.SandboxState(
             protocol=wire.PROTOCOL,
             version=version("wallclock"),
             state=health.state,
@@ -101,14 +101,14 @@ class _Service:
         if body is None:
             return _refusal(413, f"an order has at most {wire.ORDER_LIMIT} bytes")
         try:
-            order = wire.Order.model_validate(json.loads(body))
+            order = wire.SandboxOrder.model_validate(json.loads(body))
         except (ValidationError, ValueError, RecursionError):
             return _refusal(422, "the body is not the order of a web server of this version")
         if order.wall > self._settings.sandbox_wall:
             return _refusal(422, f"WALLCLOCK_SANDBOX_WALL is {self._settings.sandbox_wall:g} here")
         return StreamingResponse(self._spoken(order), media_type=_JSON)
 
-    async def _spoken(self, order: wire.Order) -> AsyncIterator[bytes]:
+    async def _spoken(self, order: wire.SandboxOrder) -> AsyncIterator[bytes]:
         running = asyncio.ensure_future(self._reply(order))
         try:
             while not (await asyncio.wait([running], timeout=wire.BEAT))[0]:
@@ -117,12 +117,12 @@ class _Service:
         finally:
             running.cancel()  # of use only if the web server has gone
 
-    async def _reply(self, order: wire.Order) -> bytes:
+    async def _reply(self, order: wire.SandboxOrder) -> bytes:
         program = order.program.model_dump()
         try:
             client = order.client.client
             answer = await self._pool.ask(client, program, order.wall, long=order.long)
-        except LostError as error:
+        except WorkerLostError as error:
             return json.dumps({"lost": _KINDS.get(type(error), "lost")}).encode()
         except UnavailableError as error:
             kind = "full" if self._pool.health.state == "ready" else "off"

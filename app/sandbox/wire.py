@@ -40,7 +40,7 @@ class ClientOf(_Message):
         return Client(self.name, self.shared, self.limit)
 
 
-class Program(_Message):
+class WorkerProgram(_Message):
     """What a worker is asked."""
 
     source: Annotated[str, Field(max_length=SOURCE_LIMIT)]
@@ -48,16 +48,16 @@ class Program(_Message):
     calls: list[list[object]]
 
 
-class Order(_Message):
+class SandboxOrder(_Message):
     """A run that a web server asks for."""
 
     client: ClientOf
-    program: Program
+    program: WorkerProgram
     wall: Annotated[float, Field(gt=0)]
     long: bool
 
 
-class State(_Message):
+class SandboxState(_Message):
     """Whether a sandbox server can run programs, and what it is busy with."""
 
     protocol: int
@@ -71,7 +71,7 @@ class State(_Message):
     waiting: int
 
 
-class Reply(_Message):
+class SandboxReply(_Message):
     """How a run went: one of these is set."""
 
     answer: dict[str, object] | None = None

@@ -5,8 +5,8 @@ by the core of the formulas, `app.formulas.step`: over columns where NumPy is in
 otherwise each part once for everything that it depends on.
 """
 
-from app.searching.fixing import fixed_fields
-from app.searching.search import Found, Ranked, found_in
+from app.searching.fixed_fields import fixed_fields
+from app.searching.search import Ranked, SearchResult, find_layouts
 from app.searching.space import Space
 
-__all__ = ["Found", "Ranked", "Space", "fixed_fields", "found_in"]
+__all__ = ["SearchResult", "Ranked", "Space", "fixed_fields", "find_layouts"]

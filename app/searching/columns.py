@@ -18,7 +18,7 @@ from app.formulas.step.step import (
     traffic,
 )
 from app.formulas.transformer.parameters import LayerParts
-from app.searching.ranking import Candidate, Key, Ranking
+from app.searching.best_layouts import LayoutKey, RankedLayout, Ranking
 from app.searching.space import BATCH, Grid, Space, Terms, Variants, passes_of
 
 _CHUNK = 16_384  # layouts that are computed at once: what a processor's cache holds
@@ -35,7 +35,7 @@ class _Kind(NamedTuple):
     whole_rounds: bool  # whether the micro-batches are multiples of the stages
 
 
-class _Block(NamedTuple):
+class _LayoutBlock(NamedTuple):
     """Layouts as Degrees of four axes: rows, chunks, passes, ZeRO stages."""
 
     rows: Sequence[Row]
@@ -43,23 +43,23 @@ class _Block(NamedTuple):
     variants: Variants
     on: Degrees
 
-    def key(self, place: Sequence[int]) -> Key:
+    def key(self, place: Sequence[int]) -> LayoutKey:
         """The layout at *place* on the axes."""
         row, chunk, passes, stage = place
         grid, size, count = self.rows[row]
-        return Key(
+        return LayoutKey(
             *grid, self.chunks[chunk], count, size, *self.variants.passes[passes],
             self.variants.stages[stage],
         )  # fmt: skip
 
 
-def search(space: Space, terms: Terms, ranking: Ranking) -> Iterator[int]:
+def search_columns(space: Space, terms: Terms, ranking: Ranking) -> Iterator[int]:
     """Rank every layout of *space*; yields how many have been looked at since the last time.
 
     Raises:
         ImportError: NumPy is not installed.
     """
-    search = _Columns(space, terms, ranking)
+    search = _BlockColumns(space, terms, ranking)
     waiting: dict[_Kind, list[Row]] = {}
     for grid in space.grids():
         kinds, chunks = space.variants(grid), tuple(space.chunks(grid.pipeline))
@@ -79,7 +79,7 @@ def search(space: Space, terms: Terms, ranking: Ranking) -> Iterator[int]:
         yield search.rank(kind, rows)
 
 
-class _Columns:
+class _BlockColumns:
     """NumPy, and what all blocks have in common."""
 
     def __init__(self, space: Space, terms: Terms, ranking: Ranking) -> None:
@@ -106,7 +106,7 @@ class _Columns:
         self._rank_all(self._block(kept[0], kept[1], variants), legal)
         return size
 
-    def _block(self, rows: Sequence[Row], chunks: Sequence[int], kinds: Variants) -> _Block:
+    def _block(self, rows: Sequence[Row], chunks: Sequence[int], kinds: Variants) -> _LayoutBlock:
         numpy = self.numpy
         numbers = numpy.array([(*grid, size, count) for grid, size, count in rows], dtype=float)
         *grid, size, count = (column.reshape(-1, 1, 1, 1) for column in numbers.T)
@@ -120,13 +120,13 @@ class _Columns:
             **{name: self._column([one[name] for one in passes], 2) for name in passes[0]},
             **self.space.numbers(Grid(*grid), self.by),
         )  # fmt: skip
-        return _Block(rows, chunks, kinds, on)
+        return _LayoutBlock(rows, chunks, kinds, on)
 
     def _column(self, values: Sequence[int], axis: int) -> Any:
         """*values* along an axis, counted from the last."""
         return self.numpy.array(values, dtype=float).reshape(-1, *(1,) * (axis - 1))
 
-    def _refused(self, block: _Block) -> tuple[Any, Any]:
+    def _refused(self, block: _LayoutBlock) -> tuple[Any, Any]:
         """Where the first broken rule refuses, and where none does, but for the ZeRO stage."""
         numpy, on = self.numpy, block.on._replace(zero_stage=0)
         shape = len(block.rows), len(block.chunks), len(block.variants.passes)
@@ -140,7 +140,7 @@ class _Columns:
                 refused |= new
         return refused, ~refused
 
-    def _rank_all(self, block: _Block, legal: Any) -> None:
+    def _rank_all(self, block: _LayoutBlock, legal: Any) -> None:
         shape, on, by, terms = self.space.model, block.on, self.by, self.terms
         one = stages_time(shape, terms.speeds, on, by)
         held = held_parameters(shape, on, one.most, by)
@@ -155,7 +155,7 @@ class _Columns:
         memory = most_memory(shape, on, Rank.of(shape, self.parts, terms.recipe, on, by), by)
         self._offer(block, time, memory, legal[..., None])
 
-    def _offer(self, block: _Block, time: Any, memory: Any, legal: Any) -> None:
+    def _offer(self, block: _LayoutBlock, time: Any, memory: Any, legal: Any) -> None:
         numpy, ranking = self.numpy, self.ranking
         fits = legal & (memory <= ranking.room)
         fit = int(numpy.count_nonzero(fits))
@@ -177,11 +177,11 @@ class _Columns:
         ranking.extend_front(self._candidates(block, time, memory, front))
 
     def _candidates(
-        self, block: _Block, time: Any, memory: Any, places: Any
-    ) -> Iterator[Candidate]:
+        self, block: _LayoutBlock, time: Any, memory: Any, places: Any
+    ) -> Iterator[RankedLayout]:
         """The layouts at *places* of the flattened columns."""
         for at in zip(*self.numpy.unravel_index(places, time.shape), strict=True):
-            yield Candidate(float(time[at]), float(memory[at]), block.key(at))
+            yield RankedLayout(float(time[at]), float(memory[at]), block.key(at))
 
     def _fast(self, times: Any) -> Any:
         """The places in *times* of those that may be among the fastest."""

@@ -25,7 +25,7 @@ from app.formulas.step.step import (
     traffic,
 )
 from app.formulas.transformer.parameters import LayerParts
-from app.searching.ranking import Candidate, Key, Ranking
+from app.searching.best_layouts import LayoutKey, RankedLayout, Ranking
 from app.searching.space import BATCH, Grid, Space, Terms, Variants, passes_of
 
 _KEPT = 20_000  # parts that are kept, about 2 kB each
@@ -55,14 +55,14 @@ class _Chunks(NamedTuple):
     flying: tuple[float, ...]
 
 
-def search(space: Space, terms: Terms, ranking: Ranking) -> Iterator[int]:
+def search_plainly(space: Space, terms: Terms, ranking: Ranking) -> Iterator[int]:
     """Rank every layout of *space*; yields how many have been looked at since the last time."""
-    plain = _Plain(space, terms, ranking)
+    plain = _KnownParts(space, terms, ranking)
     for grid in space.grids():
         yield plain.rank(grid)
 
 
-class _Plain:
+class _KnownParts:
     """Parts that are known already, by what they depend on."""
 
     def __init__(self, space: Space, terms: Terms, ranking: Ranking) -> None:
@@ -192,12 +192,12 @@ class _Plain:
         if memory > ranking.room:
             ranking.too_large += 1
             if ranking.least is None or memory <= ranking.least.memory:
-                ranking.offer_least(Candidate(time, memory, _key(on, passes, zero)))
+                ranking.offer_least(RankedLayout(time, memory, _key(on, passes, zero)))
             return
         ranking.fit += 1
         is_fast, is_small = time <= ranking.slowest, ranking.is_on_front(time, memory)
         if is_fast or is_small:
-            one = [Candidate(time, memory, _key(on, passes, zero))]
+            one = [RankedLayout(time, memory, _key(on, passes, zero))]
             if is_fast:
                 ranking.add(one)
             if is_small:
@@ -236,8 +236,8 @@ class _Plain:
         return self.stages[on.pipeline]
 
 
-def _key(on: Degrees, passes: tuple[str, bool], zero: int) -> Key:
-    return Key(
+def _key(on: Degrees, passes: tuple[str, bool], zero: int) -> LayoutKey:
+    return LayoutKey(
         on.tensor, on.pipeline, on.context, on.data, on.expert, on.virtual, on.microbatches,
         on.micro_batch, *passes, zero,
     )  # fmt: skip

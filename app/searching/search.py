@@ -11,7 +11,7 @@ from app.formulas.memory import memory_budget
 from app.formulas.presets import GIVEN, Layout, Recipe, Shares
 from app.formulas.step.reaching import reduced_by, speeds_of
 from app.searching import columns, plain
-from app.searching.ranking import Candidate, Ranking
+from app.searching.best_layouts import RankedLayout, Ranking
 from app.searching.space import Space, Terms
 from app.translation import joined, noted, say
 from app.units import Bytes, Ratio, Seconds
@@ -49,7 +49,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResult:
     """What a search found: *layouts* is the number that fit and that were rejected, together.
 
     *rejected* counts by the first rule that refuses a layout; the last is the memory. *top* are the
@@ -66,7 +66,7 @@ class Found:
     least: Ranked | None
 
 
-def found_in(
+def find_layouts(
     space: Space,
     shares: Shares = GIVEN,
     recipe: Recipe | None = None,
@@ -74,7 +74,7 @@ def found_in(
     largest: int = LARGEST,
     progress: Progress | None = None,
     search: Search | None = None,
-) -> Found:
+) -> SearchResult:
     """The *top* fastest layouts of *space* that fit, the front, and why others were rejected.
 
     Times are those of `layout.step_time` and memory is that of `memory.memory_budget`, with their
@@ -98,7 +98,7 @@ def found_in(
             progress(seen, size)
     ranked = partial(_ranked, space, shares, recipe)
     least = ranking.least if not ranking.fit else None
-    return Found(
+    return SearchResult(
         layouts=seen,
         seconds=perf_counter() - started,
         fit=ranking.fit,
@@ -111,10 +111,10 @@ def found_in(
 
 def quickest() -> Search:
     """The search over columns where NumPy is installed, otherwise the one in plain Python."""
-    return columns.search if find_spec("numpy") else plain.search
+    return columns.search_columns if find_spec("numpy") else plain.search_plainly
 
 
-def _ranked(space: Space, shares: Shares, recipe: Recipe | None, one: Candidate) -> Ranked:
+def _ranked(space: Space, shares: Shares, recipe: Recipe | None, one: RankedLayout) -> Ranked:
     layout = space.layout(**one.key._asdict())
     given = space.model, space.cluster, layout, shares, recipe or _SENT
     parts = step_time(*given)

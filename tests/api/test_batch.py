@@ -15,7 +15,7 @@ from app.content.catalog import Catalog
 from app.db.learner_cookie import new_learner, sign
 from app.db.session import open_session
 from app.db.tokens import create_token
-from app.grading.offline import FileGrader, Tally
+from app.grading.offline import FileGrader, VerdictTally
 from app.main import create_app
 from app.site import Site
 from app.web.frame.visitor import COOKIE
@@ -70,7 +70,7 @@ def one(app: Any, token: str) -> Caller:
 async def offline(lines: Sequence[bytes], catalog: Catalog) -> bytes:
     settings = Settings(sandbox_workers=SLOTS)
     grader = FileGrader(catalog, settings)
-    rows = [row async for row in grader.grade(enumerate(lines, 1), Tally())]
+    rows = [row async for row in grader.grade(enumerate(lines, 1), VerdictTally())]
     await grader.close()
     return b"".join(rows)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.config import ROOT, Settings
 from app.content.catalog import Catalog
-from app.grading.offline import FileGrader, Tally
+from app.grading.offline import FileGrader, VerdictTally
 from tests.bench.figures import Figure
 from tests.bench.load import Running, server
 
@@ -31,7 +31,7 @@ def _lines(catalog: Catalog) -> list[bytes]:
 
 async def _offline(lines: list[bytes], catalog: Catalog) -> bytes:
     grader = FileGrader(catalog, Settings())
-    rows = [row async for row in grader.grade(enumerate(lines, 1), Tally())]
+    rows = [row async for row in grader.grade(enumerate(lines, 1), VerdictTally())]
     await grader.close()
     return b"".join(rows)
 

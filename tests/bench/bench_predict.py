@@ -7,7 +7,7 @@ from itertools import product
 
 from app.predicting.estimate import estimate
 from app.predicting.lines import Predictor
-from app.predicting.reading import Reader
+from app.predicting.record_reader import PredictionReader
 from tests.bench.figures import Figure
 
 _COUNT = 10_000
@@ -17,7 +17,7 @@ _LIMIT = 1 << 20
 def measure() -> Iterator[Figure]:
     """Layouts as text and as objects in turn, no two alike, each with a measured time."""
     lines = list(_lines())
-    asked = [Reader().read(line).asked for line in lines]
+    asked = [PredictionReader().read(line).asked for line in lines]
     started = time.perf_counter()
     for one in asked:
         estimate(one)

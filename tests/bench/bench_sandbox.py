@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.config import Settings
-from app.sandbox.execution import Returned, Stopped
+from app.sandbox.execution import CallReturned, Stopped
 from app.sandbox.process import WorkerProcess
 from app.sandbox.runner import Runner
 from tests.bench.figures import Figure
@@ -15,7 +15,7 @@ from tests.bench.figures import Figure
 _HONEST = "def f(x):\n    return sum(n * x for n in range(20))\n"
 _LOOP = "def f(x):\n    while True:\n        pass\n"
 _CALLS = [(n,) for n in range(10)]
-_EXPECTED = tuple(Returned(190 * n) for n in range(10))
+_EXPECTED = tuple(CallReturned(190 * n) for n in range(10))
 
 
 async def _honest(runner: Runner, learner: str = "") -> float:

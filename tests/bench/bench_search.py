@@ -6,8 +6,8 @@ from time import process_time
 
 from app.formulas.layout import fits, step_time
 from app.formulas.presets import Cluster, Layout, ModelShape
-from app.searching import Space, columns, fixed_fields, found_in, plain
-from app.searching.ranking import MEMORY
+from app.searching import Space, columns, find_layouts, fixed_fields, plain
+from app.searching.best_layouts import MEMORY
 from app.searching.search import Search
 from tests.bench.figures import Figure
 
@@ -30,12 +30,12 @@ MIXTURE = Space(
 
 def measure() -> Iterator[Figure]:
     """Legal layouts per second; those that a rule refuses are not counted."""
-    with_numpy, alone = rate(GPT_3, columns.search), rate(GPT_3, plain.search)
+    with_numpy, alone = rate(GPT_3, columns.search_columns), rate(GPT_3, plain.search_plainly)
     yield Figure("GPT-3 on 1,024 GPUs, NumPy", with_numpy, "layouts/s", 1_000_000, "higher")
     yield Figure("the same, plain Python", alone, "layouts/s", 200_000, "higher")
     yield Figure("NumPy, over calculon's published rate", with_numpy / CALCULON, "×")
     yield Figure("plain Python, over calculon's", alone / CALCULON, "×")
-    mixture = rate(MIXTURE, columns.search)
+    mixture = rate(MIXTURE, columns.search_columns)
     yield Figure("DeepSeek-V3 with expert parallelism, NumPy", mixture, "layouts/s")
     layout = Layout(tensor=8, pipeline=8, data=16, virtual=2, microbatches=96, sequence=2048)
     given = GPT_3.model, GPT_3.cluster, layout
@@ -55,7 +55,7 @@ def rate(space: Space, search: Search) -> float:
     best = 0.0
     for _ in range(AGAIN):
         started = process_time()
-        found = found_in(space, search=search)
+        found = find_layouts(space, search=search)
         legal = found.fit + found.rejected.get(MEMORY, 0)
         best = max(best, legal / (process_time() - started))
     return best

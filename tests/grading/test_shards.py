@@ -16,8 +16,8 @@ from app.config import ROOT, Settings
 from app.content.catalog import Catalog
 from app.errors import InputError, UnavailableError
 from app.grading import parallel
-from app.grading.offline import Tally
-from app.grading.shards import Shard, lines_of, span_of
+from app.grading.offline import VerdictTally
+from app.grading.shards import FileShard, shard_lines, span_of
 from tests.each import each
 from tests.waiting import HANGS, wait_until
 
@@ -53,15 +53,15 @@ def test_each_line_is_in_one_shard_and_has_its_own_number(
     file.write_bytes(b"\n".join(texts) + end.encode())
     expected = list(enumerate(file.read_bytes().splitlines(keepends=True), 1))
     with file.open("rb") as source:
-        spans = [span_of(source, Shard(number, of)) for number in range(1, of + 1)]
-        assert [line for span in spans for line in lines_of(source, span)] == expected
+        spans = [span_of(source, FileShard(number, of)) for number in range(1, of + 1)]
+        assert [line for span in spans for line in shard_lines(source, span)] == expected
     assert sum(span.lines for span in spans) == len(expected)
 
 
 @each("text", ["0/2", "3/2", "2", "a/b", "-1/2", "1/0", "1/2/3", "²/3"])
 def test_a_shard_that_there_is_not_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="--shard|counted from 1"):
-        Shard.read(text)
+        FileShard.read(text)
 
 
 @pytest.fixture
@@ -139,4 +139,4 @@ def test_lines_that_kill_every_process_are_named(
     monkeypatch.setattr(parallel, "_SPAWN", parallel._FORK)
     lines = [(number, b"{}\n") for number in range(1, 3_000)]
     with pytest.raises(UnavailableError, match="3 processes died while they graded lines"):
-        list(parallel.grade_on(1 + 1, lines, catalog, Settings(), Tally()))
+        list(parallel.grade_on(1 + 1, lines, catalog, Settings(), VerdictTally()))

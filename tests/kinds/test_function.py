@@ -15,7 +15,15 @@ from app.kinds.code.calls import Argument, plain, python, rounded
 from app.kinds.code.feedback import says_of
 from app.kinds.code.function import Function
 from app.markdown import inline_html
-from app.sandbox.execution import Execution, Outcome, Plain, Raised, Reason, Returned, Stopped
+from app.sandbox.execution import (
+    CallRaised,
+    CallReturned,
+    Execution,
+    Outcome,
+    Plain,
+    Reason,
+    Stopped,
+)
 from app.sandbox.runner import Runner
 from tests.each import each
 from tests.kinds.styles import RIGHT, WRONG
@@ -49,7 +57,7 @@ class Busy(Runner):
         if source != self.source:
             return report
         if self.calls is None:  # in the body
-            assert not isinstance(self.ending, Returned)
+            assert not isinstance(self.ending, CallReturned)
             return Execution(self.ending, "", (), 1.0)
         return replace(report, outcomes=(*report.outcomes[: self.calls], self.ending))
 
@@ -80,7 +88,7 @@ def test_nobody_is_right_while_the_right_program_does_not_run_through(
     exercise = function(catalog, name)
     wrong = f"def {exercise.entry}(*_):\n    return 'anything'\n"
     endings: list[Outcome] = [Stopped(reason) for reason in REASONS]
-    endings.append(Raised("MemoryError", "", None))
+    endings.append(CallRaised("MemoryError", "", None))
     # Every ending comes before, at and after the first call in some exercise; each exercise has all three.
     first = list(WITHOUT_REFERENCE).index(name)
     for number, ending in enumerate(endings, first):
@@ -235,10 +243,10 @@ def test_what_is_wrong_with_a_number_is_said(
 
 def test_a_learner_s_exception_is_not_our_sentence() -> None:
     message = "[click](https://example.org/) $\\nonsense{1}$ ![x](https://example.org/x.png)"
-    html = inline_html(says_of(Raised("Missing", message, 2)))
+    html = inline_html(says_of(CallRaised("Missing", message, 2)))
     assert "<a" not in html
     assert "<img" not in html
-    ours = says_of(Raised("Missing", "no function called f is defined", None))
+    ours = says_of(CallRaised("Missing", "no function called f is defined", None))
     assert ours == "No function called `f` is defined."
 
 

@@ -12,7 +12,7 @@ from app.formulas.layout import total_step_time
 from app.formulas.presets import Cluster, Layout, ModelShape
 from app.kinds.design import Design
 from app.sandbox.runner import Runner
-from app.searching import Space, fixed_fields, found_in
+from app.searching import Space, find_layouts, fixed_fields
 from tests.each import each
 
 META, OLDER = "capstone/a-layout-for-the-run", "capstone/a-layout-for-gpt-3"
@@ -40,7 +40,7 @@ def test_a_layout_is_right_within_five_percent_of_the_fastest_of_all(
         sequence=8192,
         fixed=fixed_fields([*RUN, "micro_batch=1", "recompute=selective"]),
     )
-    fastest = found_in(space, top=1).top[0].step_time
+    fastest = find_layouts(space, top=1).top[0].step_time
     right = 0
     for t, p, v in ((8, 16, 8), (8, 16, 4), (16, 8, 8), (32, 8, 8), (16, 16, 1)):
         answer = {"tensor": str(t), "pipeline": str(p), "virtual": str(v)}

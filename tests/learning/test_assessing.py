@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from app.content.catalog import Catalog
 from app.learning import Prerequisites
-from app.learning.finals import FINAL_QUESTIONS, Tally, final_questions, tallied
-from app.learning.placing import PLACEMENT_QUESTIONS, placed, placement_question
+from app.learning.finals import FINAL_QUESTIONS, FinalTally, final_questions, tallied
+from app.learning.placement import PLACEMENT_QUESTIONS, place_learner, placement_question
 from tests.each import each
 
 
@@ -38,7 +38,7 @@ def test_the_placement_says_nothing_wrong_about_who_knows_what_they_built_on(
     answers = play(catalog, knows)
     assert len(answers) <= PLACEMENT_QUESTIONS
     assert len(dict(answers)) == len(answers)  # no chapter twice
-    found = placed(Prerequisites(catalog.topics), answers)
+    found = place_learner(Prerequisites(catalog.topics), answers)
     assert found.known <= knows
     assert not found.unknown & knows
     assert len(found.known | found.unknown) > len(answers)  # it says more than was asked
@@ -50,14 +50,16 @@ def test_the_questions_decide_more_than_as_many_in_the_order_of_the_course(
     graph = Prerequisites(catalog.topics)
     for best in ((), ("tensor",), ("meshes",), tuple(graph.before)):
         knows = closed(catalog, *best)
-        chosen = placed(graph, play(catalog, knows))
-        plain = placed(graph, [(t.id, t.id in knows) for t in catalog.topics[:PLACEMENT_QUESTIONS]])
+        chosen = place_learner(graph, play(catalog, knows))
+        plain = place_learner(
+            graph, [(t.id, t.id in knows) for t in catalog.topics[:PLACEMENT_QUESTIONS]]
+        )
         assert len(chosen.known | chosen.unknown) > len(plain.known | plain.unknown)
 
 
 def test_an_answer_is_not_outweighed_and_a_lost_chapter_does_no_harm(catalog: Catalog) -> None:
     graph = Prerequisites(catalog.topics)
-    found = placed(graph, [("collectives", False), ("meshes", True), ("gone", True)])
+    found = place_learner(graph, [("collectives", False), ("meshes", True), ("gone", True)])
     assert {"meshes", "collectives"} <= found.known
     assert not found.known & found.unknown
     assert "networks" in found.unknown
@@ -116,4 +118,4 @@ def test_a_small_course_has_a_final_of_what_there_is(catalog: Catalog) -> None:
 
 def test_a_tally_is_best_first() -> None:
     pairs = [("a", True), ("b", False), ("a", False), ("c", True), ("c", True)]
-    assert tallied(pairs) == (Tally("c", 2, 2), Tally("a", 1, 2), Tally("b", 0, 1))
+    assert tallied(pairs) == (FinalTally("c", 2, 2), FinalTally("a", 1, 2), FinalTally("b", 0, 1))

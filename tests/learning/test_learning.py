@@ -4,7 +4,7 @@ import pytest
 from fsrs import Card, Rating, Scheduler
 
 from app.content.catalog import Catalog
-from app.learning import Review, due, mastery_by_skill, mastery_of, memories, onward
+from app.learning import Review, due_exercises, mastery_by_skill, mastery_of, memories, onward
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RING = "collectives/ring-all-reduce-time"
@@ -70,10 +70,10 @@ def test_only_skills_that_were_begun_are_listed(catalog: Catalog) -> None:
 
 def test_the_least_remembered_review_comes_first(catalog: Catalog) -> None:
     kept = memories([day(0), day(0, BYTES, at_once=False)], NOON + timedelta(days=9))
-    reviews = due(catalog, kept, date(2026, 3, 10))
+    reviews = due_exercises(catalog, kept, date(2026, 3, 10))
     assert [one.exercise.id for one in reviews] == [BYTES, RING]
     assert "You last did this one 9 days ago" in reviews[0].reason
-    assert due(catalog, memories([day(0)], NOON), date(2026, 3, 1)) == ()
+    assert due_exercises(catalog, memories([day(0)], NOON), date(2026, 3, 1)) == ()
 
 
 def chosen(catalog: Catalog, solved: set[str], chapter: str = "", current: str = "") -> str:

@@ -14,7 +14,7 @@ from app.formulas.memory import memory_budget
 from app.formulas.presets import Cluster, Layout, ModelShape, Recipe
 from app.predicting.estimate import Estimate
 from app.predicting.lines import Predictor
-from app.predicting.reading import FIELDS, Reader
+from app.predicting.record_reader import FIELDS, PredictionReader
 from app.predicting.why import why
 from tests.each import each
 
@@ -232,7 +232,7 @@ def test_the_documentation_names_every_field_and_its_lines_are_valid() -> None:
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    reader = Reader()
+    reader = PredictionReader()
     for number in range(1, 2500):
         layout = {**LAYOUT, "microbatches": number}
         reader.read(json.dumps({**LINE, "layout": layout}).encode())

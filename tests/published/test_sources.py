@@ -7,7 +7,14 @@ import pytest
 from app.errors import ContentError, NotFoundError
 from app.formulas.throughput import model_utilization
 from app.formulas.transformer import active_parameters, token_flops
-from app.published import PublishedRun, degrees, published_run, published_runs, read_source, sources
+from app.published import (
+    PublishedRun,
+    layout_degrees,
+    published_run,
+    published_runs,
+    read_source,
+    sources,
+)
 from tests.each import each
 from tests.tables import Row, rows
 
@@ -166,7 +173,7 @@ def test_a_small_file_is_read(tmp_path: Path) -> None:
     (run,) = small(tmp_path, SMALL)
     assert (run.step_time, run.tokens, run.apart) == (2.5, 16 * 8192, ("it was slow",))
     assert run.layout
-    assert degrees(run.layout) == {"data": 8}
+    assert layout_degrees(run.layout) == {"data": 8}
     (odd,) = small(tmp_path, SMALL.replace("[small, 8", "[odd, 8"))
     assert (odd.layout, odd.unknown) == (None, "it is odd")
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import cast
 
-from app.sandbox.execution import Execution, Plain, Returned
+from app.sandbox.execution import CallReturned, Execution, Plain
 from app.sandbox.runner import Runner
 from tests.sandbox import siege
 
@@ -42,11 +42,11 @@ class Naive:
             assert callable(function)
             values = [function(*arguments) for arguments in calls]
             outcomes = [
-                Returned(expected if value == expected else repr(value))
+                CallReturned(expected if value == expected else repr(value))
                 for value, expected in zip(values, siege.EXPECTED, strict=True)
             ]
         except Exception as error:  # noqa: BLE001 - a learner may raise anything
-            outcomes = [Returned(repr(error))]
+            outcomes = [CallReturned(repr(error))]
         return Execution(None, "", tuple(outcomes), 0.0)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from app.config import Settings
 from app.errors import AnswerError
-from app.sandbox.execution import Execution, Returned
+from app.sandbox.execution import CallReturned, Execution
 from app.sandbox.runner import Runner
 from tests.waiting import HANGS
 
@@ -92,7 +92,7 @@ async def _submitted(runner: Runner, source: str) -> Execution | None:
 
 
 def _revealed(report: Execution) -> Iterator[str]:
-    values = [o.value for o in report.outcomes if isinstance(o, Returned)]
+    values = [o.value for o in report.outcomes if isinstance(o, CallReturned)]
     if len(values) == len(EXPECTED) and all(
         type(v) in (int, float) and v == e for v, e in zip(values, EXPECTED, strict=True)
     ):
@@ -110,7 +110,7 @@ async def _next_learner(runner: Runner) -> AsyncIterator[str]:
         yield "delays the next learner: it still has a worker"
     async with asyncio.timeout(HANGS):
         report = await runner.run(HONEST, "solve", [(x,) for x in INPUTS], "honest")
-    if [o.value for o in report.outcomes if isinstance(o, Returned)] != list(EXPECTED):
+    if [o.value for o in report.outcomes if isinstance(o, CallReturned)] != list(EXPECTED):
         yield f"broke the next learner: {report}"
 
 

@@ -15,7 +15,7 @@ from app.config import Settings
 from app.errors import UnavailableError
 from app.sandbox import pool
 from app.sandbox.component import component_file
-from app.sandbox.execution import Execution, Returned, Stopped
+from app.sandbox.execution import CallReturned, Execution, Stopped
 from app.sandbox.process import WorkerProcess
 from app.sandbox.runner import Runner
 from tests.each import each
@@ -41,7 +41,7 @@ def slots_are_back(runner: Runner, slots: int = 4) -> bool:
 
 async def five(runner: Runner, learner: str = "", source: str = FIVE) -> bool:
     report = await runner.run(source, "f", [()], learner)
-    return report.outcomes == (Returned(5),)
+    return report.outcomes == (CallReturned(5),)
 
 
 def strike(worker: WorkerProcess, fault: signal.Signals = signal.SIGKILL) -> None:
@@ -235,7 +235,7 @@ async def journey(runner: Runner) -> None:
             assert str(result) == runner.health.says or "sandbox" in str(result)
         else:
             assert isinstance(result, Execution), result
-            assert result.outcomes in [(Returned(5),), (Stopped("lost"),)]
+            assert result.outcomes in [(CallReturned(5),), (Stopped("lost"),)]
 
 
 @each("operation", OPERATIONS)

@@ -22,7 +22,7 @@ from app.config import Settings
 from app.errors import UnavailableError
 from app.network.sockets import listen, listen_at, url_of
 from app.sandbox import wire
-from app.sandbox.execution import Raised, Returned, Stopped
+from app.sandbox.execution import CallRaised, CallReturned, Stopped
 from app.sandbox.remote import RemotePool, SandboxServer, _choice
 from app.sandbox.runner import Runner
 from app.sandbox.service import create_service
@@ -89,8 +89,8 @@ def test_programs_run_on_a_sandbox_server(tmp_path: Path) -> None:
                 assert runner.health.state == "ready"
                 ran = await runner.run(ADD, "add", [[1, 2], [0.1, float("inf")], ["a", 1]])
                 first, second, third = ran.outcomes
-                assert (first, second) == (Returned(3), Returned(float("inf")))
-                assert isinstance(third, Raised)
+                assert (first, second) == (CallReturned(3), CallReturned(float("inf")))
+                assert isinstance(third, CallRaised)
                 late = await runner.run(ENDLESS, "endless", [[]])
                 assert late.outcomes == (Stopped("time"),)
 
@@ -154,7 +154,7 @@ def test_a_sandbox_server_that_is_killed_costs_no_verdict(monkeypatch: pytest.Mo
                 # As late as its successor would be.
                 async with serving(listening, settings(wall=PATIENT)):
                     for ran in await asyncio.gather(*here):
-                        assert ran.outcomes == (Returned(1),)
+                        assert ran.outcomes == (CallReturned(1),)
                 assert "cannot be reached" in pool.servers[address].cause
 
     monkeypatch.setenv("WALLCLOCK_SANDBOX_WALL", str(PATIENT))
@@ -165,7 +165,7 @@ def test_a_sandbox_server_that_is_killed_costs_no_verdict(monkeypatch: pytest.Mo
 
 async def busy(server: SandboxServer) -> int:
     """How many programs run there."""
-    return wire.State.model_validate_json(await server._sent("GET", wire.STATE, b"")).busy
+    return wire.SandboxState.model_validate_json(await server._sent("GET", wire.STATE, b"")).busy
 
 
 @each("reply", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n   {", b"junk"])

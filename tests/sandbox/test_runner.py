@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from app.config import ROOT, Settings
 from app.errors import AnswerError, UnavailableError
 from app.sandbox.component import check_owner
-from app.sandbox.execution import Execution, Plain, Raised, Returned, Stopped
+from app.sandbox.execution import CallRaised, CallReturned, Execution, Plain, Stopped
 from app.sandbox.guest.codec import decode, encode
 from app.sandbox.pool import SandboxHealth
 from app.sandbox.process import WorkerProcess
@@ -97,7 +97,7 @@ def test_what_students_write_runs(
     loop: Loop, runner: Runner, source: str, arguments: tuple[Plain, ...], expected: Plain
 ) -> None:
     (outcome,) = run(loop, runner, source, arguments).outcomes
-    assert isinstance(outcome, Returned), outcome
+    assert isinstance(outcome, CallReturned), outcome
     assert outcome.value == expected
     assert type(outcome.value) is type(expected)
 
@@ -154,20 +154,20 @@ def test_too_much_print_is_cut_and_says_so(loop: Loop, runner: Runner) -> None:
 
 def test_an_error_names_the_line_of_the_learner(loop: Loop, runner: Runner) -> None:
     (outcome,) = run(loop, runner, "def f(x):\n    y = 0\n    return x / y\n", (1,)).outcomes
-    assert outcome == Raised("ZeroDivisionError", "division by zero", 3)
+    assert outcome == CallRaised("ZeroDivisionError", "division by zero", 3)
 
 
 @each("source", ["def f(:\n", "x = (", "\tdef f(): pass", "f = lambda: ("])
 def test_a_syntax_error_has_a_line(loop: Loop, runner: Runner, source: str) -> None:
     body = run(loop, runner, source, ()).body
-    assert isinstance(body, Raised)
+    assert isinstance(body, CallRaised)
     assert body.type in ("SyntaxError", "IndentationError")
     assert body.line == 1
 
 
 def test_a_missing_function_is_named(loop: Loop, runner: Runner) -> None:
     body = run(loop, runner, "def g(): pass\n", ()).body
-    assert body == Raised("Missing", "no function called f is defined", None)
+    assert body == CallRaised("Missing", "no function called f is defined", None)
 
 
 def test_an_endless_loop_ends_after_a_second_of_processor_time(loop: Loop, runner: Runner) -> None:
@@ -176,7 +176,7 @@ def test_an_endless_loop_ends_after_a_second_of_processor_time(loop: Loop, runne
         loop, runner, "def f(x):\n    while x:\n        pass\n    return 1\n", (0,), (1,), (0,)
     )
     after = processor_times(runner)
-    assert report.outcomes == (Returned(1), Stopped("time"))
+    assert report.outcomes == (CallReturned(1), Stopped("time"))
     used = [after[worker] - before[worker] for worker in before.keys() & after.keys()]
     assert 1.0 <= sum(used) < 2.0  # a tenth to see whether it is short, then a second
     assert runner.pool.busy == 0
@@ -195,7 +195,7 @@ def test_memory_is_limited(loop: Loop, runner: Runner) -> None:
     (outcome,) = run(
         loop, runner, "def f():\n    return len(bytearray(200_000_000))\n", ()
     ).outcomes
-    assert isinstance(outcome, Raised)
+    assert isinstance(outcome, CallRaised)
     assert outcome.type == "MemoryError"
 
 
@@ -216,7 +216,7 @@ def test_a_source_that_no_worker_should_see_is_unreadable(
 def test_no_state_survives_a_run(loop: Loop, runner: Runner) -> None:
     source = "import math\ndef f():\n    old = getattr(math, 'kept', 0)\n    math.kept = 1\n    return old\n"
     for _ in range(8):
-        assert run(loop, runner, source, ()).outcomes == (Returned(0),)
+        assert run(loop, runner, source, ()).outcomes == (CallReturned(0),)
 
 
 def test_a_canceled_caller_leaks_no_worker(loop: Loop, runner: Runner) -> None:
@@ -228,7 +228,7 @@ def test_a_canceled_caller_leaks_no_worker(loop: Loop, runner: Runner) -> None:
             await asyncio.wait([waiting])
         await until(lambda: len(runner.pool.workers) == 4 and not runner.pool.busy)
         reports = [await runner.run("def f(): return 5", "f", [()]) for _ in range(8)]
-        return sum(report.outcomes == (Returned(5),) for report in reports)
+        return sum(report.outcomes == (CallReturned(5),) for report in reports)
 
     assert loop.run_until_complete(leave()) == 8
 

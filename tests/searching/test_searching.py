@@ -24,15 +24,15 @@ from app.formulas.presets import (
     Shares,
 )
 from app.formulas.step.reaching import reduced_by, speeds_of
-from app.searching import Found, Space, columns, fixed_fields, found_in, plain
-from app.searching.ranking import Ranking
+from app.searching import SearchResult, Space, columns, find_layouts, fixed_fields, plain
+from app.searching.best_layouts import Ranking
 from app.searching.search import Search
 from app.searching.space import SEARCHED, Terms
 from tests.each import each
 
 PHASES = (Phase.explicit, Phase.generate)  # shrinking takes minutes
 ROOMY = replace(CLUSTERS["DGX-H100"].gpu, memory=1e18)
-WAYS = each("way", [plain.search, columns.search], ids=["plain", "columns"])
+WAYS = each("way", [plain.search_plainly, columns.search_columns], ids=["plain", "columns"])
 MODELS = (
     ModelShape.read("GPT-3 layers=4 heads=12 key_value_heads=12"),
     ModelShape.read("Mixtral layers=4 experts=3 active_experts=2"),
@@ -99,7 +99,7 @@ def test_a_search_ranks_all_layouts_that_the_checks_accept(space: Space) -> None
     speeds = speeds_of(space.model, space.cluster, shares, space.precision)
     terms = Terms(speeds, reduced_by(recipe), recipe)
     legal = set(every(space))
-    for way in (plain.search, columns.search):
+    for way in (plain.search_plainly, columns.search_columns):
         ranking = Ranking(10**6, ROOMY.memory)
         looked = sum(way(space, terms, ranking))
         found = {space.layout(**one.key._asdict()): one for one in ranking.top}
@@ -123,7 +123,7 @@ def small(memory: float = 80e9, **fields: object) -> Space:
 @WAYS
 def test_what_fits_is_counted_and_the_front_has_what_nothing_beats(way: Search) -> None:
     space = small(recompute="selective", sequence_parallel="yes", context=1)
-    found = found_in(space, top=1000, search=way)
+    found = find_layouts(space, top=1000, search=way)
     layouts = list(every(space))
     given = space.model, space.cluster
     good = [
@@ -142,7 +142,7 @@ def test_what_fits_is_counted_and_the_front_has_what_nothing_beats(way: Search) 
 
 @WAYS
 def test_fewer_are_kept_than_are_found(way: Search) -> None:
-    whole, few = (found_in(small(), top=top, search=way) for top in (1000, 3))
+    whole, few = (find_layouts(small(), top=top, search=way) for top in (1000, 3))
     assert few.top == whole.top[:3]
     assert few.front == whole.front
     assert few.fit == whole.fit > 1000
@@ -151,7 +151,7 @@ def test_fewer_are_kept_than_are_found(way: Search) -> None:
 @WAYS
 def test_where_nothing_fits_the_smallest_is_told(way: Search) -> None:
     space = small(memory=1e9, recompute="full", tensor=8)
-    found = found_in(space, search=way)
+    found = find_layouts(space, search=way)
     assert not found.fit
     assert not found.top
     needed = [memory_budget(space.model, one).total for one in every(space)]
@@ -169,7 +169,7 @@ def test_the_layout_of_llama_3_is_the_fastest_that_fits() -> None:
         sequence=8192,
         fixed=fixed_fields(["context_by=all-gather", "sequence_parallel=yes"]),
     )
-    best = found_in(space).top[0]
+    best = find_layouts(space).top[0]
     trained = LAYOUTS["Llama 3 405B on 16384 GPUs"]
     assert replace(best.layout, name=trained.name, source=trained.source) == trained
     assert best.mfu == pytest.approx(0.41, abs=0.02)  # as measured
@@ -184,7 +184,7 @@ def test_a_space_that_is_too_large_is_refused_with_what_to_fix() -> None:
         sequence=4096,
     )
     with pytest.raises(ValueError, match=r"2,066,726,880 layouts.*such as micro_batch=1 \(22,4"):
-        found_in(space)
+        find_layouts(space)
 
 
 @each(
@@ -224,6 +224,8 @@ def test_a_search_without_bounds_is_refused() -> None:
 
 def test_progress_is_told_until_the_end() -> None:
     told: list[tuple[int, int]] = []
-    found: Found = found_in(small(), progress=lambda seen, size: told.append((seen, size)))
+    found: SearchResult = find_layouts(
+        small(), progress=lambda seen, size: told.append((seen, size))
+    )
     assert [size for _, size in told] == [found.layouts] * len(told)
     assert told[-1][0] == found.layouts

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from app.config import Settings
 from app.explorers import EXPLORERS, Values, opened, read_controls
 from app.main import create_app
-from app.searching import Found, Space
+from app.searching import SearchResult, Space
 from app.web.explore.layout_searches import layout_searches, search_layouts
 from app.web.explore.layouts import CONTROLS, space_of
 from tests.client import Client
@@ -25,7 +25,7 @@ def small() -> Space:
     return space_of(Values(read_controls(CONTROLS, given)[0]))
 
 
-async def search_small() -> Found | str:
+async def search_small() -> SearchResult | str:
     return await search_layouts(small)
 
 
@@ -94,7 +94,7 @@ def test_a_search_is_run_once_and_never_for_long() -> None:
         searches = layout_searches()
         same = [searches.result(("a",), search_small, lambda: None) for _ in range(3)]
         one, *others = await asyncio.gather(*same)
-        assert isinstance(one, Found)
+        assert isinstance(one, SearchResult)
         assert all(other is one for other in others)
         assert await searches.result(("a",), search_small, refused) is one  # remembered: no cost
         with pytest.raises(HTTPException):

@@ -7,7 +7,7 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from app.published import Outcome, Prediction, published_run, published_runs, sources
+from app.published import Outcome, StepPrediction, published_run, published_runs, sources
 from app.web.reference.trust_tables import error_text, predicted_text
 
 
@@ -71,9 +71,9 @@ def test_a_source_that_is_not_there_is_said_with_the_nearest(client: TestClient)
 
 def test_an_interval_says_both_ends_and_whether_it_holds() -> None:
     run = published_run("megatron-2022 table row 2 present")  # 13.75 s
-    held = Outcome(run, Prediction(11.0, 16.5, 0.0))
+    held = Outcome(run, StepPrediction(11.0, 16.5, 0.0))
     assert (predicted_text(held), error_text(held)) == ("11 s to 16.5 s", "held")
-    late = Outcome(run, Prediction(20.0, 32.0, 0.0))
+    late = Outcome(run, StepPrediction(20.0, 32.0, 0.0))
     assert (predicted_text(late), error_text(late)) == ("20 s to 32 s", "+84 %")
 
 

@@ -20,7 +20,7 @@ from app.kinds.code import agreement
 from app.kinds.code.altering import Altered, alterations
 from app.kinds.code.calls import Argument, plain, python
 from app.kinds.code.feedback import refuse_lost
-from app.sandbox.execution import Outcome, Plain, Returned, Stopped
+from app.sandbox.execution import CallReturned, Outcome, Plain, Stopped
 from app.sandbox.runner import Runner
 
 GOAL = 0.95  # of the changed programs must fail
@@ -201,7 +201,7 @@ def _found(outcomes: Sequence[Outcome]) -> Iterator[Plain]:
     for index, outcome in enumerate(outcomes):
         if isinstance(outcome, Stopped) and index:
             return
-        yield outcome.value if isinstance(outcome, Returned) else None
+        yield outcome.value if isinstance(outcome, CallReturned) else None
 
 
 def _compiles(source: str) -> bool:

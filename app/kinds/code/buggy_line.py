@@ -35,7 +35,7 @@ from app.kinds.code.symptoms import symptom_of, told
 from app.kinds.diagnosed import key_of
 from app.kinds.drawing import Draw, shuffled
 from app.kinds.remembered import Remembered
-from app.sandbox.execution import Returned
+from app.sandbox.execution import CallReturned
 from app.sandbox.runner import Runner
 from app.translation import noted, translate
 
@@ -290,7 +290,7 @@ class BuggyLine(CodeExercise):
         if report.body:
             return str(report.body)
         for call, outcome in zip(calls, report.outcomes, strict=False):
-            if not isinstance(outcome, Returned):
+            if not isinstance(outcome, CallReturned):
                 return f"{call.text}: {outcome}"
             if not alike(outcome.value, call.expected):
                 return f"{call.text} gives {rounded(outcome.value)}, not {rounded(call.expected)}"

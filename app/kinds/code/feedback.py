@@ -13,7 +13,7 @@ from app.kinds.code.agreement import CLOSE, alike, as_float
 from app.kinds.code.calls import Argument, TrialCall, a_type, plain, rounded
 from app.kinds.common_mistakes import common_mistake
 from app.quoting import code_span, visible_lines
-from app.sandbox.execution import Execution, Outcome, Plain, Raised, Returned, Stopped
+from app.sandbox.execution import CallRaised, CallReturned, Execution, Outcome, Plain, Stopped
 from app.translation import noted, translate
 from app.units import Scale
 
@@ -121,7 +121,7 @@ def returned(example: Worked) -> Plain:
 
 def passes(call: TrialCall, outcome: Outcome) -> bool:
     """Whether *outcome* is what *call* should return."""
-    return isinstance(outcome, Returned) and alike(outcome.value, call.expected)
+    return isinstance(outcome, CallReturned) and alike(outcome.value, call.expected)
 
 
 def trial_run(call: TrialCall, outcome: Outcome) -> TrialRun:
@@ -130,7 +130,7 @@ def trial_run(call: TrialCall, outcome: Outcome) -> TrialRun:
     return TrialRun(
         call=call.text,
         expected=rounded(call.expected),
-        got=rounded(outcome.value) if isinstance(outcome, Returned) else kind_of(outcome),
+        got=rounded(outcome.value) if isinstance(outcome, CallReturned) else kind_of(outcome),
         printed=visible_lines(outcome.printed),
         passed=passed,
         says="" if passed else says_of_call(call, outcome),
@@ -141,7 +141,7 @@ def trial_run(call: TrialCall, outcome: Outcome) -> TrialRun:
 def says_of_call(call: TrialCall, outcome: Outcome) -> str:
     """What went wrong in one call, and what it should return."""
     made, right, value = code_span(call.text), rounded(call.expected), None
-    if isinstance(outcome, Returned):
+    if isinstance(outcome, CallReturned):
         value = outcome.value
         if value is None:
             return translate(_NOTHING, call=made, right=right)
@@ -162,7 +162,7 @@ def says_of_call(call: TrialCall, outcome: Outcome) -> str:
 def says_of_secret(call: TrialCall, outcome: Outcome) -> str:
     """What went wrong in one call whose right result stays secret."""
     made = code_span(call.text)
-    if not isinstance(outcome, Returned):
+    if not isinstance(outcome, CallReturned):
         return f"{made}: {says_of(outcome)}"
     if outcome.value is None:
         return translate("{call} returned nothing: is a `return` missing?", call=made)
@@ -207,22 +207,22 @@ def place_of(index: int, count: int) -> str:
 
 def kind_of(outcome: Outcome) -> str:
     """The type of the exception raised instead of returning; "nothing" if it was stopped."""
-    return outcome.type if isinstance(outcome, Raised) else translate("nothing")
+    return outcome.type if isinstance(outcome, CallRaised) else translate("nothing")
 
 
 def in_line(outcome: Outcome) -> int | None:
     """The line at fault in the learner's source, where there is one."""
-    return outcome.line if isinstance(outcome, Raised) else None
+    return outcome.line if isinstance(outcome, CallRaised) else None
 
 
 def says_of(outcome: Outcome) -> str:
     """What happened, in one sentence of Markdown."""
     match outcome:
-        case Raised(kind, message, line):
+        case CallRaised(kind, message, line):
             return _raised(kind, message, line)
         case Stopped(reason):
             return translate(_STOPPED[reason])
-        case Returned():
+        case CallReturned():
             return translate("It returned a value.")
 
 
@@ -238,7 +238,7 @@ def _raised(kind: str, message: str, line: int | None) -> str:
 def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
     """Whether two programs return the same for all calls."""
     return len(some) == len(others) and all(
-        isinstance(a, Returned) and isinstance(b, Returned) and alike(a.value, b.value)
+        isinstance(a, CallReturned) and isinstance(b, CallReturned) and alike(a.value, b.value)
         for a, b in zip(some, others, strict=True)
     )
 
@@ -277,7 +277,7 @@ def _ratios(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> Iterator
 
 def _number(outcome: Outcome) -> float | None:
     """The finite number that a call returned."""
-    if not isinstance(outcome, Returned) or type(outcome.value) not in (int, float):
+    if not isinstance(outcome, CallReturned) or type(outcome.value) not in (int, float):
         return None
     number = as_float(outcome.value)
     return number if math.isfinite(number) else None

@@ -33,7 +33,7 @@ from app.kinds.code.feedback import (
 from app.kinds.diagnosed import key_of
 from app.kinds.remembered import Remembered
 from app.quoting import visible_lines
-from app.sandbox.execution import Execution, Outcome, Returned
+from app.sandbox.execution import CallReturned, Execution, Outcome
 from app.sandbox.runner import Runner
 from app.translation import localized, noted, translate
 from app.units import scale_of
@@ -134,7 +134,7 @@ class Function(CodeExercise):
             calls = [
                 replace(call, expected=outcome.value)
                 for call, outcome in _pairs(calls, report)
-                if isinstance(outcome, Returned)
+                if isinstance(outcome, CallReturned)
             ]
         if not calls or len(calls) < len(drawn) + len(always):  # never grade by some of them
             raise UnavailableError(
@@ -200,7 +200,7 @@ class Function(CodeExercise):
 
     async def _diagnosis(self, seed: int, hidden: Hidden, report: Execution, runner: Runner) -> str:
         """The wording of the listed mistake with the same results, or of a common one."""
-        if not all(isinstance(outcome, Returned) for outcome in report.outcomes):
+        if not all(isinstance(outcome, CallReturned) for outcome in report.outcomes):
             return ""
         calls = hidden.always or hidden.drawn
         outcomes = report.outcomes[-len(calls) :]

@@ -16,7 +16,7 @@ from app.kinds.code.machine import Machine
 from app.kinds.diagnosed import key_of
 from app.kinds.remembered import Remembered
 from app.quoting import escaped
-from app.sandbox.execution import Plain, Returned
+from app.sandbox.execution import CallReturned, Plain
 from app.sandbox.runner import Runner
 from app.simulators.programs import PlayedSchedule, play_schedule
 from app.translation import localized, noted, plural, translate
@@ -129,7 +129,7 @@ class Schedule(Base):
             return says_of(report.body)
         programs = []
         for rank, outcome in enumerate(report.outcomes):
-            if not isinstance(outcome, Returned):
+            if not isinstance(outcome, CallReturned):
                 return f"`{ENTRY}({rank})`: {says_of(outcome)}"
             programs.append(outcome.value)
         if len(programs) < self.machine.ranks:

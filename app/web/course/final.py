@@ -10,8 +10,8 @@ from fastapi.responses import RedirectResponse
 
 from app.db.assessments import AssessedRow, assessed_by
 from app.db.session import open_session
-from app.learning.finals import FINAL_QUESTIONS, Tally, final_questions, tallied
-from app.learning.placing import Question
+from app.learning.finals import FINAL_QUESTIONS, FinalTally, final_questions, tallied
+from app.learning.placement import AssessmentQuestion
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
@@ -69,7 +69,7 @@ class FinalPage:
     strong: tuple[Hyperlink, ...]
     repeat: tuple[AskedQuestion, ...]
     untold: tuple[Hyperlink, ...]
-    kinds: tuple[Tally, ...]
+    kinds: tuple[FinalTally, ...]
 
 
 @router.get("")
@@ -142,10 +142,12 @@ def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     )
 
 
-def _as_answered(site: Site, one: Question, answers: Mapping[int, AssessedRow]) -> Question:
+def _as_answered(
+    site: Site, one: AssessmentQuestion, answers: Mapping[int, AssessedRow]
+) -> AssessmentQuestion:
     row = answers.get(one.number)
     exercise = site.catalog.by_id.get(row.exercise) if row else None
-    return Question(one.number, exercise, row.seed) if row and exercise else one
+    return AssessmentQuestion(one.number, exercise, row.seed) if row and exercise else one
 
 
 def _earlier(site: Site, learner: str) -> Iterator[EarlierFinal]:

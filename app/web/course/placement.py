@@ -10,10 +10,10 @@ from fastapi.responses import RedirectResponse
 from app.content.catalog import Topic
 from app.db.assessments import AssessedRow
 from app.learning import Prerequisites
-from app.learning.placing import (
+from app.learning.placement import (
     PLACEMENT_QUESTIONS,
-    Question,
-    placed,
+    AssessmentQuestion,
+    place_learner,
     placement_question,
 )
 from app.network.routes import Router
@@ -150,11 +150,11 @@ def _route_of(draw: int) -> str:
     return _ROUTES[place] if place < len(_ROUTES) else ""
 
 
-def _stored(site: Site, rows: Sequence[AssessedRow]) -> Iterator[Question]:
+def _stored(site: Site, rows: Sequence[AssessedRow]) -> Iterator[AssessmentQuestion]:
     """The questions that were answered, as far as the course still has them."""
     for row in rows:
         if exercise := site.catalog.by_id.get(row.exercise):
-            yield Question(row.number, exercise, row.seed)
+            yield AssessmentQuestion(row.number, exercise, row.seed)
 
 
 def _evidence(rows: Sequence[AssessedRow]) -> list[tuple[str, bool]]:
@@ -163,7 +163,7 @@ def _evidence(rows: Sequence[AssessedRow]) -> list[tuple[str, bool]]:
 
 def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
     rows = [sitting.answers[number] for number in sorted(sitting.answers)]
-    found = placed(Prerequisites(site.catalog.topics), _evidence(rows))
+    found = place_learner(Prerequisites(site.catalog.topics), _evidence(rows))
     mine = read_learner_history(site, learner).chapters
     topics = _topics(site, sitting.draw)
     names = frozenset(topic.id for topic in topics)

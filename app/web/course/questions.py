@@ -11,7 +11,7 @@ from app.db.history import ExerciseHistory
 from app.db.session import open_session
 from app.errors import AnswerError, NotFoundError, UnavailableError, capitalized
 from app.kinds.answers import TooLongError
-from app.learning.placing import Question
+from app.learning.placement import AssessmentQuestion
 from app.network.door import note_trouble
 from app.people.student_histories import StudentHistory
 from app.site import Site
@@ -55,7 +55,7 @@ class Sitting:
     sort: Assessment
     title: str
     draw: int
-    questions: Sequence[Question]
+    questions: Sequence[AssessmentQuestion]
     answers: Mapping[int, AssessedRow]
     total: str
     about: str
@@ -71,7 +71,7 @@ class Sitting:
         return f"{self.href}/next"
 
     @property
-    def following(self) -> Question | None:
+    def following(self) -> AssessmentQuestion | None:
         """The first question without an answer."""
         return next((one for one in self.questions if one.number not in self.answers), None)
 
@@ -79,7 +79,7 @@ class Sitting:
         """The page of a question."""
         return f"{self.href}/{number}"
 
-    def question(self, number: int) -> Question:
+    def question(self, number: int) -> AssessmentQuestion:
         """The question with that number.
 
         Raises:
@@ -166,7 +166,7 @@ async def _tried(
     request: Request,
     site: Site,
     sitting: Sitting,
-    question: Question,
+    question: AssessmentQuestion,
     posted: PostedForm,
     before: ExerciseHistory,
 ) -> tuple[ActionResult, ExerciseHistory]:
@@ -181,7 +181,11 @@ async def _tried(
 
 
 async def _result(
-    site: Site, sitting: Sitting, question: Question, posted: PostedForm, before: ExerciseHistory
+    site: Site,
+    sitting: Sitting,
+    question: AssessmentQuestion,
+    posted: PostedForm,
+    before: ExerciseHistory,
 ) -> tuple[ActionResult, ExerciseHistory]:
     exercise = question.exercise
     if why := _why_not(sitting, question, posted, before):
@@ -196,7 +200,7 @@ async def _result(
 
 
 def _why_not(
-    sitting: Sitting, question: Question, posted: PostedForm, before: ExerciseHistory
+    sitting: Sitting, question: AssessmentQuestion, posted: PostedForm, before: ExerciseHistory
 ) -> str:
     """Why an answer is refused; empty if it is not."""
     if question.number in sitting.answers:
@@ -214,7 +218,7 @@ def _no_hints(sitting: Sitting) -> str:
 
 
 async def _store(
-    site: Site, sitting: Sitting, question: Question, learner: str, outcome: Outcome
+    site: Site, sitting: Sitting, question: AssessmentQuestion, learner: str, outcome: Outcome
 ) -> None:
     await site.writer.put(
         Assessed(
@@ -234,7 +238,7 @@ async def _response(
     request: Request,
     site: Site,
     sitting: Sitting,
-    question: Question,
+    question: AssessmentQuestion,
     asked: ExerciseRequest,
     result: ActionResult,
 ) -> Response:
@@ -260,7 +264,7 @@ async def _response(
     return render("exercise/exercise.html", around, own, result.status)
 
 
-def _banner(sitting: Sitting, question: Question, *, is_over: bool) -> AssignmentBanner:
+def _banner(sitting: Sitting, question: AssessmentQuestion, *, is_over: bool) -> AssignmentBanner:
     return AssignmentBanner(
         kind=translate("Questions of"),
         title=capitalized(sitting.title),

@@ -5,7 +5,7 @@ from time import thread_time
 
 from app.aside import aside
 from app.aside.jobs import BoundedJobs
-from app.searching import Found, Space, found_in
+from app.searching import SearchResult, Space, find_layouts
 from app.translation import localized, noted, say
 
 _LARGEST = 2_000_000  # layouts of a search
@@ -15,7 +15,7 @@ _WAITING = 5  # searches of one address
 _TOP = 10
 _BUSY = noted("other searches are running; ask again in a moment")
 
-LayoutSearches = BoundedJobs[tuple[str, ...], Found | str]
+LayoutSearches = BoundedJobs[tuple[str, ...], SearchResult | str]
 
 
 def layout_searches() -> LayoutSearches:
@@ -23,12 +23,14 @@ def layout_searches() -> LayoutSearches:
     return LayoutSearches(_BUSY, at_once=1, waiting=_WAITING, room=_REMEMBERED)
 
 
-async def search_layouts(space: Callable[[], Space], seconds: float = _SECONDS) -> Found | str:
+async def search_layouts(
+    space: Callable[[], Space], seconds: float = _SECONDS
+) -> SearchResult | str:
     """What a search of *space* found, or why there is nothing to search."""
     return await aside(_searched, space, seconds)
 
 
-def _searched(space: Callable[[], Space], seconds: float) -> Found | str:
+def _searched(space: Callable[[], Space], seconds: float) -> SearchResult | str:
     end = thread_time() + seconds
 
     def hurry(seen: int, size: int) -> None:
@@ -44,6 +46,6 @@ def _searched(space: Callable[[], Space], seconds: float) -> Found | str:
             )
 
     try:
-        return found_in(space(), top=_TOP, largest=_LARGEST, progress=hurry)
+        return find_layouts(space(), top=_TOP, largest=_LARGEST, progress=hurry)
     except ValueError as error:
         return localized(str(error))

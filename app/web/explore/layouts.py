@@ -13,7 +13,7 @@ from app.explorers import EXPLORERS, Control, Select, Values, address_text, read
 from app.explorers.placements import RECOMPUTE, STAGES, cluster_of
 from app.formulas.presets import Layout, ModelShape
 from app.network.routes import Router
-from app.searching import Found, Ranked, Space
+from app.searching import Ranked, SearchResult, Space
 from app.site import Here
 from app.translation import localized, noted, translate, translate_known
 from app.units import BYTE, SECOND, show
@@ -132,7 +132,7 @@ def _values(request: Request) -> tuple[Values, tuple[str, ...]]:
     return Values(values), corrections
 
 
-async def _found(request: Request, site: Here, values: Values) -> Found | str:
+async def _found(request: Request, site: Here, values: Values) -> SearchResult | str:
     searches: LayoutSearches = request.app.state.layout_searches
     return await searches.result(
         tuple(_state(values).values()),
@@ -167,7 +167,7 @@ def space_of(values: Values) -> Space:
     )
 
 
-def _page(values: Values, corrections: tuple[str, ...], found: Found | str) -> LayoutsPage:
+def _page(values: Values, corrections: tuple[str, ...], found: SearchResult | str) -> LayoutsPage:
     state = _state(values)
     fields = tuple(_field(control, state[control.name]) for control in CONTROLS)
     if isinstance(found, str):
@@ -216,7 +216,7 @@ def _facts(best: Ranked) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _tables(found: Found, values: Values) -> Iterable[LayoutTable]:
+def _tables(found: SearchResult, values: Values) -> Iterable[LayoutTable]:
     if found.top:
         rows = tuple(_row(one, values) for one in found.top)
         yield LayoutTable(translate("The fastest layouts"), "", _header(), rows)
@@ -260,13 +260,13 @@ def _address(layout: Layout, values: Values) -> str:
     return "" if corrections else explorer_url(_FIT.name, state)
 
 
-def _front(found: Found) -> tuple[Ranked, ...]:
+def _front(found: SearchResult) -> tuple[Ranked, ...]:
     """The front, from the fastest, as far as it is of use."""
     every = found.front[::-1]
     return tuple(one for one in every if one.step_time <= _SLOWEST * every[0].step_time)
 
 
-def _figures(found: Found) -> tuple[Plot, ...]:
+def _figures(found: SearchResult) -> tuple[Plot, ...]:
     front = _front(found)
     if len(front) < 2:  # noqa: PLR2004
         return ()
@@ -290,7 +290,7 @@ def _figures(found: Found) -> tuple[Plot, ...]:
     )
 
 
-def _views(found: Found, values: Values) -> tuple[FigureView, ...]:
+def _views(found: SearchResult, values: Values) -> tuple[FigureView, ...]:
     query = layouts_url(_state(values)).removeprefix(LAYOUTS)
     return tuple(
         figure_view(figure, LAYOUTS, number, query) for number, figure in enumerate(_figures(found))

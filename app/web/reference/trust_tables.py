@@ -7,7 +7,7 @@ from app.charts.axes import percent_text
 from app.explorers.base import change
 from app.formulas.presets import GPUS, LINKS, Gpu, Link
 from app.formulas.records import hints_of
-from app.published import Accuracy, Outcome, PublishedRun, Source, accuracy, degrees
+from app.published import Outcome, PublishedAccuracy, PublishedRun, Source, accuracy, layout_degrees
 from app.translation import SOURCE, language, translate
 from app.units import BYTE, FLOP_PER_SECOND, SECOND, Unit, figures, show
 from app.web.frame.rendering import Hyperlink
@@ -70,7 +70,9 @@ def accuracy_rows(found: Sequence[Outcome], shown: Sequence[Source]) -> Iterator
         yield _accuracy_row(translate("All"), "", accuracy(found), found)
 
 
-def _accuracy_row(name: str, href: str, near: Accuracy, found: Sequence[Outcome]) -> AccuracyRow:
+def _accuracy_row(
+    name: str, href: str, near: PublishedAccuracy, found: Sequence[Outcome]
+) -> AccuracyRow:
     held = (
         translate(
             "{held} of {intervals}, {factor} wide",
@@ -145,7 +147,7 @@ def said(run: PublishedRun) -> str:
 
 def _layout(run: PublishedRun) -> str:
     """Degrees, batch and precision."""
-    named = degrees(run.layout) if run.layout else {}
+    named = layout_degrees(run.layout) if run.layout else {}
     parts = [f"{name} {degree}" for name, degree in named.items()]
     parts.append(
         translate("{batch:,} × {sequence:,} tokens", batch=run.batch, sequence=run.sequence)

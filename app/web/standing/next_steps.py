@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from app.content.catalog import Catalog
-from app.learning import Suggestion, due, onward
+from app.learning import Suggestion, due_exercises, onward
 from app.web.standing.view import LearnerHistory
 from app.web.urls import exercise_url
 
@@ -42,7 +42,7 @@ def next_steps(
     The exercises of a chapter with parameters are drawn with its *seed*.
     """
     following = onward(course, past.solved(course), chapter, current, past.chapters)
-    waiting = due(course, past.memories, today)
+    waiting = due_exercises(course, past.memories, today)
     return NextSteps(
         begun=bool(past.answers),
         following=_suggested(following, seed) if following else None,

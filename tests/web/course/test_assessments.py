@@ -14,7 +14,7 @@ from app.db.tables import Reveal, now
 from app.db.writer import store
 from app.kinds import Exercise
 from app.learning.finals import final_questions
-from app.learning.placing import PLACEMENT_QUESTIONS, placement_question
+from app.learning.placement import PLACEMENT_QUESTIONS, placement_question
 from app.people.policy import Policy
 from app.site import Site
 from app.web.frame.visitor import COOKIE

@@ -11,7 +11,7 @@ from app.errors import InputError, nearest
 from app.formulas.checks import positive
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.formulas.records import Record
-from app.predicting.estimate import RECIPE, Asked
+from app.predicting.estimate import RECIPE, PredictionRequest
 from app.units import BYTE, SECOND, Bytes, Seconds, Unit, parse_or_base
 
 Reference = str | int | None
@@ -29,14 +29,14 @@ _REMEMBERED_LENGTH = 1000  # characters of what is remembered
 class PredictionLine:
     """A line: what is predicted, and what was measured; 0 where nothing was."""
 
-    asked: Asked
+    asked: PredictionRequest
     ref: Reference = None
     measured: Seconds = 0.0
     measured_memory: Bytes = 0.0
     group: str = ""
 
 
-class Reader:
+class PredictionReader:
     """Reads lines; records that are written alike are read once."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Reader:
             group=_group(given.get("group")),
         )
 
-    def asked(self, given: Mapping[str, Any]) -> Asked:
+    def asked(self, given: Mapping[str, Any]) -> PredictionRequest:
         """The records of *given*.
 
         Raises:
@@ -66,7 +66,7 @@ class Reader:
         """
         if missing := [name for name in RECORDS if name not in given]:
             raise InputError(f"{_listed(missing)} must be given")
-        return Asked(
+        return PredictionRequest(
             model=self._record(ModelShape, "model", given["model"]),
             cluster=self._record(Cluster, "cluster", given["cluster"]),
             layout=self._record(Layout, "layout", given["layout"]),
@@ -105,7 +105,7 @@ def _read(kind: type[R], name: str, given: object) -> R:
     raise InputError(f"{name} must be text or an object, not {short(given)}")
 
 
-def reference(line: bytes) -> Reference:
+def line_reference(line: bytes) -> Reference:
     """The `ref` of *line*, which may not be valid otherwise."""
     try:
         given = json.loads(line)

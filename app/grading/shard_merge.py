@@ -8,15 +8,15 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from app.errors import InputError
-from app.grading.offline import Tally
-from app.grading.shards import Counts, Seal, Shard, Span
+from app.grading.offline import VerdictTally
+from app.grading.shards import ByteSpan, Counts, FileShard, Seal
 
 _SEAL_LIMIT = 64 << 10  # bytes
 _NAMED = 5  # missing shards that are named
 
 
-def sealed(
-    pieces: Iterable[list[bytes]], shard: Shard, span: Span, tally: Tally
+def seal_shard(
+    pieces: Iterable[list[bytes]], shard: FileShard, span: ByteSpan, tally: VerdictTally
 ) -> Iterator[list[bytes]]:
     """The rows of *pieces*, and after them the seal of their *shard*."""
     digest, count = hashlib.sha256(), 0
@@ -37,7 +37,7 @@ def sealed(
     yield [seal.model_dump_json().encode() + b"\n"]
 
 
-def merged(names: Sequence[str], tally: Tally) -> Iterator[bytes]:
+def merge_shards(names: Sequence[str], tally: VerdictTally) -> Iterator[bytes]:
     """The rows of the shards in the files *names*, in the order of the lines.
 
     Raises:
@@ -46,7 +46,7 @@ def merged(names: Sequence[str], tally: Tally) -> Iterator[bytes]:
     seals = [(seal_of(Path(name)), name) for name in names]
     _refuse_gaps(seals)
     for seal, name in sorted(seals, key=lambda pair: pair[0].shard):
-        tally.add(Tally(**seal.tally.model_dump()))
+        tally.add(VerdictTally(**seal.tally.model_dump()))
         yield from _rows(seal, name)
 
 

@@ -18,7 +18,9 @@ class Suggestion:
     reason: str
 
 
-def due(catalog: Catalog, memories: Mapping[str, Memory], today: date) -> tuple[Suggestion, ...]:
+def due_exercises(
+    catalog: Catalog, memories: Mapping[str, Memory], today: date
+) -> tuple[Suggestion, ...]:
     """The exercises due for review, the least remembered first."""
     waiting = [
         (memory.chance, exercise)

@@ -19,7 +19,7 @@ _SEEDS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class AssessmentQuestion:
     """A question of an assessment: its number from 1, and a drawing of an exercise."""
 
     number: int
@@ -28,14 +28,14 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacementOutcome:
     """What the answers say: the chapters that are *known*, and those that are *unknown*."""
 
     known: frozenset[str]
     unknown: frozenset[str]
 
 
-def placed(graph: Prerequisites, answers: Sequence[tuple[str, bool]]) -> Placed:
+def place_learner(graph: Prerequisites, answers: Sequence[tuple[str, bool]]) -> PlacementOutcome:
     """What *answers* say: for each chapter that was asked about, whether the answer was right."""
     known: set[str] = set()
     unknown: set[str] = set()
@@ -46,7 +46,7 @@ def placed(graph: Prerequisites, answers: Sequence[tuple[str, bool]]) -> Placed:
             known |= {name} | graph.before[name]
         else:
             unknown |= {name} | graph.after[name]
-    return Placed(frozenset(known), frozenset(unknown - known))
+    return PlacementOutcome(frozenset(known), frozenset(unknown - known))
 
 
 def placement_question(
@@ -54,7 +54,7 @@ def placement_question(
     answers: Sequence[tuple[str, bool]],
     draw: int,
     topics: Sequence[Topic] | None = None,
-) -> Question | None:
+) -> AssessmentQuestion | None:
     """The question after *answers*, about one of *topics*; by default, of all chapters.
 
     None if nothing is left to ask, or there were enough.
@@ -62,7 +62,7 @@ def placement_question(
     if len(answers) >= PLACEMENT_QUESTIONS:
         return None
     graph = Prerequisites(catalog.topics)
-    found = placed(graph, answers)
+    found = place_learner(graph, answers)
     asked = {name for name, _ in answers}
     chapters = catalog.topics if topics is None else topics
     open_ones = {topic.id for topic in chapters} - found.known - found.unknown - asked
@@ -79,7 +79,7 @@ def placement_question(
         return None
     best = max(able, key=decides)
     number = len(answers) + 1
-    return Question(number, catalog.by_id[best.placement], seed_in(draw, number))
+    return AssessmentQuestion(number, catalog.by_id[best.placement], seed_in(draw, number))
 
 
 def seed_in(draw: int, number: int) -> int:

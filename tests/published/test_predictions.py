@@ -10,8 +10,8 @@ from app.formulas.layout import total_step_time
 from app.formulas.transformer import model_parameters
 from app.published import (
     Outcome,
-    Prediction,
-    Table,
+    SourceTable,
+    StepPrediction,
     accuracy,
     outcome,
     outcomes,
@@ -25,7 +25,7 @@ RUN = published_run("llama-3 table row 2")
 
 def within(low: float, high: float) -> Outcome:
     """A prediction from *low* to *high* measured steps."""
-    return Outcome(RUN, Prediction(low * RUN.step_time, high * RUN.step_time, 0.0))
+    return Outcome(RUN, StepPrediction(low * RUN.step_time, high * RUN.step_time, 0.0))
 
 
 def test_every_row_is_predicted_or_says_why_not() -> None:
@@ -77,7 +77,7 @@ def test_the_accuracy_is_a_mean_of_deviations() -> None:
 
 def test_a_paper_that_a_preset_takes_numbers_from_does_not_test_it() -> None:
     source = published_run("megatron-2021 table row 1").machine.cluster.gpu.source
-    named = Table("a paper", f"https://arxiv.org/abs/{source[:21]}")
+    named = SourceTable("a paper", f"https://arxiv.org/abs/{source[:21]}")
     assert "A100 SXM 80GB" in replace(RUN, table=named).calibrates
     assert RUN.calibrates == ()
 

@@ -12,7 +12,7 @@ from app.translation import noted
 MEMORY = noted("memory")  # the last rule: what a layout needs is more than a GPU has
 
 
-class Key(NamedTuple):
+class LayoutKey(NamedTuple):
     """A layout of a space, as small as possible."""
 
     tensor: int
@@ -28,12 +28,12 @@ class Key(NamedTuple):
     zero_stage: int
 
 
-class Candidate(NamedTuple):
+class RankedLayout(NamedTuple):
     """Seconds of a step, bytes on the fullest GPU, and the layout."""
 
     time: float
     memory: float
-    key: Key
+    key: LayoutKey
 
 
 class Ranking:
@@ -44,13 +44,15 @@ class Ranking:
         self.broken: Counter[str] = Counter()  # layouts by the first rule that refuses them
         self.fit, self.too_large = 0, 0
         self.slowest = math.inf  # of the fastest: a layout that takes longer is not one of them
-        self.least: Candidate | None = None  # that needs the least memory, whether it fits or not
-        self.front: list[Candidate] = []  # by memory, from the least; each is faster than before
+        self.least: RankedLayout | None = (
+            None  # that needs the least memory, whether it fits or not
+        )
+        self.front: list[RankedLayout] = []  # by memory, from the least; each is faster than before
         self.needed: list[float] = []  # the memory of each of them
-        self._top: list[Candidate] = []
+        self._top: list[RankedLayout] = []
 
     @property
-    def top(self) -> tuple[Candidate, ...]:
+    def top(self) -> tuple[RankedLayout, ...]:
         """The fastest layouts; of two that take as long, the one with less memory first."""
         return tuple(sorted(self._top)[: self.most])
 
@@ -60,7 +62,7 @@ class Ranking:
         counts = self.broken + Counter({MEMORY: self.too_large})
         return dict(counts.most_common())
 
-    def add(self, some: Iterable[Candidate]) -> None:
+    def add(self, some: Iterable[RankedLayout]) -> None:
         """*some* that fit may be among the fastest."""
         self._top.extend(some)
         if len(self._top) >= 2 * self.most:
@@ -72,15 +74,15 @@ class Ranking:
         place = bisect_right(self.needed, memory)
         return not place or time < self.front[place - 1].time
 
-    def extend_front(self, some: Iterable[Candidate]) -> None:
+    def extend_front(self, some: Iterable[RankedLayout]) -> None:
         """*some* that fit may be on the front."""
-        kept: list[Candidate] = []
+        kept: list[RankedLayout] = []
         for one in sorted((*self.front, *some), key=itemgetter(1, 0, 2)):
             if not kept or one.time < kept[-1].time:
                 kept.append(one)
         self.front, self.needed = kept, [one.memory for one in kept]
 
-    def offer_least(self, one: Candidate) -> None:
+    def offer_least(self, one: RankedLayout) -> None:
         """*one* may need the least memory."""
         if self.least is None or (one.memory, one.time) < (self.least.memory, self.least.time):
             self.least = one

@@ -15,7 +15,7 @@ NEAR = 0.10  # a deviation up to here needs no reason
 
 
 @dataclass(frozen=True, slots=True)
-class Prediction:
+class StepPrediction:
     """The time of a step, from *low* to *high*, and what the fullest GPU's allocator reserves."""
 
     low: Seconds
@@ -38,7 +38,7 @@ class Outcome:
     """A run and its prediction; without one, *why* not."""
 
     run: PublishedRun
-    prediction: Prediction | None
+    prediction: StepPrediction | None
     why: str = ""
 
     @property
@@ -74,7 +74,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
+class PublishedAccuracy:
     """How near the predictions of some runs are; of *intervals*, how many hold the measurement.
 
     *error* is the mean of the absolute deviations of those predicted by one number, *bias* the
@@ -103,7 +103,7 @@ def outcome(run: PublishedRun) -> Outcome:
         memory = card_memory(run.shape, run.layout, recipe).reserved
     except ValueError as error:
         return Outcome(run, None, f"the formulas refuse its layout: {error}")
-    return Outcome(run, Prediction(low, high, memory))
+    return Outcome(run, StepPrediction(low, high, memory))
 
 
 @cache
@@ -112,13 +112,13 @@ def outcomes() -> tuple[Outcome, ...]:
     return tuple(outcome(run) for run in published_runs())
 
 
-def accuracy(found: Iterable[Outcome]) -> Accuracy:
+def accuracy(found: Iterable[Outcome]) -> PublishedAccuracy:
     """How near the predictions among *found* are."""
     every = tuple(found)
     predicted = [one for one in every if one.prediction]
     points = [one for one in predicted if one.prediction and not one.prediction.is_interval]
     wide = [one for one in predicted if one.prediction and one.prediction.is_interval]
-    return Accuracy(
+    return PublishedAccuracy(
         rows=len(every),
         predicted=len(predicted),
         points=len(points),
