@@ -36,7 +36,7 @@ from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
 from app.network.budget import Budget
 from app.network.door import Door, Rules, note_fault, note_trouble
-from app.network.draining import Draining
+from app.network.drain import Draining
 from app.network.guard import GUARD, Guard, Limits
 from app.network.hosts import Hosts
 from app.network.languages import Languages

@@ -21,7 +21,7 @@ from app.federation.identities import Identities
 from app.federation.proxy import ProxyHeader
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
-from app.network.draining import Draining
+from app.network.drain import Draining
 from app.people.persons import Sessions
 from app.people.student_histories import StudentDrawing, StudentHistory
 from app.sandbox.runner import Runner

@@ -15,7 +15,7 @@ from app.errors import capitalized, sentence
 from app.translation import SOURCE, form_of, form_of_number, translate
 
 
-def environment(language: str = SOURCE) -> Environment:
+def template_environment(language: str = SOURCE) -> Environment:
     """An environment with the templates in templates/, in *language*."""
     made = Environment(
         loader=FileSystemLoader(ROOT / "templates"),

@@ -18,7 +18,7 @@ from app.db.queries import latest_attempts
 from app.db.session import connect, open_session
 from app.db.tables import AttemptRow
 from app.db.writer import store
-from app.kinds.diagnosed import common_diagnosis
+from app.kinds.diagnosis_key import common_diagnosis
 from tests.db.test_rows import attempt
 from tests.each import each
 

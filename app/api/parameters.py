@@ -6,7 +6,7 @@ from fastapi import Path, Request
 from pydantic import BaseModel, Field
 
 from app.api.documents import responses
-from app.kinds.parameters import chosen, seed_of_choice, values
+from app.kinds.parameters import seed_choice, seed_of_choice, values
 from app.network.routes import Router
 from app.site import Here
 
@@ -45,7 +45,7 @@ def set_parameters(request: Request, site: Here, name: Chapter) -> ChapterChoice
     seed = seed_of_choice(topic.parameters, given) if given else 0
     return ChapterChoice(
         seed=seed,
-        chosen=dict(chosen(topic.parameters, seed)),
+        chosen=dict(seed_choice(topic.parameters, seed)),
         given={key: str(value) for key, value in values(topic.parameters, seed).items()},
         parameters=[
             ParameterSummary(

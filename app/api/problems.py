@@ -18,7 +18,7 @@ from app.errors import (
     UnavailableError,
 )
 from app.network.watch import request_id
-from app.quoting import shortened
+from app.quotation import shortened
 from app.site import site_in
 
 # A pattern of the paths that are for programs; of those under /api/, one page is for people.

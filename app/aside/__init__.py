@@ -66,7 +66,7 @@ class Seats:
 
 
 @dataclass(slots=True)
-class Account:
+class RequestAccount:
     """Seconds of processor time *spent* for one request.
 
     *address* is the network that it came from. It pays unless *payer* becomes a person, or nobody
@@ -80,7 +80,7 @@ class Account:
     spent: float = 0.0
 
 
-_ACCOUNT: ContextVar[Account | None] = ContextVar("account", default=None)
+_ACCOUNT: ContextVar[RequestAccount | None] = ContextVar("account", default=None)
 
 
 def let_pay(payer: str) -> None:
@@ -101,7 +101,7 @@ def charge(seconds: float) -> None:
         found.spent += seconds
 
 
-def address() -> str:
+def client_address() -> str:
     """The network that the request which is being handled came from; empty outside of requests."""
     found = _ACCOUNT.get()
     return found.address if found else ""
@@ -141,7 +141,7 @@ class _Timed:
             self.seconds = thread_time() - begin
 
 
-async def on_account(payer: Account, work: Coroutine[Any, Any, T]) -> T:
+async def on_account(payer: RequestAccount, work: Coroutine[Any, Any, T]) -> T:
     """The result of *work*, whose time in the event loop is added to the account of *payer*."""
     before = _ACCOUNT.set(payer)
     try:
@@ -156,7 +156,7 @@ class _Metered:
 
     __slots__ = ("_inner", "_payer")
 
-    def __init__(self, inner: Coroutine[Any, Any, Any], payer: Account) -> None:
+    def __init__(self, inner: Coroutine[Any, Any, Any], payer: RequestAccount) -> None:
         self._inner = inner
         self._payer = payer
 

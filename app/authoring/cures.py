@@ -74,10 +74,10 @@ def cured(finding: Finding, exercise: Exercise | None = None) -> Finding:
         return circular
     if finding.cure:
         return finding
-    return replace(finding, cure=unit_cure(finding.says) or cure_of(finding.says) or _ELSE)
+    return replace(finding, cure=unit_cure(finding.says) or finding_cure(finding.says) or _ELSE)
 
 
-def cure_of(says: str) -> str:
+def finding_cure(says: str) -> str:
     """The cure for what a finding *says*, if one is known."""
     return next((cure for part, cure in _CURES.items() if re.search(part, says)), "")
 

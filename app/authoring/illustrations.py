@@ -47,7 +47,7 @@ def _trouble(exercise: Exercise, figure: Illustrated, seed: int) -> Finding | No
     return None
 
 
-def texts_of(figure: Sketch) -> Sequence[str]:
+def figure_texts(figure: Sketch) -> Sequence[str]:
     """Every text of *figure*, on every paper, for readers and for screen readers."""
     drawn = "".join(to_svg(figure, alone=False, paper=paper) for paper in PAPERS.values())
     found = {unescape(" ".join(match).strip()) for match in _TEXT.findall(drawn)}
@@ -59,7 +59,7 @@ def _told(exercise: Exercise, figure: Illustrated, seed: int) -> str:
     keys = Script(exercise).keys(exercise.draw(seed))
     rights = [Quantity(key.right, key.asked.scale.unit.dimension) for key in keys.values()]
     asked = list(written_numbers(exercise.variant(seed).prompt))
-    for text in texts_of(illustrated(figure, exercise.draw(seed))):
+    for text in figure_texts(illustrated(figure, exercise.draw(seed))):
         for written in written_numbers(text):
             if any(_tells(written, right, asked) for right in rights):
                 return written.text

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from app.content.pack_file import CoursePack
 from app.content.proof_file import FormulaProof, ProofFile
 from app.errors import ContentError, Problem, nearest
-from app.expressions import ExpressionError, Quantity, parse
+from app.expressions import ExpressionError, Quantity, parse_expression
 from app.expressions import evaluate as work_out
 from app.formulas import Argument, Formula, FormulaResult, evaluate
 from app.kinds.schema_errors import faults
@@ -121,7 +121,7 @@ def _differs(formula: Formula, proof: FormulaProof) -> str:
         shown = None
         for line in equation_lines(formula):
             left, _, right = line.partition(" = ")
-            shown = names[left] = work_out(parse(right, [*names]), names)
+            shown = names[left] = work_out(parse_expression(right, [*names]), names)
     except (ExpressionError, ValueError):
         return ""  # it leaves something to the prose, or a proof reports it
     if shown is None or isinstance(computed, tuple | str):

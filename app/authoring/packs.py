@@ -13,7 +13,7 @@ from app.authoring.pack_formulas import prove_formulas
 from app.content.catalog import Catalog
 from app.content.course import arranged
 from app.content.pack_file import PACK_FILE, CoursePack, read_pack
-from app.content.pack_formulas import digest_of, loaded, sources_of
+from app.content.pack_formulas import files_digest, loaded, sources_of
 from app.content.packs import BUILT_IN, GROUP
 from app.content.topic_file import TOPIC_FILE
 from app.content.translations import is_translation
@@ -71,7 +71,7 @@ async def check_pack(
     return CheckedPack(
         pack=pack,
         linted=Linted(linted.files, found, (*linted.notes, *notes)),
-        digest=digest_of(files) if files else "",
+        digest=files_digest(files) if files else "",
         formulas=formulas,
     )
 

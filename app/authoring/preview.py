@@ -66,7 +66,7 @@ class PreviewPage:
     others: tuple[Hyperlink, ...]
 
 
-class Preview:
+class AuthoringPreview:
     """The files that are edited, and the results for their current content."""
 
     def __init__(self, path: Path, site: Site) -> None:
@@ -147,7 +147,7 @@ def preview_app(path: Path, site: Site) -> FastAPI:
     Raises:
         InputError: there is no exercise file.
     """
-    preview = Preview(path, site)
+    preview = AuthoringPreview(path, site)
     router = APIRouter(prefix="/preview")
 
     @router.get("")

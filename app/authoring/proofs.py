@@ -15,7 +15,7 @@ from app.errors import AppError, nearest
 from app.explorers import EXPLORERS, opened
 from app.expressions import ExpressionError
 from app.kinds import Exercise, Finding, Where
-from app.kinds.answers import Answer, single
+from app.kinds.answers import Answer, single_text
 from app.kinds.base import Embedded
 from app.kinds.lab import LabExercise
 from app.kinds.parameters import corners
@@ -263,4 +263,4 @@ async def _prove_answers(exercise: Exercise, seed: int, runner: Runner) -> list[
 
 
 def _short(answer: Answer) -> str:
-    return repr(single(answer) if isinstance(answer, str) else answer)[:100]
+    return repr(single_text(answer) if isinstance(answer, str) else answer)[:100]

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.expressions import ExpressionError, Quantity, names_in, parse, slots
+from app.expressions import ExpressionError, Quantity, names_in, parse_expression, slots
 from app.kinds import Exercise, Where
 from app.kinds.design import Design
-from app.kinds.drawing import Draw
+from app.kinds.drawn_values import Draw
 from app.kinds.lab import LabExercise
 from app.kinds.numeric import Numeric
 from app.kinds.quantity import AnswerKey
@@ -95,7 +95,7 @@ class Script:
         found = set()
         for slot in slots(text):
             try:
-                found |= names_in(parse(slot, self.names))
+                found |= names_in(parse_expression(slot, self.names))
             except ExpressionError:  # reported elsewhere
                 found.add(slot)
         return found

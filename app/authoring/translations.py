@@ -9,9 +9,9 @@ from app.content.topic_file import TOPIC_FILE
 from app.content.translations import (
     OF,
     Translation,
-    digest_of,
+    exercise_texts,
     stray,
-    texts_of,
+    texts_digest,
     translated,
     translations_of,
 )
@@ -32,7 +32,7 @@ def problems_of_translations(file: Path) -> Iterator[Problem]:
             texts = topic_texts(topic)
         else:
             exercise, document = read_exercise(file, topic_of(file))
-            texts = texts_of(exercise)
+            texts = exercise_texts(exercise)
     except ContentError:
         return  # the original is reported as it is
     try:
@@ -53,7 +53,7 @@ def _problems(
 ) -> Iterator[Problem]:
     if not one.is_fresh:
         says = "is not the digest of the original: its texts have changed since the translation"
-        cure = f"bring the translation up to date, then write {OF}: {digest_of(texts)}"
+        cure = f"bring the translation up to date, then write {OF}: {texts_digest(texts)}"
         yield one.document.problem((OF,), says, cure)
     for where, text in one.texts.items():
         if exercise is None:

@@ -10,15 +10,15 @@ from app.expressions import (
     Quantity,
     blanked,
     fill,
-    following,
     names_in,
-    parse,
+    parse_expression,
     slots,
+    words_after_slots,
 )
 from app.formulas import FORMULAS
 from app.kinds import Finding, Where
 from app.kinds.choice import Choice
-from app.kinds.drawing import Draw
+from app.kinds.drawn_values import Draw
 from app.kinds.numeric import Numeric
 from app.units import RATIO, Dimension, scale_of
 from app.units.scales import LARGE, SCALES
@@ -152,7 +152,7 @@ def _nouns(script: Script) -> dict[str, set[str]]:
     """The nouns that each number counts: its own name, and the words that follow it in texts."""
     found = {name: {_singular(name.replace("_", "-"))} for name in script.varying}
     for _, text in script.texts:
-        for name, word in following(text):
+        for name, word in words_after_slots(text):
             found.setdefault(name, set()).add(_singular(word))
     return found
 
@@ -213,7 +213,7 @@ def _needed(script: Script, expression: str, shown: set[str]) -> set[str]:
 def _inputs(expression: str, script: Script) -> set[str]:
     """The names that *expression* uses; a bare formula uses its arguments."""
     try:
-        found = names_in(parse(expression, script.names))
+        found = names_in(parse_expression(expression, script.names))
     except ExpressionError:  # reported elsewhere
         return set()
     for name in list(found):

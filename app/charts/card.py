@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from app.charts.paper import CARDS, LETTER, WIDE, Paper, wrapped
 from app.charts.svg import Figure, to_svg
-from app.templating import environment
+from app.templating import template_environment
 
 WIDTH, HEIGHT = 1200, 630
 _EDGE, _TOP, _FOOT = 64, 104, 34  # pixels: at the sides, above the title, below all
@@ -251,4 +251,4 @@ def _source(name: str) -> str:
     return _templates().get_template(f"figures/{name}.svg").render()
 
 
-_templates = cache(environment)
+_templates = cache(template_environment)

@@ -9,7 +9,7 @@ from app.charts.plot import Plot, plot_picture
 from app.charts.scatter import Scatter, scatter_picture
 from app.charts.timeline import Timeline
 from app.charts.timeline_layout import timeline_picture
-from app.templating import environment
+from app.templating import template_environment
 
 Figure = Bars | Plot | Scatter | Timeline | Drawing
 
@@ -35,4 +35,4 @@ def _filled(name: str, **given: object) -> str:
     return _templates().get_template(f"figures/{name}.svg").render(**given)
 
 
-_templates = cache(environment)
+_templates = cache(template_environment)

@@ -11,7 +11,7 @@ from app.commands.lint import findings_document, print_findings
 from app.commands.parsers import add_actions
 from app.config import Settings
 from app.content.pack_file import CoursePack
-from app.content.pack_formulas import digest_of, is_agreed, sources_of
+from app.content.pack_formulas import files_digest, is_agreed, sources_of
 from app.content.packs import pack_folders, read_packs
 from app.errors import InputError, UnavailableError
 from app.sandbox.runner import Runner
@@ -72,7 +72,7 @@ def _row(settings: Settings, pack: CoursePack) -> dict[str, object]:
         "title": pack.file.title if pack.file else "",
         "version": pack.file.version if pack.file else "",
         "folder": str(pack.folder),
-        "digest": digest_of(files) if files else "",
+        "digest": files_digest(files) if files else "",
         "agreed": is_agreed(settings, pack, files) if files else None,
     }
 

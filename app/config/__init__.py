@@ -9,7 +9,7 @@ from platformdirs import user_cache_path, user_data_path
 from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from app.config.checks import OptionalPath, are_networks, is_of_a_service, networks, words
+from app.config.checks import OptionalPath, are_networks, is_of_a_service, networks, shell_words
 from app.config.public_url import path_prefix, prefix_of, public_url
 from app.config.visits import VisitSettings
 from app.errors import nearest
@@ -95,7 +95,7 @@ class Settings(VisitSettings):
     )
     slurm_nodes: int = Field(default=1, ge=1, description="maximum nodes per run")
     slurm_gpus: int = Field(default=0, ge=0, description="GPUs per node; 0: labs run on CPUs")
-    slurm_gpu_options: Annotated[str, AfterValidator(words)] = Field(
+    slurm_gpu_options: Annotated[str, AfterValidator(shell_words)] = Field(
         default="--gres=gpu:{gpus}",
         description="sbatch options that request {gpus} GPUs per node, such as "
         "--gres=gpu:h100:{gpus} or --gpus-per-node={gpus}",
@@ -109,7 +109,7 @@ class Settings(VisitSettings):
         description="memory per rank, such as 32G; empty: Slurm's default",
     )
     slurm_exclusive: bool = Field(default=False, description="take whole nodes")
-    slurm_srun: Annotated[str, AfterValidator(words)] = Field(
+    slurm_srun: Annotated[str, AfterValidator(shell_words)] = Field(
         default="",
         description="words between srun and Python: options for a container, such as "
         "--container-image=..., or a command that wraps Python",

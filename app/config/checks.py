@@ -24,7 +24,7 @@ def is_of_a_service(name: str, value: object = None) -> bool:
     return bool(_SERVICE.fullmatch(name) or address)
 
 
-def words(text: str) -> str:
+def shell_words(text: str) -> str:
     """*text*, if it is words as on a line of a shell.
 
     Raises:

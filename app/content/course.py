@@ -8,7 +8,7 @@ from types import FunctionType
 from app.config import Settings
 from app.content.catalog import Catalog, Topic
 from app.content.pack_file import CoursePack
-from app.content.pack_formulas import is_agreed, loaded, refused, sources_of
+from app.content.pack_formulas import is_agreed, loaded, refused_formulas, sources_of
 from app.content.packs import BUILT_IN, pack_folders, read_packs
 from app.errors import ContentError, Problem, nearest
 from app.formulas import FORMULAS
@@ -48,7 +48,7 @@ def _agreed(settings: Settings, pack: CoursePack) -> Mapping[str, FunctionType]:
     """The formulas of *pack*, to which the operator must have agreed."""
     files = sources_of(pack)
     if files and not is_agreed(settings, pack, files):
-        raise ContentError([refused(pack, files)])
+        raise ContentError([refused_formulas(pack, files)])
     return loaded(pack, files)
 
 

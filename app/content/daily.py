@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 from app.errors import AnswerError, ContentError
 from app.expressions import Quantity, fill, holds
 from app.kinds.base import Markdown, Strict
-from app.kinds.drawing import Draw, DrawnValue, UnitName, draw, shuffled
+from app.kinds.drawn_values import Draw, DrawnValue, UnitName, draw, shuffled
 from app.kinds.quantity import AskedQuantity
 from app.translation import translate
 from app.yaml_file import read_document
@@ -103,7 +103,7 @@ def question_of(day: date) -> DailyQuestion:
     return _question(day)
 
 
-def title_of(day: date) -> str:
+def daily_title(day: date) -> str:
     """The title of the question of *day*, without working it out."""
     return written_questions()[_turn(day)[0]].title
 

@@ -101,7 +101,7 @@ def erratum_called(name: str) -> Erratum:
     return found
 
 
-def of_exercise(exercise: str) -> tuple[Erratum, ...]:
+def errata_of(exercise: str) -> tuple[Erratum, ...]:
     """The errata that concern the exercise with this id."""
     return tuple(erratum for erratum in errata() if exercise in erratum.exercises)
 

@@ -79,7 +79,7 @@ def namespace(pack: CoursePack) -> str:
     return pack.file.name.replace("-", "_") if pack.file else ""
 
 
-def digest_of(files: Sequence[FormulaSource]) -> str:
+def files_digest(files: Sequence[FormulaSource]) -> str:
     """The digest of *files* that an operator agrees to."""
     digest = hashlib.sha256()
     for file in files:
@@ -92,17 +92,17 @@ def is_agreed(settings: Settings, pack: CoursePack, files: Sequence[FormulaSourc
     """Whether the operator has agreed to run *files*: by their digest, or to the whole folder."""
     name = pack.file.name if pack.file else ""
     folders = {Path(one).resolve() for one in settings.pack_code if "@" not in one}
-    return f"{name}@{digest_of(files)}" in settings.pack_code or pack.folder.resolve() in folders
+    return f"{name}@{files_digest(files)}" in settings.pack_code or pack.folder.resolve() in folders
 
 
-def refused(pack: CoursePack, files: Sequence[FormulaSource]) -> Problem:
+def refused_formulas(pack: CoursePack, files: Sequence[FormulaSource]) -> Problem:
     """The problem of formulas that nobody has agreed to."""
     name = pack.file.name if pack.file else ""
     return Problem(
         pack.formulas,
         1,
         f"{_CALM}: they are loaded only if you agree",
-        f"read them, then set WALLCLOCK_PACK_CODE={name}@{digest_of(files)}",
+        f"read them, then set WALLCLOCK_PACK_CODE={name}@{files_digest(files)}",
     )
 
 

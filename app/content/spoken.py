@@ -12,11 +12,11 @@ from app.content.images import with_images
 from app.content.topic_file import TOPIC_FILE, TopicFile
 from app.content.translations import (
     Translation,
+    exercise_texts,
     is_translation,
-    merged,
+    merge_texts,
     original_of,
     stray,
-    texts_of,
     translated,
     translations_of,
 )
@@ -92,7 +92,7 @@ def _add_exercise(
     path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]
 ) -> None:
     exercise, document = read_exercise(path, path.parent.name, read)
-    for one in _fresh(path, texts_of(exercise), problems):
+    for one in _fresh(path, exercise_texts(exercise), problems):
         with _collected(problems):
             made = translated(exercise, document, one)
             found.setdefault(one.language, Spoken(one.language)).exercises[made.id] = made
@@ -116,7 +116,7 @@ def _collected(problems: list[Problem]) -> Iterator[None]:
 
 
 def _topic(document: YamlDocument, translation: Translation) -> TopicFile:
-    values = merged(document.values, translation.texts)
+    values = merge_texts(document.values, translation.texts)
     try:
         folder = document.path.parent
         return TopicFile.model_validate(with_images(values, folder.name, folder))

@@ -53,7 +53,7 @@ def check_svg(body: bytes) -> None:
         # What an editor notes for itself has names of its own, which browsers do not draw.
         if not _is_of_an_editor(str(element.tag)):
             _check_element(element)
-    _Parts(root).check()
+    _SvgParts(root).check()
 
 
 def _is_of_an_editor(name: str) -> bool:
@@ -101,7 +101,7 @@ def _check_attribute(key: str, value: str) -> None:
         raise ValueError(f"loads {value[:40]!r} from elsewhere")
 
 
-class _Parts:
+class _SvgParts:
     """The parts of an SVG, each as often as it is drawn: parts that use parts are bombs."""
 
     def __init__(self, root: ElementTree.Element) -> None:

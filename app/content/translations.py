@@ -71,14 +71,14 @@ def stray(folder: Path) -> Iterator[Problem]:
                 yield Problem(path, 1, says, "rename or remove this file")
 
 
-def texts_of(exercise: Exercise) -> dict[Where, str]:
+def exercise_texts(exercise: Exercise) -> dict[Where, str]:
     """The texts of *exercise* that a translation says, by their place in its file."""
     own: dict[Where, str] = {("title",): exercise.title, ("solution",): exercise.solution}
     told = (*exercise.texts(), *exercise.untold())
     return {**own, **{where: text for where, text in told if text.strip()}}
 
 
-def digest_of(texts: Mapping[Where, str]) -> str:
+def texts_digest(texts: Mapping[Where, str]) -> str:
     """What `of` says in a translation of *texts*."""
     told = repr(sorted((repr(where), text) for where, text in texts.items()))
     return hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]
@@ -90,7 +90,7 @@ def translated(exercise: Exercise, original: YamlDocument, translation: Translat
     Raises:
         ContentError: they are not valid.
     """
-    values = merged(original.values, translation.texts)
+    values = merge_texts(original.values, translation.texts)
     chapter = exercise.id.partition("/")[0]
     given = {**values, "id": exercise.id, "digest": exercise.digest}
     given["chapter_parameters"] = exercise.chapter_parameters
@@ -99,13 +99,13 @@ def translated(exercise: Exercise, original: YamlDocument, translation: Translat
     except ValidationError as error:
         problems = [translation.document.problem(*fault) for fault in faults(error, values)]
         raise ContentError(problems) from error
-    before = texts_of(exercise)
+    before = exercise_texts(exercise)
     wordings = {before[where]: text for where, text in translation.texts.items()}
     made.translates(wordings, translation.language)
     return made
 
 
-def merged(values: Mapping[str, object], texts: Mapping[Where, str]) -> dict[str, object]:
+def merge_texts(values: Mapping[str, object], texts: Mapping[Where, str]) -> dict[str, object]:
     """A copy of *values* with *texts* in their places."""
     copied = deepcopy(dict(values))
     for where, text in texts.items():
@@ -120,7 +120,7 @@ def _read(path: Path, code: str, originals: Mapping[Where, str]) -> Translation:
     document = read_document(path)
     problems = list(_of_language(path, code))
     texts = dict(_leaves(document.values))
-    is_fresh = texts.pop((OF,), "") == digest_of(originals)
+    is_fresh = texts.pop((OF,), "") == texts_digest(originals)
     if is_fresh:  # what is not shows English, until someone looks at it again: lint says so
         problems += _missing(document, texts, originals)
         for where, text in texts.items():

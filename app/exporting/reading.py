@@ -22,7 +22,7 @@ from app.exporting.skeletons import NUMBER, SLOT, skeleton
 from app.expressions import ExpressionError
 from app.formulas import FORMULAS
 from app.kinds import Exercise
-from app.kinds.remembered import Remembered
+from app.kinds.memo import Remembered
 from app.labs.evidence.faults import known_faults
 from app.labs.results.archive import shipped_runs
 from app.labs.spec import known_labs

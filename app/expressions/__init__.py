@@ -6,12 +6,12 @@ derivations: `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_b
 
 from app.expressions.arithmetic import read_answer, read_argument
 from app.expressions.evaluation import Names, evaluate, holds
-from app.expressions.filling import BLANK, blanked, fill, following, slots
 from app.expressions.mathematics import latex
 from app.expressions.operations import Quantity, same_kind
 from app.expressions.pad import PAD_LIMIT, PadLine, worked_pad
+from app.expressions.parser import ExpressionError, parse_expression
 from app.expressions.plain import parse_plain
-from app.expressions.reading import ExpressionError, parse
+from app.expressions.template import BLANK, blanked, fill, slots, words_after_slots
 from app.expressions.tree import Node, names_in
 
 __all__ = [
@@ -25,11 +25,11 @@ __all__ = [
     "blanked",
     "evaluate",
     "fill",
-    "following",
+    "words_after_slots",
     "holds",
     "latex",
     "names_in",
-    "parse",
+    "parse_expression",
     "parse_plain",
     "read_answer",
     "read_argument",

@@ -6,13 +6,13 @@ from functools import lru_cache
 
 from app.expressions.evaluation import evaluate
 from app.expressions.operations import PLAIN, Quantity, same_kind
+from app.expressions.parser import ExpressionError
 from app.expressions.plain import parse_plain
-from app.expressions.reading import ExpressionError
 from app.expressions.tree import Binary, Node, numbers_in
 from app.formulas import Input
 from app.translation import localized, translate
 from app.units import Reading, Scale, read, spelled
-from app.units.reading import joined, plain_signs, without_commas
+from app.units.parser import join_digits, plain_signs, without_commas
 from app.units.scales import SCALES, TYPED, takes_prefix
 
 _LONGEST = 500  # characters of an answer
@@ -88,7 +88,7 @@ def work_out(text: str, shown: Scale) -> Reading:
 
 def simplified(text: str, shown: Scale) -> str:
     """*text* with numbers in one spelling: no grouping, a decimal point, 72.9k as 72.9e3."""
-    typed = _PER_SECOND.sub("/s", joined(plain_signs(text.strip())).lstrip("~≈= "))
+    typed = _PER_SECOND.sub("/s", join_digits(plain_signs(text.strip())).lstrip("~≈= "))
     if shown.unit.symbol.startswith("$"):
         typed = DOLLARS_FIRST.sub(r"\1 $", typed)
     if not _CALL.search(typed):  # in a call, a comma separates arguments

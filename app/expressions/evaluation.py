@@ -4,8 +4,17 @@ from collections.abc import Callable, Mapping
 
 from app.errors import nearest
 from app.expressions.operations import FUNCTIONS, OPERATIONS, Quantity
-from app.expressions.reading import ExpressionError, parse
-from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
+from app.expressions.parser import ExpressionError, parse_expression
+from app.expressions.tree import (
+    COMPARISONS,
+    Binary,
+    FunctionCall,
+    Name,
+    Negative,
+    Node,
+    Number,
+    Word,
+)
 from app.formulas import FORMULAS, Argument, Formula
 from app.translation import localized, translate
 
@@ -30,7 +39,7 @@ def evaluate(text: str | Node, names: Names) -> Quantity:
         ExpressionError: *text* cannot be read, a name is unknown, dimensions do not match, or a
             value is not a finite number.
     """
-    node = parse(text, names) if isinstance(text, str) else text
+    node = parse_expression(text, names) if isinstance(text, str) else text
     try:
         return _value(node, names)
     except (OverflowError, ZeroDivisionError) as error:
@@ -41,7 +50,7 @@ def evaluate(text: str | Node, names: Names) -> Quantity:
 
 def holds(text: str | Node, names: Names) -> bool:
     """Whether the comparison *text* is true with the symbols in *names*."""
-    node = parse(text, names) if isinstance(text, str) else text
+    node = parse_expression(text, names) if isinstance(text, str) else text
     if not (isinstance(node, Binary) and node.operator in COMPARISONS):
         raise ExpressionError(translate("{text!r} is not a comparison", text=text))
     return bool(evaluate(node, names).value)
@@ -60,7 +69,7 @@ def _value(node: Node, names: Names) -> Quantity:
             return Quantity(-inner.value, inner.dimension)
         case Binary(operator, left, right):
             return OPERATIONS[operator](_value(left, names), _value(right, names))
-        case Call():
+        case FunctionCall():
             return _called(node, names)
         case Word(text):
             raise ExpressionError(translate("the word {text!r} has no value", text=text))
@@ -79,7 +88,7 @@ def _named(name: str, names: Names) -> Quantity:
     )
 
 
-def _called(call: Call, names: Names) -> Quantity:
+def _called(call: FunctionCall, names: Names) -> Quantity:
     if formula := FORMULAS.get(call.name):
         return _result(formula, _arguments(formula, call, names), call.part)
     if call.name not in FUNCTIONS:
@@ -99,7 +108,7 @@ def _called(call: Call, names: Names) -> Quantity:
     return FUNCTIONS[call.name](values)
 
 
-def _arguments(formula: Formula, call: Call, names: Names) -> dict[str, Argument]:
+def _arguments(formula: Formula, call: FunctionCall, names: Names) -> dict[str, Argument]:
     """The arguments of *call*, by the names that *formula* gives them."""
     if len(call.arguments) > len(formula.inputs):
         raise ExpressionError(

@@ -2,7 +2,16 @@
 
 import re
 
-from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
+from app.expressions.tree import (
+    COMPARISONS,
+    Binary,
+    FunctionCall,
+    Name,
+    Negative,
+    Node,
+    Number,
+    Word,
+)
 from app.units import Scale
 
 _GREEK = {
@@ -35,7 +44,7 @@ def _latex(node: Node) -> tuple[str, int]:
             return symbol(name), _ATOM
         case Negative(term):
             return f"-{_within(term, _TERM)}", _SUM
-        case Call():
+        case FunctionCall():
             return _call(node)
         case Binary(operator, left, right):
             return _binary(operator, left, right)
@@ -115,7 +124,7 @@ _CALLS = {
 }
 
 
-def _call(call: Call) -> tuple[str, int]:
+def _call(call: FunctionCall) -> tuple[str, int]:
     named = [f"{symbol(name)} = {latex(value)}" for name, value in call.named]
     inside = ", ".join([*map(latex, call.arguments), *named])
     if call.name in _CALLS:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from app.expressions.reading import ExpressionError
+from app.expressions.parser import ExpressionError
 from app.translation import translate
 from app.units import RATIO, Dimension, figures, show, spelled, unit_of
 

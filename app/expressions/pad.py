@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from app.expressions.arithmetic import DOLLARS_FIRST, in_the_last_unit, simplified
 from app.expressions.evaluation import evaluate
 from app.expressions.operations import FUNCTIONS, PLAIN, Quantity
+from app.expressions.parser import ExpressionError
 from app.expressions.plain import parse_plain
-from app.expressions.reading import ExpressionError
 from app.translation import translate
 from app.units.scales import PLAIN as NUMBER
 from app.units.scales import SCALES

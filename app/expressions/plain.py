@@ -6,8 +6,17 @@ from functools import lru_cache
 
 from app.errors import nearest
 from app.expressions.operations import FUNCTIONS
-from app.expressions.reading import ExpressionError, Reader, tidy
-from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
+from app.expressions.parser import ExpressionError, Reader, ascii_text
+from app.expressions.tree import (
+    COMPARISONS,
+    Binary,
+    FunctionCall,
+    Name,
+    Negative,
+    Node,
+    Number,
+    Word,
+)
 from app.translation import localized, translate
 from app.units.scales import SCALES, close_symbols
 
@@ -86,7 +95,7 @@ def parse_plain(text: str, letters: Collection[str]) -> Node:
 
 @lru_cache(maxsize=4096)
 def _parse_plain(text: str, letters: tuple[str, ...]) -> Node:
-    reader = TypedReader(tidy(_LEADING_NAME.sub("", text, count=1), letters), letters)
+    reader = TypedReader(ascii_text(_LEADING_NAME.sub("", text, count=1), letters), letters)
     try:
         node = reader.whole()
     except ExpressionError as error:
@@ -114,7 +123,7 @@ def _check(node: Node) -> None:
                 )
             _check(left)
             _check(right)
-        case Call(name, arguments, named, part):
+        case FunctionCall(name, arguments, named, part):
             if named or part:
                 raise ExpressionError(
                     translate("{name} takes values only, without names or parts", name=name)

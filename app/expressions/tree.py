@@ -45,7 +45,7 @@ class Binary:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A call of a function or a formula; *part* picks one of several results."""
 
     name: str
@@ -54,7 +54,7 @@ class Call:
     part: str = ""
 
 
-Node = Number | Word | Name | Negative | Binary | Call
+Node = Number | Word | Name | Negative | Binary | FunctionCall
 COMPARISONS = ("<=", ">=", "==", "!=", "<", ">")
 
 
@@ -67,7 +67,7 @@ def names_in(node: Node) -> set[str]:
             return names_in(term)
         case Binary(_, left, right):
             return names_in(left) | names_in(right)
-        case Call(name, arguments, named, _):
+        case FunctionCall(name, arguments, named, _):
             inside = [*arguments, *(argument for _, argument in named)]
             mentioned = {name} if "." in name else set()
             return mentioned.union(*(names_in(argument) for argument in inside))
@@ -83,7 +83,7 @@ def numbers_in(node: Node) -> list[Number]:
             return numbers_in(term)
         case Binary(_, left, right):
             return [*numbers_in(left), *numbers_in(right)]
-        case Call(_, arguments, named, _):
+        case FunctionCall(_, arguments, named, _):
             inside = [*arguments, *(argument for _, argument in named)]
             return [number for argument in inside for number in numbers_in(argument)]
     return []

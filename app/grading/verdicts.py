@@ -16,7 +16,7 @@ from pydantic import (
 from app.errors import AnswerError, AppError
 from app.kinds import SEEDS, Answer, Verdict
 from app.kinds.answers import refuse_longer
-from app.quoting import escaped, shortened
+from app.quotation import escape_markdown, shortened
 
 
 def _whole(value: object) -> object:
@@ -114,7 +114,7 @@ def unreadable_result(submission: Submission, error: AnswerError) -> CheckResult
         seed=submission.seed,
         verdict="unreadable",
         score=0.0,
-        feedback=[escaped(str(error))],  # it quotes the answer
+        feedback=[escape_markdown(str(error))],  # it quotes the answer
         ref=submission.ref,
         learner=submission.learner,
     )

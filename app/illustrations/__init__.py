@@ -11,7 +11,7 @@ from app.expressions import ExpressionError, evaluate, fill
 from app.formulas import Argument, Input
 from app.illustrations.base import Illustration, Sketch
 from app.kinds.base import Illustrated
-from app.kinds.drawing import Draw
+from app.kinds.drawn_values import Draw
 from app.translation import say
 
 __all__ = ["ILLUSTRATIONS", "Illustration", "Sketch", "illustrated", "listed_inputs"]

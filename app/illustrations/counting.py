@@ -6,13 +6,13 @@ from app.charts.color import Color, Tone
 from app.charts.drawing import Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper
 from app.illustrations.base import Piece, box, row, sketch
-from app.kinds.answers import Counted, CountedPart
+from app.kinds.answers import CountedPart, CountedParts
 from app.translation import translate
 
 _ROW, _LINE, _LABEL = 26, 24, 17
 
 
-def counted_sketch(counted: Counted, *, finished: bool) -> Drawing:
+def counted_sketch(counted: CountedParts, *, finished: bool) -> Drawing:
     """The parts that a wrong answer counts; to scale and with both values once *finished*."""
     left_out = [part.name for part in counted.parts if not part.counted]
     return sketch(
@@ -37,7 +37,7 @@ def _checked(parts: Sequence[CountedPart], paper: Paper) -> Sheet:
     return Sheet(height=len(parts) * _LINE, rects=tuple(rects), words=tuple(words))
 
 
-def _beside(counted: Counted, paper: Paper) -> Sheet:
+def _beside(counted: CountedParts, paper: Paper) -> Sheet:
     """Both answers to scale, one above the other, and the names of the parts below."""
     whole = sum(abs(part.value) for part in counted.parts)
     own = [part for part in counted.parts if part.counted]

@@ -34,7 +34,7 @@ class Verdict:
     """The verdict on one answer, and the sentences (Markdown) shown with it.
 
     *mistake* is the key of the first diagnosis among them that is a known mistake: see
-    `app.kinds.diagnosed`. What was *played* to judge it is drawn beside it.
+    `app.kinds.diagnosis_key`. What was *played* to judge it is drawn beside it.
     """
 
     correct: bool
@@ -68,7 +68,7 @@ def refuse_longer(answer: Answer, limit: int) -> None:
         raise TooLongError(translate("an answer has at most {limit:,} characters", limit=limit))
 
 
-def single(answer: Answer) -> str:
+def single_text(answer: Answer) -> str:
     """*answer*, which must be one string.
 
     Raises:
@@ -103,7 +103,7 @@ class CountedPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedParts:
     """A wrong answer as the sum of some parts of the right one; both are texts with a unit."""
 
     parts: tuple[CountedPart, ...]

@@ -10,12 +10,12 @@ from typing import Annotated, ClassVar, Self, get_args
 from pydantic import BaseModel, ConfigDict, Field, HttpUrl, model_validator
 
 from app.expressions import fill
-from app.kinds.answers import Answer, Counted, PlayedAnswer, Verdict
-from app.kinds.diagnosed import common_diagnosis, key_of
-from app.kinds.drawing import Draw, DrawnValue, draw
+from app.kinds.answers import Answer, CountedParts, PlayedAnswer, Verdict
+from app.kinds.diagnosis_key import common_diagnosis, mistake_key
+from app.kinds.drawn_values import Draw, DrawnValue, draw
+from app.kinds.memo import Remembered
 from app.kinds.parameters import ChapterParameter, refuse_others, values
-from app.kinds.remembered import Remembered
-from app.kinds.worded import Worded
+from app.kinds.text_language import Worded
 from app.sandbox.runner import Runner
 from app.translation import translate
 
@@ -237,7 +237,9 @@ class Base(Strict, Worded, ABC):
 
     def diagnosis(self, key: str, seed: int) -> str:
         """The feedback on the mistake with that *key*, as *seed* draws it; empty if not known."""
-        text = next((text for _, text in self.texts() if self.kept_key(key_of(text)) == key), "")
+        text = next(
+            (text for _, text in self.texts() if self.kept_key(mistake_key(text)) == key), ""
+        )
         return self.fill(text, self.solved(self.draw(seed))) if text else common_diagnosis(key)
 
     @property
@@ -254,7 +256,7 @@ class Base(Strict, Worded, ABC):
         """What is there before an answer is played, for a kind that draws it."""
         return None
 
-    def counted(self, seed: int, answer: Answer) -> Counted | None:
+    def counted(self, seed: int, answer: Answer) -> CountedParts | None:
         """What a wrong *answer* counts, where the right one adds up parts and it is some of them.
 
         Raises:

@@ -10,8 +10,8 @@ from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, holds
 from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
-from app.kinds.diagnosed import key_of
-from app.kinds.drawing import Draw, shuffled
+from app.kinds.diagnosis_key import mistake_key
+from app.kinds.drawn_values import Draw, shuffled
 from app.sandbox.runner import Runner
 from app.translation import noted, plural, translate
 
@@ -141,7 +141,7 @@ class Choice(Base):
                 )
             )
         agreed = sum((key in chosen) == (key in right) for key in self.options)
-        mistake = key_of(self.options[wrong[0]].says) if wrong else ""
+        mistake = mistake_key(self.options[wrong[0]].says) if wrong else ""
         score = agreed / len(self.options) if self.many else 0.0
         return Verdict(False, score, tuple(says), mistake=mistake)
 

@@ -12,11 +12,11 @@ from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
 from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Base, Finding, Markdown, Where
-from app.kinds.diagnosed import key_of
-from app.kinds.drawing import Draw
-from app.kinds.knob import DesignQuestion, Knob, KnobRow, shown
-from app.kinds.laying import Run
-from app.kinds.remembered import Remembered
+from app.kinds.diagnosis_key import mistake_key
+from app.kinds.drawn_values import Draw
+from app.kinds.knob import DesignQuestion, Knob, KnobRow, shown_value
+from app.kinds.memo import Remembered
+from app.kinds.training_run import TrainingRun
 from app.sandbox.runner import Runner
 from app.translation import noted, translate
 
@@ -42,7 +42,7 @@ class Design(Base):
     derive: dict[Identifier, str | int | float] = Field(
         default_factory=dict, description="named values that follow from the choices"
     )
-    run: Run | None = Field(
+    run: TrainingRun | None = Field(
         default=None,
         description="a training run whose layout is chosen, with degrees such as tensor; the best"
         " is then the fastest of all layouts that fit, not of the choices",
@@ -68,7 +68,7 @@ class Design(Base):
         drawn = self.draw(seed)
         return DesignQuestion(
             tuple(
-                KnobRow(name, self.fill(knob.says, drawn), tuple(map(shown, knob.among)))
+                KnobRow(name, self.fill(knob.says, drawn), tuple(map(shown_value, knob.among)))
                 for name, knob in self.choose.items()
             )
         )
@@ -105,11 +105,11 @@ class Design(Base):
         if failed:
             says = [self._filled(self.require[condition], names) for condition in failed]
             share = 1 - len(failed) / len(self.require)
-            mistake = key_of(self.require[failed[0]])
+            mistake = mistake_key(self.require[failed[0]])
             return Verdict(False, _HALF * share, (*says, *self._shows(names)), mistake=mistake)
         if self.least and not self._is_best(evaluate(self.least, names).value, seed):
             says = [self._better(names), *self._shows(names)]
-            return Verdict(False, _HALF, tuple(says), mistake=key_of(self.better))
+            return Verdict(False, _HALF, tuple(says), mistake=mistake_key(self.better))
         return Verdict(
             True, 1.0, (translate("Right: it meets every condition."), *self._shows(names))
         )
@@ -134,9 +134,9 @@ class Design(Base):
     def diagnosis(self, key: str, seed: int) -> str:
         """The feedback on a design that fails the condition with that *key* alone."""
         for condition, chosen in self._deciding(seed).items():
-            if self.kept_key(key_of(self.require[condition])) == key:
+            if self.kept_key(mistake_key(self.require[condition])) == key:
                 return self._filled(self.require[condition], self._names(seed, chosen))
-        return self._better({}) if key == self.kept_key(key_of(self.better)) else ""
+        return self._better({}) if key == self.kept_key(mistake_key(self.better)) else ""
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """Some designs work, each condition alone decides somewhere, and texts can be filled."""
@@ -249,7 +249,7 @@ class Design(Base):
             return "–" if text.startswith("{") else text.strip()
 
     def _written(self, chosen: Chosen) -> dict[str, str]:
-        return {name: shown(self.choose[name].among[place]) for name, place in chosen.items()}
+        return {name: shown_value(self.choose[name].among[place]) for name, place in chosen.items()}
 
     def _read(self, answer: Answer) -> Chosen:
         if not isinstance(answer, dict):
@@ -277,7 +277,7 @@ class Design(Base):
         knob = self.choose[name]
         if (place := knob.place(text)) is not None:
             return place
-        among = ", ".join(map(shown, knob.among))
+        among = ", ".join(map(shown_value, knob.among))
         raise AnswerError(
             translate(
                 "{name} must be one of {among}, not {text!r}",

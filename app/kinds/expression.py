@@ -10,12 +10,19 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Names, Node, Quantity, evaluate, latex, parse_plain
-from app.kinds.answers import Answer, Verdict, single
+from app.kinds.answers import Answer, Verdict, single_text
 from app.kinds.base import Base, Finding, Markdown, Strict, Where
-from app.kinds.comparing import alike, kind_of, near, of_another_kind, value_at, why_none
-from app.kinds.diagnosed import key_told
-from app.kinds.drawing import Draw, DrawnValue, UnitName
-from app.kinds.remembered import Remembered
+from app.kinds.diagnosis_key import key_told
+from app.kinds.drawn_values import Draw, DrawnValue, UnitName
+from app.kinds.equivalence import (
+    dimension_words,
+    near,
+    of_another_kind,
+    same_values,
+    value_at,
+    why_none,
+)
+from app.kinds.memo import Remembered
 from app.sandbox.runner import Runner
 from app.translation import localized, noted, translate
 from app.units import Scale, scale_of, show, unit_of
@@ -132,7 +139,7 @@ class Expression(Base):
 
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Compare the values of the formula with those of the right one, at drawn points."""
-        node = self._read(single(answer))
+        node = self._read(single_text(answer))
         shown = translate("Read as ${formula}$.", formula=latex(node))
         points = self.points(seed)
         values = [value_at(node, names) for names in points]
@@ -143,7 +150,7 @@ class Expression(Base):
                 )
             )
         right = [evaluate(parse_plain(self.answer, self.symbols), names) for names in points]
-        if alike(values, right):
+        if same_values(values, right):
             return Verdict(True, 1.0, (translate("Right at every point that was tested."), shown))
         says = (
             self._foreseen(seed, values)
@@ -174,7 +181,7 @@ class Expression(Base):
         for expression, says in self.wrong.items():
             node = parse_plain(expression, self.symbols)
             others = [evaluate(node, names) for names in self.points(seed)]
-            if alike(values, others):
+            if same_values(values, others):
                 return self.fill(says, self.draw(seed))
         return ""
 
@@ -251,7 +258,7 @@ class Expression(Base):
             yield Finding(("answer",), str(error))
             return
         if right[0].dimension != self.scale.unit.dimension:
-            yield Finding(("unit",), f"the answer is {kind_of(right[0])}")
+            yield Finding(("unit",), f"the answer is {dimension_words(right[0])}")
         if self.reference:
             yield from self._prove_reference(points, right)
         seen = {"the answer": right}
@@ -263,7 +270,9 @@ class Expression(Base):
             except ExpressionError as error:
                 yield Finding(where, str(error))
                 continue
-            same = next((other for other, earlier in seen.items() if alike(values, earlier)), "")
+            same = next(
+                (other for other, earlier in seen.items() if same_values(values, earlier)), ""
+            )
             if same:
                 yield Finding(where, f"has the same values as {same}")
             seen[expression] = values
@@ -276,7 +285,7 @@ class Expression(Base):
         except ExpressionError as error:
             yield Finding(("reference",), str(error))
             return
-        if not alike(values, right):
+        if not same_values(values, right):
             yield Finding(("reference",), "does not equal the answer")
 
 

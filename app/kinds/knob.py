@@ -7,7 +7,7 @@ from pydantic import Field
 
 from app.expressions import evaluate, read_answer
 from app.kinds.base import Markdown, Strict
-from app.kinds.drawing import DrawnValue
+from app.kinds.drawn_values import DrawnValue
 from app.units import figures, scale_of
 
 
@@ -38,7 +38,7 @@ class Knob(Strict):
     def place(self, text: str) -> int | None:
         """The place of the value that *text* says; None where it says none of them."""
         for place, value in enumerate(self.among):
-            if _plain(text) in (_plain(shown(value)), _plain(str(value))):
+            if _plain(text) in (_plain(shown_value(value)), _plain(str(value))):
                 return place
         return self._equal(text)
 
@@ -54,7 +54,7 @@ class Knob(Strict):
         return next(equal, None)
 
 
-def shown(value: DrawnValue) -> str:
+def shown_value(value: DrawnValue) -> str:
     """*value* as a person writes it."""
     return value if isinstance(value, str) else figures(float(value), 6)
 

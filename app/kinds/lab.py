@@ -9,13 +9,13 @@ from pydantic import Field, PrivateAttr, model_validator
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Names, Quantity, fill
 from app.kinds.answers import Answer, PartVerdict, Verdict
-from app.kinds.asking import TELL, Box
 from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
 from app.kinds.choice import Offered, Option
-from app.kinds.diagnosed import first_mistake, key_of
-from app.kinds.drawing import Draw, shuffled
+from app.kinds.diagnosis_key import first_mistake, mistake_key
+from app.kinds.drawn_values import Draw, shuffled
+from app.kinds.memo import Remembered
+from app.kinds.quantities_base import TELL, Box
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
-from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
 from app.translation import noted, translate
 from app.units import Reading
@@ -209,7 +209,7 @@ class LabExercise(Base):
         option = self.cause.options.get(chosen)
         feedback = self.fill(option.says, self.draw(seed)) if option else ""
         right = chosen == self.cause.correct if option else None
-        mistake = key_of(option.says) if option and not right else ""
+        mistake = mistake_key(option.says) if option and not right else ""
         parts[CAUSE] = PartVerdict(right, feedback, mistake)
         says.append(feedback or translate("The cause is not chosen yet."))
         score = sum(part.correct is True for part in parts.values()) / len(parts)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.expressions import ExpressionError, evaluate
-from app.kinds.drawing import Draw
+from app.kinds.drawn_values import Draw
 from app.simulators.sharding import RankMesh, Resharding, ShardedLayout
 from app.units import BYTE, show
 
@@ -52,7 +52,7 @@ def placements(mesh: RankMesh, layout: ShardedLayout) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class LayoutRow:
+class ArrayLayout:
     """An array: its layout as in JAX and in DTensor, and the bytes of all of it."""
 
     title: str
@@ -60,10 +60,10 @@ class LayoutRow:
     size: str
 
 
-def layout_rows(task: Resharding, sizes: Mapping[str, float]) -> tuple[LayoutRow, ...]:
+def layout_rows(task: Resharding, sizes: Mapping[str, float]) -> tuple[ArrayLayout, ...]:
     """A row for each array that the ranks have, and one for the target."""
     return tuple(
-        LayoutRow(
+        ArrayLayout(
             title=f"{'target: ' if at == len(task.have) else ''}{in_jax(name, layout)}",
             dtensor=placements(task.mesh, layout),
             size=show(sizes[name], BYTE),
@@ -109,7 +109,7 @@ def refuse_unrelated(
         raise ValueError(f"sizes lacks {', '.join(sorted(missing))}")
 
 
-def count_of(where: str, value: str | int, drawn: Draw) -> int:
+def whole_count(where: str, value: str | int, drawn: Draw) -> int:
     """A whole number that an exercise file gives as an expression.
 
     Raises:

@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 from app.errors import AnswerError, nearest
 from app.kinds.answers import Answer, PartVerdict, Verdict
 from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
-from app.kinds.diagnosed import first_mistake, key_of
-from app.kinds.drawing import Draw, shuffled
+from app.kinds.diagnosis_key import first_mistake, mistake_key
+from app.kinds.drawn_values import Draw, shuffled
 from app.sandbox.runner import Runner
 from app.translation import noted, plural, translate
 
@@ -132,7 +132,7 @@ class Match(Base):
             return PartVerdict(True, translate("Right."))
         if partner in thing.says:
             says = thing.says[partner]
-            return PartVerdict(False, self.fill(says, drawn), key_of(says))
+            return PartVerdict(False, self.fill(says, drawn), mistake_key(says))
         other = self.fill(self.partners[partner], drawn)
         return PartVerdict(False, translate("This does not go with “{partner}”.", partner=other))
 

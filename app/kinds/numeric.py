@@ -8,14 +8,14 @@ from typing import Literal, Self
 from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, nearest
-from app.expressions import ExpressionError, Quantity, names_in, parse
-from app.kinds.answers import Answer, Counted, PartVerdict, Verdict
-from app.kinds.asking import Asking, Box
+from app.expressions import ExpressionError, Quantity, names_in, parse_expression
+from app.kinds.answers import Answer, CountedParts, PartVerdict, Verdict
 from app.kinds.base import Finding, Where
-from app.kinds.counting import counted_in, trouble_of_parts
-from app.kinds.diagnosed import first_mistake
-from app.kinds.drawing import Draw, UnitName
+from app.kinds.diagnosis_key import first_mistake
+from app.kinds.drawn_values import Draw, UnitName
+from app.kinds.quantities_base import Asking, Box
 from app.kinds.quantity import AskedQuantity
+from app.kinds.sum_parts import counted_in, trouble_of_parts
 from app.sandbox.runner import Runner
 from app.translation import noted, translate
 from app.units import Reading
@@ -140,7 +140,7 @@ class Numeric(Asking):
         """Whether an answer adds up parts."""
         return any(asked.parts for asked in self.asked.values())
 
-    def counted(self, seed: int, answer: Answer) -> Counted | None:
+    def counted(self, seed: int, answer: Answer) -> CountedParts | None:
         """The parts of the first listed mistake among the answers that is the sum of some."""
         keys = self.keys(seed)
         for name, text in self._given(answer).items():
@@ -221,7 +221,7 @@ class Numeric(Asking):
             return False
         asked, keys = self.asked[name], self.keys(seed)
         names = dict(self.draw(seed).names)
-        mentioned = names_in(parse(asked.answer, [*names, *self.asked]))
+        mentioned = names_in(parse_expression(asked.answer, [*names, *self.asked]))
         if not any(other in mentioned and other in readings for other in before):
             return False
         for other in before:

@@ -12,8 +12,8 @@ from pydantic import Field, model_validator
 from app.errors import AnswerError, nearest
 from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
-from app.kinds.diagnosed import key_of
-from app.kinds.drawing import Draw, shuffled
+from app.kinds.diagnosis_key import mistake_key
+from app.kinds.drawn_values import Draw, shuffled
 from app.sandbox.runner import Runner
 from app.translation import noted, plural, translate
 
@@ -36,7 +36,7 @@ class OrderQuestion:
     strangers: bool
 
 
-class Step(Strict):
+class OrderedStep(Strict):
     """A thing, and those that must have come before it."""
 
     text: Markdown
@@ -56,7 +56,7 @@ class Order(Base):
     kind_title = noted("Order")
     sample = "collectives/steps-of-a-ring"
     kind: Literal["order"]
-    items: dict[Slug, Step] = Field(
+    items: dict[Slug, OrderedStep] = Field(
         min_length=3, description="key: text, and after: the keys that must have come before"
     )
     strangers: dict[Slug, Stranger] = Field(
@@ -156,7 +156,7 @@ class Order(Base):
             says = [
                 translate("“{first}” cannot come before “{second}”.", first=first, second=second)
             ]
-        mistake = key_of(told[0]) if told else ""
+        mistake = mistake_key(told[0]) if told else ""
         return Verdict(False, self._score(keys, wrong), tuple(says), mistake=mistake)
 
     def _score(self, keys: Sequence[str], wrong: frozenset[tuple[str, str]]) -> float:

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from app.errors import InputError, nearest
 from app.expressions import ExpressionError, read_answer
-from app.kinds.drawing import DrawnValue
+from app.kinds.drawn_values import DrawnValue
 from app.translation import translate
 from app.units import figures, scale_of
 
@@ -221,7 +221,7 @@ def values(parameters: Mapping[str, ChapterParameter], seed: int) -> dict[str, D
     return found
 
 
-def chosen(parameters: Mapping[str, ChapterParameter], seed: int) -> Chosen:
+def seed_choice(parameters: Mapping[str, ChapterParameter], seed: int) -> Chosen:
     """The choice that belongs to *seed*, as a form shows it."""
     at = places(parameters, seed)
     return {

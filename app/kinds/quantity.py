@@ -11,8 +11,8 @@ from app.expressions import ExpressionError, Names, Quantity, evaluate, read_ans
 from app.kinds.answers import PartVerdict
 from app.kinds.base import Strict
 from app.kinds.common_mistakes import common_mistake, in_another_unit
-from app.kinds.diagnosed import key_told
-from app.kinds.drawing import UnitName
+from app.kinds.diagnosis_key import key_told
+from app.kinds.drawn_values import UnitName
 from app.kinds.near_misses import no_factor, not_whole, too_coarse
 from app.translation import localized, translate
 from app.units import RATIO, Reading, Scale, inward, scale_of, show_in

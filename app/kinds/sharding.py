@@ -10,14 +10,14 @@ from pydantic import Field, PrivateAttr, model_validator
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, evaluate
 from app.kinds.answers import Answer, PartVerdict, Verdict
-from app.kinds.asking import Asking, Box
 from app.kinds.base import Finding, Markdown, Where
-from app.kinds.diagnosed import first_mistake, key_of
-from app.kinds.drawing import Draw
-from app.kinds.layouts import LayoutRow, count_of, layout_rows, refuse_unrelated, task_of
-from app.kinds.planning import THEN, dearer, read_plan, tolerated, trouble_of, written
+from app.kinds.diagnosis_key import first_mistake, mistake_key
+from app.kinds.drawn_values import Draw
+from app.kinds.layouts import ArrayLayout, layout_rows, refuse_unrelated, task_of, whole_count
+from app.kinds.memo import Remembered
+from app.kinds.move_plan import THEN, dearer, read_plan, tolerated, trouble_of, written_plan
+from app.kinds.quantities_base import Asking, Box
 from app.kinds.quantity import AskedQuantity
-from app.kinds.remembered import Remembered
 from app.sandbox.runner import Runner
 from app.simulators.sharding import (
     Move,
@@ -45,7 +45,7 @@ class ShardingQuestion:
     """The mesh, the arrays, the moves to choose from by array, and the numbers asked for."""
 
     mesh: str
-    rows: tuple[LayoutRow, ...]
+    rows: tuple[ArrayLayout, ...]
     moves: tuple[tuple[str, tuple[str, ...]], ...]
     fields: tuple[Box, ...]
 
@@ -105,7 +105,7 @@ class Sharding(Asking):
         return self._tasks.of(seed, lambda: self._task(self.draw(seed)))
 
     def _task(self, drawn: Draw) -> Resharding:
-        shape = tuple(count_of(f"mesh: {a}", n, drawn) for a, n in self.mesh.items())
+        shape = tuple(whole_count(f"mesh: {a}", n, drawn) for a, n in self.mesh.items())
         if not 1 < prod(shape) <= _MOST_RANKS:
             raise ExpressionError(f"mesh: {prod(shape)} ranks are not 2 to {_MOST_RANKS}")
         return task_of(RankMesh(tuple(self.mesh), shape), self.have, self.want)
@@ -114,7 +114,7 @@ class Sharding(Asking):
         """The bytes of each whole array."""
         drawn = self.draw(seed)
         element = evaluate(self.element, drawn.names).value
-        sizes = {dim: count_of(f"sizes: {dim}", n, drawn) for dim, n in self.sizes.items()}
+        sizes = {dim: whole_count(f"sizes: {dim}", n, drawn) for dim, n in self.sizes.items()}
         dims = self.task(seed).dims
         return {name: element * prod(sizes[dim] for dim in dims[name]) for name in dims}
 
@@ -146,7 +146,7 @@ class Sharding(Asking):
     def right_answer(self, seed: int) -> Answer:
         """The cheapest plan, and the numbers to twelve figures."""
         numbers = {name: key.asked.typed(key.right) for name, key in self.keys(seed).items()}
-        return {PLAN: written(self.plans(seed)[0].moves), **numbers}
+        return {PLAN: written_plan(self.plans(seed)[0].moves), **numbers}
 
     def reveal(self, seed: int) -> str:
         """The moves of the cheapest plan, and the numbers."""
@@ -194,7 +194,7 @@ class Sharding(Asking):
     def _judge(self, seed: int, plan: Sequence[Move], played: PlayedPlan) -> PartVerdict:
         """The verdict on a plan; what it sends is left to the numbers."""
         says = self._said(seed, plan)
-        mistake = key_of(says) if says else ""
+        mistake = mistake_key(says) if says else ""
         told = self.fill(says, self.draw(seed))
         if not played.is_right:
             return PartVerdict(False, told or trouble_of(played), mistake)

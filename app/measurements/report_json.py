@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.errors import InputError
 from app.measurements.file_reader import REPORTS, Report
 from app.measurements.trace.report import TraceReport
-from app.quoting import visible_lines
+from app.quotation import visible_lines
 
 _LARGEST = 1e18  # of any number in a report
 _DEEPEST = 12

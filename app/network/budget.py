@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from app.aside import Account, Seats, on_account
+from app.aside import RequestAccount, Seats, on_account
 from app.network.allowance import Allowance, network
 from app.translation import plural, translate
 
@@ -31,7 +31,7 @@ class Budget:
         self._payer = payer
         self._seats = Seats()
 
-    def account(self, scope: Scope) -> Account:
+    def account(self, scope: Scope) -> RequestAccount:
         """The account of a request.
 
         Raises:
@@ -41,13 +41,13 @@ class Budget:
         address = network(client[0]) if client else ""
         wait = self._allowance.wait(address, ADVANCE)
         if not wait:
-            return Account(address, address, self._seats, advance=address)
+            return RequestAccount(address, address, self._seats, advance=address)
         payer = self._payer(scope)
         if payer is None or (payer and (wait := self._allowance.wait(payer, ADVANCE))):
             raise _refusal(wait)
-        return Account(address, payer, self._seats, advance=payer)
+        return RequestAccount(address, payer, self._seats, advance=payer)
 
-    async def charged(self, account: Account, work: Coroutine[Any, Any, T]) -> T:
+    async def charged(self, account: RequestAccount, work: Coroutine[Any, Any, T]) -> T:
         """The result of *work*, which is charged to *account*."""
         try:
             return await on_account(account, work)

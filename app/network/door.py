@@ -15,11 +15,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.network.beyond import BEYOND, Beyond
 from app.network.bodies import LimitedBody
 from app.network.budget import Budget
-from app.network.draining import Draining
+from app.network.drain import Draining
 from app.network.head import check_head, without_cookies
+from app.network.response_policy import BEYOND, Beyond
 from app.network.watch import REQUEST_ID, Watch, public_path, request_id
 from app.translation import noted, translate
 

@@ -22,15 +22,15 @@ class Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Format one entry; the traceback, too, may contain a client's text."""
-        record.message = escaped(record.getMessage())
+        record.message = escape_control(record.getMessage())
         record.asctime = self.formatTime(record)
         lines = [self.formatMessage(record)]
         if record.exc_info:
-            lines += map(escaped, self.formatException(record.exc_info).split("\n"))
+            lines += map(escape_control, self.formatException(record.exc_info).split("\n"))
         return _BROKEN.join(lines)
 
 
-def escaped(text: str) -> str:
+def escape_control(text: str) -> str:
     r"""*text* with the characters escaped that move the cursor, or change colors or direction.
 
     >>> escaped("\x1b[2J ring\n")

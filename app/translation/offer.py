@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import lru_cache
 
-from app.quoting import LONGEST
+from app.quotation import LONGEST
 from app.translation.sentence import say
 
 _REMEMBERED = 256  # names; proofs of a course ask for the same ones again and again

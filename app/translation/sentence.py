@@ -6,7 +6,7 @@ in English; where it reaches a person, `translate` looks its form up and fills i
 
 from collections.abc import Callable, Mapping, Sequence
 
-from app.quoting import quoted
+from app.quotation import quote_value
 
 
 class Sentence(str):
@@ -77,7 +77,7 @@ class _Quotation:
         self._value = value
 
     def __repr__(self) -> str:
-        return quoted(self._value)
+        return quote_value(self._value)
 
     def __format__(self, form: str) -> str:
         return format(self._value, form)

@@ -7,7 +7,8 @@ text, and no other module multiplies by a power of ten, two or eight to change a
 bytes, GiB is 2**30.
 """
 
-from app.units.reading import Reading, parse, parse_or_base, read
+from app.units.formatter import figures, inward, show, show_in, show_size
+from app.units.parser import Reading, parse, parse_or_base, read
 from app.units.scales import PLAIN, Scale, scale_of
 from app.units.unit import (
     BYTE,
@@ -47,7 +48,6 @@ from app.units.unit import (
     spelled,
     unit_of,
 )
-from app.units.writing import figures, inward, show, show_in, show_size
 
 __all__ = [
     "BYTE", "BYTE_PER_SECOND", "COUNT", "DOLLAR", "DOLLAR_PER_HOUR", "DOLLAR_PER_JOULE",

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from starlette.exceptions import HTTPException
 
-from app.aside import Account, Seats, aside, on_account
+from app.aside import RequestAccount, Seats, aside, on_account
 from tests.waiting import HANGS, until
 
 GREEDY, OTHER = "192.0.2.9", "192.0.2.10"
@@ -33,7 +33,7 @@ class Rooms:
         return address
 
     async def ask(self, address: str) -> str:
-        account = Account(address, address, self.seats)
+        account = RequestAccount(address, address, self.seats)
         return await on_account(account, aside(self.work, address))
 
 
@@ -74,7 +74,7 @@ def test_work_that_fails_frees_its_seat_and_is_charged() -> None:
         raise ValueError("no")
 
     async def tried() -> None:
-        account = Account(GREEDY, GREEDY, Seats())
+        account = RequestAccount(GREEDY, GREEDY, Seats())
         for _ in range(3):
             with pytest.raises(ValueError, match="no"):
                 await on_account(account, aside(fails))

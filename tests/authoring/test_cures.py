@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring.cures import cure_of
+from app.authoring.cures import finding_cure
 from app.authoring.lint import lint, lint_topic
 from app.config import ROOT
 from app.content.catalog import Catalog
@@ -210,7 +210,7 @@ def test_every_message_that_lint_passes_on_has_a_cure() -> None:
             for said in messages(file, names):
                 seen += 1
                 passed_on = not said.replace("seed", "").replace("'size'", "").strip(": {}")
-                if not (passed_on or cure_of(said) or unit_cure(said)):
+                if not (passed_on or finding_cure(said) or unit_cure(said)):
                     without.append(f"{file.name}: {said}")
     assert seen > 100
     assert without == []

@@ -12,12 +12,12 @@ import pytest
 
 from app.config import ROOT
 from app.content.catalog import Catalog
-from app.content.daily import DailyQuestion, cases, question_of, title_of, written_questions
+from app.content.daily import DailyQuestion, cases, daily_title, question_of, written_questions
 from app.errors import AnswerError
 from app.explorers import EXPLORERS
 from app.expressions import evaluate
 from app.formulas import FORMULAS
-from app.kinds.drawing import Draw, draw
+from app.kinds.drawn_values import Draw, draw
 from app.kinds.numeric import Numeric
 from tests.each import each
 
@@ -141,7 +141,7 @@ def test_no_question_comes_again_for_years_and_neighbors_differ() -> None:
     assert len({question.key for question in asked}) == DAYS
     assert len({question.asks for question in asked}) == DAYS
     titles = [question.title for question in asked]
-    assert titles == [title_of(question.day) for question in asked]
+    assert titles == [daily_title(question.day) for question in asked]
     for start in range(0, DAYS - len(NAMES), 97):
         assert len(set(titles[start : start + len(NAMES)])) == len(NAMES)
     week = [question.exercise.partition("/")[0] for question in islice(asked, 7)]

@@ -8,7 +8,7 @@ import pytest
 
 from app.content import errata as reading
 from app.content.catalog import Catalog
-from app.content.errata import errata, of_exercise
+from app.content.errata import errata, errata_of
 from app.errors import ContentError
 from app.formulas import FORMULAS
 from tests.each import each
@@ -74,8 +74,8 @@ def test_every_exercise_that_an_erratum_touches_exists(catalog: Catalog) -> None
 
 
 def test_an_exercise_knows_the_errata_that_touch_it() -> None:
-    assert [e.id for e in of_exercise("memory/which-layout-fits")] == ["E-03"]
-    assert of_exercise("memory/stage-1") == ()
+    assert [e.id for e in errata_of("memory/which-layout-fits")] == ["E-03"]
+    assert errata_of("memory/stage-1") == ()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from app.authoring.lint import lint
 from app.config import ROOT
 from app.content.catalog import Catalog
 from app.content.files import read_exercise
-from app.content.translations import digest_of, texts_of
+from app.content.translations import exercise_texts, texts_digest
 from app.errors import ContentError
 from app.kinds.parameters import ChapterParameter
 from app.sandbox.runner import Runner
@@ -109,7 +109,9 @@ def test_an_original_that_has_changed_is_shown_until_someone_looks(chapter: Path
     catalog = Catalog.read([chapter.parent])
     assert catalog.spoken("de").exercise("testtime/points-or-percent").language == "en"
     linted = asyncio.run(lint([chapter], Runner.__new__(Runner)))
-    fresh = digest_of(texts_of(read_exercise(chapter / "points-or-percent.yaml", "testtime")[0]))
+    fresh = texts_digest(
+        exercise_texts(read_exercise(chapter / "points-or-percent.yaml", "testtime")[0])
+    )
     found = [str(problem) for problem in linted.problems]
     assert len(found) == 2
     assert all("its texts have changed since" in one and f"of: {fresh}" in one for one in found)

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.expressions import ExpressionError, Quantity, evaluate, fill, holds, latex, parse
+from app.expressions import (
+    ExpressionError,
+    Quantity,
+    evaluate,
+    fill,
+    holds,
+    latex,
+    parse_expression,
+)
 from app.markdown import mathml
 from app.units import BYTE, SECOND
 from tests.each import each
@@ -95,6 +103,6 @@ def test_a_slot_that_cannot_be_filled_is_refused(text: str) -> None:
     ],
 )
 def test_expressions_are_written_as_mathematics(text: str, written: str) -> None:
-    as_latex = latex(parse(text, ["n"]))
+    as_latex = latex(parse_expression(text, ["n"]))
     assert written in as_latex
     assert mathml(as_latex).startswith("<math")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.config import ROOT
-from app.expressions import Quantity, evaluate, parse
+from app.expressions import Quantity, evaluate, parse_expression
 from app.formulas import FORMULAS, MODULES, Argument, Formula, FormulaResult
 from app.formulas.records import hints_of
 from app.units import Unit
@@ -141,7 +141,7 @@ def test_its_formula_is_mathematics_that_can_be_read() -> None:
         known = symbols(formula)
         assert definitions(formula), formula.name
         for _, text in definitions(formula):
-            assert parse(text, known), formula.name
+            assert parse_expression(text, known), formula.name
 
 
 # Formulas whose lines leave a letter to the prose, or differ by case.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fastapi.testclient import TestClient
 
-from app.authoring.illustrations import texts_of
+from app.authoring.illustrations import figure_texts
 from app.charts.paper import PAPERS, text_width
 from app.charts.svg import to_svg
 from app.content.catalog import Catalog
@@ -44,7 +44,7 @@ def test_the_digits_of_an_answer_are_not_in_the_texts_of_its_figure(catalog: Cat
             continue
         for seed in SEEDS:
             given = set(NUMBER.findall(exercise.variant(seed).prompt))
-            texts = texts_of(illustrated(figure, exercise.draw(seed)))
+            texts = figure_texts(illustrated(figure, exercise.draw(seed)))
             shown = {number for text in texts for number in NUMBER.findall(text)} - given
             for key in exercise.keys(seed).values():
                 digits = key.asked.shown(key.right).split()[0]

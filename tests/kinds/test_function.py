@@ -9,11 +9,11 @@ from pydantic import TypeAdapter, ValidationError
 from app.content.catalog import Catalog
 from app.errors import UnavailableError
 from app.kinds.answers import Verdict
-from app.kinds.code.altering import alterations
 from app.kinds.code.buggy_line import BuggyLine
-from app.kinds.code.calls import Argument, plain, python, rounded
-from app.kinds.code.feedback import says_of
+from app.kinds.code.calls import Argument, plain_argument, python, rounded
+from app.kinds.code.feedback import outcome_sentence
 from app.kinds.code.function import Function
+from app.kinds.code.mutants import alterations
 from app.markdown import inline_html
 from app.sandbox.execution import (
     CallRaised,
@@ -243,10 +243,10 @@ def test_what_is_wrong_with_a_number_is_said(
 
 def test_a_learner_s_exception_is_not_our_sentence() -> None:
     message = "[click](https://example.org/) $\\nonsense{1}$ ![x](https://example.org/x.png)"
-    html = inline_html(says_of(CallRaised("Missing", message, 2)))
+    html = inline_html(outcome_sentence(CallRaised("Missing", message, 2)))
     assert "<a" not in html
     assert "<img" not in html
-    ours = says_of(CallRaised("Missing", "no function called f is defined", None))
+    ours = outcome_sentence(CallRaised("Missing", "no function called f is defined", None))
     assert ours == "No function called `f` is defined."
 
 
@@ -260,7 +260,7 @@ def test_a_number_too_long_to_be_written_is_described() -> None:
 def test_an_argument_is_a_list_of_lists_of_lists_with_texts_and_no_deeper() -> None:
     reads = TypeAdapter[Argument](Argument)
     rows = reads.validate_python([[[7, "'all_gather'", "8 KB", True]], []])
-    assert plain(rows) == [[[7, "all_gather", 8000.0, True]], []]
-    assert python(plain(rows)) == "[[[7, 'all_gather', 8000.0, True]], []]"
+    assert plain_argument(rows) == [[[7, "all_gather", 8000.0, True]], []]
+    assert python(plain_argument(rows)) == "[[[7, 'all_gather', 8000.0, True]], []]"
     with pytest.raises(ValidationError):
         reads.validate_python([[[[7]]]])

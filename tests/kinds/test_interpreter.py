@@ -8,7 +8,7 @@ import pytest
 from app.content.catalog import Catalog
 from app.kinds.code.buggy_line import BuggyLine
 from app.kinds.code.calls import function_in
-from app.kinds.code.interpreter import FailedError, ListingError, Program
+from app.kinds.code.interpreter import CompiledListing, FailedError, ListingError
 from app.kinds.code.mutation import Effect, Listing, dead_lines, mended_elsewhere
 from app.kinds.code.symptoms import symptom_of
 from app.sandbox.execution import Plain
@@ -38,7 +38,7 @@ def in_python(code: str, entry: str, arguments: tuple[Plain, ...]) -> object:
 
 def in_listing(code: str, entry: str, arguments: tuple[Plain, ...]) -> object:
     try:
-        return Program(ast.parse(code), entry).run(arguments)
+        return CompiledListing(ast.parse(code), entry).run(arguments)
     except FailedError as error:
         return error.kind
 
@@ -145,8 +145,8 @@ def test_arguments_are_counted_as_in_python(arguments: tuple[Plain, ...]) -> Non
 
 def test_the_function_that_is_named_is_run() -> None:
     code = "def g(a):\n    return 1\ndef f(a):\n    return 2\n"
-    assert Program(ast.parse(code), "f").run((0,)) == 2
-    assert Program(ast.parse(code)).run((0,)) == 1
+    assert CompiledListing(ast.parse(code), "f").run((0,)) == 2
+    assert CompiledListing(ast.parse(code)).run((0,)) == 1
 
 
 @each(
@@ -160,7 +160,7 @@ def test_the_function_that_is_named_is_run() -> None:
 )
 def test_what_would_not_be_python_is_refused(code: str) -> None:
     with pytest.raises(ListingError) as raised:
-        Program(ast.parse(code)).run((5,))
+        CompiledListing(ast.parse(code)).run((5,))
     assert not isinstance(raised.value, FailedError)
 
 

@@ -11,7 +11,7 @@ from app.expressions import ExpressionError
 from app.kinds.code.buggy_line import BuggyLine
 from app.kinds.code.calls import TrialCall
 from app.kinds.code.edits import Operator
-from app.kinds.code.interpreter import ListingError, Program
+from app.kinds.code.interpreter import CompiledListing, ListingError
 from app.kinds.code.mutation import Listing, Mutant, Mutants, equally_guilty
 from app.sandbox.execution import Plain
 from tests.each import each
@@ -92,7 +92,7 @@ def test_a_factor_is_told() -> None:
     ],
 )
 def test_a_listing_runs_as_python_does(code: str, value: float) -> None:
-    assert Program(ast.parse(code)).run((5, 3)) == value
+    assert CompiledListing(ast.parse(code)).run((5, 3)) == value
 
 
 @each(
@@ -116,7 +116,7 @@ def test_a_listing_runs_as_python_does(code: str, value: float) -> None:
 def test_what_is_more_than_arithmetic_is_refused(code: str) -> None:
     begun = time.process_time()
     with pytest.raises(ListingError):
-        Program(ast.parse(code)).run((5,))
+        CompiledListing(ast.parse(code)).run((5,))
     assert time.process_time() - begun < 5  # a bound on hanging, not a measurement
 
 

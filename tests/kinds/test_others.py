@@ -10,7 +10,7 @@ from app.kinds.answers import Answer
 from app.kinds.code.calls import python
 from app.kinds.code.function import Function
 from app.markdown import inline_html
-from app.quoting import code_span
+from app.quotation import code_span
 from app.sandbox.runner import Runner
 from tests.each import each
 

@@ -12,7 +12,7 @@ from app.content.catalog import Catalog
 from app.errors import AnswerError
 from app.illustrations.programs import schedule_sketch
 from app.kinds import Verdict
-from app.kinds.code.machine import Machine
+from app.kinds.code.machine import TargetMachine
 from app.kinds.code.schedule import Schedule
 from app.sandbox.runner import Runner
 from app.simulators.programs import PlayedSchedule
@@ -116,6 +116,6 @@ def test_what_is_drawn_stays_on_the_paper(catalog: Catalog, grade: Grade) -> Non
 
 def test_a_machine_whose_parts_do_not_divide_is_refused() -> None:
     with pytest.raises(ValidationError, match="layers must be a multiple of ranks: 5 and 4"):
-        Machine(ranks=4, layers=5, batches=8, holds="stages", cost={"F": 1})
+        TargetMachine(ranks=4, layers=5, batches=8, holds="stages", cost={"F": 1})
     with pytest.raises(ValidationError, match="batches must be a multiple of ranks: 3 and 4"):
-        Machine(ranks=4, layers=4, batches=3, holds="weights", cost={"F": 1})
+        TargetMachine(ranks=4, layers=4, batches=3, holds="weights", cost={"F": 1})

@@ -15,7 +15,7 @@ from app.illustrations.blocks import played_sketch
 from app.kinds import Verdict
 from app.kinds.answers import Answer
 from app.kinds.layouts import in_jax, placements, read_layout, task_of
-from app.kinds.planning import read_plan, tolerated, trouble_of
+from app.kinds.move_plan import read_plan, tolerated, trouble_of
 from app.sandbox.runner import Runner
 from app.simulators.sharding import PlayedPlan, RankMesh, Resharding, play, working_plans
 from tests.each import each

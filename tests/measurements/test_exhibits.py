@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.kinds.drawing import draw
+from app.kinds.drawn_values import draw
 from app.measurements.exhibit_file import exhibits_read
 from app.measurements.exhibits import exhibit_called, exhibits
 from app.measurements.published import text_of

@@ -10,7 +10,7 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from app.aside import Account, aside, charge, let_pay
+from app.aside import RequestAccount, aside, charge, let_pay
 from app.config import Settings
 from app.db.session import open_session, open_writing_session
 from app.db.tokens import create_token
@@ -45,7 +45,7 @@ class Books:
             low, high = (low, middle) if self.allowance.blocked(payer, middle) else (middle, high)
         return low
 
-    async def paid(self, work: "Work", address: str = GREEDY) -> Account:
+    async def paid(self, work: "Work", address: str = GREEDY) -> RequestAccount:
         account = self.budget.account(scope(address))
         await self.budget.charged(account, work())
         return account

@@ -19,10 +19,10 @@ from starlette.routing import Route
 from app.config import Settings
 from app.db.errors import unavailable_error
 from app.main import create_app
-from app.network.beyond import let_frame, let_post, redirect_beyond
 from app.network.door import Door, Rules
 from app.network.logs import Lines
 from app.network.page_limit import MOST, PageLimit
+from app.network.response_policy import let_frame, let_post, redirect_beyond
 from tests.each import each
 
 RING = "/exercises/collectives/ring-all-reduce-time"

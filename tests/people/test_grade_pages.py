@@ -12,7 +12,7 @@ from sqlmodel import select
 from app.db.people import OverrideRow, RegradeRow
 from app.db.session import open_session
 from app.db.tables import AttemptRow
-from app.kinds.diagnosed import key_of
+from app.kinds.diagnosis_key import mistake_key
 from app.people.activity import ExerciseActivity, exercise_figures, ideas_in, work_in
 from app.people.assignments import AssignmentEntry, assignments_of, create_assignment
 from app.people.classes import members_of
@@ -60,7 +60,7 @@ def _keys(site: Site, crowd: Crowd, name: str) -> str:
     text = next(
         text for where, text in site.catalog.exercise(RING).texts() if where[0] == "mistakes"
     )
-    return key_of(text)
+    return mistake_key(text)
 
 
 def test_the_live_page_counts_who_is_where_and_tells_names_only_when_asked(

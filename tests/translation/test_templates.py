@@ -5,7 +5,7 @@ from jinja2 import Environment, TemplateRuntimeError, UndefinedError, nodes
 
 from app import translation
 from app.config import ROOT
-from app.templating import environment
+from app.templating import template_environment
 from app.translation import SOURCE, speaking
 from app.translation.catalog import SentenceCatalog
 from tests.each import each
@@ -28,7 +28,7 @@ KNOWN = SentenceCatalog(
 @pytest.fixture
 def german(monkeypatch: pytest.MonkeyPatch) -> Environment:
     monkeypatch.setattr(translation, "catalog", lambda code: KNOWN)
-    return environment("de")
+    return template_environment("de")
 
 
 CASES = [
@@ -51,21 +51,23 @@ CASES = [
 def test_a_sentence_is_said_in_the_language_of_the_environment(
     german: Environment, source: str, given: dict[str, object], english: str, translated: str
 ) -> None:
-    assert environment(SOURCE).from_string(source).render(given) == english
+    assert template_environment(SOURCE).from_string(source).render(given) == english
     with speaking("de"):
         for _ in range(2):  # what has no values is remembered
             assert german.from_string(source).render(given) == translated
 
 
 def test_an_undefined_name_in_a_sentence_is_an_error() -> None:
-    template = environment(SOURCE).from_string("{% trans %}Hello {{ nobody }}{% endtrans %}")
+    template = template_environment(SOURCE).from_string(
+        "{% trans %}Hello {{ nobody }}{% endtrans %}"
+    )
     with pytest.raises((UndefinedError, TemplateRuntimeError)):
         template.render()
 
 
 def misused(template: str) -> list[str]:
     """The calls of *template* that no catalog can have: `_` takes a text, and no block a context."""
-    calls = environment(SOURCE).parse(template).find_all(nodes.Call)
+    calls = template_environment(SOURCE).parse(template).find_all(nodes.Call)
     named = [(call.node.name, call.args[:1]) for call in calls if isinstance(call.node, nodes.Name)]
     return [
         name

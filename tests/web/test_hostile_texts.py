@@ -14,7 +14,7 @@ from app.kinds.answers import Answer
 from app.kinds.code.function import Function
 from app.kinds.code.schedule import Schedule
 from app.markdown import html
-from app.quoting import visible
+from app.quotation import visible
 from tests.each import each
 from tests.hostile import LONGEST, TEXTS, troubles
 from tests.web.test_forms import fields

@@ -6,7 +6,7 @@ from fontTools.ttLib import TTFont  # type: ignore[import-untyped]
 
 from app.config import ROOT
 from app.content.catalog import Catalog
-from app.expressions import latex, parse
+from app.expressions import latex, parse_expression
 from app.formulas import FORMULAS
 from app.markdown import html
 
@@ -70,6 +70,6 @@ def test_the_font_draws_whatever_a_learner_may_type() -> None:
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     signs = "1234567890.5 + 2 - 3 * 4 / 5 ^ 6 * sqrt(7) * abs(8) * ceil(9) * floor(1) * log2(2) * ln(3) * exp(4) * min(5, 6) * max(7, 8) * 9 %"
     for text in (*letters, signs):
-        page = str(html(f"${latex(parse(text, letters))}$"))
+        page = str(html(f"${latex(parse_expression(text, letters))}$"))
         assert "<math" in page
         assert missing(page, known) == set(), text

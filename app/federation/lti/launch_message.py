@@ -16,7 +16,7 @@ from app.federation.lti.vocabulary import (
     ROSTER,
     VERSION,
 )
-from app.network.beyond import origin_of
+from app.network.response_policy import origin_of
 from app.people.classes import Role
 from app.translation import translate
 

@@ -15,7 +15,7 @@ from app.errors import RefusedError
 from app.federation.http_client import Outgoing, host_in
 from app.federation.lti.platforms import Platform
 from app.federation.lti.vocabulary import DEEP_LINK, LAUNCH, RESOURCE_LINK, SCOPES
-from app.network.beyond import origin_of
+from app.network.response_policy import origin_of
 
 _TOOL = "https://purl.imsglobal.org/spec/lti-tool-configuration"
 _CREATED = (HTTPStatus.OK, HTTPStatus.CREATED)

@@ -12,7 +12,7 @@ from app.errors import RefusedError
 from app.federation.lti.launch_message import name_in, role_of
 from app.federation.lti.platforms import Platform
 from app.federation.lti.vocabulary import ROSTER_SCOPE, ROSTER_TYPE
-from app.network.beyond import origin_of
+from app.network.response_policy import origin_of
 from app.people.classes import Role
 from app.translation import translate
 

@@ -17,9 +17,9 @@ from math import prod
 from app.errors import UnavailableError
 from app.kinds.base import Finding
 from app.kinds.code import agreement
-from app.kinds.code.altering import Altered, alterations
-from app.kinds.code.calls import Argument, plain, python
+from app.kinds.code.calls import Argument, plain_argument, python
 from app.kinds.code.feedback import refuse_lost
+from app.kinds.code.mutants import Altered, alterations
 from app.sandbox.execution import CallReturned, Outcome, Plain, Stopped
 from app.sandbox.runner import Runner
 
@@ -169,8 +169,10 @@ class Contest:
     @cached_property
     def _source(self) -> str:
         glue = _GLUE.format(
-            always=[tuple(map(plain, row)) for row in self.always],
-            columns=[[plain(value) for value in values] for values in self.arguments.values()],
+            always=[tuple(map(plain_argument, row)) for row in self.always],
+            columns=[
+                [plain_argument(value) for value in values] for values in self.arguments.values()
+            ],
             places=list(self.places),
             entry=self.entry,
             floats=self.floats,
@@ -179,7 +181,7 @@ class Contest:
         return f"{inspect.getsource(agreement)}\n{glue}"
 
     def _text(self, place: int) -> str:
-        return f"{self.entry}({', '.join(python(plain(value)) for value in self._rows[place])})"
+        return f"{self.entry}({', '.join(python(plain_argument(value)) for value in self._rows[place])})"
 
 
 def sensible(

@@ -9,9 +9,9 @@ from pydantic import Field, PrivateAttr
 
 from app.expressions import ExpressionError, Quantity, evaluate, holds
 from app.kinds.base import Base, Strict
-from app.kinds.code.calls import Argument, TrialCall, column, named, plain, python
-from app.kinds.drawing import Draw, UnitName, draw
-from app.kinds.remembered import Remembered
+from app.kinds.code.calls import Argument, TrialCall, call_numbers, column, plain_argument, python
+from app.kinds.drawn_values import Draw, UnitName, draw
+from app.kinds.memo import Remembered
 from app.units import scale_of
 
 _CALLS = 10  # drawn calls, or as many as there are values of an argument
@@ -64,7 +64,7 @@ class CodeExercise(Reference, Base):
         return self._made.of(f"{entry}{row}", lambda: self._call(entry, row))
 
     def _call(self, entry: str, row: Sequence[Argument]) -> TrialCall:
-        arguments = tuple(plain(value) for value in row)
+        arguments = tuple(plain_argument(value) for value in row)
         text = f"{entry}({', '.join(python(value) for value in arguments)})"
         if not self.reference:
             return TrialCall(arguments, text, None)
@@ -83,5 +83,5 @@ class CodeExercise(Reference, Base):
         return dict(
             pair
             for name, value in zip(self.arguments, row, strict=True)
-            for pair in named(name, value)
+            for pair in call_numbers(name, value)
         )

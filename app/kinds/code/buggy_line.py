@@ -12,10 +12,10 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, UnavailableError
 from app.expressions import ExpressionError
-from app.kinds.answers import Answer, Verdict, single
+from app.kinds.answers import Answer, Verdict, single_text
 from app.kinds.base import Finding, Markdown, Strict, Where
 from app.kinds.code.adequacy import sensible
-from app.kinds.code.agreement import alike, combinations
+from app.kinds.code.agreement import combinations, values_agree
 from app.kinds.code.base import CodeExercise
 from app.kinds.code.calls import TrialCall, function_in, rounded
 from app.kinds.code.edits import Operator
@@ -31,10 +31,10 @@ from app.kinds.code.mutation import (
     equally_guilty,
     mended_elsewhere,
 )
-from app.kinds.code.symptoms import symptom_of, told
-from app.kinds.diagnosed import key_of
-from app.kinds.drawing import Draw, shuffled
-from app.kinds.remembered import Remembered
+from app.kinds.code.symptoms import symptom_of, symptom_text
+from app.kinds.diagnosis_key import mistake_key
+from app.kinds.drawn_values import Draw, shuffled
+from app.kinds.memo import Remembered
 from app.sandbox.execution import CallReturned
 from app.sandbox.runner import Runner
 from app.translation import noted, translate
@@ -197,14 +197,14 @@ class BuggyLine(CodeExercise):
         bug, drawn = self.bug(seed), self.draw(seed)
         line = self._line(answer)
         if line == bug.line:
-            return Verdict(True, 1.0, (told(self.fill(bug.says, drawn)), self.reveal(seed)))
+            return Verdict(True, 1.0, (symptom_text(self.fill(bug.says, drawn)), self.reveal(seed)))
         if line in self.elsewhere:
             says = self.elsewhere[line]
-            return Verdict(False, 0.0, (self.fill(says, drawn),), mistake=key_of(says))
+            return Verdict(False, 0.0, (self.fill(says, drawn),), mistake=mistake_key(says))
         return Verdict(False, 0.0, (translate("Line {line} is correct as written.", line=line),))
 
     def _line(self, answer: Answer) -> int:
-        text = single(answer).strip().lower().removeprefix("line").strip(" #")
+        text = single_text(answer).strip().lower().removeprefix("line").strip(" #")
         count = len(self.code.splitlines())
         if not text:
             raise AnswerError(translate("choose a line first"))
@@ -292,7 +292,7 @@ class BuggyLine(CodeExercise):
         for call, outcome in zip(calls, report.outcomes, strict=False):
             if not isinstance(outcome, CallReturned):
                 return f"{call.text}: {outcome}"
-            if not alike(outcome.value, call.expected):
+            if not values_agree(outcome.value, call.expected):
                 return f"{call.text} gives {rounded(outcome.value)}, not {rounded(call.expected)}"
         if len(report.outcomes) < len(calls):
             raise UnavailableError("the sandbox lost a run")

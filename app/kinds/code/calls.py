@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from app.errors import AnswerError
 from app.expressions import Quantity, evaluate
-from app.kinds.answers import Answer, single
+from app.kinds.answers import Answer, single_text
 from app.sandbox.execution import Plain
 from app.translation import translate
 from app.units import figures
@@ -35,7 +35,7 @@ def source_in(answer: Answer) -> str:
     Raises:
         AnswerError: it is empty.
     """
-    source = single(answer)
+    source = single_text(answer)
     if not source.strip():
         raise AnswerError(translate("the answer is empty: write a function"))
     return source
@@ -106,18 +106,18 @@ def column(source: random.Random, values: Sequence[Argument], count: int) -> lis
     return column[:count]
 
 
-def plain(value: Argument | Rows | Row) -> Plain:
+def plain_argument(value: Argument | Rows | Row) -> Plain:
     """*value* as it is passed: a text is a quantity in its base unit; in quotes, itself."""
     if isinstance(value, str):
         return value[1:-1] if _is_quoted(value) else evaluate(value, {}).value
-    return [plain(part) for part in value] if isinstance(value, list) else value
+    return [plain_argument(part) for part in value] if isinstance(value, list) else value
 
 
-def named(name: str, value: Argument | Rows | Row) -> Iterator[tuple[str, Quantity]]:
+def call_numbers(name: str, value: Argument | Rows | Row) -> Iterator[tuple[str, Quantity]]:
     """The numbers in *value*, as expressions call them: x, or x_0 and x_1 of a list."""
     if isinstance(value, list):
         for place, part in enumerate(value):
-            yield from named(f"{name}_{place}", part)
+            yield from call_numbers(f"{name}_{place}", part)
     elif not _is_quoted(value):
         yield name, evaluate(value, {}) if isinstance(value, str) else Quantity(float(value))
 

@@ -9,10 +9,10 @@ from pydantic import Field
 
 from app.errors import UnavailableError
 from app.kinds.base import Markdown, Strict
-from app.kinds.code.agreement import CLOSE, alike, as_float
-from app.kinds.code.calls import Argument, TrialCall, a_type, plain, rounded
+from app.kinds.code.agreement import CLOSE, as_float, values_agree
+from app.kinds.code.calls import Argument, TrialCall, a_type, plain_argument, rounded
 from app.kinds.common_mistakes import common_mistake
-from app.quoting import code_span, visible_lines
+from app.quotation import code_span, visible_lines
 from app.sandbox.execution import CallRaised, CallReturned, Execution, Outcome, Plain, Stopped
 from app.translation import noted, translate
 from app.units import Scale
@@ -111,17 +111,17 @@ class Hidden:
         """What went wrong in the call number *index*, from 0."""
         call, outcome = self.calls[index], outcomes[index]
         says = says_of_call if index < len(self.drawn) else says_of_secret
-        return f"{place_of(index, len(self.calls))}: {says(call, outcome)}"
+        return f"{call_place(index, len(self.calls))}: {says(call, outcome)}"
 
 
 def returned(example: Worked) -> Plain:
     """What *example* says that its call returns."""
-    return None if example.returns is None else plain(example.returns)
+    return None if example.returns is None else plain_argument(example.returns)
 
 
 def passes(call: TrialCall, outcome: Outcome) -> bool:
     """Whether *outcome* is what *call* should return."""
-    return isinstance(outcome, CallReturned) and alike(outcome.value, call.expected)
+    return isinstance(outcome, CallReturned) and values_agree(outcome.value, call.expected)
 
 
 def trial_run(call: TrialCall, outcome: Outcome) -> TrialRun:
@@ -130,7 +130,9 @@ def trial_run(call: TrialCall, outcome: Outcome) -> TrialRun:
     return TrialRun(
         call=call.text,
         expected=rounded(call.expected),
-        got=rounded(outcome.value) if isinstance(outcome, CallReturned) else kind_of(outcome),
+        got=rounded(outcome.value)
+        if isinstance(outcome, CallReturned)
+        else exception_kind(outcome),
         printed=visible_lines(outcome.printed),
         passed=passed,
         says="" if passed else says_of_call(call, outcome),
@@ -147,7 +149,7 @@ def says_of_call(call: TrialCall, outcome: Outcome) -> str:
             return translate(_NOTHING, call=made, right=right)
     else:
         should = translate("{call} should return **{right}**.", call=made, right=right)
-        return f"{should} {says_of(outcome)}"
+        return f"{should} {outcome_sentence(outcome)}"
     got = code_span(rounded(value))
     told = {"call": made, "right": right, "got": got}
     if type(call.expected) in (int, float) and type(value) not in (int, float):
@@ -163,7 +165,7 @@ def says_of_secret(call: TrialCall, outcome: Outcome) -> str:
     """What went wrong in one call whose right result stays secret."""
     made = code_span(call.text)
     if not isinstance(outcome, CallReturned):
-        return f"{made}: {says_of(outcome)}"
+        return f"{made}: {outcome_sentence(outcome)}"
     if outcome.value is None:
         return translate("{call} returned nothing: is a `return` missing?", call=made)
     return translate(
@@ -200,12 +202,12 @@ def _is_rounded(value: float, right: float) -> bool:
     return value == right or (value in few and abs(value - right) <= _TENTH_PERCENT * abs(right))
 
 
-def place_of(index: int, count: int) -> str:
+def call_place(index: int, count: int) -> str:
     """Which call of how many."""
     return translate("Call {place} of {count}", place=index + 1, count=count)
 
 
-def kind_of(outcome: Outcome) -> str:
+def exception_kind(outcome: Outcome) -> str:
     """The type of the exception raised instead of returning; "nothing" if it was stopped."""
     return outcome.type if isinstance(outcome, CallRaised) else translate("nothing")
 
@@ -215,7 +217,7 @@ def in_line(outcome: Outcome) -> int | None:
     return outcome.line if isinstance(outcome, CallRaised) else None
 
 
-def says_of(outcome: Outcome) -> str:
+def outcome_sentence(outcome: Outcome) -> str:
     """What happened, in one sentence of Markdown."""
     match outcome:
         case CallRaised(kind, message, line):
@@ -238,7 +240,9 @@ def _raised(kind: str, message: str, line: int | None) -> str:
 def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
     """Whether two programs return the same for all calls."""
     return len(some) == len(others) and all(
-        isinstance(a, CallReturned) and isinstance(b, CallReturned) and alike(a.value, b.value)
+        isinstance(a, CallReturned)
+        and isinstance(b, CallReturned)
+        and values_agree(a.value, b.value)
         for a, b in zip(some, others, strict=True)
     )
 

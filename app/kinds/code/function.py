@@ -22,17 +22,17 @@ from app.kinds.code.feedback import (
     Wrong,
     common_mistake_in,
     in_line,
+    outcome_sentence,
     passes,
     refuse_lost,
     returned,
     same_results,
-    says_of,
     trial_run,
     was_stopped,
 )
-from app.kinds.diagnosed import key_of
-from app.kinds.remembered import Remembered
-from app.quoting import visible_lines
+from app.kinds.diagnosis_key import mistake_key
+from app.kinds.memo import Remembered
+from app.quotation import visible_lines
 from app.sandbox.execution import CallReturned, Execution, Outcome
 from app.sandbox.runner import Runner
 from app.translation import localized, noted, translate
@@ -163,7 +163,7 @@ class Function(CodeExercise):
         calls = hidden.calls
         report = await self._run(source, calls, runner, learner)
         if report.body:
-            return Verdict(False, 0.0, (says_of(report.body),))
+            return Verdict(False, 0.0, (outcome_sentence(report.body),))
         passed = [passes(call, outcome) for call, outcome in _pairs(calls, report)]
         if all(passed) and len(passed) == len(calls):
             says = translate("All {calls} calls return the right value.", calls=len(calls))
@@ -172,7 +172,7 @@ class Function(CodeExercise):
         diagnosis = await self._diagnosis(seed, hidden, report, runner)
         if diagnosis:
             told.append(localized(self.fill(diagnosis, self.draw(seed))))
-        known = key_of(diagnosis) if diagnosis else ""
+        known = mistake_key(diagnosis) if diagnosis else ""
         return Verdict(False, sum(passed) / len(calls), tuple(told), mistake=known)
 
     async def try_out(self, seed: int, source: str, runner: Runner, learner: str = "") -> Trial:
@@ -185,7 +185,7 @@ class Function(CodeExercise):
         calls = self._visible()
         report = await self._run(source_in(source), calls, runner, learner)
         if report.body:
-            problem = says_of(report.body)
+            problem = outcome_sentence(report.body)
             line = in_line(report.body)
             return Trial(problem=problem, line=line, printed=visible_lines(report.printed), runs=())
         runs = (trial_run(call, outcome) for call, outcome in _pairs(calls, report))

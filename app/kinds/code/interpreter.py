@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.kinds.code.names import imported, stored
+from app.kinds.code.names import assigned_names, imported
 from app.sandbox.execution import Plain
 
 STEPS = 20_000
@@ -105,7 +105,7 @@ class _ReturnedError(Exception):
         self.value = value
 
 
-class Program:
+class CompiledListing:
     """A listing that was looked through once, to be run many times."""
 
     def __init__(self, tree: ast.Module, entry: str = "") -> None:
@@ -126,7 +126,7 @@ class Program:
             raise ListingError(f"line {function.lineno} is more than arithmetic")
         self._function = function
         self._names = [argument.arg for argument in rest.args]
-        self._assigned = frozenset(stored(function))
+        self._assigned = frozenset(assigned_names(function))
         self._imported = imported(tree)
 
     def run(self, arguments: Sequence[Plain]) -> Plain:

@@ -17,7 +17,7 @@ _LACKS_RANK = noted("Rank {rank} must end with {name}, which lacks rank {lacks}.
 _LACKS_BATCH = noted("Rank {rank} must end with {name}, which lacks micro-batch {lacks}.")
 
 
-class Machine(Strict):
+class TargetMachine(Strict):
     """The ranks, what is theirs, and what instructions and memory cost."""
 
     ranks: int = Field(ge=1, le=16)

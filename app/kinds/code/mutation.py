@@ -9,7 +9,7 @@ from typing import Literal
 
 from app.kinds.code.calls import TrialCall
 from app.kinds.code.edits import Edit, Operator, all_edits
-from app.kinds.code.interpreter import FailedError, ListingError, Program
+from app.kinds.code.interpreter import CompiledListing, FailedError, ListingError
 from app.sandbox.execution import Plain
 from app.translation import noted
 
@@ -63,7 +63,7 @@ class Listing:
         Raises:
             ListingError: a call does more than arithmetic.
         """
-        program = Program(_parsed(self.lines), self.entry)
+        program = CompiledListing(_parsed(self.lines), self.entry)
         return [(_result(program, call), call.expected) for call in calls]
 
     def changed(self, edit: Edit) -> "Listing":
@@ -75,11 +75,11 @@ class Listing:
     def is_right(self) -> bool:
         """Whether every call returns what it should."""
         try:
-            return self.is_right_as(Program(_parsed(self.lines), self.entry))
+            return self.is_right_as(CompiledListing(_parsed(self.lines), self.entry))
         except ListingError:
             return False
 
-    def is_right_as(self, program: Program) -> bool:
+    def is_right_as(self, program: CompiledListing) -> bool:
         """Whether every call of *program* returns what that of the listing should."""
         try:
             return all(_agree(_result(program, c), c.expected) for c in self.calls)
@@ -170,7 +170,7 @@ def _parsed(lines: Sequence[str]) -> ast.Module:
     return ast.parse("\n".join(lines))
 
 
-def _result(program: Program, call: TrialCall) -> "Plain | FailedError":
+def _result(program: CompiledListing, call: TrialCall) -> "Plain | FailedError":
     """What *call* returns, or the exception that it raises."""
     try:
         return program.run(call.arguments)
@@ -239,7 +239,7 @@ def mended_elsewhere(
     tree = ast.parse("\n".join(listing.lines))
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     known = [argument.arg for argument in function.args.args]
-    program = Program(tree, listing.entry)  # each run reads the tree again
+    program = CompiledListing(tree, listing.entry)  # each run reads the tree again
     for statement in _walked(function.body):
         left_out = statement.lineno == line or statement.lineno in argued
         if isinstance(statement, ast.Assign | ast.Return) and not left_out:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 
-def stored(function: ast.FunctionDef) -> Iterator[str]:
+def assigned_names(function: ast.FunctionDef) -> Iterator[str]:
     """Every name that *function* gives a value; `ast.walk` would take three times as long."""
     nodes: list[object] = [function]
     while nodes:

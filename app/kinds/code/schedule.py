@@ -11,11 +11,11 @@ from app.aside import aside
 from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Base, Finding, Markdown, Strict, Where
 from app.kinds.code.calls import source_in
-from app.kinds.code.feedback import Wrong, refuse_lost, says_of
-from app.kinds.code.machine import Machine
-from app.kinds.diagnosed import key_of
-from app.kinds.remembered import Remembered
-from app.quoting import escaped
+from app.kinds.code.feedback import Wrong, outcome_sentence, refuse_lost
+from app.kinds.code.machine import TargetMachine
+from app.kinds.diagnosis_key import mistake_key
+from app.kinds.memo import Remembered
+from app.quotation import escape_markdown
 from app.sandbox.execution import CallReturned, Plain
 from app.sandbox.runner import Runner
 from app.simulators.programs import PlayedSchedule, play_schedule
@@ -32,7 +32,7 @@ class ScheduleQuestion:
     """The function to write, its machine and its targets."""
 
     starter: str
-    machine: Machine
+    machine: TargetMachine
     targets: "Targets"
     published: tuple[tuple[str, str], ...]
 
@@ -55,7 +55,7 @@ class Schedule(Base):
     has_board = True
     keeps_draft = True
     kind: Literal["schedule"]
-    machine: Machine = Field(description="the ranks, what they hold, and what things cost")
+    machine: TargetMachine = Field(description="the ranks, what they hold, and what things cost")
     targets: Targets = Field(description="time, and memory if it matters")
     bound: Markdown = Field(description="why no schedule is faster, shown once it is solved")
     starter: str = Field(min_length=1, description="def program(rank): and a first attempt")
@@ -101,7 +101,7 @@ class Schedule(Base):
             return Verdict(True, 1.0, (self._praise(found),), played=found)
         diagnosis = await self._diagnosis(found, runner)
         told = (says, *([diagnosis] if diagnosis else []))
-        mistake = key_of(diagnosis) if diagnosis else ""
+        mistake = mistake_key(diagnosis) if diagnosis else ""
         return Verdict(False, score, told, mistake=mistake, played=found)
 
     async def play(self, answer: Answer, runner: Runner, learner: str = "") -> PlayedSchedule | str:
@@ -126,11 +126,11 @@ class Schedule(Base):
         report = await runner.run(source, ENTRY, calls, learner)
         refuse_lost(report)
         if report.body:
-            return says_of(report.body)
+            return outcome_sentence(report.body)
         programs = []
         for rank, outcome in enumerate(report.outcomes):
             if not isinstance(outcome, CallReturned):
-                return f"`{ENTRY}({rank})`: {says_of(outcome)}"
+                return f"`{ENTRY}({rank})`: {outcome_sentence(outcome)}"
             programs.append(outcome.value)
         if len(programs) < self.machine.ranks:
             return translate(
@@ -142,7 +142,9 @@ class Schedule(Base):
     def _judge(self, played: PlayedSchedule) -> tuple[str, float]:
         """What is wrong with a schedule, and its score; nothing if it meets the targets."""
         if played.problem:
-            problem = escaped(localized(played.problem))  # it quotes what the program returned
+            problem = escape_markdown(
+                localized(played.problem)
+            )  # it quotes what the program returned
             return translate(
                 "It stops at {time}: {problem}.", time=played.time, problem=problem
             ), 0.0

@@ -5,7 +5,7 @@ from app.translation import translate
 from app.units import figures
 
 
-def told(says: str) -> str:
+def symptom_text(says: str) -> str:
     """*says*, with the sentence on a kind of bug that it may begin with in the current language.
 
     What follows it is the author's.

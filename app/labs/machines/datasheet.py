@@ -6,7 +6,7 @@ The names begin with `gpu_`. What a lab derives with a name that is unknown is l
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from app.expressions import Quantity, names_in, parse
+from app.expressions import Quantity, names_in, parse_expression
 from app.formulas.presets import Gpu, gpu_printed_as
 from app.labs.machines.machine import MachineFacts
 from app.labs.spec import Lab
@@ -31,7 +31,7 @@ NO_DATASHEET = Datasheet()
 def is_unknown(text: str, known: Container[str]) -> bool:
     """Whether the expression *text* takes from a datasheet what is not among the *known* names."""
     return _PREFIX in text and any(
-        name.startswith(_PREFIX) and name not in known for name in names_in(parse(text))
+        name.startswith(_PREFIX) and name not in known for name in names_in(parse_expression(text))
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from app.quoting import quoted
+from app.quotation import quote_value
 from app.translation import noted, say
 
 LONGEST = 2000  # instructions of a rank
@@ -163,4 +163,4 @@ def _name(where: _Where, value: object) -> Name:
 
 
 def _shown(value: object) -> str:
-    return quoted(value, _SHOWN)
+    return quote_value(value, _SHOWN)

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from app.charts.axes import Axis
 from app.charts.spread import Spread, spread_drawing
 from app.content.catalog import Catalog
-from app.content.daily import LONGEST, DailyQuestion, question_of, title_of
+from app.content.daily import LONGEST, DailyQuestion, daily_title, question_of
 from app.content.glossary import mark
 from app.db.history import streak
 from app.db.tables import DailyGuess
@@ -261,7 +261,7 @@ def _yesterday(today: date, guesses: Mapping[date, DailyGuess]) -> Yesterday:
 def _earlier(today: date, guesses: Mapping[date, DailyGuess]) -> Sequence[Earlier]:
     days = [today - timedelta(days=ago) for ago in range(1, ARCHIVE + 1)]
     return [
-        Earlier(Hyperlink(address(day), title_of(day)), day, _band(guesses.get(day)))
+        Earlier(Hyperlink(address(day), daily_title(day)), day, _band(guesses.get(day)))
         for day in days
     ]
 

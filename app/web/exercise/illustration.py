@@ -10,10 +10,10 @@ from app.illustrations.blocks import played_sketch
 from app.illustrations.counting import counted_sketch
 from app.illustrations.programs import schedule_sketch
 from app.kinds import Exercise
-from app.kinds.answers import Counted, PlayedAnswer
+from app.kinds.answers import CountedParts, PlayedAnswer
 from app.kinds.base import Illustrated
-from app.kinds.drawing import Draw
-from app.kinds.remembered import Remembered
+from app.kinds.drawn_values import Draw
+from app.kinds.memo import Remembered
 from app.simulators.programs import PlayedSchedule
 from app.translation import language, localized
 from app.web.explore.figures import BOTH, drawn_on
@@ -48,7 +48,7 @@ def _view(figure: Illustrated, drawn: Draw) -> IllustrationView:
         return IllustrationView("", Markup(""), sentence(localized(str(error))))
 
 
-def counted_view(counted: Counted, *, finished: bool) -> IllustrationView:
+def counted_view(counted: CountedParts, *, finished: bool) -> IllustrationView:
     """What a wrong answer counts, where the right one adds up parts; with sizes if *finished*."""
     return _drawn(counted_sketch(counted, finished=finished))
 

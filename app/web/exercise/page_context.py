@@ -7,10 +7,10 @@ from datetime import datetime
 from markupsafe import Markup
 
 from app.content.catalog import Catalog, Topic
-from app.content.errata import of_exercise
+from app.content.errata import errata_of
 from app.db.history import ExerciseHistory
 from app.kinds import Exercise
-from app.kinds.remembered import Remembered
+from app.kinds.memo import Remembered
 from app.translation import language, translate
 from app.web.exercise.facts import FactView, facts_beside
 from app.web.exercise.posted_form import Fields
@@ -99,7 +99,7 @@ def _with_explanations(whole: PageContext, asked: ExerciseRequest, topic: Topic)
         primer=topic.reading if is_new else 0,
         facts=tuple(facts_beside(exercise, topic, asked.seed)),
         sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
-        errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in of_exercise(exercise.id)),
+        errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in errata_of(exercise.id)),
     )
 
 

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 
 from app.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
 from app.network.watch import request_id
-from app.quoting import shortened
+from app.quotation import shortened
 from app.translation import noted, translate
 from app.web.frame.origin import ReplacedHostError
 from app.web.frame.rendering import frame, render

@@ -13,7 +13,7 @@ from app.errors import UnavailableError
 from app.markdown import html, inline_html
 from app.network.prefix import under
 from app.site import Site
-from app.templating import environment
+from app.templating import template_environment
 from app.translation import LANGUAGES, language, of_scripts, tag, translate, untranslated
 from app.web.frame.assets import address
 from app.web.frame.english import english_marked
@@ -104,7 +104,7 @@ def templates() -> Environment:
 
 @cache
 def _templates(code: str) -> Environment:
-    made = environment(code)
+    made = template_environment(code)
     made.globals["asset"] = address
     made.filters["markdown"] = html
     made.filters["inline"] = inline_html

@@ -7,7 +7,7 @@ from datetime import date
 from markupsafe import Markup
 
 from app.content.catalog import Catalog
-from app.content.daily import title_of
+from app.content.daily import daily_title
 from app.db.history import streak
 from app.explorers import EXPLORERS
 from app.labs.spec import known_labs
@@ -58,7 +58,7 @@ def home_page(
         cards=tuple(card_of(topic, past) for topic in topics),
         taste=None if past.answers else taste(),
         streak=streak(worked, today),
-        today=title_of(today),
+        today=daily_title(today),
         heading=heading,
         opening=html(opening),
     )

@@ -19,7 +19,7 @@ from app.errors import AppError, InputError
 from app.federation.lti.enrollment import class_of, enroll_launch, new_class, tie
 from app.federation.lti.launch_message import Launch
 from app.federation.lti.tickets import CHOICE_LIFE, seal_ticket, unsealed, use_once
-from app.network.beyond import let_frame, let_post
+from app.network.response_policy import let_frame, let_post
 from app.network.routes import Router
 from app.people.assignments import (
     Assignment,

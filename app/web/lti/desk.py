@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from fastapi import Request, Response
 
 from app.errors import AppError, UnavailableError, sentence
-from app.network.beyond import let_anyone_frame
 from app.network.door import note_trouble
+from app.network.response_policy import let_anyone_frame
 from app.site import Site, site_in
 from app.translation import noted, translate
 from app.web.frame.rendering import frame, render

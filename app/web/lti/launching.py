@@ -26,7 +26,7 @@ from app.federation.lti.login_state import (
 from app.federation.lti.platforms import Platform, platform_for, platform_with
 from app.federation.lti.tickets import CHOICE_LIFE, TICKET_LIFE, seal_ticket, unsealed, use_once
 from app.federation.lti.vocabulary import LAUNCH
-from app.network.beyond import (
+from app.network.response_policy import (
     let_anyone_frame,
     let_frame,
     let_post,

@@ -14,7 +14,7 @@ from app.federation.lti.platforms import (
     registration_with,
     use_registration,
 )
-from app.network.beyond import let_frame, origin_of
+from app.network.response_policy import let_frame, origin_of
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate

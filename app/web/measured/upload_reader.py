@@ -16,7 +16,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.types import Message
 
-from app.aside import address, aside, charge
+from app.aside import aside, charge, client_address
 from app.aside.jobs import BoundedJobs
 from app.errors import InputError
 from app.measurements.child_process import (
@@ -75,7 +75,7 @@ class UploadReader:
     @contextmanager
     def _counting(self) -> Iterator[Callable[[Request], Request]]:
         """A request whose body is counted as it arrives, until all of it has been read."""
-        sender, arrived = address(), 0
+        sender, arrived = client_address(), 0
 
         def counted(request: Request) -> Request:
             async def receive() -> Message:

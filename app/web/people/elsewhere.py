@@ -14,7 +14,7 @@ from app.federation import proxy
 from app.federation.identities import connect_identity, may_connect, person_of
 from app.federation.pending_identity import PATIENCE, Pending
 from app.federation.providers import Provider, obstacles
-from app.network.beyond import redirect_beyond
+from app.network.response_policy import redirect_beyond
 from app.network.routes import Router
 from app.people.classes import number_of
 from app.people.persons import clean_name, open_browser

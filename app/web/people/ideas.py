@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from app.errors import AppError
 from app.kinds import Exercise
-from app.kinds.remembered import Remembered
+from app.kinds.memo import Remembered
 from app.markdown import inline_html
 from app.site import Site
 from app.translation import language, noted, translate

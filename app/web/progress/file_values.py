@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from pydantic import ValidationError
 
 from app.db.tables import now
-from app.quoting import shortened
+from app.quotation import shortened
 from app.translation import translate
 
 _QUOTED = 40  # characters of a value that is not valid

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup, escape
 
-from app.expressions import ExpressionError, latex, parse
+from app.expressions import ExpressionError, latex, parse_expression
 from app.expressions.mathematics import symbol
 from app.formulas import Formula
 from app.markdown import MathematicsError, mathml
@@ -88,7 +88,7 @@ def _equation(line: str, formula: Formula) -> Markup:
     """One line of mathematics as MathML, or as plain text if it cannot be parsed."""
     left, equals, right = line.partition(" = ")
     try:
-        written = latex(parse(right, list(formula.inputs)))
+        written = latex(parse_expression(right, list(formula.inputs)))
         return mathml(f"{symbol(left)} = {written}", display=True) if equals else _plain(line)
     except (ExpressionError, MathematicsError):
         return _plain(line)

@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request, Response
 
 from app.aside import aside
 from app.network.routes import Router
-from app.quoting import visible
+from app.quotation import visible
 from app.site import Here, site_in
 from app.translation import translate
 from app.web.frame.rendering import frame, render

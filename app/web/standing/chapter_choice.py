@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse
 
 from app.content.catalog import Topic
 from app.errors import AppError, InputError
-from app.kinds.parameters import ChapterParameter, chosen, seed_of_choice
+from app.kinds.parameters import ChapterParameter, seed_choice, seed_of_choice
 from app.web.urls import chapter_url, seed_of
 
 _AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer
@@ -46,7 +46,7 @@ def choice_form(topic: Topic, request: Request, seed: int) -> ChoiceForm | None:
         _choice(topic, given)
     except InputError as error:
         faults = tuple(str(error).splitlines())
-    now = {**chosen(topic.parameters, seed), **given}
+    now = {**seed_choice(topic.parameters, seed), **given}
     fields = (_field(name, one, now[name]) for name, one in topic.parameters.items())
     return ChoiceForm(
         action=chapter_url(topic.id), fields=tuple(fields), faults=faults, is_default=seed == 0

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from app.kinds import Base
 from app.kinds.answers import Answer, PartVerdict
 from app.markdown import inline_html
-from app.quoting import visible, visible_lines
+from app.quotation import visible, visible_lines
 from app.sandbox.runner import Runner
 from app.translation import plural, translate
 from app.web.exercise.posted_form import ActionResult, Fields, PostedForm

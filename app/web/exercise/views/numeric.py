@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.kinds.answers import PartVerdict
-from app.kinds.asking import Box
 from app.kinds.numeric import ONLY, Numeric
+from app.kinds.quantities_base import Box
 from app.translation import translate, unit_word
 from app.web.exercise.posted_form import first
 from app.web.exercise.views.base import Form, FormInput, KindView, inline, named, typed

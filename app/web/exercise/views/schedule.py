@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from app.kinds.answers import refuse_longer
 from app.kinds.code.feedback import Trial
-from app.kinds.code.machine import Machine
+from app.kinds.code.machine import TargetMachine
 from app.kinds.code.schedule import ENTRY, Schedule, Targets
 from app.sandbox.pool import SandboxHealth
 from app.simulators.programs import PlayedSchedule
@@ -105,7 +105,7 @@ class ScheduleView(KindView[Schedule]):
         yield folded(stored)
 
 
-def _instructions(machine: Machine) -> Iterator[tuple[Markup, str, str]]:
+def _instructions(machine: TargetMachine) -> Iterator[tuple[Markup, str, str]]:
     for op, cost in machine.cost.items():
         form, says = _INSTRUCTIONS[op]
         yield Markup("<code>{}</code>").format(form), translate(says), str(cost)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.kinds.planning import THEN
+from app.kinds.move_plan import THEN
 from app.kinds.sharding import MOVES, PLAN, Sharding
 from app.translation import localized
 from app.web.exercise.posted_form import first

@@ -14,7 +14,16 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from app.expressions.tree import COMPARISONS, Binary, Call, Name, Negative, Node, Number, Word
+from app.expressions.tree import (
+    COMPARISONS,
+    Binary,
+    FunctionCall,
+    Name,
+    Negative,
+    Node,
+    Number,
+    Word,
+)
 from app.translation import translate
 from app.units import Scale, scale_of
 from app.units.scales import SCALES
@@ -162,7 +171,7 @@ class Reader:
             self.expect(")")
             return node
         if text == "√":
-            return Call("sqrt", (self._deeper(self.atom),))
+            return FunctionCall("sqrt", (self._deeper(self.atom),))
         self.at = before
         raise ExpressionError(
             translate("a number or a name is missing before {quoted}", quoted=_quoted(text))
@@ -208,7 +217,7 @@ class Reader:
                 self.expect(")")
                 break
         part = self.take()[1] if self.accept(".") else ""
-        return Call(name, tuple(arguments), tuple(named), part)
+        return FunctionCall(name, tuple(arguments), tuple(named), part)
 
     def _argument(self, arguments: list[Node], named: list[tuple[str, Node]]) -> None:
         before = self.at
@@ -224,7 +233,7 @@ def _quoted(token: str) -> str:
     return repr(token) if token else translate("the end")
 
 
-def parse(text: str, symbols: Collection[str] = ()) -> Node:
+def parse_expression(text: str, symbols: Collection[str] = ()) -> Node:
     """The tree of *text*; names in *symbols* are symbols, even where a unit could be.
 
     Raises:
@@ -235,10 +244,10 @@ def parse(text: str, symbols: Collection[str] = ()) -> Node:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str, symbols: frozenset[str]) -> Node:
-    return Reader(tidy(text, symbols), symbols).whole()
+    return Reader(ascii_text(text, symbols), symbols).whole()
 
 
-def tidy(text: str, symbols: Collection[str]) -> str:
+def ascii_text(text: str, symbols: Collection[str]) -> str:
     """*text* with ASCII signs.
 
     Raises:

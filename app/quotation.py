@@ -17,7 +17,7 @@ _MARKUP = re.compile(r"[\\`*<&$~]|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])")
 _BLOCK = re.compile(r"\A(?:[#>|=+-]|\d+(?=[.)]))")
 
 
-def quoted(value: object, longest: int = LONGEST) -> str:
+def quote_value(value: object, longest: int = LONGEST) -> str:
     """*value* as Python writes it, at most *longest* characters and a quotation mark.
 
     >>> quoted("12 GB")
@@ -46,7 +46,7 @@ def code_span(text: str) -> str:
     return f"{ticks}{space}{line}{space}{ticks}" if line else ""
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     r"""The plain *text* as Markdown that reads the same, in one line.
 
     >>> escaped("rank 0 waits at F[3, 0] for x[3, 0]")

@@ -17,7 +17,7 @@ _REMEMBERED = 8_192
 
 
 @lru_cache(_REMEMBERED)
-def key_of(wording: str) -> str:
+def mistake_key(wording: str) -> str:
     """The key of a diagnosis with this *wording*, before any value is filled in.
 
     >>> key_of("Is a factor of {ranks} missing?")
@@ -33,7 +33,7 @@ def key_told(says: str, filled: Iterable[str], wordings: Iterable[str]) -> str:
     """
     for told, wording in zip(filled, wordings, strict=True):
         if told == says:
-            return key_of(wording)
+            return mistake_key(wording)
     return _keys_of_common().get(says, "")
 
 

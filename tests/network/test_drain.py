@@ -11,7 +11,7 @@ from types import FrameType
 import pytest
 
 from app.config import Settings
-from app.network.draining import Draining
+from app.network.drain import Draining
 from app.network.guard import Limits
 from tests.network.serving import GET, running
 from tests.sockets import connected, response, rest

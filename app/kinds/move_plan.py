@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from app.errors import AnswerError, nearest
-from app.quoting import escaped
+from app.quotation import escape_markdown
 from app.simulators.sharding import BlockDifference, Move, PlayedPlan, Resharding
 from app.translation import localized, translate
 from app.units import figures
@@ -12,7 +12,7 @@ THEN = "; "  # between two moves
 _SAME = 1 + 1e-9
 
 
-def written(plan: Sequence[Move]) -> str:
+def written_plan(plan: Sequence[Move]) -> str:
     """*plan* as a learner writes it."""
     return THEN.join(map(str, plan))
 
@@ -56,7 +56,7 @@ def trouble_of(played: PlayedPlan) -> str:
         return translate(
             "Move {move} cannot be made: {problem}.",
             move=len(played.steps) + 1,
-            problem=escaped(localized(played.problem)),
+            problem=escape_markdown(localized(played.problem)),
         )
     if name not in played.arrays:
         return translate("There is no {name} at the end: the plan never multiplies.", name=name)

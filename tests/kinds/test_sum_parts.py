@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 
-from app.authoring.illustrations import texts_of
+from app.authoring.illustrations import figure_texts
 from app.content.catalog import Catalog
 from app.content.files import read_exercise
 from app.illustrations.counting import counted_sketch
@@ -27,9 +27,9 @@ def test_every_exercise_with_parts_draws_a_listed_mistake_and_never_the_answer(
             found = [exercise.counted(seed, wrong) for wrong, _ in exercise.mistakes(seed)]
             assert any(found), exercise.id
             for one in filter(None, found):
-                texts = texts_of(counted_sketch(one, finished=False))
+                texts = figure_texts(counted_sketch(one, finished=False))
                 assert not any(re.search(r"\d", text) for text in texts), texts
-                shown = texts_of(counted_sketch(one, finished=True))
+                shown = figure_texts(counted_sketch(one, finished=True))
                 assert f"right: {one.right}" in shown
 
 

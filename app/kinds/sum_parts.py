@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from app.expressions import Names
-from app.kinds.answers import Counted, CountedPart
+from app.kinds.answers import CountedPart, CountedParts
 from app.kinds.quantity import AnswerKey
 
 MOST_PARTS = 6
@@ -13,7 +13,7 @@ _FIGURES = 6  # of how near a sum is
 _NEAR = 0.02  # of a sum, at most: a looser tolerance says little
 
 
-def counted_in(key: AnswerKey, value: float) -> Counted | None:
+def counted_in(key: AnswerKey, value: float) -> CountedParts | None:
     """The parts of the right answer that *value* is the sum of; None if it is not such a sum.
 
     Of several such sums it is the nearest one, then that of the most parts, the first ones.
@@ -33,7 +33,7 @@ def counted_in(key: AnswerKey, value: float) -> Counted | None:
         return None
     names = sums[min(near)[1]][0]
     parts = tuple(CountedPart(name, size, name in names) for name, size in values.items())
-    return Counted(parts, key.asked.shown(value), key.shown())
+    return CountedParts(parts, key.asked.shown(value), key.shown())
 
 
 def parts_of(key: AnswerKey) -> Mapping[str, float]:

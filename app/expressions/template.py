@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from app.expressions.evaluation import Names, evaluate
 from app.expressions.mathematics import upright
-from app.expressions.reading import ExpressionError
+from app.expressions.parser import ExpressionError
 from app.translation import translate
 from app.units import scale_of, show_in
 
@@ -61,7 +61,7 @@ def blanked(text: str) -> str:
     return _PIECE.sub(lambda match: BLANK if match["slot"] else " ", prose)
 
 
-def following(text: str) -> list[tuple[str, str]]:
+def words_after_slots(text: str) -> list[tuple[str, str]]:
     """Every slot of *text* that is a bare name, with the word after it."""
     return [(match["name"], match["word"]) for match in _COUNTED.finditer(text)]
 

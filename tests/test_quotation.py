@@ -5,7 +5,15 @@ from html import unescape
 import pytest
 
 from app.markdown import MathematicsError, check_mathematics, html, inline_html
-from app.quoting import LITERAL, LONGEST, code_span, escaped, quoted, shortened, visible
+from app.quotation import (
+    LITERAL,
+    LONGEST,
+    code_span,
+    escape_markdown,
+    quote_value,
+    shortened,
+    visible,
+)
 from app.simulators.programs.instructions import ScheduleError, read_program
 from app.translation import localized, say, speaking, translate
 from tests.each import each
@@ -17,7 +25,7 @@ def test_a_sentence_in_markdown_shows_the_text_and_makes_nothing_of_it(name: str
     text = TEXTS[name]
     seen = visible(" ".join(text.split()))
     for before in ("", "It says: ", "a ", "[x]", "!", "1"):
-        shown = html(before + escaped(text))
+        shown = html(before + escape_markdown(text))
         assert troubles(shown) == []
         read = shown.strip().removeprefix("<p>").removesuffix("</p>")
         assert unescape(read) == f"{before}{seen}".strip()
@@ -29,22 +37,22 @@ def test_a_sentence_in_markdown_shows_the_text_and_makes_nothing_of_it(name: str
 @each("name", TEXTS)
 def test_a_quotation_is_one_literal_of_python_of_limited_length(name: str) -> None:
     for longest in (20, 60, LONGEST):
-        found = quoted(TEXTS[name], longest)
+        found = quote_value(TEXTS[name], longest)
         assert LITERAL.fullmatch(found)
         assert len(found) <= longest + 1
         assert found.isprintable()
-    in_a_list = quoted([("send", TEXTS[name])], 20)
+    in_a_list = quote_value([("send", TEXTS[name])], 20)
     assert len(in_a_list) <= 21
     assert not set("'\"") & set(LITERAL.sub("", in_a_list))
 
 
 def test_a_number_of_more_digits_than_python_writes_is_quoted_in_words() -> None:
-    assert quoted(1 << 20_000) == "a very long number"
+    assert quote_value(1 << 20_000) == "a very long number"
 
 
 @each("name", TEXTS)
 def test_a_quotation_is_the_same_in_every_language(name: str) -> None:
-    quotation = quoted(TEXTS[name], 60)
+    quotation = quote_value(TEXTS[name], 60)
     problem = say("there is no {op} here, only {known}", op=quotation, known="F")
     said = say("rank {rank}, instruction {place}: {problem}", rank=0, place=0, problem=problem)
     for code in ("de", "zh"):

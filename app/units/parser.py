@@ -112,7 +112,7 @@ def _tidy(text: str, unit: Unit) -> str:
         raise ValueError(
             say("cannot read an answer of {count} characters: enter one number", count=len(text))
         )
-    typed = joined(plain_signs(text.strip()))
+    typed = join_digits(plain_signs(text.strip()))
     if unit.symbol.startswith("$"):
         typed = _DOLLARS_FIRST.sub(r"\1\2 $\3", typed)
     typed = _POINTS_FOR_THOUSANDS.sub(lambda m: m[0].replace(".", ""), typed)
@@ -126,7 +126,7 @@ def plain_signs(text: str) -> str:
     return typed.translate(_SIGNS).replace("**", "^")
 
 
-def joined(text: str) -> str:
+def join_digits(text: str) -> str:
     """*text* without the spaces, apostrophes and underscores that group digits."""
     return _GROUPED.sub("", text)
 

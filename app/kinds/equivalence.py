@@ -36,7 +36,7 @@ def near(value: Quantity, other: Quantity) -> bool:
     return math.isclose(value.value, other.value, rel_tol=_CLOSE, abs_tol=0)
 
 
-def alike(values: Sequence[Quantity | None], others: Sequence[Quantity]) -> bool:
+def same_values(values: Sequence[Quantity | None], others: Sequence[Quantity]) -> bool:
     """Whether two formulas have the same values; 6 FLOP a token is 6 of them, with unit or not."""
     return len(values) == len(others) and all(
         value is not None and same_kind(value.dimension, other.dimension) and near(value, other)
@@ -56,8 +56,8 @@ def of_another_kind(values: Sequence[Quantity | None], right: Sequence[Quantity]
         ]
         return translate(
             "This comes out as {found}, but the answer is {expected}: {cure}.",
-            found=kind_of(value),
-            expected=kind_of(expected),
+            found=dimension_words(value),
+            expected=dimension_words(expected),
             cure=translate(" and ").join(cure),
         )
     return ""
@@ -74,7 +74,7 @@ def _missing(found: Dimension, expected: Dimension) -> Mapping[str, Dimension]:
     return {"multiply": part(1), "divide": part(-1)}
 
 
-def kind_of(quantity: Quantity) -> str:
+def dimension_words(quantity: Quantity) -> str:
     """The dimension of *quantity* in words."""
     if quantity.dimension == RATIO.dimension:
         return translate("a plain number")

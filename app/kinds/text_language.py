@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel, PrivateAttr
 
-from app.kinds.diagnosed import key_of
+from app.kinds.diagnosis_key import mistake_key
 
 
 class Worded(BaseModel):
@@ -24,7 +24,9 @@ class Worded(BaseModel):
         Mistakes are stored under the keys that they have there.
         """
         self._language = language
-        self._kept_keys.update({key_of(ours): key_of(its) for its, ours in wordings.items()})
+        self._kept_keys.update(
+            {mistake_key(ours): mistake_key(its) for its, ours in wordings.items()}
+        )
 
     def untold(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """Texts, by their place, that are filled with other values than drawn ones."""

@@ -14,7 +14,7 @@ from app.content.files import read_exercise
 from app.db.session import open_session
 from app.db.tables import MISTAKE_LIMIT, AttemptRow
 from app.kinds import KINDS, Exercise
-from app.kinds.diagnosed import common_diagnosis, key_of
+from app.kinds.diagnosis_key import common_diagnosis, mistake_key
 from app.sandbox.runner import Runner
 from app.site import Site
 
@@ -62,7 +62,7 @@ def test_a_key_survives_a_reorder_of_the_file(exercise_file: Callable[[str], Pat
         file = exercise_file(text.replace("".join(blocks), "".join(order)))
         exercise, _ = read_exercise(file, "chapter")
         sentences = [says for _, says in exercise.mistakes(0)]
-        keys.append([key_of(says) for says in sentences])
+        keys.append([mistake_key(says) for says in sentences])
         assert [exercise.diagnosis(key, 0) for key in keys[-1]] == sentences
     assert keys[0] == keys[1][::-1]
     assert len(set(keys[0])) > 1

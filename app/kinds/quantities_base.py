@@ -7,9 +7,9 @@ from functools import cached_property
 
 from app.expressions import Names, Quantity
 from app.kinds.base import Base, Finding, Where
-from app.kinds.drawing import Draw, redrawn
+from app.kinds.drawn_values import Draw, redrawn
+from app.kinds.memo import Remembered
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
-from app.kinds.remembered import Remembered
 from app.units import Dimension
 
 TELL = "remove one, tighten the tolerance, or draw values that tell them apart"

@@ -24,7 +24,7 @@ Named = dict[str, Quantity]
 Told = tuple[str, str, int, int, tuple[str, ...]]  # model, cluster, batch, sequence, fixed fields
 
 
-class Run(Strict):
+class TrainingRun(Strict):
     """A training run; texts may have drawn numbers, as in `64 H100 gpus={gpus}`."""
 
     model: str = Field(description="a model, or one with some fields changed")
