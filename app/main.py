@@ -113,7 +113,7 @@ def create_app(
     )
     app.state.site = site
     app.add_middleware(PageLimit)
-    api.install(app)
+    api.install_api(app)
     web.install(app)
     rules = Rules(
         owns=_OWNED,

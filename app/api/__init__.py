@@ -34,7 +34,7 @@ PARTS = (
 )
 
 
-def install(app: FastAPI) -> None:
+def install_api(app: FastAPI) -> None:
     """Install the routes, the one that is called most first, and the OpenAPI description.
 
     They are installed as they are: including a router builds each of its routes again, and FastAPI
@@ -57,7 +57,7 @@ __all__ = [
     "PRIVATE",
     "STREAMED",
     "has_token",
-    "install",
+    "install_api",
     "problem_for",
     "sampling",
 ]

@@ -15,15 +15,15 @@ from starlette.exceptions import HTTPException
 from app.api.documents import KEY, SUBMISSION, responses
 from app.api.headers import (
     Granted,
+    answer_learner,
     grader_of,
     grant_of,
-    key_of,
-    learner_of,
+    idempotency_key,
     replay_of,
     sent_before,
     sent_first,
 )
-from app.api.streams import LineStream, lines_of
+from app.api.streams import LineStream, body_lines
 from app.aside import aside
 from app.aside.fair_queue import grader
 from app.db.replays import KeyTakenError, Once
@@ -78,7 +78,7 @@ async def check_one(request: Request) -> Response:
     """
     # Parsed here: FastAPI's dependencies would take as long as grading the answer.
     site = site_in(request)
-    grant, key = grant_of(request, site), key_of(request)
+    grant, key = grant_of(request, site), idempotency_key(request)
     submission = await _submission(request)
     if not key:
         result = await _judge(site, grant, submission)
@@ -143,7 +143,7 @@ async def _judge(
         answer = submission.read(site.settings.answer_limit)
     except TooLongError as error:
         raise HTTPException(413, str(error)) from error
-    learner = learner_of(site, grant, submission)
+    learner = answer_learner(site, grant, submission)
     as_sent = partial(check_result, submission)
     if not exercise.is_drawn(submission.seed):
         await aside(exercise.prepare, submission.seed)
@@ -170,7 +170,7 @@ async def _verdicts(site: Site, grant: Grant, request: Request) -> AsyncGenerato
     running: deque[asyncio.Task[bytes]] = deque()
     number = 0
     try:
-        async for line in lines_of(request, site.settings.body_limit):
+        async for line in body_lines(request, site.settings.body_limit):
             number += 1
             if line is not None and not line.strip():
                 continue

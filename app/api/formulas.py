@@ -8,7 +8,7 @@ from pydantic import BaseModel, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from app.api.documents import responses
 from app.errors import InputError, NotFoundError
-from app.formulas import FORMULAS, MOST_PARTS, Formula, Single, evaluate, lookup
+from app.formulas import FORMULAS, MOST_PARTS, Formula, Single, formula_value, lookup
 from app.network.routes import Router
 
 router = Router(prefix="/api/v1", tags=["formulas"])
@@ -51,7 +51,7 @@ class FormulaResult(BaseModel):
 @router.get("/formulas", summary="List all formulas")
 async def list_formulas() -> list[FormulaSummary]:
     """Returns every formula with its arguments."""
-    return [summary_of(formula) for formula in FORMULAS.values()]
+    return [formula_summary(formula) for formula in FORMULAS.values()]
 
 
 @router.post("/formulas/{name}", summary="Evaluate a formula", responses=responses(404, 422))
@@ -65,7 +65,7 @@ def evaluate_formula(
     return result_of(name, arguments)
 
 
-def summary_of(formula: Formula) -> FormulaSummary:
+def formula_summary(formula: Formula) -> FormulaSummary:
     """*formula* as the list describes it."""
     return FormulaSummary(
         name=formula.name,
@@ -97,7 +97,7 @@ def result_of(name: str, arguments: Mapping[str, Any]) -> FormulaResult:
     except ValueError as error:
         raise NotFoundError(str(error)) from error
     try:
-        value = evaluate(formula, arguments, MOST_PARTS)
+        value = formula_value(formula, arguments, MOST_PARTS)
     except ValueError as error:
         raise InputError(str(error)) from error
     result = {

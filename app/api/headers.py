@@ -58,7 +58,7 @@ def grader_of(grant: Grant) -> str:
     return grader_named(grant.name)
 
 
-def learner_of(site: Site, grant: Grant, submission: Submission) -> str:
+def answer_learner(site: Site, grant: Grant, submission: Submission) -> str:
     """The learner for whom the answer of *submission* is stored.
 
     Raises:
@@ -82,7 +82,7 @@ async def _granted(
 Granted = Annotated[Grant, Depends(_granted)]
 
 
-def key_of(request: Request) -> str:
+def idempotency_key(request: Request) -> str:
     """The Idempotency-Key of *request*, or an empty string.
 
     Raises:

@@ -24,7 +24,7 @@ router = Router()
 
 
 @router.get(PATH, include_in_schema=False)
-async def read(request: Request, site: Here) -> Response:
+async def read_metrics(request: Request, site: Here) -> Response:
     """Every metric, for the addresses that the settings allow."""
     allowed = site.settings.metrics
     if not allowed.strip():
@@ -32,7 +32,7 @@ async def read(request: Request, site: Here) -> Response:
     client = request.client.host if request.client else ""
     if not is_within(client, allowed):
         raise HTTPException(403, f"WALLCLOCK_METRICS does not allow {client or 'this address'}")
-    look(site)
+    measure_queues(site)
     await run_in_threadpool(_count, site)
     return Response(await run_in_threadpool(metrics.exposition), media_type=metrics.TYPE)
 
@@ -52,11 +52,11 @@ async def sampling(site: Site) -> AsyncIterator[None]:
 
 async def _sample(site: Site) -> None:
     while True:
-        look(site)
+        measure_queues(site)
         await asyncio.sleep(_PAUSE)
 
 
-def look(site: Site) -> None:
+def measure_queues(site: Site) -> None:
     """Measure the queues of this process."""
     pool = site.runner.pool
     metrics.SANDBOX_WAITING.set(pool.waiting)

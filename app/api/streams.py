@@ -29,7 +29,7 @@ class LineStream(Response):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def lines_of(request: Request, limit: int) -> AsyncIterator[bytes | None]:
+async def body_lines(request: Request, limit: int) -> AsyncIterator[bytes | None]:
     """The lines of the body; None for one of more than *limit* bytes."""
     async for lines in arrivals_of(request, limit):
         for line in lines:

@@ -13,7 +13,7 @@ from app.content.glossary import terms
 from app.content.images import is_image, read_image
 from app.content.translations import is_translation
 from app.errors import NotFoundError, nearest
-from app.explorers import EXPLORERS, opened
+from app.explorers import EXPLORERS, open_explorer
 from app.formulas import FORMULAS
 from app.labs.spec import lab_called
 from app.markdown import addresses
@@ -115,7 +115,7 @@ def _unknown(what: str, name: str, known: Mapping[str, object] | frozenset[str])
 
 def _explored(name: str, state: Mapping[str, str], _: Places) -> str:
     try:
-        opened(EXPLORERS, name, state)
+        open_explorer(EXPLORERS, name, state)
     except ValueError as error:
         return str(error)
     return ""

@@ -12,7 +12,7 @@ from app.content.proof_file import FormulaProof, ProofFile
 from app.errors import ContentError, Problem, nearest
 from app.expressions import ExpressionError, Quantity, parse_expression
 from app.expressions import evaluate as work_out
-from app.formulas import Argument, Formula, FormulaResult, evaluate
+from app.formulas import Argument, Formula, FormulaResult, formula_value
 from app.kinds.schema_errors import faults
 from app.units import parse_or_base
 from app.web.reference.docstrings import documented, equation_lines
@@ -87,7 +87,7 @@ def _troubles_of_docstring(formula: Formula) -> Iterator[tuple[str, str]]:
 
 def _trouble_of_proof(formula: Formula, proof: FormulaProof) -> str:
     try:
-        found = evaluate(formula, _arguments(proof))
+        found = formula_value(formula, _arguments(proof))
         equals = proof.equals
         right = parse_or_base(equals, formula.result) if isinstance(equals, str) else equals
     except ValueError as error:
@@ -112,7 +112,7 @@ def _differs(formula: Formula, proof: FormulaProof) -> str:
             name: one.default for name, one in formula.inputs.items() if not one.required
         }
         given |= formula.read(_arguments(proof))
-        computed: FormulaResult = evaluate(formula, _arguments(proof))
+        computed: FormulaResult = formula_value(formula, _arguments(proof))
         names = {
             name: Quantity(float(given[name]) * one.unit.size, one.unit.dimension)
             for name, one in formula.inputs.items()

@@ -12,7 +12,7 @@ from app.authoring import SEEDS
 from app.authoring.addresses import Places, trouble_of_addresses
 from app.authoring.texts import distinct
 from app.errors import AppError, nearest
-from app.explorers import EXPLORERS, opened
+from app.explorers import EXPLORERS, open_explorer
 from app.expressions import ExpressionError
 from app.kinds import Exercise, Finding, Where
 from app.kinds.answers import Answer, single_text
@@ -106,7 +106,7 @@ def prove_figures(exercise: Exercise) -> Iterator[Finding]:
 def trouble_of_figure(figure: Embedded, state: Mapping[str, str]) -> str:
     """Why *figure* cannot be drawn in *state*; empty where it can."""
     try:
-        shown = opened(EXPLORERS, figure.explorer, state).shown
+        shown = open_explorer(EXPLORERS, figure.explorer, state).shown
     except ValueError as error:
         return str(error)
     if figure.figure is not None and figure.figure >= len(shown.figures):

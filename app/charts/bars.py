@@ -59,7 +59,7 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _RowForm:
     """How the rows are set: the names beside their bars, or above them."""
 
     above: bool
@@ -69,8 +69,8 @@ class _Form:
     name: int  # height of the name above the bar
 
 
-_BESIDE = _Form(False, 16, 30, 12, 0)
-_FORMS = dict.fromkeys((WIDE, *CARDS), _BESIDE) | {NARROW: _Form(True, 6, 22, 10, 18)}
+_BESIDE = _RowForm(False, 16, 30, 12, 0)
+_FORMS = dict.fromkeys((WIDE, *CARDS), _BESIDE) | {NARROW: _RowForm(True, 6, 22, 10, 18)}
 _NAMES = 96  # pixels for the names beside their bars, at least: bars of one page then line up
 _AXIS, _LIMIT, _TOP = 34, 20, 8  # height of the numbers, of the limit's text, of the rest
 _INSIDE, _AFTER = 8, 7  # pixels around the label of a part, and before a note
@@ -161,7 +161,7 @@ def _tear(x: float, y: float, row: int) -> str:
     return f"M{x - 9} {y - 1}" + "".join(f"l{3 - 6 * (at % 2)} {step + 0.5}" for at in range(4))
 
 
-def _scale(chart: Bars, paper: Paper, form: _Form, notes: list[str]) -> PixelScale:
+def _scale(chart: Bars, paper: Paper, form: _RowForm, notes: list[str]) -> PixelScale:
     """The scale of the bars, with room for the names before them and the notes after them."""
     largest = [bar.value for bar in chart.bars] + ([chart.limit] if chart.limit else [])
     if chart.end:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from app.charts.color import Color
-from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
+from app.charts.diagram import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper, widest
 from app.translation import plural, translate
 

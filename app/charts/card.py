@@ -52,7 +52,7 @@ class Emblem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Card:
+class PictureCard:
     """What stands on the picture of a page: words, and a figure or an emblem if the page has one.
 
     *key* is a few large letters, struck out if it is *wrong*; *code* are lines of a formula.
@@ -75,7 +75,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """A line of text with its size and its class, in pixels from the top."""
 
     y: float
@@ -85,7 +85,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _CardText:
     """A text of a card: the sizes to try, the most lines, and the room above it."""
 
     kind: str
@@ -94,7 +94,7 @@ class _Part:
     lines: int
     above: int
 
-    def set_below(self, y: float) -> tuple[Line, ...]:
+    def set_below(self, y: float) -> tuple[TextLine, ...]:
         """Its lines, below *y*; cut off with an ellipsis if even the smallest size is too large."""
         for size in self.sizes:
             lines, most = self._broken(size), self._most(size, y)
@@ -104,7 +104,7 @@ class _Part:
             lines = (*lines[: most - 1], f"{lines[most - 1].rstrip('.,;: ')} …")
         step = size * _LEADING
         return tuple(
-            Line(round(y + self.above + size + n * step, 1), size, self.kind, line)
+            TextLine(round(y + self.above + size + n * step, 1), size, self.kind, line)
             for n, line in enumerate(lines)
         )
 
@@ -119,7 +119,7 @@ class _Part:
         return wrapped(self.text, _INSIDE * LETTER / size)
 
 
-def card_svg(card: Card) -> str:
+def card_svg(card: PictureCard) -> str:
     """*card* as SVG without CSS variables, which few renderers know."""
     lines = tuple(_lines(card))
     bottom = lines[-1].y if lines else _TOP
@@ -140,15 +140,15 @@ def card_svg(card: Card) -> str:
     return _RAISED.sub(lambda match: f"^{match[0].translate(_LOWERED)}", colored.replace("◀", "←"))
 
 
-def _lines(card: Card) -> Iterator[Line]:
+def _lines(card: PictureCard) -> Iterator[TextLine]:
     alone = card.figure is None and card.emblem is None
     title = (66, 58, 50) if alone and not card.key else (50, 42, 36)
     y = float(_TOP)
     for part in (
-        _Part("key", card.key, (120, 96, 76, 60, 46), 1, 16),
-        _Part("title", card.title, title, 2, 8),
-        _Part("code", card.code, (42, 36, 31, 26, 22), 6, 34),
-        _Part("says", card.says, (42, 36, 32, 28) if alone else (26,), 6 if alone else 2, 18),
+        _CardText("key", card.key, (120, 96, 76, 60, 46), 1, 16),
+        _CardText("title", card.title, title, 2, 8),
+        _CardText("code", card.code, (42, 36, 31, 26, 22), 6, 34),
+        _CardText("says", card.says, (42, 36, 32, 28) if alone else (26,), 6 if alone else 2, 18),
     ):
         if part.text:
             lines = part.set_below(y)
@@ -162,7 +162,7 @@ def _short(kicker: str) -> str:
     return f"{first.rstrip(',')} …" if rest else first
 
 
-def _drawn(card: Card, top: float) -> tuple[Markup, str]:
+def _drawn(card: PictureCard, top: float) -> tuple[Markup, str]:
     """The figure or the emblem of *card* below *top*, and its place."""
     if card.figure:
         return _placed(card.figure, top)

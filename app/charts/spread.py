@@ -7,7 +7,7 @@ from functools import partial
 
 from app.charts.axes import Axis, PixelScale
 from app.charts.color import Color
-from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
+from app.charts.diagram import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper, text_width
 from app.translation import noted, plural, translate
 
@@ -36,7 +36,7 @@ class Spread:
     own_says: str
 
 
-def place_of(value: float, right: float) -> int:
+def guess_place(value: float, right: float) -> int:
     """The place of a guess of *value*; those farther away are at the ends.
 
     >>> place_of(70, 70), place_of(700, 70), place_of(7e-300, 70)
@@ -108,7 +108,7 @@ def _bars(spread: Spread, across: PixelScale) -> Iterator[Rect]:
     """A bar for each place with guesses; that of the reader has a color of its own."""
     highest = max(spread.counts.values(), default=1)
     width = (across.end - across.start) / (2 * SIDE + 1)
-    mine = place_of(spread.own, spread.right)
+    mine = guess_place(spread.own, spread.right)
     for place, count in sorted(spread.counts.items()):
         height = max(_LOWEST, (_FOOT - _BARS) * count / highest)
         yield Rect(

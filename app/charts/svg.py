@@ -3,7 +3,7 @@
 from functools import cache
 
 from app.charts.bars import Bars, bars_picture
-from app.charts.drawing import Drawing
+from app.charts.diagram import Drawing
 from app.charts.paper import WIDE, Paper
 from app.charts.plot import Plot, plot_picture
 from app.charts.scatter import Scatter, scatter_picture

@@ -101,7 +101,7 @@ def schedule_timeline(played: Played, until: float = math.inf) -> Timeline:
     )
 
 
-def moment_of(every: Sequence[Played], most: int) -> float:
+def moment_when(every: Sequence[Played], most: int) -> float:
     """When *most* passes of all schedules have begun; infinite if there are fewer."""
     starts = sorted(slot.start for played in every for own in played.slots for slot in own)
     return starts[most] if len(starts) > most else math.inf

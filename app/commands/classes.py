@@ -8,7 +8,13 @@ from collections.abc import Mapping
 from sqlmodel import col, select
 
 from app.commands.parsers import add_actions, add_command
-from app.commands.people import Opened, address_of, class_called, opened, print_json
+from app.commands.people import (
+    OpenDatabase,
+    class_called,
+    open_database,
+    print_json,
+    public_address,
+)
 from app.content.course import read_course
 from app.db.people import ClassRow
 from app.db.tables import now
@@ -56,12 +62,12 @@ def add_options(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Create, list or delete classes."""
     actions = {"create": _create, "list": _list, "delete": _delete, "demo": _demo}
-    with opened(writes=arguments.action != "list") as here:
+    with open_database(writes=arguments.action != "list") as here:
         actions[arguments.action](arguments, here)
     return 0
 
 
-def _create(arguments: Namespace, here: Opened) -> None:
+def _create(arguments: Namespace, here: OpenDatabase) -> None:
     session = here.session
     row = create_class(
         session, here.secret, arguments.name, arguments.zone, pseudonyms=arguments.pseudonyms
@@ -77,12 +83,12 @@ def _create(arguments: Namespace, here: Opened) -> None:
     sys.stdout.write(
         f"{row.name} is class {row.id}.\n"
         f"Students join at     {made['join']}\n"
-        f"The teacher signs in at {address_of(here.settings, '/sign-in')} with the code {code}\n"
+        f"The teacher signs in at {public_address(here.settings, '/sign-in')} with the code {code}\n"
     )
     sys.stderr.write("Copy the code now: it is not shown again.\n")
 
 
-def _list(arguments: Namespace, here: Opened) -> None:
+def _list(arguments: Namespace, here: OpenDatabase) -> None:
     rows = here.session.exec(select(ClassRow).order_by(col(ClassRow.id))).all()
     found = [_described(row, here) for row in rows]
     if arguments.json:
@@ -94,7 +100,7 @@ def _list(arguments: Namespace, here: Opened) -> None:
         )
 
 
-def _delete(arguments: Namespace, here: Opened) -> None:
+def _delete(arguments: Namespace, here: OpenDatabase) -> None:
     row = class_called(here.session, arguments.name)
     if not arguments.yes:
         raise InputError(
@@ -107,7 +113,7 @@ def _delete(arguments: Namespace, here: Opened) -> None:
     sys.stderr.write(f"{name} is deleted.\n")
 
 
-def _demo(arguments: Namespace, here: Opened) -> None:
+def _demo(arguments: Namespace, here: OpenDatabase) -> None:
     catalog = read_course(here.settings)
     runner = Runner(here.settings)  # not started: no exercise of the demo runs code
     demo = asyncio.run(create_demo(here.session, catalog, here.secret, runner, now()))
@@ -119,19 +125,19 @@ def _demo(arguments: Namespace, here: Opened) -> None:
     sys.stdout.write(
         f"{demo.name} is class {demo.class_id}: {demo.students} invented students, "
         f"{demo.answers:,} answers.\n"
-        f"Its teacher signs in at {address_of(here.settings, '/sign-in')} with {demo.code}\n"
+        f"Its teacher signs in at {public_address(here.settings, '/sign-in')} with {demo.code}\n"
         f"To remove all of it: wallclock class delete {demo.class_id} --yes\n"
     )
 
 
-def _described(row: ClassRow, here: Opened) -> Mapping[str, object]:
+def _described(row: ClassRow, here: OpenDatabase) -> Mapping[str, object]:
     members = members_of(here.session, number_of(row))
     return {
         "id": row.id,
         "name": row.name,
         "zone": row.zone,
         "joining": row.joining,
-        "join": address_of(here.settings, f"/join/{join_code_of(here.secret, row)}"),
+        "join": public_address(here.settings, f"/join/{join_code_of(here.secret, row)}"),
         "students": sum(one.role is Role.STUDENT for one in members),
         "archived": row.archived is not None,
     }

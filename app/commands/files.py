@@ -45,7 +45,7 @@ def output(name: str) -> Iterator[BinaryIO]:
         partial.unlink(missing_ok=True)
 
 
-def count_of(source: BinaryIO, name: str) -> int | None:
+def line_count(source: BinaryIO, name: str) -> int | None:
     """The lines of *source* that are not blank, if it can be rewound; it then is."""
     if name == STANDARD or not source.seekable():
         return None

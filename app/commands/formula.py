@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 
 from app.errors import InputError
-from app.formulas import FORMULAS, Formula, FormulaResult, evaluate, lookup
+from app.formulas import FORMULAS, Formula, FormulaResult, formula_value, lookup
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def run(arguments: Namespace) -> int:
         sys.stdout.write(_list_json() if arguments.json else _list())
         return 0
     formula = lookup(arguments.name)
-    value = evaluate(formula, _given(arguments.pairs))
+    value = formula_value(formula, _given(arguments.pairs))
     sys.stdout.write(f"{_json(formula, value) if arguments.json else formula.text(value)}\n")
     return 0
 

@@ -8,7 +8,7 @@ from typing import BinaryIO, NoReturn
 
 from tqdm import tqdm
 
-from app.commands.files import STANDARD, count_of, output, source_of
+from app.commands.files import STANDARD, line_count, output, source_of
 from app.commands.parsers import add_output
 from app.config import Settings
 from app.content.course import read_course
@@ -48,7 +48,7 @@ def run(arguments: Namespace) -> int:
             graded = grade_on(processes, shard_lines(source, span), catalog, settings, tally)
             _write(seal_shard(graded, shard, span, tally), target, span.lines)
         else:
-            total = count_of(source, arguments.file)
+            total = line_count(source, arguments.file)
             lines = enumerate(gradable_lines(source, catalog), 1)
             _write(grade_on(processes, lines, catalog, settings, tally), target, total)
     sys.stderr.write(f"{tally}\n")

@@ -4,7 +4,7 @@ from argparse import ArgumentParser, Namespace
 
 from app.commands.files import output
 from app.commands.parsers import add_output
-from app.commands.people import class_called, opened, print_json
+from app.commands.people import class_called, open_database, print_json
 from app.errors import NotFoundError
 from app.people.assignments import Assignment
 from app.people.classes import number_of
@@ -31,7 +31,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Write the grades of a class."""
-    with opened() as here:
+    with open_database() as here:
         row = class_called(here.session, arguments.name)
         grades = grades_of(here.session, here.secret, number_of(row))
     if arguments.json:

@@ -230,14 +230,14 @@ _LINKS = {
 
 
 def _table(lab: Lab, report: Report) -> None:
-    rows = table_of(lab, report)
+    rows = results_table(lab, report)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
         sys.stdout.write("  ".join(cells).rstrip() + "\n")
 
 
-def table_of(lab: Lab, report: Report) -> Sequence[Sequence[str]]:
+def results_table(lab: Lab, report: Report) -> Sequence[Sequence[str]]:
     """Measurements and predictions: a header, then one row per place."""
     derived = report.derivations
     header = [*report.places, "measure", "n", "min", "median", "p90", *derived, "formula"]

@@ -17,7 +17,7 @@ from app.errors import InputError, NotFoundError, nearest
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenDatabase:
     """The database, and the secret that codes and variants follow from."""
 
     settings: Settings
@@ -26,7 +26,7 @@ class Opened:
 
 
 @contextmanager
-def opened(*, writes: bool = False) -> Iterator[Opened]:
+def open_database(*, writes: bool = False) -> Iterator[OpenDatabase]:
     """The database of the settings, migrated.
 
     On SQLite, no other program can store anything from the first query of one that *writes* to
@@ -38,7 +38,7 @@ def opened(*, writes: bool = False) -> Iterator[Opened]:
     try:
         secret = signing_secret(engine, settings.secret)
         with (open_writing_session if writes else open_session)(engine) as session:
-            yield Opened(settings, session, secret)
+            yield OpenDatabase(settings, session, secret)
     finally:
         engine.dispose()
 
@@ -67,6 +67,6 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
 
-def address_of(settings: Settings, path: str) -> str:
+def public_address(settings: Settings, path: str) -> str:
     """*path* on the public site, or on this machine if no address is set."""
     return f"{settings.url or f'http://{settings.host}:{settings.port}{settings.prefix}'}{path}"

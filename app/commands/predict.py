@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from tqdm import tqdm
 
-from app.commands.files import STANDARD, count_of, output, short_lines, source_of
+from app.commands.files import STANDARD, line_count, output, short_lines, source_of
 from app.commands.parsers import add_output
 from app.config import Settings
 from app.errors import InputError
@@ -48,7 +48,7 @@ def _predict_file(arguments: Namespace) -> int:
     predictor = Predictor(limit)
     with source_of(arguments.file) as source, output(arguments.output) as target:
         bar: tqdm[NoReturn]
-        total = count_of(source, arguments.file)
+        total = line_count(source, arguments.file)
         with tqdm(total=total, unit=" lines", disable=None, leave=False) as bar:
             for row in predictor.results(short_lines(source, limit)):
                 target.write(row)

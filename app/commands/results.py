@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from app.commands.files import output
 from app.commands.parsers import add_output
-from app.commands.people import Opened, class_called, opened
+from app.commands.people import OpenDatabase, class_called, open_database
 from app.errors import InputError
 from app.people.classes import number_of
 from app.people.results import results_of_class, results_of_learner
@@ -23,13 +23,13 @@ def run(arguments: Namespace) -> int:
     """Write results."""
     if bool(arguments.name) == bool(arguments.learner):
         raise InputError("give a class, or --learner with a learner such as token:NAME")
-    with opened() as here, output(arguments.output) as file:
+    with open_database() as here, output(arguments.output) as file:
         for row in _rows(arguments, here):
             file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
     return 0
 
 
-def _rows(arguments: Namespace, here: Opened) -> Iterator[Mapping[str, object]]:
+def _rows(arguments: Namespace, here: OpenDatabase) -> Iterator[Mapping[str, object]]:
     if arguments.learner:
         return results_of_learner(here.session, arguments.learner)
     class_id = number_of(class_called(here.session, arguments.name))

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 
 from app.commands.files import source_of
-from app.commands.people import Opened, class_called, opened, print_json
+from app.commands.people import OpenDatabase, class_called, open_database, print_json
 from app.people.classes import Member, members_of, number_of
 from app.people.csv_files import read_roster, write_roster
 from app.people.csv_text import FILE_LIMIT
@@ -31,13 +31,13 @@ def run(arguments: Namespace) -> int:
     if arguments.file:
         _change(arguments)
         return 0
-    with opened() as here:
+    with open_database() as here:
         members = members_of(here.session, _class_id(arguments, here))
     _show(members, as_json=arguments.json)
     return 0
 
 
-def _class_id(arguments: Namespace, here: Opened) -> int:
+def _class_id(arguments: Namespace, here: OpenDatabase) -> int:
     return number_of(class_called(here.session, arguments.name))
 
 
@@ -56,7 +56,7 @@ def _show(members: Sequence[Member], *, as_json: bool) -> None:
 def _change(arguments: Namespace) -> None:
     with source_of(arguments.file) as source:
         roster = read_roster(source.read(FILE_LIMIT + 1))
-    with opened(writes=not arguments.dry_run) as here:
+    with open_database(writes=not arguments.dry_run) as here:
         class_id = _class_id(arguments, here)
         found = roster_difference(members_of(here.session, class_id), roster)
         if not arguments.dry_run:

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from app.charts.svg import to_svg
 from app.charts.text import gantt
 from app.charts.timeline import SAID, schedule_timeline
-from app.simulators.pipeline import Played, Times, build, play
+from app.simulators.pipeline import Played, Times, build, simulate_schedule
 from app.units import SECOND, parse_or_base
 
 _WIDE = 2000  # columns, if there is no terminal
@@ -67,7 +67,7 @@ def run(arguments: Namespace) -> int:
         arguments.virtual,
         arguments.waits,
     )
-    played = play(schedule, times)
+    played = simulate_schedule(schedule, times)
     if arguments.json:
         sys.stdout.write(json.dumps(_plain(played)) + "\n")
     elif arguments.svg:

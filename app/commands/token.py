@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, time
 
 from app.commands.parsers import add_actions, add_command
-from app.commands.people import Opened, class_called, opened, print_json
+from app.commands.people import OpenDatabase, class_called, open_database, print_json
 from app.db.tables import TokenRow, now
 from app.db.tokens import create_token, list_tokens, revoke_token
 from app.errors import InputError
@@ -34,12 +34,12 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Create, list or revoke tokens."""
-    with opened(writes=arguments.action != "list") as here:
+    with open_database(writes=arguments.action != "list") as here:
         {"create": _create, "revoke": _revoke, "list": _list}[arguments.action](arguments, here)
     return 0
 
 
-def _create(arguments: Namespace, here: Opened) -> None:
+def _create(arguments: Namespace, here: OpenDatabase) -> None:
     found = class_called(here.session, arguments.class_name) if arguments.class_name else None
     if arguments.scope == "class" and found is None:
         raise InputError("a token of scope class needs --class CLASS")
@@ -54,12 +54,12 @@ def _create(arguments: Namespace, here: Opened) -> None:
     sys.stderr.write("Copy it now: it is not shown again.\n")
 
 
-def _revoke(arguments: Namespace, here: Opened) -> None:
+def _revoke(arguments: Namespace, here: OpenDatabase) -> None:
     revoke_token(here.session, arguments.name)
     sys.stderr.write(f"{arguments.name} is revoked.\n")
 
 
-def _list(arguments: Namespace, here: Opened) -> None:
+def _list(arguments: Namespace, here: OpenDatabase) -> None:
     tokens = list_tokens(here.session)
     if arguments.json:
         print_json([_described(token) for token in tokens])

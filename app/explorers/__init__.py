@@ -14,7 +14,7 @@ from app.explorers.base import (
     KeyFigure,
     StateTable,
     Values,
-    Verdict,
+    YesOrNo,
 )
 from app.explorers.before import since, with_ghosts
 from app.explorers.controls import (
@@ -23,14 +23,14 @@ from app.explorers.controls import (
     Select,
     Slider,
     address_text,
-    grouped,
+    group_controls,
     read_controls,
     shown_text,
     slider_place,
 )
-from app.explorers.guessing import predicted, question, settings_text, untold
-from app.explorers.opening import Opened, opened
-from app.explorers.telling import told
+from app.explorers.explorer_translation import translate_explored
+from app.explorers.guess import guess_question, predicted_figure, settings_text, untold
+from app.explorers.state_check import OpenExplorer, open_explorer
 
 
 def _written() -> Iterator[Explorer]:
@@ -44,7 +44,7 @@ EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _written()})
 
 __all__ = [
     "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
-    "KeyFigure", "Opened", "Select", "Slider", "StateTable", "Values", "address_text", "grouped",
-    "opened", "predicted", "question", "read_controls", "settings_text", "shown_text", "since",
-    "slider_place", "told", "untold", "Verdict", "with_ghosts",
+    "KeyFigure", "OpenExplorer", "Select", "Slider", "StateTable", "Values", "address_text", "group_controls",
+    "open_explorer", "predicted_figure", "guess_question", "read_controls", "settings_text", "shown_text", "since",
+    "slider_place", "translate_explored", "untold", "YesOrNo", "with_ghosts",
 ]  # fmt: skip

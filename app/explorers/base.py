@@ -57,12 +57,12 @@ class KeyFigure:
     beside: str = ""
 
 
-def quantity(label: str, value: float, unit: Unit, digits: int = 4) -> KeyFigure:
+def quantity_figure(label: str, value: float, unit: Unit, digits: int = 4) -> KeyFigure:
     """A number with its unit."""
     return KeyFigure(label, show(value, unit, digits), value, unit)
 
 
-def share(label: str, value: float) -> KeyFigure:
+def share_figure(label: str, value: float) -> KeyFigure:
     """A share, as a percentage."""
     return KeyFigure(label, percent_text(value), value)
 
@@ -87,12 +87,12 @@ def divisor(total: int, most: int) -> int:
     return next(part for part in range(min(most, total), 0, -1) if total % part == 0)
 
 
-def plain(label: str, value: float, digits: int = 4) -> KeyFigure:
+def plain_figure(label: str, value: float, digits: int = 4) -> KeyFigure:
     """A number without a unit."""
     return KeyFigure(label, figures(value, digits), value)
 
 
-def change(now: float, before: float) -> str:
+def change_words(now: float, before: float) -> str:
     """How far *now* is from *before*, in percent or, from twice on, as a factor.
 
     >>> change(110, 100), change(50, 100), change(300, 100), change(1, 1)
@@ -107,13 +107,13 @@ def change(now: float, before: float) -> str:
     return f"{'+' if ratio > 1 else '−'}{percent:g} %"
 
 
-def summary_of(says: str) -> str:
+def figure_summary(says: str) -> str:
     """*says* without its emphasis (Markdown), as the summary of a figure."""
     return says.replace("*", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class YesOrNo:
     """The answer to a yes-or-no question: in a few words, and in a sentence."""
 
     good: bool
@@ -154,7 +154,7 @@ class Explored:
     figures: tuple[Figure, ...]
     ended: bool = False
     notice: str = ""
-    verdict: Verdict | None = None
+    verdict: YesOrNo | None = None
     tables: tuple[StateTable, ...] = ()
 
 

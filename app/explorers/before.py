@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from app.charts.bars import Bars
 from app.charts.svg import Figure
-from app.explorers.base import Explored, KeyFigure, change
+from app.explorers.base import Explored, KeyFigure, change_words
 from app.translation import noted, translate
 
 _BEFORE = noted("before")
@@ -24,7 +24,7 @@ def since(now: KeyFigure, before: Explored) -> tuple[str, str]:
         return old.value, translate(
             "{sign}{float:g} points", sign=sign, float=float(f"{abs(points):.2g}")
         )
-    return old.value, change(now.exact, old.exact)
+    return old.value, change_words(now.exact, old.exact)
 
 
 def with_ghosts(now: Explored, before: Explored) -> tuple[Figure, ...]:

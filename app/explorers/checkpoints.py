@@ -8,9 +8,9 @@ from app.explorers.base import (
     Explorer,
     Foreseen,
     Values,
-    quantity,
-    share,
-    summary_of,
+    figure_summary,
+    quantity_figure,
+    share_figure,
 )
 from app.explorers.controls import Slider
 from app.formulas.faults import daly_interval, expected_waste, young_interval
@@ -53,10 +53,10 @@ def _checkpoints(values: Values) -> Explored:
         daly=show(daly, SECOND),
     )
     facts = (
-        quantity(noted("Young's interval"), young, SECOND),
-        quantity(noted("Daly's interval"), daly, SECOND),
-        share(noted("waste at Young's interval"), best),
-        share(noted("waste at your interval"), own),
+        quantity_figure(noted("Young's interval"), young, SECOND),
+        quantity_figure(noted("Daly's interval"), daly, SECOND),
+        share_figure(noted("waste at Young's interval"), best),
+        share_figure(noted("waste at your interval"), own),
     )
     marks = (
         LabeledPoint(young, best, translate("Young: {share}", share=percent_text(best))),
@@ -69,7 +69,7 @@ def _checkpoints(values: Values) -> Explored:
     )
     plot = Plot(
         title=translate("Time wasted"),
-        summary=summary_of(says),
+        summary=figure_summary(says),
         x=Axis(translate("interval between checkpoints"), SECOND, log=True),
         y=Axis(translate("share of the time"), RATIO, percent=True),
         series=tuple(series),

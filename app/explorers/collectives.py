@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from app.charts.axes import Axis
 from app.charts.color import Color
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Foreseen, Values, quantity, summary_of
+from app.explorers.base import Explored, Explorer, Foreseen, Values, figure_summary, quantity_figure
 from app.explorers.controls import Slider
 from app.formulas.collectives import (
     double_binary_tree_all_reduce_time,
@@ -66,12 +66,12 @@ def _race(values: Values) -> Explored:
         )
     )
     facts = (
-        quantity(noted("crossover"), crossover, BYTE),
-        *(quantity(name, time, SECOND) for name, time in own.items()),
+        quantity_figure(noted("crossover"), crossover, BYTE),
+        *(quantity_figure(name, time, SECOND) for name, time in own.items()),
     )
     plot = Plot(
         title=translate("Time of an all-reduce"),
-        summary=summary_of(says),
+        summary=figure_summary(says),
         x=Axis(translate("array size"), BYTE, log=True),
         y=Axis(translate("time of the all-reduce"), SECOND, log=True),
         series=tuple(

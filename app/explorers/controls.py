@@ -142,7 +142,7 @@ def in_group(name: str, *controls: Control) -> tuple[Control, ...]:
     return tuple(replace(control, group=name) for control in controls)
 
 
-def grouped(controls: Sequence[Control]) -> dict[str, list[Control]]:
+def group_controls(controls: Sequence[Control]) -> dict[str, list[Control]]:
     """The controls by their groups, in the order in which the first of each group stands."""
     found: dict[str, list[Control]] = {}
     for control in controls:

@@ -11,9 +11,9 @@ from app.explorers.base import (
     Foreseen,
     KeyFigure,
     Values,
-    quantity,
-    share,
-    summary_of,
+    figure_summary,
+    quantity_figure,
+    share_figure,
 )
 from app.explorers.controls import Select, Slider
 from app.formulas.overlap import utilization_with_exposed
@@ -77,15 +77,15 @@ def _comb(values: Values) -> Explored:
     )
     facts = (
         *_to_find(values.word("stall")),
-        share(noted("busy"), used),
-        quantity(noted("lost per period"), waited, SECOND),
-        quantity(noted("period of the gaps"), period, SECOND),
+        share_figure(noted("busy"), used),
+        quantity_figure(noted("lost per period"), waited, SECOND),
+        quantity_figure(noted("period of the gaps"), period, SECOND),
         KeyFigure(noted("gaps line up with"), _PERIODS[stall]),
     )
     end = sum(long for long, _ in pieces)
     plot = Plot(
         title=translate("Utilization of one GPU"),
-        summary=summary_of(says),
+        summary=figure_summary(says),
         x=Axis(translate("time"), SECOND),
         y=Axis(translate("busy"), RATIO, percent=True),
         series=(

@@ -14,12 +14,12 @@ from app.explorers.base import (
     Preset,
     StateTable,
     Values,
-    quantity,
-    share,
-    summary_of,
+    figure_summary,
+    quantity_figure,
+    share_figure,
 )
 from app.explorers.controls import Select, Slider, in_group
-from app.explorers.fitting_words import fit_of, limit_of, next_steps, said_of, verdict_of
+from app.explorers.fitting_words import fit_of, fitting_next_steps, limit_of, said_of, verdict_of
 from app.explorers.layouts import memory_bars
 from app.explorers.neighbors import HEADER, best_neighbors, neighbor_row
 from app.explorers.placements import (
@@ -29,17 +29,17 @@ from app.explorers.placements import (
     RECOMPUTE,
     SEQUENCES_PER_STEP,
     TOKENS_PER_SEQUENCE,
-    degrees,
+    degree_controls,
     placement,
 )
 from app.explorers.projecting import Projection, projection
-from app.explorers.published import (
+from app.explorers.published_runs import (
     DEEPSEEK,
     HOURS,
     LLAMA,
     ExplorableRun,
     published_as,
-    trust,
+    trust_figures,
 )
 from app.explorers.runs import energy_text
 from app.formulas.presets import Layout
@@ -68,7 +68,7 @@ def _explored(values: Values) -> Explored:
     run, paper = projection(values, placed), published_as(placed)
     others = best_neighbors(FIT.controls, values, run)
     figures = (
-        memory_bars(placed.model, placed.cluster, placed.layout, summary_of(fit_of(run))),
+        memory_bars(placed.model, placed.cluster, placed.layout, figure_summary(fit_of(run))),
         _step_bars(run, paper),
     )
     return Explored(
@@ -80,11 +80,11 @@ def _explored(values: Values) -> Explored:
         tables=(
             StateTable(
                 title=translate("One change away"),
-                says=next_steps(run, others),
+                says=fitting_next_steps(run, others),
                 header=HEADER if others else (),
                 rows=tuple(neighbor_row(run, other) for other in others),
             ),
-            trust(),
+            trust_figures(),
         ),
     )
 
@@ -96,11 +96,11 @@ def _facts(run: Projection, paper: ExplorableRun | None) -> Iterator[KeyFigure]:
         says = translate("published: {beside}", beside=beside[label]) if label in beside else ""
         return KeyFigure(fact.label, fact.value, fact.exact, fact.unit, beside=says)
 
-    yield quantity(noted("memory per GPU"), run.memory.total, BYTE)
-    yield quantity(noted("step"), run.times.total, SECOND)
-    yield marked(share("MFU", run.utilization), "MFU")
+    yield quantity_figure(noted("memory per GPU"), run.memory.total, BYTE)
+    yield quantity_figure(noted("step"), run.times.total, SECOND)
+    yield marked(share_figure("MFU", run.utilization), "MFU")
     yield KeyFigure(noted("limited by"), limit_of(run))
-    yield quantity(noted("length of the run"), run.duration, SECOND, 3)
+    yield quantity_figure(noted("length of the run"), run.duration, SECOND, 3)
     yield marked(KeyFigure("GPU-hours", HOURS.text(run.hours), run.hours), "GPU-hours")
     yield KeyFigure(noted("rent"), money_text(run.rent), run.rent, DOLLAR)
     yield KeyFigure(noted("energy of the GPUs"), energy_text(run.energy), run.energy, JOULE)
@@ -180,7 +180,7 @@ FIT = Explorer(
                 aside=True,
             ),
         ),
-        *degrees(64),
+        *degree_controls(64),
         *in_group(
             noted("Batch and recomputation"),
             Slider("micro", noted("Sequences per micro-batch"), (1, 64), default=1, doubles=True),

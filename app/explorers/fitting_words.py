@@ -1,26 +1,26 @@
 """What is said of a run: whether it fits, what a step spends its time on, and what to change."""
 
 from app.charts.axes import percent_text
-from app.explorers.base import Verdict, change
+from app.explorers.base import YesOrNo, change_words
 from app.explorers.neighbors import Neighbor, is_better
 from app.explorers.projecting import Projection
-from app.explorers.published import ExplorableRun, off_by, published_near
+from app.explorers.published_runs import ExplorableRun, off_by, published_near
 from app.translation import translate, translate_known
 from app.units import BYTE, SECOND, show
 
 _SEEN = 0.0005  # of a step; what takes less is not mentioned
 
 
-def verdict_of(run: Projection, paper: ExplorableRun | None) -> Verdict:
+def verdict_of(run: Projection, paper: ExplorableRun | None) -> YesOrNo:
     """Whether it fits, in a few words and in a sentence."""
     if run.spare >= 0:
-        return Verdict(True, translate("It fits"), fit_of(run))
+        return YesOrNo(True, translate("It fits"), fit_of(run))
     title = (
         translate("It ran, but these formulas say it does not fit")
         if paper
         else translate("It does not fit")
     )
-    return Verdict(False, title, fit_of(run))
+    return YesOrNo(False, title, fit_of(run))
 
 
 def fit_of(run: Projection) -> str:
@@ -107,12 +107,12 @@ def _published(run: Projection, paper: ExplorableRun | None) -> str:
             name=translate_known(near.name),
             text=printed.text,
             text_2=printed.measure.text(here),
-            change=change(here, printed.value),
+            change=change_words(here, printed.value),
         )
     return ""
 
 
-def next_steps(run: Projection, others: tuple[Neighbor, ...]) -> str:
+def fitting_next_steps(run: Projection, others: tuple[Neighbor, ...]) -> str:
     """What the table of neighbors shows."""
     better = [one for one in others if is_better(one, run)]
     if run.spare < 0:

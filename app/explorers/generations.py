@@ -5,7 +5,15 @@ from collections.abc import Iterator, Mapping
 from app.charts.axes import Axis
 from app.charts.color import Color
 from app.charts.plot import LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values, plain, summary_of
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    KeyFigure,
+    Values,
+    figure_summary,
+    plain_figure,
+)
 from app.explorers.controls import Select
 from app.formulas.presets import GPUS, Gpu
 from app.translation import noted, translate
@@ -45,12 +53,12 @@ def _generations(values: Values) -> Explored:
             " With sparsity every peak since 2020 is doubled, and no training run reaches it."
         )
     facts = (
-        plain(noted("growth of the peak"), grown["peak"], 3),
-        *(plain(f"{name}", factor, 3) for name, factor in grown.items() if name != "peak"),
+        plain_figure(noted("growth of the peak"), grown["peak"], 3),
+        *(plain_figure(f"{name}", factor, 3) for name, factor in grown.items() if name != "peak"),
         KeyFigure(noted("ridge"), f"{show(ridges[1], FLOP_PER_BYTE, 3)}", ridges[1], FLOP_PER_BYTE),
     )
     return Explored(
-        says, facts, (_over_the_years(cards, summary_of(says), sparse=sparse), _ridges())
+        says, facts, (_over_the_years(cards, figure_summary(says), sparse=sparse), _ridges())
     )
 
 

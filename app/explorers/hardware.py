@@ -11,9 +11,9 @@ from app.explorers.base import (
     Explorer,
     Foreseen,
     Values,
-    quantity,
-    share,
-    summary_of,
+    figure_summary,
+    quantity_figure,
+    share_figure,
 )
 from app.explorers.controls import Select, Slider
 from app.formulas.presets import GPUS, Gpu
@@ -52,9 +52,9 @@ def _hierarchy(values: Values) -> Explored:
     }
     rates = {name: rate * gpus for name, rate in rates.items() if rate}
     says = _gap(card, ways, values.number("network"))
-    facts = tuple(quantity(name, rate, BYTE_PER_SECOND) for name, rate in rates.items())
+    facts = tuple(quantity_figure(name, rate, BYTE_PER_SECOND) for name, rate in rates.items())
     facts += tuple(
-        share(translate("{name}, of HBM", name=translate_known(name)), rate / rates["HBM"])
+        share_figure(translate("{name}, of HBM", name=translate_known(name)), rate / rates["HBM"])
         for name, rate in rates.items()
         if name != "HBM"
     )
@@ -63,7 +63,7 @@ def _hierarchy(values: Values) -> Explored:
         title=translate("Bandwidth of {of}, both directions", of=of)
         if ways > 1
         else translate("Bandwidth of {of}, one direction", of=of),
-        summary=summary_of(says),
+        summary=figure_summary(says),
         axis=Axis(translate("bandwidth"), BYTE_PER_SECOND),
         bars=_rate_bars(rates, values.word("zoom")),
     )
@@ -76,7 +76,7 @@ def _race(rates: dict[str, float], size: float, says: str) -> Plot:
     grips = {"HBM": Grip("message")}
     return Plot(
         title=translate("Time to move {size}", size=show(size, BYTE)),
-        summary=summary_of(says),
+        summary=figure_summary(says),
         x=Axis(translate("message"), BYTE, log=True),
         y=Axis(translate("time"), SECOND, log=True),
         series=tuple(

@@ -14,10 +14,10 @@ from app.explorers.base import (
     KeyFigure,
     Values,
     counted,
-    plain,
-    quantity,
-    share,
-    summary_of,
+    figure_summary,
+    plain_figure,
+    quantity_figure,
+    share_figure,
 )
 from app.explorers.controls import Select, Slider, in_group
 from app.explorers.placements import (
@@ -30,10 +30,10 @@ from app.explorers.placements import (
     SEQUENCES_PER_STEP,
     TOKENS_PER_SEQUENCE,
     Placement,
-    degrees,
+    degree_controls,
     placement,
 )
-from app.explorers.published import MFU, published_as
+from app.explorers.published_runs import MFU, published_as
 from app.explorers.traffic import traffic_bars
 from app.formulas.layout import fits, projected_utilization, step_time
 from app.formulas.memory import memory_budget
@@ -106,17 +106,17 @@ def _explored(values: Values) -> Explored:
         better=_better(model, cluster, layout),
     )
     facts = (
-        plain(noted("data parallel"), layout.data),
-        quantity(noted("memory per GPU"), memory.total, BYTE),
-        quantity(noted("step"), times.total, SECOND),
-        share(noted("projected MFU"), used),
-        share(
+        plain_figure(noted("data parallel"), layout.data),
+        quantity_figure(noted("memory per GPU"), memory.total, BYTE),
+        quantity_figure(noted("step"), times.total, SECOND),
+        share_figure(noted("projected MFU"), used),
+        share_figure(
             noted("bubble"), bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)
         ),
         *_measured(placed),
     )
     figures = (
-        memory_bars(model, cluster, layout, summary_of(verdict)),
+        memory_bars(model, cluster, layout, figure_summary(verdict)),
         _time_bars(model, cluster, layout),
         traffic_bars(model, cluster, layout),
     )
@@ -128,7 +128,7 @@ def _measured(placed: Placement) -> Iterator[KeyFigure]:
     run = published_as(placed)
     for printed in run.printed if run else ():
         if printed.measure is MFU:
-            yield share(noted("measured, Llama 3 paper"), printed.value)
+            yield share_figure(noted("measured, Llama 3 paper"), printed.value)
 
 
 def memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: str) -> Bars:
@@ -249,7 +249,7 @@ CONFIGURATOR = Explorer(
             Slider("gpus", noted("GPUs"), (1, 16384), default=16384, doubles=True),
             NETWORK_PER_GPU,
         ),
-        *degrees(32),
+        *degree_controls(32),
         *in_group(
             noted("Batch and recomputation"),
             SEQUENCES_PER_STEP,

@@ -11,8 +11,8 @@ from app.explorers.base import (
     Foreseen,
     Values,
     counted,
-    quantity,
-    summary_of,
+    figure_summary,
+    quantity_figure,
 )
 from app.explorers.controls import Select, Slider
 from app.formulas.checks import ZeroStage
@@ -65,10 +65,10 @@ def _state(values: Values) -> Explored:
         memory=show(memory, BYTE),
         verdict=verdict,
     )
-    facts = tuple(quantity(bar.name, bar.value, BYTE) for bar in bars)
+    facts = tuple(quantity_figure(bar.name, bar.value, BYTE) for bar in bars)
     chart = Bars(
         title=translate("Training state on each GPU"),
-        summary=summary_of(says),
+        summary=figure_summary(says),
         axis=_BYTES,
         bars=tuple(bars),
         limit=memory,
@@ -121,15 +121,15 @@ def _hybrid(values: Values) -> Explored:
         node=_NODE,
     )
     facts = (
-        quantity(noted("inside"), own.intra_bytes, BYTE),
-        quantity(noted("across"), own.inter_bytes, BYTE),
-        quantity(noted("time inside"), inside, SECOND),
-        quantity(noted("time across"), across, SECOND),
-        quantity(noted("state on each GPU"), state, BYTE),
+        quantity_figure(noted("inside"), own.intra_bytes, BYTE),
+        quantity_figure(noted("across"), own.inter_bytes, BYTE),
+        quantity_figure(noted("time inside"), inside, SECOND),
+        quantity_figure(noted("time across"), across, SECOND),
+        quantity_figure(noted("state on each GPU"), state, BYTE),
     )
     chart = Bars(
         title=translate("Time to send, by the size of a group"),
-        summary=summary_of(says),
+        summary=figure_summary(says),
         axis=Axis(translate("time"), SECOND),
         bars=tuple(
             Bar(

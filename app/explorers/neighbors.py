@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.explorers.base import StateRow, Values, change, counted
+from app.explorers.base import StateRow, Values, change_words, counted
 from app.explorers.controls import Control, Select, Slider, address_text
 from app.explorers.placements import Placement, exact_placement
 from app.explorers.projecting import Projection, projection
@@ -66,9 +66,9 @@ def neighbor_row(run: Projection, other: Neighbor) -> StateRow:
     """*other*, compared with *run*."""
     then = other.run
     cells = (
-        f"{show(then.times.total, SECOND)} ({change(then.times.total, run.times.total)})",
-        f"{show(then.memory.total, BYTE)} ({change(then.memory.total, run.memory.total)})",
-        f"{float(f'{then.hours:.4g}'):,.0f} ({change(then.hours, run.hours)})",
+        f"{show(then.times.total, SECOND)} ({change_words(then.times.total, run.times.total)})",
+        f"{show(then.memory.total, BYTE)} ({change_words(then.memory.total, run.memory.total)})",
+        f"{float(f'{then.hours:.4g}'):,.0f} ({change_words(then.hours, run.hours)})",
     )
     return StateRow(other.changed, other.state, cells)
 

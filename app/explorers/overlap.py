@@ -11,8 +11,8 @@ from app.explorers.base import (
     Values,
     counted,
     left,
-    quantity,
-    share,
+    quantity_figure,
+    share_figure,
 )
 from app.explorers.controls import Select, Slider
 from app.formulas.overlap import exposed_gather_time
@@ -122,10 +122,10 @@ def _shown(
 ) -> Explored:
     hidden = 1 - exposed / talk
     facts = (
-        share(noted("hidden"), hidden),
-        quantity(noted("exposed"), exposed, SECOND),
-        share(noted("added to the pass"), exposed / work),
-        quantity(noted("without overlap"), talk, SECOND),
+        share_figure(noted("hidden"), hidden),
+        quantity_figure(noted("exposed"), exposed, SECOND),
+        share_figure(noted("added to the pass"), exposed / work),
+        quantity_figure(noted("without overlap"), talk, SECOND),
     )
     summary = translate(
         "{hidden} hidden, {exposed} exposed",

@@ -7,20 +7,27 @@ from functools import lru_cache
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
-from app.charts.timeline import SCHEDULE_NAMES, moment_of, schedule_timeline
+from app.charts.timeline import SCHEDULE_NAMES, moment_when, schedule_timeline
 from app.explorers.base import (
     Explored,
     Explorer,
     Foreseen,
     Values,
     counted,
-    plain,
-    quantity,
-    share,
+    plain_figure,
+    quantity_figure,
+    share_figure,
 )
 from app.explorers.controls import Select, Slider, in_group
 from app.formulas.pipeline import bubble_fraction
-from app.simulators.pipeline import Played, Schedule, Times, build, kept_over_time, play
+from app.simulators.pipeline import (
+    PipelineSchedule,
+    Played,
+    Times,
+    build,
+    kept_over_time,
+    simulate_schedule,
+)
 from app.translation import noted, translate, translate_known
 from app.units import RATIO, SECOND, show
 
@@ -64,11 +71,11 @@ def _played(name: str, values: Values) -> tuple[Played, str]:
 
 @lru_cache(maxsize=4)
 def _run(name: str, stages: int, microbatches: int, virtual: int, times: Times) -> Played:
-    return play(_built(name, stages, microbatches, virtual), times)
+    return simulate_schedule(_built(name, stages, microbatches, virtual), times)
 
 
 @lru_cache(maxsize=4)  # most controls change times alone
-def _built(name: str, stages: int, microbatches: int, virtual: int) -> Schedule:
+def _built(name: str, stages: int, microbatches: int, virtual: int) -> PipelineSchedule:
     return build(name, stages, microbatches, virtual)
 
 
@@ -104,20 +111,20 @@ def _schedules(values: Values) -> Explored:
     if values.word("against") not in ("none", names[0]):
         names.append(values.word("against"))
     runs = [(name, *_played(name, values)) for name in names]
-    until = moment_of([played for _, played, _ in runs], _MOST_BARS)
+    until = moment_when([played for _, played, _ in runs], _MOST_BARS)
     end = min(until, max(played.makespan for _, played, _ in runs))
     says = " ".join(_says(name, played, changed) for name, played, changed in runs)
     facts = []
     for name, played, _ in runs:
         facts += [
-            quantity(
+            quantity_figure(
                 translate("{schedule}, step", schedule=translate_known(SCHEDULE_NAMES[name])),
                 played.step_time,
                 SECOND,
             ),
-            share(noted("bubble over the step"), played.bubble_fraction),
-            share(noted("bubble over the ideal"), played.bubble_ratio),
-            plain(noted("held at most"), max(played.in_flight)),
+            share_figure(noted("bubble over the step"), played.bubble_fraction),
+            share_figure(noted("bubble over the ideal"), played.bubble_ratio),
+            plain_figure(noted("held at most"), max(played.in_flight)),
         ]
     timelines = tuple(
         replace(schedule_timeline(played, until), end=end, traced=_followed(played, values))

@@ -229,10 +229,10 @@ def _changes(asked: Mapping[str, int], chosen: Mapping[str, int]) -> str:
 
 
 def _cluster(values: Values) -> Cluster:
-    return cluster_of(values.word("gpu"), values.count("gpus"), values.number("network"))
+    return named_cluster(values.word("gpu"), values.count("gpus"), values.number("network"))
 
 
-def cluster_of(name: str, count: int, network: BytesPerSecond) -> Cluster:
+def named_cluster(name: str, count: int, network: BytesPerSecond) -> Cluster:
     """GPUs in nodes of eight, or fewer where they are not a multiple; or in racks with NVLink.
 
     Each has a network card.
@@ -248,7 +248,7 @@ def cluster_of(name: str, count: int, network: BytesPerSecond) -> Cluster:
     )
 
 
-def degrees(stages: int) -> tuple[Control, ...]:
+def degree_controls(stages: int) -> tuple[Control, ...]:
     """The controls of how a model is split, over at most *stages* pipeline stages."""
     return in_group(
         noted("Parallelism"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from app.charts.axes import Axis
 from app.charts.color import Color
-from app.charts.drawing import Drawing, Rect, Sheet, Words
+from app.charts.diagram import Drawing, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.explorers.base import (
@@ -14,8 +14,8 @@ from app.explorers.base import (
     Explorer,
     Foreseen,
     Values,
-    plain,
-    summary_of,
+    figure_summary,
+    plain_figure,
 )
 from app.explorers.controls import Select, Slider
 from app.formulas.precision import (
@@ -77,10 +77,10 @@ def _formats(values: Values) -> Explored:
         else translate("**is rounded away**, however often it is applied.")
     )
     facts = (
-        plain(noted("spacing"), step, _PLACES),
-        plain(noted("weight, rounded"), kept, _PLACES),
-        plain(noted("after the update"), after, _PLACES),
-        plain(noted("epsilon"), epsilon(name), _PLACES),
+        plain_figure(noted("spacing"), step, _PLACES),
+        plain_figure(noted("weight, rounded"), kept, _PLACES),
+        plain_figure(noted("after the update"), after, _PLACES),
+        plain_figure(noted("epsilon"), epsilon(name), _PLACES),
     )
     drawn: dict[Format, Color] = {**_COLORS, name: _COLORS.get(name, Color.GREEN)}
     series = tuple(
@@ -89,7 +89,7 @@ def _formats(values: Values) -> Explored:
     )
     plot = Plot(
         title=translate("Distance to the next number"),
-        summary=summary_of(says),
+        summary=figure_summary(says),
         x=Axis(translate("value"), RATIO, log=True),
         y=Axis(translate("spacing"), RATIO, log=True),
         series=series,
@@ -140,11 +140,11 @@ def _bits(name: Format, value: float) -> Drawing:
 def _flipped(format_: NumberFormat, digits: str, place: int) -> str:
     """The number with one bit flipped, as a weight that the control can have; else nothing."""
     other = "10"[int(digits[place])]
-    value = decoded(format_, digits[:place] + other + digits[place + 1 :])
+    value = decode_digits(format_, digits[:place] + other + digits[place + 1 :])
     return f"{value:.9g}" if _LEAST <= value <= _MOST else ""
 
 
-def decoded(format_: NumberFormat, digits: str) -> float:
+def decode_digits(format_: NumberFormat, digits: str) -> float:
     """The number that *digits* stand for; not a number where they stand for none."""
     sign, exponent = -1.0 if digits[0] == "1" else 1.0, digits[1 : 1 + format_.exponent_bits]
     stored = int(digits[1 + format_.exponent_bits :], 2)

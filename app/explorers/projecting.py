@@ -8,8 +8,8 @@ from app.formulas.cost import energy, gpu_hours, rental_cost
 from app.formulas.layout import StepTime, step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GIVEN, Shares
-from app.formulas.step.counted import counted_flops
 from app.formulas.step.memory import StageMemory
+from app.formulas.step.model_flops import counted_flops
 from app.formulas.throughput import model_utilization, training_time
 from app.translation import translate
 from app.units import (

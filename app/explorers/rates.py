@@ -10,9 +10,9 @@ from app.explorers.base import (
     Explorer,
     Foreseen,
     Values,
-    plain,
-    share,
-    summary_of,
+    figure_summary,
+    plain_figure,
+    share_figure,
 )
 from app.explorers.controls import Slider
 from app.formulas.batching import (
@@ -63,15 +63,15 @@ def _rates(values: Values) -> Explored:
         warmup=percent_text(warmup / steps),
     )
     facts = (
-        plain(noted("linear"), linear),
-        plain(noted("square root"), root),
-        plain(noted("steps, relative to the minimum"), relative[0], 3),
-        plain(noted("examples, relative to the minimum"), relative[1], 3),
-        share(noted("warm-up"), warmup / steps),
+        plain_figure(noted("linear"), linear),
+        plain_figure(noted("square root"), root),
+        plain_figure(noted("steps, relative to the minimum"), relative[0], 3),
+        plain_figure(noted("examples, relative to the minimum"), relative[1], 3),
+        share_figure(noted("warm-up"), warmup / steps),
     )
     plot = Plot(
         title=translate("Learning rate"),
-        summary=summary_of(says),
+        summary=figure_summary(says),
         x=Axis(translate("step"), RATIO),
         y=Axis(translate("learning rate"), RATIO),
         series=series,

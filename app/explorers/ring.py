@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from app.charts.color import Color, Tone
-from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
+from app.charts.diagram import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper, widest, wrapped
 from app.explorers.base import (
     Explored,
@@ -12,13 +12,13 @@ from app.explorers.base import (
     Foreseen,
     KeyFigure,
     Values,
-    plain,
-    quantity,
+    plain_figure,
+    quantity_figure,
 )
 from app.explorers.controls import Slider
-from app.explorers.ring_words import holding, phase_of, progress
+from app.explorers.ring_words import holding, phase_of, ring_progress
 from app.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce_steps
-from app.simulators.collectives.ring import Moment, moments
+from app.simulators.collectives.ring import RingStep, moments
 from app.translation import noted, translate
 from app.units import BYTE, SECOND
 
@@ -35,25 +35,25 @@ def _ring(values: Values) -> Explored:
     last = ring_all_reduce_steps(ranks)
     step = min(asked, last)
     now = all_moments[step]
-    says = progress(now, step, ranks, size)
+    says = ring_progress(now, step, ranks, size)
     if asked > last:
         says += translate(
             " {ranks} ranks need only {last} steps; step {last} is shown.", ranks=ranks, last=last
         )
     facts = (
         KeyFigure(noted("step"), translate("{step} of {last}", step=step, last=last)),
-        quantity(noted("sent by each rank"), now.sent_bytes, BYTE),
-        plain(noted("of the array"), now.sent_bytes / size),
-        quantity(noted("sent in total"), ring_all_reduce_bytes(size, ranks), BYTE),
-        quantity(noted("time so far"), now.time, SECOND),
-        quantity(noted("total time"), all_moments[-1].time, SECOND),
-        plain(noted("total steps"), last),
+        quantity_figure(noted("sent by each rank"), now.sent_bytes, BYTE),
+        plain_figure(noted("of the array"), now.sent_bytes / size),
+        quantity_figure(noted("sent in total"), ring_all_reduce_bytes(size, ranks), BYTE),
+        quantity_figure(noted("time so far"), now.time, SECOND),
+        quantity_figure(noted("total time"), all_moments[-1].time, SECOND),
+        plain_figure(noted("total steps"), last),
     )
     figures = (_circle(now, step, ranks), _grid(now, step, ranks))
     return Explored(says, facts, figures, ended=step == last)
 
 
-def _circle(now: Moment, step: int, ranks: int) -> Drawing:
+def _circle(now: RingStep, step: int, ranks: int) -> Drawing:
     """The ranks in a circle, and what they sent in the last step."""
     phase = phase_of(step, ranks)
     table = [(translate("From"), translate("To"), translate("Chunk"), translate("Content"))]
@@ -79,7 +79,7 @@ def _circle(now: Moment, step: int, ranks: int) -> Drawing:
 class _Circle:
     """The places of the ranks on a paper."""
 
-    now: Moment
+    now: RingStep
     step: int
     ranks: int
     paper: Paper
@@ -163,7 +163,7 @@ def _longest(ranks: int) -> float:
     return widest([translate("rank {rank}", rank=rank) for rank in range(ranks)])
 
 
-def _grid(now: Moment, step: int, ranks: int) -> Drawing:
+def _grid(now: RingStep, step: int, ranks: int) -> Drawing:
     """What each rank holds of each chunk."""
     table = [
         (translate("Rank"), *(translate("chunk {chunk}", chunk=chunk) for chunk in range(ranks)))
@@ -180,7 +180,7 @@ def _grid(now: Moment, step: int, ranks: int) -> Drawing:
     )
 
 
-def _cells(now: Moment, ranks: int, paper: Paper) -> Sheet:
+def _cells(now: RingStep, ranks: int, paper: Paper) -> Sheet:
     """A row for each rank, a column for each chunk, and what the numbers mean below."""
     left = round(_longest(ranks)) + 10
     wide = min(64, (paper.width - left) // ranks)
@@ -211,7 +211,7 @@ def _row(rank: int) -> int:
     return _TOP + rank * (_CELL + 4)
 
 
-def _cell(now: Moment, rank: int, chunk: int, x: float, width: float) -> Rect:
+def _cell(now: RingStep, rank: int, chunk: int, x: float, width: float) -> Rect:
     share, ranks = now.held[rank][chunk], len(now.held)
     full, own = len(share) == ranks, len(share) == 1
     return Rect(

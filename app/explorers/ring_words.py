@@ -1,11 +1,11 @@
 """What a ring all-reduce has done so far, in words."""
 
-from app.simulators.collectives.ring import Moment
+from app.simulators.collectives.ring import RingStep
 from app.translation import translate
 from app.units import BYTE, figures, show
 
 
-def progress(now: Moment, step: int, ranks: int, size: float) -> str:
+def ring_progress(now: RingStep, step: int, ranks: int, size: float) -> str:
     """What the last step did, and how much each rank has sent."""
     times = figures(now.sent_bytes / size)
     sent = translate(

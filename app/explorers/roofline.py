@@ -3,7 +3,7 @@
 from app.charts.axes import Axis
 from app.charts.color import Color
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values, summary_of
+from app.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values, figure_summary
 from app.explorers.controls import Slider
 from app.explorers.hardware import GPU
 from app.formulas.presets import GPUS
@@ -51,7 +51,7 @@ def _roofline(values: Values) -> Explored:
     roof = tuple((x, attainable_flops(x, peak, bandwidth)) for x in places)
     plot = Plot(
         title=translate("Roofline"),
-        summary=summary_of(says),
+        summary=figure_summary(says),
         x=Axis(translate("arithmetic intensity"), FLOP_PER_BYTE, log=True),
         y=Axis(translate("attainable"), FLOP_PER_SECOND, log=True),
         series=(Series(Color.BLUE, card.name, roof),),

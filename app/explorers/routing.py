@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from app.charts.axes import percent_text
 from app.charts.color import Color, Tone
-from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
+from app.charts.diagram import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper, text_width
 from app.explorers.base import (
     Explored,
@@ -16,10 +16,10 @@ from app.explorers.base import (
     Values,
     counted,
     divisor,
-    plain,
-    quantity,
-    share,
-    summary_of,
+    figure_summary,
+    plain_figure,
+    quantity_figure,
+    share_figure,
 )
 from app.explorers.controls import Slider
 from app.formulas.sharding import expert_all_to_all_bytes, expert_capacity, expert_imbalance
@@ -58,14 +58,14 @@ def _routing(values: Values) -> Explored:
         even=show(even, BYTE),
     )
     facts = (
-        plain(noted("imbalance"), imbalance, 3),
-        plain(noted("capacity of an expert"), capacity),
-        share(noted("dropped"), dropped),
-        quantity(noted("sent by the busiest GPU"), sent, BYTE),
-        quantity(noted("sent with even routing"), even, BYTE),
+        plain_figure(noted("imbalance"), imbalance, 3),
+        plain_figure(noted("capacity of an expert"), capacity),
+        share_figure(noted("dropped"), dropped),
+        quantity_figure(noted("sent by the busiest GPU"), sent, BYTE),
+        quantity_figure(noted("sent with even routing"), even, BYTE),
     )
     notice = _notice(values, experts, active, ranks)
-    bins = _bins(unlimited.loads, capacity, summary_of(says))
+    bins = _bins(unlimited.loads, capacity, figure_summary(says))
     return Explored(says, facts, (bins,), notice=notice)
 
 

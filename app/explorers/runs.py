@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from app.charts.axes import Axis, money_text, percent_text, time_text
 from app.charts.color import Color
-from app.charts.drawing import Arrow, Drawing, Sheet, Words
+from app.charts.diagram import Arrow, Drawing, Sheet, Words
 from app.charts.paper import Paper
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.explorers.base import (
@@ -14,9 +14,9 @@ from app.explorers.base import (
     KeyFigure,
     Values,
     counted,
-    quantity,
-    share,
-    summary_of,
+    figure_summary,
+    quantity_figure,
+    share_figure,
 )
 from app.explorers.controls import Slider, in_group
 from app.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost
@@ -64,8 +64,8 @@ def _run(values: Values) -> Explored:
         power=money_text(power),
     )
     facts = (
-        quantity(noted("time"), time, SECOND, 3),
-        share(noted("utilization"), used),
+        quantity_figure(noted("time"), time, SECOND, 3),
+        share_figure(noted("utilization"), used),
         _hours(gpus, time),
         KeyFigure(noted("rent"), money_text(rent), rent, DOLLAR),
         KeyFigure(noted("energy"), energy_text(joules), joules, JOULE),
@@ -75,7 +75,7 @@ def _run(values: Values) -> Explored:
     curve = tuple((share, training_time(flops, gpus, peak, share)) for share in shares)
     plot = Plot(
         title=translate("Length of the run"),
-        summary=summary_of(says),
+        summary=figure_summary(says),
         x=Axis(translate("model FLOPs utilization"), RATIO, percent=True),
         y=Axis(translate("time"), SECOND, log=True),
         series=(Series(Color.BLUE, translate("this run"), curve),),

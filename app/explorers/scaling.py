@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 from app.charts.axes import Axis
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
-from app.explorers.base import Explored, Explorer, Foreseen, Values, counted, plain, summary_of
+from app.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    counted,
+    figure_summary,
+    plain_figure,
+)
 from app.explorers.controls import Slider
 from app.formulas.precision import loss_scale
 from app.translation import noted, translate
@@ -47,14 +55,14 @@ def _loss_scale(values: Values) -> Explored:
         trend=trend,
     )
     facts = (
-        plain(noted("scale at the end"), last, 6),
-        plain(noted("overflows"), sum(overflows)),
-        plain(noted("largest"), max(scales), 6),
-        plain(noted("smallest"), min(scales), 6),
+        plain_figure(noted("scale at the end"), last, 6),
+        plain_figure(noted("overflows"), sum(overflows)),
+        plain_figure(noted("largest"), max(scales), 6),
+        plain_figure(noted("smallest"), min(scales), 6),
     )
     plot = Plot(
         title=translate("Loss scale"),
-        summary=summary_of(says),
+        summary=figure_summary(says),
         x=Axis(translate("step"), RATIO),
         y=Axis(translate("scale"), RATIO, log=True, base=2),
         series=(Series(Color.BLUE, translate("scale"), points),),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Tone
-from app.charts.drawing import Drawing, Rect, Sheet, Words
+from app.charts.diagram import Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper
 from app.explorers.base import (
     Explored,
@@ -16,8 +16,8 @@ from app.explorers.base import (
     Values,
     counted,
     divisor,
-    plain,
-    quantity,
+    plain_figure,
+    quantity_figure,
 )
 from app.explorers.controls import Select, Slider
 from app.formulas.collectives import ring_all_gather_bytes, ring_all_reduce_bytes
@@ -60,8 +60,8 @@ def _split(values: Values) -> Explored:
     facts = (
         KeyFigure(noted("first shard"), up),
         KeyFigure(noted("second shard"), down),
-        plain(noted("weights per GPU"), sum(shard.rows * shard.columns for shard in shards)),
-        quantity(noted("sent, forward"), sent, BYTE),
+        plain_figure(noted("weights per GPU"), sum(shard.rows * shard.columns for shard in shards)),
+        quantity_figure(noted("sent, forward"), sent, BYTE),
         KeyFigure(noted("collectives, forward"), str(len(steps) if ranks > 1 else 0)),
     )
     notice = (

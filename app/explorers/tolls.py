@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.charts.color import Color
-from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
+from app.charts.diagram import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import WIDE, Paper, wrapped
 from app.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values
 from app.explorers.controls import Select

@@ -7,7 +7,7 @@ from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Tone
 from app.formulas.collectives import all_to_all_bytes, ring_all_gather_bytes
 from app.formulas.memory import zero_traffic_bytes
-from app.formulas.memory.placing import ParameterShare
+from app.formulas.memory.placement import ParameterShare
 from app.formulas.presets import Cluster, Layout, ModelShape
 from app.formulas.sharding import tensor_all_reduce_size, tensor_traffic_bytes
 from app.translation import translate

@@ -53,7 +53,7 @@ __all__ = [
     "Record",
     "FormulaResult",
     "Single",
-    "evaluate",
+    "formula_value",
     "lookup",
     "shown_default",
 ]
@@ -92,7 +92,7 @@ def lookup(name: str) -> Formula:
     raise ValueError(say("no formula is called {name!r}{offer}", name=name, offer=near))
 
 
-def evaluate(
+def formula_value(
     formula: Formula, given: Mapping[str, Argument], most: int | None = None
 ) -> FormulaResult:
     """The finite value of *formula* for *given*, numbers in base units or texts with units.

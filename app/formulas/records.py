@@ -13,7 +13,7 @@ from app.units import COUNT, Unit, parse_or_base
 
 _REMEMBERED = 4096  # texts of numbers, each read once
 _HINTS: dict[type, Mapping[str, Any]] = {}
-_FORMS: dict[type, Mapping[str, "_Form"]] = {}
+_FORMS: dict[type, Mapping[str, "_FieldForm"]] = {}
 _NAMES: dict[type, Mapping[str, str]] = {}
 _YES, _NO = {"true", "yes", "1", "t", "y"}, {"false", "no", "0", "f", "n"}
 _FIELD = re.compile(r"(?:^|[\s,;])(\w+)\s*=")
@@ -140,7 +140,7 @@ def hints_of(cls: type[Record]) -> Mapping[str, Any]:
     return _HINTS[cls]
 
 
-class _Form(NamedTuple):
+class _FieldForm(NamedTuple):
     """What the value of a field is: a *record*, one of *choices*, a number in *unit*, or text."""
 
     needed: bool
@@ -149,18 +149,18 @@ class _Form(NamedTuple):
     unit: Unit | None
 
 
-def _forms(cls: type[Record]) -> Mapping[str, _Form]:
+def _forms(cls: type[Record]) -> Mapping[str, _FieldForm]:
     if cls not in _FORMS:
         hints = hints_of(cls)
         _FORMS[cls] = {f.name: _form(f.default is MISSING, hints[f.name]) for f in fields(cls)}
     return _FORMS[cls]
 
 
-def _form(needed: bool, hint: Any) -> _Form:
+def _form(needed: bool, hint: Any) -> _FieldForm:
     record = hint if isinstance(hint, type) and issubclass(hint, Record) else None
     unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
     choices = get_args(hint) if get_origin(hint) is Literal else ()
-    return _Form(needed, record, (True, False) if hint is bool else choices, unit)
+    return _FieldForm(needed, record, (True, False) if hint is bool else choices, unit)
 
 
 def _value(cls: type[Record], key: str, given: object) -> Any:
@@ -177,7 +177,7 @@ def _value(cls: type[Record], key: str, given: object) -> Any:
     if isinstance(given, float) and given.is_integer() and form.unit in (COUNT, None):
         given = int(given)
     if form.choices:
-        return chosen(key, given if isinstance(given, str) else _written(given), form.choices)
+        return choice_named(key, given if isinstance(given, str) else _written(given), form.choices)
     if isinstance(given, str):
         return given if form.unit is None else _number(key, given, form.unit)
     if form.unit is not None and isinstance(given, int | float):
@@ -219,7 +219,7 @@ def _number(key: str, text: str, unit: Unit) -> float:
     return int(value) if unit is COUNT and value == int(value) else value
 
 
-def chosen(key: str, text: str, choices: tuple[Any, ...]) -> Any:
+def choice_named(key: str, text: str, choices: tuple[Any, ...]) -> Any:
     """The one of *choices* that *text* names; yes and no mean true and false.
 
     Raises:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from app.formulas.records import Record, chosen
+from app.formulas.records import Record, choice_named
 from app.translation import noted, offer, say
 from app.units import COUNT, RATIO, Unit, parse_or_base, show
 
@@ -45,7 +45,7 @@ class Input:
         if self.record is not None:
             return self._record(given)
         if self.unit is None:
-            return chosen(self.name, str(given), self.choices)
+            return choice_named(self.name, str(given), self.choices)
         if not isinstance(given, str):
             return given
         try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from app.charts.color import Color, Tone
-from app.charts.drawing import Drawing, Rect, Sheet, Words
+from app.charts.diagram import Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper, legend, text_width
 from app.charts.timeline import Timeline
 from app.formulas.signature import Input, inputs_of
@@ -133,6 +133,6 @@ def key(
     return rects, words, y + placed.height
 
 
-def listed(parts: Iterable[str]) -> str:
+def note_lines(parts: Iterable[str]) -> str:
     """*parts* that are not empty, as the lines of a note."""
     return ", ".join(part for part in parts if part)

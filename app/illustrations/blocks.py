@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import groupby
 
 from app.charts.color import Color, Tone
-from app.charts.drawing import Drawing, Rect, Sheet, Words
+from app.charts.diagram import Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper, wrapped
 from app.illustrations.base import box, key, sketch
 from app.simulators.sharding import Block, Blocks, PlayedPlan

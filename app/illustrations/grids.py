@@ -3,10 +3,10 @@
 from typing import Literal
 
 from app.charts.color import Color, Tone
-from app.charts.drawing import Arrow, Rect, Sheet, Words
+from app.charts.diagram import Arrow, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
-from app.formulas.checks import whole
-from app.illustrations.base import GAP, Illustration, Sketch, box, few, listed, sketch
+from app.formulas.checks import require_whole
+from app.illustrations.base import GAP, Illustration, Sketch, box, few, note_lines, sketch
 from app.translation import noted, translate
 from app.units import BYTE_PER_SECOND, BytesPerSecond, Count, show
 
@@ -28,16 +28,16 @@ def _mesh(
         (translate("pipeline"), pipeline),
     ]
     for name, degree in degrees:
-        whole(name, degree)
+        require_whole(name, degree)
     if data is not None:
-        whole("data", data)
-    says = listed(f"{name} {degree:,}" for name, degree in degrees if degree > 1)
+        require_whole("data", data)
+    says = note_lines(f"{name} {degree:,}" for name, degree in degrees if degree > 1)
     count = (
         translate("{data:,} times", data=data) if data else translate("as many as the GPUs allow")
     )
     return sketch(
         translate("A copy of the model, and its replicas"),
-        listed([says, translate("data-parallel replicas: {count}", count=count)]),
+        note_lines([says, translate("data-parallel replicas: {count}", count=count)]),
         lambda paper: _copies(tensor * context, pipeline, data, says, paper),
     )
 
@@ -75,8 +75,8 @@ def _nodes(
     across: BytesPerSecond | None = None,
     group: Literal["nodes", "groups", "pods"] = "nodes",
 ) -> Sketch:
-    whole("nodes", nodes, 1)
-    whole("gpus", gpus)
+    require_whole("nodes", nodes, 1)
+    require_whole("gpus", gpus)
     one = translate(group.removesuffix("s"))
     links = [
         translate(
@@ -97,7 +97,7 @@ def _nodes(
     many = f"{nodes:,} {translate(group)}" if nodes > 1 else translate(_ONE[group])
     return sketch(
         translate("{many} of {gpus:,} GPUs", many=many, gpus=gpus),
-        listed(links) or translate("GPUs that are connected inside, and with those outside"),
+        note_lines(links) or translate("GPUs that are connected inside, and with those outside"),
         lambda paper: _racks(nodes, gpus, one, [link for link in links if link], paper),
     )
 
@@ -146,9 +146,9 @@ def _line(x1: float, y1: float, x2: float, y2: float) -> Arrow:
 def _matrix(
     rows: Count, columns: Count, ranks: Count, split: Literal["columns", "rows"] = "columns"
 ) -> Sketch:
-    whole("rows", rows)
-    whole("columns", columns)
-    whole("ranks", ranks)
+    require_whole("rows", rows)
+    require_whole("columns", columns)
+    require_whole("ranks", ranks)
     return sketch(
         translate("A matrix, split by columns")
         if split == "columns"
@@ -184,8 +184,8 @@ def _parts(rows: int, columns: int, ranks: int, split: str, paper: Paper) -> She
 
 def _scores(heads: Count, sequence: Count, batch: Count = 1) -> Sketch:
     for name, value in (("heads", heads), ("sequence", sequence), ("batch", batch)):
-        whole(name, value)
-    says = listed(
+        require_whole(name, value)
+    says = note_lines(
         [
             translate("{heads:,} heads", heads=heads) if heads > 1 else translate("one head"),
             translate("{batch:,} sequences", batch=batch) if batch > 1 else "",
@@ -224,8 +224,8 @@ def _squares(count: int, sequence: int, says: str) -> Sheet:
 
 
 def _dispatch(nodes: Count, experts: Count) -> Sketch:
-    whole("nodes", nodes)
-    whole("experts", experts)
+    require_whole("nodes", nodes)
+    require_whole("experts", experts)
 
     def on(paper: Paper) -> Sheet:
         shown = few(nodes, 5)

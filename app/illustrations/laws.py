@@ -1,7 +1,7 @@
 """The loss of models of all sizes that were trained with the same budget."""
 
 from app.charts.color import Color, Tone
-from app.charts.drawing import Arrow, Rect, Sheet, Words
+from app.charts.diagram import Arrow, Rect, Sheet, Words
 from app.charts.paper import Paper
 from app.formulas.checks import positive
 from app.illustrations.base import Illustration, Sketch, box, sketch

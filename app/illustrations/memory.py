@@ -1,9 +1,9 @@
 """What a GPU holds: the training state and its shards, and its memory as a bar."""
 
 from app.charts.color import Color, Tone
-from app.charts.drawing import Rect, Sheet, Words
+from app.charts.diagram import Rect, Sheet, Words
 from app.charts.paper import Paper
-from app.formulas.checks import ZeroStage, positive, whole
+from app.formulas.checks import ZeroStage, positive, require_whole
 from app.illustrations.base import GAP, Illustration, Piece, Sketch, box, few, gaps, row, sketch
 from app.translation import say, translate
 from app.units import BYTE, Bytes, Count, show
@@ -19,7 +19,7 @@ def _state(
     gradients: Bytes = 2.0,
     optimizer: Bytes = 12.0,
 ) -> Sketch:
-    whole("ranks", ranks)
+    require_whole("ranks", ranks)
     parts = (
         (translate("weights"), Tone.WEIGHTS, weights, 3),
         (translate("gradients"), Tone.GRADIENTS, gradients, 2),
@@ -109,7 +109,7 @@ def _memory(memory: Bytes, activations: Bytes | None = None, state: Bytes | None
 
 
 def _batch(batch: Count, context: Count) -> Sketch:
-    sequences, tokens = whole("batch", batch), whole("context", context)
+    sequences, tokens = require_whole("batch", batch), require_whole("context", context)
     shown = few(sequences, 6)
 
     def on(paper: Paper) -> Sheet:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.charts.color import Color, Tone
-from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
+from app.charts.diagram import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper, text_width, wrapped
 from app.illustrations.base import box, key, sketch
-from app.simulators.programs import STREAMS, PlayedSchedule, Span
+from app.simulators.programs import STREAMS, PlayedSchedule, PlayedSpan
 from app.translation import noted, translate
 
 _MOST = 700  # bars; with more, the beginning is drawn
@@ -62,7 +62,7 @@ def schedule_sketch(played: PlayedSchedule) -> Drawing:
 
 
 def _sheet(
-    played: PlayedSchedule, spans: Sequence[Span], end: int, says: str, paper: Paper
+    played: PlayedSchedule, spans: Sequence[PlayedSpan], end: int, says: str, paper: Paper
 ) -> Sheet:
     limit = played.machine.limit
     first = played.first_wait
@@ -104,7 +104,7 @@ def _sheet(
     )
 
 
-def _bar(span: Span, axis: _Axis, y: float, *, waits: bool) -> Rect:
+def _bar(span: PlayedSpan, axis: _Axis, y: float, *, waits: bool) -> Rect:
     step = span.instruction
     tone, _ = _TONES.get(step.op, _SENT)
     wide = (span.end - span.start) * axis.scale
@@ -149,7 +149,7 @@ def _limit(played: PlayedSchedule, limit: int | None, axis: _Axis, y: float) -> 
 
 
 def _names(
-    played: PlayedSchedule, spans: Sequence[Span], limit: int | None
+    played: PlayedSchedule, spans: Sequence[PlayedSpan], limit: int | None
 ) -> Iterator[tuple[Tone, str]]:
     used = {span.instruction.op for span in spans}
     found = dict(_TONES.get(op, _SENT) for op in sorted(used))

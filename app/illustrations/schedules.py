@@ -5,11 +5,11 @@ from functools import lru_cache
 from typing import Literal
 
 from app.charts.color import Color, Tone
-from app.charts.drawing import Arrow, Sheet, Words
+from app.charts.diagram import Arrow, Sheet, Words
 from app.charts.paper import NARROW, Paper
 from app.charts.timeline import SAID, SCHEDULE_NAMES, Lane, TimeBar, Timeline
 from app.errors import capitalized
-from app.formulas.checks import positive, whole
+from app.formulas.checks import positive, require_whole
 from app.illustrations.base import (
     GAP,
     Illustration,
@@ -18,12 +18,12 @@ from app.illustrations.base import (
     few,
     gaps,
     key,
-    listed,
+    note_lines,
     row,
     sketch,
 )
 from app.simulators.overlap import buckets
-from app.simulators.pipeline import Played, Times, build, play
+from app.simulators.pipeline import Played, Times, build, simulate_schedule
 from app.translation import say, translate, translate_known
 from app.units import SECOND, Count, Ratio, Seconds, show
 
@@ -41,7 +41,7 @@ def _pipeline(
     virtual: Count = 1,
 ) -> Sketch:
     for name, count in (("stages", stages), ("microbatches", microbatches), ("virtual", virtual)):
-        if whole(name, count) > _STAGES * (1 if name == "stages" else 16):
+        if require_whole(name, count) > _STAGES * (1 if name == "stages" else 16):
             raise ValueError(
                 say(
                     "a pipeline of {count} {name} is too large to draw",
@@ -80,7 +80,7 @@ def _enough(stages: int) -> int:
 def _played(schedule: str, stages: int, microbatches: int, virtual: int) -> Played:
     if virtual > 1:
         microbatches = -(-microbatches // stages) * stages
-    return play(build(schedule, stages, microbatches, virtual), _EQUAL)
+    return simulate_schedule(build(schedule, stages, microbatches, virtual), _EQUAL)
 
 
 def _bars(played: Played, device: int, end: float) -> Iterator[TimeBar]:
@@ -94,7 +94,7 @@ def _bars(played: Played, device: int, end: float) -> Iterator[TimeBar]:
 
 
 def _overlap(layers: Count, compute: Seconds, reduce: Seconds) -> Sketch:
-    if whole("layers", layers) > _LAYERS:
+    if require_whole("layers", layers) > _LAYERS:
         raise ValueError(
             say(
                 "{layers} layers are too many to draw: at most {most}",
@@ -131,8 +131,8 @@ def _accumulation(
     compute: Seconds | None = None, reduce: Seconds | None = None, count: Count | None = None
 ) -> Sketch:
     work, talk = compute or reduce or 1.0, reduce or compute or 1.0
-    many = whole("count", count, 2) if count else 0
-    note = listed(
+    many = require_whole("count", count, 2) if count else 0
+    note = note_lines(
         [
             translate("{many:,} micro-batches", many=many) if many else "",
             translate("{compute} for each", compute=show(compute, SECOND)) if compute else "",
@@ -223,13 +223,13 @@ def _saves(
             words=(Words(crash, 11, translate("failure"), anchor="middle", strong=True), *words),
         )
 
-    says = listed([translate("work since the last checkpoint is lost"), *facts])
+    says = note_lines([translate("work since the last checkpoint is lost"), *facts])
     return sketch(translate("Checkpoints and a failure, not to scale"), says, on)
 
 
 def _layers(layers: Count, stages: Count) -> Sketch:
-    whole("layers", layers)
-    whole("stages", stages)
+    require_whole("layers", layers)
+    require_whole("stages", stages)
 
     def on(paper: Paper) -> Sheet:
         left, right = 0.0, float(paper.width)

@@ -25,7 +25,7 @@ from app.simulators.sharding import (
     RankMesh,
     Resharding,
     WorkingPlan,
-    play,
+    play_plan,
     working_plans,
 )
 from app.translation import noted, translate
@@ -169,7 +169,7 @@ class Sharding(Asking):
         """Play the plan, and compare each number with its key."""
         given = self._read(answer)
         plan = read_plan(given[PLAN], self.task(seed), MOVES)
-        played, keys = play(self.task(seed), plan), self.keys(seed)
+        played, keys = play_plan(self.task(seed), plan), self.keys(seed)
         readings = {name: self._number(name, given[name]) for name in keys if given.get(name)}
         parts = {PLAN: self._judge(seed, plan, played)}
         parts |= {
@@ -235,7 +235,7 @@ class Sharding(Asking):
 
     def at_first(self, seed: int) -> PlayedPlan:
         """What the ranks hold before the first move, and the target."""
-        return play(self.task(seed), ())
+        return play_plan(self.task(seed), ())
 
     @property
     def worked_out(self) -> Sequence[str]:
@@ -270,7 +270,7 @@ class Sharding(Asking):
             except AnswerError as error:
                 yield Finding(("says", text), str(error), "write moves as the page lists them")
                 continue
-            if self._judge(seed, plan, play(task, plan)).correct:
+            if self._judge(seed, plan, play_plan(task, plan)).correct:
                 yield Finding(("says", text), "counts as right", "remove it, or narrow `accept`")
 
     def _read(self, answer: Answer) -> dict[str, str]:

@@ -8,14 +8,14 @@ from app.formulas.layout import StepTime, step_time
 from app.formulas.parallelism.degrees import Degrees
 from app.formulas.parallelism.numbers import PLAIN
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
-from app.formulas.step.counted import counted_flops
-from app.formulas.step.memory import Rank, StageMemory, stage_bytes
-from app.formulas.step.reaching import (
+from app.formulas.step.cluster_speeds import (
     Side,
     peak_of,
     reduced_by,
     speeds_of,
 )
+from app.formulas.step.memory import RankMemoryTerms, StageMemory, stage_bytes
+from app.formulas.step.model_flops import counted_flops
 from app.formulas.step.step import step_parts
 from app.formulas.transformer.parameters import LayerParts
 from app.translation import say
@@ -125,7 +125,7 @@ def _ends(asked: PredictionRequest, times: StepTime) -> tuple[Seconds, Seconds]:
 
 def _stages(asked: PredictionRequest) -> list[StageMemory]:
     on = Degrees.of(asked.layout)
-    rank = Rank.of(asked.model, LayerParts.of(asked.model), asked.recipe, on)
+    rank = RankMemoryTerms.of(asked.model, LayerParts.of(asked.model), asked.recipe, on)
     stages = range(asked.layout.pipeline)
     return [stage_bytes(asked.model, on, rank, stage) for stage in stages]
 

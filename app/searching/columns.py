@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from app.formulas.parallelism.degrees import Degrees
 from app.formulas.parallelism.numbers import Numbers, columns
 from app.formulas.parallelism.rules import RULES
-from app.formulas.step.memory import Rank, most_memory
+from app.formulas.step.memory import RankMemoryTerms, most_memory
 from app.formulas.step.stage import stages_time
 from app.formulas.step.step import (
     busy_time,
@@ -152,7 +152,9 @@ class _BlockColumns:
             exposed_time(shape, terms.speeds, on, by, one, passed),
             optimizer_time(terms.speeds, on, held, by),
         )
-        memory = most_memory(shape, on, Rank.of(shape, self.parts, terms.recipe, on, by), by)
+        memory = most_memory(
+            shape, on, RankMemoryTerms.of(shape, self.parts, terms.recipe, on, by), by
+        )
         self._offer(block, time, memory, legal[..., None])
 
     def _offer(self, block: _LayoutBlock, time: Any, memory: Any, legal: Any) -> None:

@@ -10,8 +10,8 @@ from app.formulas.parallelism.numbers import PLAIN
 from app.formulas.parallelism.rules import RULES
 from app.formulas.presets import ModelShape
 from app.formulas.step.layer import LayerTime, layer_times
-from app.formulas.step.memory import PassBytes, Rank, StateBytes, fullest_stages
-from app.formulas.step.parameters import Stage
+from app.formulas.step.memory import PassBytes, RankMemoryTerms, StateBytes, fullest_stages
+from app.formulas.step.parameters import StageLayers
 from app.formulas.step.stage import Ends, StagesTime, end_times, stages_time
 from app.formulas.step.step import (
     Held,
@@ -69,9 +69,11 @@ class _KnownParts:
         self.space, self.terms, self.ranking = space, terms, ranking
         self.shape: ModelShape = space.model
         self.parts = LayerParts.of(space.model)
-        self.layers: dict[tuple[object, ...], tuple[tuple[LayerTime, LayerTime], Rank]] = {}
+        self.layers: dict[
+            tuple[object, ...], tuple[tuple[LayerTime, LayerTime], RankMemoryTerms]
+        ] = {}
         self.ends: dict[tuple[int, float], Ends] = {}
-        self.stages: dict[int, tuple[tuple[int, ...], tuple[Stage, ...]]] = {}
+        self.stages: dict[int, tuple[tuple[int, ...], tuple[StageLayers, ...]]] = {}
         self.flying: dict[tuple[int, int, int], tuple[float, ...]] = {}
 
     def rank(self, grid: Grid) -> int:
@@ -135,8 +137,8 @@ class _KnownParts:
             )
         return tuple(found)
 
-    def _rank_of(self, degrees: Degrees) -> Rank:
-        return Rank.of(self.shape, self.parts, self.terms.recipe, degrees, PLAIN)
+    def _rank_of(self, degrees: Degrees) -> RankMemoryTerms:
+        return RankMemoryTerms.of(self.shape, self.parts, self.terms.recipe, degrees, PLAIN)
 
     def _rank_all(
         self, on: Degrees, legal: dict[tuple[str, bool], list[int]], states: tuple[_States, ...]
@@ -213,7 +215,7 @@ class _KnownParts:
         times, _ = self._layer(on)
         return stages_time(self.shape, self.terms.speeds, on, PLAIN, times, self.ends[key])
 
-    def _layer(self, on: Degrees) -> tuple[tuple[LayerTime, LayerTime], Rank]:
+    def _layer(self, on: Degrees) -> tuple[tuple[LayerTime, LayerTime], RankMemoryTerms]:
         """Times and bytes of the layers."""
         key = (
             on.tensor, on.context, on.expert, on.micro_batch, on.full, on.selective,
@@ -226,12 +228,12 @@ class _KnownParts:
             self.layers[key] = times, self._rank_of(on)
         return self.layers[key]
 
-    def _stages(self, on: Degrees) -> tuple[tuple[int, ...], tuple[Stage, ...]]:
+    def _stages(self, on: Degrees) -> tuple[tuple[int, ...], tuple[StageLayers, ...]]:
         """The stages of which one is the fullest."""
         if on.pipeline not in self.stages:
             middle = Middle.of(self.shape.layers, on)
             numbers = tuple(dict.fromkeys(fullest_stages(self.shape, on, middle, PLAIN)))
-            at = tuple(Stage.of(self.shape, on, middle, stage, PLAIN) for stage in numbers)
+            at = tuple(StageLayers.of(self.shape, on, middle, stage, PLAIN) for stage in numbers)
             self.stages[on.pipeline] = numbers, at
         return self.stages[on.pipeline]
 

@@ -9,7 +9,7 @@ from time import perf_counter
 from app.formulas.layout import projected_utilization, step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GIVEN, Layout, Recipe, Shares
-from app.formulas.step.reaching import reduced_by, speeds_of
+from app.formulas.step.cluster_speeds import reduced_by, speeds_of
 from app.searching import columns, plain
 from app.searching.best_layouts import RankedLayout, Ranking
 from app.searching.space import Space, Terms

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from app.charts.card import Card, card_svg
+from app.charts.card import PictureCard, card_svg
 from app.config import ROOT
-from app.explorers import EXPLORERS, opened
+from app.explorers import EXPLORERS, open_explorer
 from app.web.share.studio import Studio
 from tests.bench.load import server
 from tests.browser.browser import launch
@@ -22,8 +22,8 @@ WRONG = "35 ms"  # the reduce-scatter alone
 
 def draw(target: Path) -> None:
     """The motto and a schedule, as the server draws the pictures of its pages."""
-    figure = opened(EXPLORERS, "pipeline", {"schedule": "zb_h1"}).shown.figures[0]
-    card = Card(
+    figure = open_explorer(EXPLORERS, "pipeline", {"schedule": "zb_h1"}).shown.figures[0]
+    card = PictureCard(
         kicker="no account needed",
         title="Predict the training step, then time it.",
         says="Exercises, explorers and labs on the arithmetic of distributed training.",

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 
-from app.simulators.pipeline import SCHEDULES, Times, build, play
+from app.simulators.pipeline import SCHEDULES, Times, build, simulate_schedule
 from tests.bench.figures import Figure
 
 EQUAL = Times(1.0, 1.0, 1.0, 0.1)
@@ -15,7 +15,9 @@ def _slowest(stages: int, microbatches: int) -> tuple[float, str]:
         times = []
         for _ in range(3):
             started = time.perf_counter()
-            play(build(name, stages, microbatches, 2 if name == "interleaved" else 1), EQUAL)
+            simulate_schedule(
+                build(name, stages, microbatches, 2 if name == "interleaved" else 1), EQUAL
+            )
             times.append(time.perf_counter() - started)
         found.append((min(times), name))
     return max(found)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from app.explorers import EXPLORERS, address_text, opened
+from app.explorers import EXPLORERS, address_text, open_explorer
 from app.measurements.trace.redaction import slim
 from app.measurements.trace.samples import SAMPLES
 from tests.browser.accessible import assert_good_on_every_screen
@@ -47,7 +47,7 @@ SIDEWAYS = """() => document.documentElement.scrollWidth > innerWidth
 
 def shared(name: str) -> str:
     """The address of the explorer as it starts, as *Copy link* gives it."""
-    found = opened(EXPLORERS, name)
+    found = open_explorer(EXPLORERS, name)
     return "&".join(
         f"{c.name}={address_text(c, found.values[c.name])}" for c in found.explorer.controls
     ).replace(" ", "+")

@@ -7,7 +7,7 @@ import pytest
 
 from app.charts.axes import Axis
 from app.charts.color import Color
-from app.charts.drawing import Arrow
+from app.charts.diagram import Arrow
 from app.charts.labels import PlacedLabel
 from app.charts.paper import NARROW, WIDE, text_width
 from app.charts.plot import LabeledPoint, Plot, Series, plot_picture

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Color
-from app.charts.drawing import Arrow, Drawing, Rect, Sheet, Words
+from app.charts.diagram import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.plot import LabeledPoint, Plot, Series
 from app.charts.scatter import Dot, DotGroup, Scatter
 from app.charts.svg import Figure, to_svg

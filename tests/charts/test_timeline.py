@@ -5,11 +5,11 @@ from app.charts.svg import to_svg
 from app.charts.text import gantt
 from app.charts.timeline import schedule_timeline
 from app.charts.timeline_layout import timeline_picture
-from app.simulators.pipeline import SCHEDULES, Times, build, play
+from app.simulators.pipeline import SCHEDULES, Times, build, simulate_schedule
 from tests.each import each
 
 EQUAL = Times(1, 1, 1)
-FOUR = schedule_timeline(play(build("1f1b", 4, 8), EQUAL))
+FOUR = schedule_timeline(simulate_schedule(build("1f1b", 4, 8), EQUAL))
 
 
 def test_the_text_shows_who_does_what_when() -> None:
@@ -22,7 +22,7 @@ def test_the_text_shows_who_does_what_when() -> None:
 @each("name", SCHEDULES)
 @each("width", [40, 80, 200])
 def test_the_text_is_to_scale_and_no_wider_than_asked_for(name: str, width: int) -> None:
-    timeline = schedule_timeline(play(build(name, 4, 8), Times(1.1, 1.3, 0.7, 0.2)))
+    timeline = schedule_timeline(simulate_schedule(build(name, 4, 8), Times(1.1, 1.3, 0.7, 0.2)))
     lines = gantt(timeline, width).splitlines()[:4]
     assert len({len(line.partition("  ")[2].rpartition("  ")[0]) for line in lines}) == 1
     assert all(len(line) <= width for line in lines)
@@ -37,14 +37,14 @@ def test_color_adds_no_column() -> None:
 
 
 def test_chunks_on_one_device_are_told_apart() -> None:
-    timeline = schedule_timeline(play(build("interleaved", 2, 2, 2), EQUAL))
+    timeline = schedule_timeline(simulate_schedule(build("interleaved", 2, 2, 2), EQUAL))
     assert "F0a" in gantt(timeline, 500)
     assert "F0b" in gantt(timeline, 500)
 
 
 @each("name", ["zb_h2", "zb_v"])
 def test_what_is_gray_at_the_ends_of_a_row_is_explained(name: str) -> None:
-    played = play(build(name, 4, 8), EQUAL)
+    played = simulate_schedule(build(name, 4, 8), EQUAL)
     assert played.bubble_fraction == 0
     timeline = schedule_timeline(played)
     spans = [(row.bars[0].start, row.bars[-1].end) for row in timeline.rows]
@@ -85,7 +85,7 @@ def test_bars_in_the_picture_lie_inside_and_do_not_overlap(paper: Paper) -> None
 
 @each("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
 def test_names_and_notes_are_on_the_paper(paper: Paper) -> None:
-    timeline = schedule_timeline(play(build("zb_h2", 4, 8), EQUAL))
+    timeline = schedule_timeline(simulate_schedule(build("zb_h2", 4, 8), EQUAL))
     placed = timeline_picture(timeline, paper)
     assert " ".join(placed.note) == timeline.note
     assert max(map(text_width, placed.note)) <= paper.width
@@ -97,7 +97,7 @@ def test_names_and_notes_are_on_the_paper(paper: Paper) -> None:
 
 
 def test_many_rows_are_lower_than_a_few() -> None:
-    sixteen = timeline_picture(schedule_timeline(play(build("1f1b", 16, 16), EQUAL)))
+    sixteen = timeline_picture(schedule_timeline(simulate_schedule(build("1f1b", 16, 16), EQUAL)))
     assert sixteen.row < timeline_picture(FOUR).row
     assert sixteen.height < 450
 

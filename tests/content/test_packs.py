@@ -13,7 +13,7 @@ from app.content.course import arranged, read_course
 from app.content.pack_file import CoursePack, read_pack
 from app.content.packs import read_packs
 from app.errors import ContentError
-from app.formulas import FORMULAS, evaluate, lookup
+from app.formulas import FORMULAS, formula_value, lookup
 from tests.content.test_catalog import GOOD
 
 TOPIC = "title: My week\nposition: 50\nsummary: A chapter of mine.\nopening: Look.\n"
@@ -184,7 +184,7 @@ def test_python_of_a_pack_is_not_run_before_the_operator_agrees(make: Make, tmp_
     consent = caught.value.problems[0].cure.rpartition("=")[2]
     read_course(Settings(exercises=(folder,), pack_code=(consent,)))
     assert touched.exists()
-    assert evaluate(lookup("mine.sent_time"), {"size": "3 GB", "bandwidth": "1 GB/s"}) == 3
+    assert formula_value(lookup("mine.sent_time"), {"size": "3 GB", "bandwidth": "1 GB/s"}) == 3
 
 
 def test_a_changed_formula_needs_a_new_consent_unless_the_folder_is_trusted(make: Make) -> None:

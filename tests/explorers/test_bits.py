@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.charts.drawing import Drawing
+from app.charts.diagram import Drawing
 from app.charts.paper import NARROW, WIDE, Paper
-from app.explorers.precision import decoded
+from app.explorers.precision import decode_digits
 from app.formulas.precision import round_to
 from app.formulas.precision.formats import NumberFormat
 from tests.each import each
@@ -24,7 +24,7 @@ def test_bits_are_decoded_as_the_machine_does(
     pattern = data.draw(st.integers(0, 2**bits - 1))
     (value,) = struct.unpack(code, pattern.to_bytes(bits // 8, "little"))
     format_ = NumberFormat.named("fp16" if name == "fp16" else "fp32")
-    found = decoded(format_, f"{pattern:0{bits}b}")
+    found = decode_digits(format_, f"{pattern:0{bits}b}")
     assume(math.isfinite(value))
     assert found == value
 
@@ -48,4 +48,4 @@ def test_a_bit_that_is_clicked_gives_a_weight_with_that_bit_flipped(
         assert [at for at in range(len(digits)) if flipped[at] != digits[at]] == [place]
         flips += 1
     assert flips >= 5
-    assert round_to(0.02, "bf16") == decoded(NumberFormat.named("bf16"), "0011110010100100")
+    assert round_to(0.02, "bf16") == decode_digits(NumberFormat.named("bf16"), "0011110010100100")

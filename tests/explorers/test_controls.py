@@ -12,8 +12,8 @@ from app.explorers import (
     Slider,
     Values,
     address_text,
-    grouped,
-    opened,
+    group_controls,
+    open_explorer,
     read_controls,
 )
 from app.explorers.controls import shown_text, slider_place
@@ -128,13 +128,13 @@ def test_values_are_numbers_or_words_and_not_both() -> None:
 )
 def test_who_embeds_an_explorer_must_be_right(name: str, state: dict[str, str], says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        opened(EXPLORERS, name, state)
+        open_explorer(EXPLORERS, name, state)
 
 
 @each("name", EXPLORERS)
 def test_more_than_eight_settings_are_in_groups(name: str) -> None:
     controls = EXPLORERS[name].controls
-    groups = grouped(controls)
+    groups = group_controls(controls)
     assert sum(groups.values(), []) == list(controls)  # a state is read and shown in one order
     assert ("" in groups) == (len(controls) <= 8)
     assert max(map(len, groups.values())) <= 8
@@ -144,9 +144,9 @@ def test_more_than_eight_settings_are_in_groups(name: str) -> None:
 def test_names_of_controls_and_facts_are_used_once(name: str) -> None:
     explorer = EXPLORERS[name]
     names = [control.name for control in explorer.controls]
-    labels = [fact.label for fact in opened(EXPLORERS, name).shown.facts]
+    labels = [fact.label for fact in open_explorer(EXPLORERS, name).shown.facts]
     assert len(set(names)) == len(names)
     assert len(set(labels)) == len(labels)
     assert explorer.predicts in {"", *labels}
-    for figure in opened(EXPLORERS, name).shown.figures:
+    for figure in open_explorer(EXPLORERS, name).shown.figures:
         assert all(figure.table[0]), figure.title  # a column without a heading is not heard

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.charts.drawing import Drawing, Sheet
+from app.charts.diagram import Drawing, Sheet
 from app.charts.paper import NARROW, WIDE, Paper, text_width
 from app.charts.plot import Plot
 from app.explorers import EXPLORERS, Explorer, Slider, Values, read_controls

@@ -21,15 +21,15 @@ from app.explorers import (
     Slider,
     Values,
     address_text,
-    opened,
-    predicted,
+    open_explorer,
+    predicted_figure,
     read_controls,
 )
 from app.formulas import FORMULAS
 from app.formulas.overlap import exposed_communication_time
 from app.formulas.precision.formats import NumberFormat
 from app.simulators.overlap import backward_pass, buckets, gathers, sharded_forward
-from app.simulators.pipeline import SCHEDULES, Times, build, kept_over_time, play
+from app.simulators.pipeline import SCHEDULES, Times, build, kept_over_time, simulate_schedule
 from app.simulators.sharding.matrices import parallel_mlp
 from tests.each import each
 
@@ -210,7 +210,7 @@ def test_every_state_is_drawn_or_the_nearest_one_that_exists(
     shown = explorer.explore(values)
     assert shown.figures
     assert all(figure.table for figure in shown.figures)
-    fact = predicted(explorer, shown)
+    fact = predicted_figure(explorer, shown)
     assert fact is None or fact.exact is not None or set(fact.right) <= set(fact.among)
     for wrong, says in explorer.foreseen.others(values):
         assert math.isfinite(wrong)
@@ -373,7 +373,7 @@ def test_the_mean_of_a_comb_is_that_of_its_trace() -> None:
 
 @each("name", SCHEDULES)
 def test_what_is_kept_over_time_peaks_where_it_is_said_to(name: str) -> None:
-    played = play(build(name, 4, 8), Times(1.0, 1.2, 0.7, 0.1))
+    played = simulate_schedule(build(name, 4, 8), Times(1.0, 1.2, 0.7, 0.1))
     for device, most in enumerate(played.in_flight):
         curve = kept_over_time(played, device)
         assert max(kept for _, kept in curve) == most
@@ -401,7 +401,7 @@ def test_an_explorer_that_is_opened_must_be_named_rightly() -> None:
         ("split", {"ranks": "3"}, "do not divide"),
     ):
         with pytest.raises(ValueError, match=says):
-            opened(EXPLORERS, name, state)
+            open_explorer(EXPLORERS, name, state)
 
 
 def test_a_hierarchy_is_looked_at_from_a_level_down() -> None:

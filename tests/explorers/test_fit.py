@@ -10,7 +10,7 @@ from app.explorers.before import since, with_ghosts
 from app.explorers.fitting import FIT
 from app.explorers.neighbors import MOST
 from app.explorers.projecting import projected
-from app.explorers.published import LLAMA, RUNS, ExplorableRun
+from app.explorers.published_runs import LLAMA, RUNS, ExplorableRun
 from app.formulas.layout import fits, step_time, total_step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GPUS, Layout, ModelShape

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from pydantic import ValidationError
 
-from app.charts.drawing import Drawing
+from app.charts.diagram import Drawing
 from app.charts.paper import NARROW, WIDE
 from app.content.catalog import Catalog
 from app.errors import AnswerError

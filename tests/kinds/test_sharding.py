@@ -7,7 +7,7 @@ from itertools import product as every
 import pytest
 from fastapi.testclient import TestClient
 
-from app.charts.drawing import Drawing
+from app.charts.diagram import Drawing
 from app.charts.paper import NARROW, WIDE
 from app.content.catalog import Catalog
 from app.errors import AnswerError
@@ -17,7 +17,7 @@ from app.kinds.answers import Answer
 from app.kinds.layouts import in_jax, placements, read_layout, task_of
 from app.kinds.move_plan import read_plan, tolerated, trouble_of
 from app.sandbox.runner import Runner
-from app.simulators.sharding import PlayedPlan, RankMesh, Resharding, play, working_plans
+from app.simulators.sharding import PlayedPlan, RankMesh, Resharding, play_plan, working_plans
 from tests.each import each
 from tests.oracles.collectives import (
     all_to_all,
@@ -40,7 +40,7 @@ def played(
     mesh: Mapping[str, int], layouts: tuple[dict[str, str], dict[str, str]], plan: str
 ) -> PlayedPlan:
     asked = task(mesh, layouts)
-    return play(asked, read_plan(plan, asked, 5))
+    return play_plan(asked, read_plan(plan, asked, 5))
 
 
 def sizes(i: int, j: int, k: int) -> dict[str, float]:
@@ -105,7 +105,7 @@ def test_the_search_finds_every_plan_that_playing_all_of_them_does(
     right = [
         done
         for plan in tried
-        if sum(move.array != "" for move in plan) <= 2 and (done := play(asked, plan)).is_right
+        if sum(move.array != "" for move in plan) <= 2 and (done := play_plan(asked, plan)).is_right
     ]
     found = {tuple(sorted(done.sent.items())) for done in right}
     assert least <= found

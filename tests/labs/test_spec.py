@@ -12,7 +12,7 @@ from app.labs.results.analysis import Samples, known_quantities, measure_statist
 from app.labs.run import write_whole
 from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.markdown import html
-from app.simulators.pipeline import Times, build, play
+from app.simulators.pipeline import Times, build, simulate_schedule
 from app.units import scale_of
 from tests.each import each
 
@@ -205,7 +205,9 @@ def test_a_pipelines_prediction_is_what_a_simulation_plays_out(schedule: str) ->
                 lab, schedule, {**names, "micro": Quantity(float(micro))}, lab.words(job.values)
             )
             virtual = 2 if schedule == "interleaved" else 1
-            played = play(build(schedule, ranks, micro, virtual), Times(unit, unit, unit))
+            played = simulate_schedule(
+                build(schedule, ranks, micro, virtual), Times(unit, unit, unit)
+            )
             assert value == pytest.approx(played.makespan), (ranks, micro)
 
 

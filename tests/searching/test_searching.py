@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.formulas.checks import Recompute, ZeroStage
 from app.formulas.layout import fits, step_time
 from app.formulas.memory import memory_budget
-from app.formulas.memory.placing import fits_together
+from app.formulas.memory.placement import fits_together
 from app.formulas.presets import (
     CLUSTERS,
     LAYOUTS,
@@ -23,7 +23,7 @@ from app.formulas.presets import (
     Recipe,
     Shares,
 )
-from app.formulas.step.reaching import reduced_by, speeds_of
+from app.formulas.step.cluster_speeds import reduced_by, speeds_of
 from app.searching import SearchResult, Space, columns, find_layouts, fixed_fields, plain
 from app.searching.best_layouts import Ranking
 from app.searching.search import Search

@@ -2,12 +2,12 @@ import pytest
 
 from app.simulators.pipeline import (
     SCHEDULES,
+    PipelineSchedule,
     Played,
-    Schedule,
     Slot,
     Times,
     build,
-    play,
+    simulate_schedule,
     violations,
 )
 from tests.each import each
@@ -15,7 +15,7 @@ from tests.each import each
 UNEVEN = Times(3, 5, 2, 0.25)
 
 
-def supported(name: str, p: int, m: int, virtual: int = 1) -> Schedule | None:
+def supported(name: str, p: int, m: int, virtual: int = 1) -> PipelineSchedule | None:
     try:
         return build(name, p, m, virtual)
     except ValueError:
@@ -33,12 +33,12 @@ def test_every_schedule_up_to_16_stages_and_64_microbatches_is_legal(
     known = [s for m in range(1, 65) for v in chunks if (s := supported(name, stages, m, v))]
     assert known or name == "dualpipe"
     for schedule in known:
-        assert violations(play(schedule, UNEVEN)) == []
+        assert violations(simulate_schedule(schedule, UNEVEN)) == []
 
 
 @each("name", SCHEDULES)
 def test_no_device_works_less_or_more_than_its_work(name: str) -> None:
-    played = play(build(name, 4, 12), UNEVEN)
+    played = simulate_schedule(build(name, 4, 12), UNEVEN)
     for own in played.slots:
         worked = sum(slot.end - slot.start for slot in own)
         assert worked == pytest.approx(12 * UNEVEN.work, rel=1e-12)
@@ -46,7 +46,7 @@ def test_no_device_works_less_or_more_than_its_work(name: str) -> None:
 
 @each("name", SCHEDULES)
 def test_only_passes_that_leave_a_device_are_sent(name: str) -> None:
-    played = play(build(name, 4, 12), UNEVEN)
+    played = simulate_schedule(build(name, 4, 12), UNEVEN)
     moves = sum(
         played.schedule.device_of(m, stage) != played.schedule.device_of(m, stage + 1)
         for m in range(12)
@@ -56,7 +56,7 @@ def test_only_passes_that_leave_a_device_are_sent(name: str) -> None:
 
 
 def test_the_order_of_the_second_of_three_stages_under_1f1b() -> None:
-    own = play(build("1f1b", 3, 4), Times(1, 1, 1)).slots[1]
+    own = simulate_schedule(build("1f1b", 3, 4), Times(1, 1, 1)).slots[1]
     assert [f"{s.kind}{s.microbatch}" for s in own] == [
         "F0",
         "F1",
@@ -82,7 +82,7 @@ def test_the_order_of_the_second_of_three_stages_under_1f1b() -> None:
 def test_a_pipeline_of_four_stages_and_twelve_microbatches(
     name: str, virtual: int, total: float, in_flight: tuple[float, ...]
 ) -> None:
-    played = play(build(name, 4, 12, virtual), Times(1, 1, 1))
+    played = simulate_schedule(build(name, 4, 12, virtual), Times(1, 1, 1))
     assert played.step_time == total
     assert played.ideal_time == 36
     assert played.in_flight == in_flight
@@ -102,7 +102,7 @@ def replaced(played: Played, which: int, **changed: object) -> Played:
     return Played(played.schedule, played.times, (played.slots[0], tuple(own)), played.sends)
 
 
-PLAYED = play(build("1f1b", 2, 3), Times(1, 1, 1, 0.5))
+PLAYED = simulate_schedule(build("1f1b", 2, 3), Times(1, 1, 1, 0.5))
 
 
 @each(

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Mapping
 
 from app.simulators.pipeline import Times, build
-from app.simulators.pipeline import play as play_pipeline
+from app.simulators.pipeline import simulate_schedule as play_pipeline
 from app.simulators.programs import Name, PlayedSchedule, ScheduleMachine, Summed, play_schedule
 from tests.each import each
 

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 from app.config import ROOT
 from app.explorers import EXPLORERS
-from app.formulas import FORMULAS, evaluate
+from app.formulas import FORMULAS, formula_value
 from app.formulas.records import Record
 from app.formulas.signature import Formula
 from app.kinds.common_mistakes import common_wordings
@@ -140,7 +140,7 @@ def problems_of(formula: Formula) -> Iterator[ValueError]:
     for name, argument in formula.inputs.items():
         for value in [*illegal(argument), "x", "3 gb", "1/0", [], [7, "x"]]:
             try:
-                evaluate(formula, {**legal(formula), name: value})
+                formula_value(formula, {**legal(formula), name: value})
             except ValueError as error:
                 yield error
 

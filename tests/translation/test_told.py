@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 from fastapi.testclient import TestClient
 
-from app.explorers import EXPLORERS, opened, told
+from app.explorers import EXPLORERS, open_explorer, translate_explored
 from app.explorers.base import Explored, KeyFigure
 from app.translation import speaking
 
@@ -94,10 +94,10 @@ def test_a_drawing_that_is_kept_is_kept_for_each_language(client: TestClient) ->
 
 def test_names_that_constants_hold_are_told_and_those_to_compare_are_kept() -> None:
     shown = Explored("", (KeyFigure("network", "nothing", right=("nothing",)),), ())
-    assert told(shown) is shown
+    assert translate_explored(shown) is shown
     with speaking("de"):
-        (fact,) = told(shown).facts
+        (fact,) = translate_explored(shown).facts
         assert (fact.label, fact.value, fact.right) == ("network", "nichts", ("nichts",))
-        first = opened(EXPLORERS, "memory").shown.figures[0]
+        first = open_explorer(EXPLORERS, "memory").shown.figures[0]
         assert first.title == "Trainingszustand auf jeder GPU"
         assert "ZeRO-Stufe 3" in {row[0] for row in first.table}

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from app.charts.paper import PAPERS
-from app.charts.spread import PLACES, SIDE, place_of
+from app.charts.spread import PLACES, SIDE, guess_place
 from app.content.daily import DailyQuestion, question_of
 from app.db.guesses import spread_of
 from app.db.learner_cookie import new_learner, sign
@@ -78,7 +78,7 @@ class Visit:
         value = question.right * factor
         return DailyGuess(
             learner=self.learner, day=question.day, question=question.key, answer="mine",
-            value=value, place=place_of(value, question.right),
+            value=value, place=guess_place(value, question.right),
             at=at + timedelta(minutes=2 * late),
         )  # fmt: skip
 
@@ -172,7 +172,7 @@ def _svg(page: str, name: str) -> str:
 
 def test_a_guess_is_placed_by_its_ratio_to_the_answer() -> None:
     tenth, near = 10 ** (1 / 6), 10 ** (1 / 13)
-    assert [place_of(7 * f, 7) for f in (1, near, 1 / near, tenth, 100, 1e4)] == [
+    assert [guess_place(7 * f, 7) for f in (1, near, 1 / near, tenth, 100, 1e4)] == [
         0,
         0,
         0,
@@ -180,7 +180,7 @@ def test_a_guess_is_placed_by_its_ratio_to_the_answer() -> None:
         12,
         12,
     ]
-    assert place_of(5e-324, 1e300) == -SIDE
+    assert guess_place(5e-324, 1e300) == -SIDE
 
 
 def test_the_strip_gives_nothing_away() -> None:

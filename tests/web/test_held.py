@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.commands.lab import table_of
+from app.commands.lab import results_table
 from app.content.catalog import Catalog
 from app.kinds.lab import LabExercise
 from app.labs.results.archive import shipped_runs
@@ -86,7 +86,7 @@ def test_of_every_recorded_run(client: TestClient, report: Report) -> None:
     expected = [one for one in report.measures if one.ratio is not None]
     page = client.get(f"/labs/{report.lab}/{report.id}").text
     on_page = [found for rows in tables(page) for found in ratios(rows)]
-    in_terminal = list(ratios(table_of(lab, report)))
+    in_terminal = list(ratios(results_table(lab, report)))
     assert len(on_page) == len(in_terminal) == len(expected)
     for ratio, above, below in (*on_page, *in_terminal):
         assert agree(ratio, above, below), (ratio, above, below)

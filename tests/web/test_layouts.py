@@ -10,7 +10,7 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from app.config import Settings
-from app.explorers import EXPLORERS, Values, opened, read_controls
+from app.explorers import EXPLORERS, Values, open_explorer, read_controls
 from app.main import create_app
 from app.searching import SearchResult, Space
 from app.web.explore.layout_searches import layout_searches, search_layouts
@@ -41,7 +41,7 @@ def test_the_best_layouts_are_shown_with_links_to_the_explorer(client: Client) -
     assert len(links) > 10
     for href, step in links[:3]:
         state = dict(parse_qsl(unescape(href).partition("?")[2]))
-        shown = opened(EXPLORERS, "fit", state).shown
+        shown = open_explorer(EXPLORERS, "fit", state).shown
         assert shown.notice == ""
         assert shown.verdict
         assert shown.verdict.good

@@ -14,11 +14,11 @@ from fontTools.ttLib import TTFont  # type: ignore[import-untyped]
 from httpx2 import ASGITransport, AsyncClient
 from starlette.exceptions import HTTPException
 
-from app.charts.card import Card, card_svg
+from app.charts.card import PictureCard, card_svg
 from app.config import ROOT
 from app.content.catalog import Catalog
 from app.content.errata import errata
-from app.explorers import EXPLORERS, opened, predicted
+from app.explorers import EXPLORERS, open_explorer, predicted_figure
 from app.formulas import FORMULAS
 from app.labs.results.archive import shipped_runs
 from app.labs.spec import known_labs, lab_called
@@ -57,9 +57,9 @@ def letters_of(svg: str) -> set[str]:
     return set("".join(texts))
 
 
-def cards(catalog: Catalog) -> Iterator[Card]:
+def cards(catalog: Catalog) -> Iterator[PictureCard]:
     for name, explorer in EXPLORERS.items():
-        found = opened(EXPLORERS, name)
+        found = open_explorer(EXPLORERS, name)
         for hidden in (True, False):
             yield explorer_card(explorer, "Chapter", found.values, found.shown, hidden=hidden)
     yield from map(erratum_card, errata())
@@ -151,7 +151,7 @@ def test_every_text_of_a_picture_is_drawn() -> None:
     async def draw() -> set[bytes]:
         studio, pngs = Studio(), set()
         for kicker, title, says, code in ("abcd", "xbcd", "axcd", "abxd", "abcx"):
-            svg = card_svg(Card(kicker=kicker, title=title, says=says, code=code))
+            svg = card_svg(PictureCard(kicker=kicker, title=title, says=says, code=code))
             pngs.add((await studio.picture((svg,), lambda: svg, lambda: None)).png)  # noqa: B023
         return pngs
 
@@ -168,16 +168,18 @@ def test_the_fonts_of_pictures_are_those_of_pages() -> None:
 def test_a_picture_needs_no_variables_and_takes_any_text(catalog: Catalog) -> None:
     for card in cards(catalog):
         assert "var(" not in card_svg(card), card.title
-    hostile = Card(kicker=HOSTILE, title=HOSTILE, says=HOSTILE * 40, key=HOSTILE, code=HOSTILE * 9)
+    hostile = PictureCard(
+        kicker=HOSTILE, title=HOSTILE, says=HOSTILE * 40, key=HOSTILE, code=HOSTILE * 9
+    )
     assert "<script" not in card_svg(hostile)
     ET.fromstring(card_svg(hostile))
 
 
 @each("name", EXPLORERS)
 def test_the_picture_of_a_question_does_not_answer_it(name: str) -> None:
-    found = opened(EXPLORERS, name)
+    found = open_explorer(EXPLORERS, name)
     card = explorer_card(found.explorer, "", found.values, found.shown, hidden=True)
-    fact = predicted(found.explorer, found.shown)
+    fact = predicted_figure(found.explorer, found.shown)
     assert fact
     assert fact.value not in f"{card.alt} {getattr(card.figure, 'summary', '')}"
     assert card.figure is None or found.explorer.open

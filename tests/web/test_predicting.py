@@ -9,19 +9,26 @@ from markupsafe import Markup
 
 from app.content.catalog import Catalog
 from app.content.glossary import mark
-from app.explorers import EXPLORERS, KeyFigure, Values, opened, predicted, read_controls
-from app.explorers.base import left, plain, quantity, share
+from app.explorers import (
+    EXPLORERS,
+    KeyFigure,
+    Values,
+    open_explorer,
+    predicted_figure,
+    read_controls,
+)
+from app.explorers.base import left, plain_figure, quantity_figure, share_figure
 from app.kinds.numeric import Numeric
 from app.markdown import inline_html
 from app.units import BYTE, SECOND
 from app.web.explore.predicting import Guess, judged
 from tests.each import each
-from tests.explorers.test_guessing import GUESSED, OTHER
+from tests.explorers.test_guess import GUESSED, OTHER
 
-TIME = quantity("time", 0.07, SECOND)
-SENT = quantity("sent", 1.75e9, BYTE)
-BUBBLE = share("bubble", 0.2727)
-STEPS = plain("steps", 14)
+TIME = quantity_figure("time", 0.07, SECOND)
+SENT = quantity_figure("sent", 1.75e9, BYTE)
+BUBBLE = share_figure("bubble", 0.2727)
+STEPS = plain_figure("steps", 14)
 NUMBERS = [name for name in GUESSED if name not in ("comb", "tolls")]
 WITH_EXERCISE = [name for name in GUESSED if EXPLORERS[name].foreseen.exercise]
 NO_EXERCISES = Catalog((), {})
@@ -29,7 +36,7 @@ NO_EXERCISES = Catalog((), {})
 
 def guessed(fact: KeyFigure, text: str) -> Guess:
     """The verdict where no mistake is foreseen."""
-    found = opened(EXPLORERS, "tolls")
+    found = open_explorer(EXPLORERS, "tolls")
     return judged(NO_EXERCISES, found.explorer, found.values, fact, text)
 
 
@@ -97,7 +104,7 @@ def test_a_wrong_prediction_is_told_what_the_exercise_tells(
 ) -> None:
     explorer, foreseen = EXPLORERS[name], EXPLORERS[name].foreseen
     values = Values(read_controls(explorer.controls, OTHER[name] if changed else {})[0])
-    fact = predicted(explorer, explorer.explore(values))
+    fact = predicted_figure(explorer, explorer.explore(values))
     exercise = catalog.exercise(foreseen.exercise)
     assert isinstance(exercise, Numeric)
     assert fact
@@ -118,8 +125,8 @@ def test_a_wrong_prediction_is_told_what_the_exercise_tells(
 
 @each("name", ["comb", "tolls"])
 def test_a_wrong_choice_is_told_what_it_would_be(catalog: Catalog, name: str) -> None:
-    found = opened(EXPLORERS, name)
-    fact = predicted(found.explorer, found.shown)
+    found = open_explorer(EXPLORERS, name)
+    fact = predicted_figure(found.explorer, found.shown)
     assert fact
     for text in fact.among:
         guess = judged(catalog, found.explorer, found.values, fact, text)
@@ -134,8 +141,8 @@ def test_every_explorer_foresees_a_mistake_and_names_each_apart(
     catalog: Catalog, name: str
 ) -> None:
     explorer = EXPLORERS[name]
-    found = opened(EXPLORERS, name)
-    fact = predicted(explorer, found.shown)
+    found = open_explorer(EXPLORERS, name)
+    fact = predicted_figure(explorer, found.shown)
     assert fact
     assert fact.exact
     others = list(explorer.foreseen.others(found.values))

@@ -3,7 +3,7 @@
 The record itself, Layout, is among the presets, with the layouts of published runs.
 """
 
-from app.formulas.layout.fitting import *
-from app.formulas.layout.mixing import *
-from app.formulas.layout.timing import *
+from app.formulas.layout.fit import *
+from app.formulas.layout.fsdp_with_tp import *
+from app.formulas.layout.step_time import *
 from app.formulas.presets import Layout as Layout

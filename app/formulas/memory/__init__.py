@@ -6,9 +6,9 @@ are bytes per parameter, 2 + 2 + 12 = 16 for mixed precision with Adam.
 
 from app.formulas.memory.activations import *
 from app.formulas.memory.budget import *
-from app.formulas.memory.fitting import *
-from app.formulas.memory.gathered import *
-from app.formulas.memory.placing import *
+from app.formulas.memory.fit import *
+from app.formulas.memory.placement import *
 from app.formulas.memory.split import *
 from app.formulas.memory.states import *
 from app.formulas.memory.traffic import *
+from app.formulas.memory.transients import *

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 from app.formulas.parallelism.numbers import PLAIN, Numbers, Value
 
 
-class Shape(Protocol):
+class CoreShape(Protocol):
     """What the core reads of a model's shape, which is always one: never a column."""
 
     @property
@@ -168,7 +168,7 @@ def stage_of(layer: Value, on: Degrees, middle: Middle, by: Numbers = PLAIN) -> 
     return by.where(place < 0, 0, by.smaller(middle.start + found, on.pipeline - 1))
 
 
-def mixture_layers(shape: Shape, held: Value, before: Value, by: Numbers = PLAIN) -> Value:
+def mixture_layers(shape: CoreShape, held: Value, before: Value, by: Numbers = PLAIN) -> Value:
     """How many of the *held* layers of a stage, after *before* others, have experts."""
     dense = shape.dense_layers if shape.experts else shape.layers
     return held - by.larger(0, by.smaller(held, dense - before))

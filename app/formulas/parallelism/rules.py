@@ -8,7 +8,7 @@ expression and say what the nearest legal value is.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from app.formulas.parallelism.degrees import Degrees, Middle, Shape
+from app.formulas.parallelism.degrees import CoreShape, Degrees, Middle
 from app.formulas.refusals import nearest_of
 from app.translation import noted, say
 
@@ -38,9 +38,9 @@ class Rule(NamedTuple):
 
     name: str
     fields: tuple[str, ...]
-    broken: Callable[[Shape, Degrees], Any]
-    says: Callable[[Shape, Degrees], str]
-    most: Callable[[Shape], int] = lambda _: _NEAR * _NEAR
+    broken: Callable[[CoreShape, Degrees], Any]
+    says: Callable[[CoreShape, Degrees], str]
+    most: Callable[[CoreShape], int] = lambda _: _NEAR * _NEAR
 
     def refuse(self, shape: Any, layout: Degrees) -> None:
         """Raise an error if *layout* breaks the rule."""
@@ -70,7 +70,7 @@ class Rule(NamedTuple):
                 yield value
 
 
-def _ends_take_too_much(shape: Shape, on: Degrees) -> Any:
+def _ends_take_too_much(shape: CoreShape, on: Degrees) -> Any:
     middle = Middle.of(shape.layers, on)
     first, last = on.first > 0, on.last > 0
     least = middle.stages - _spare(first, last)
@@ -78,7 +78,7 @@ def _ends_take_too_much(shape: Shape, on: Degrees) -> Any:
     return (first | last) & (too_few | ((middle.stages < 1) & (middle.layers > 0)))
 
 
-def _chunks_of(shape: Shape) -> int:
+def _chunks_of(shape: CoreShape) -> int:
     """The most chunks that its layers fill, the embedding and the output head beside them."""
     return shape.layers + WITHOUT_A_LAYER
 
@@ -88,7 +88,7 @@ def _spare(first: Any, last: Any) -> Any:
     return WITHOUT_A_LAYER - first * 1 - last * 1
 
 
-def _too_many_chunks(shape: Shape, on: Degrees) -> Any:
+def _too_many_chunks(shape: CoreShape, on: Degrees) -> Any:
     """The first chunk may hold only the embedding, the last only the output head.
 
     Llama 3 405B cuts 126 layers into 128 chunks (arXiv:2407.21783, section 3.3.2); Megatron-LM
@@ -103,7 +103,7 @@ def _too_many_chunks(shape: Shape, on: Degrees) -> Any:
     )
 
 
-def _chunks_say(shape: Shape, on: Degrees) -> str:
+def _chunks_say(shape: CoreShape, on: Degrees) -> str:
     most, chunks = _chunks_of(shape), on.pipeline * on.virtual
     if chunks > most:
         return say(
@@ -262,7 +262,7 @@ def refuse_layout(layout: Any) -> None:
         rule.refuse(None, degrees)
 
 
-def refuse_pair(shape: Shape, layout: Any) -> None:
+def refuse_pair(shape: CoreShape, layout: Any) -> None:
     """Raise an error if *layout* cannot divide the model of that *shape*."""
     degrees = Degrees.of(layout)
     for rule in OF_MODELS:

@@ -5,6 +5,6 @@ fraction is idle over the whole step. They have two names here.
 """
 
 from app.formulas.pipeline.bubble import *
-from app.formulas.pipeline.holding import *
+from app.formulas.pipeline.held_activations import *
 from app.formulas.pipeline.schedules import *
 from app.formulas.pipeline.stages import *

@@ -4,9 +4,9 @@ A *pass* runs the model once over the tokens that are given to it. Prefill is a 
 prompt; decoding makes one token of each sequence of a batch in every pass, or *step*.
 """
 
-from app.formulas.serving.caching import *
+from app.formulas.serving.cache_capacity import *
 from app.formulas.serving.capacity import *
-from app.formulas.serving.decoding import *
+from app.formulas.serving.decode import *
 from app.formulas.serving.intensity import *
-from app.formulas.serving.prefilling import *
-from app.formulas.serving.speculating import *
+from app.formulas.serving.prefill import *
+from app.formulas.serving.speculation import *

@@ -1,6 +1,6 @@
 """FLOP per byte of a decoding step: of its matrix products, and of its attention."""
 
-from app.formulas.checks import divides, positive, whole
+from app.formulas.checks import divides, positive, require_whole
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerByte, FlopsPerSecond, Ratio
 
 
@@ -59,7 +59,10 @@ def decode_attention_intensity(
         Counted; Shazeer, Fast Transformer Decoding, arXiv:1911.02150; Ainslie et al.,
         arXiv:2305.13245.
     """
-    heads, shared = whole("query_heads", query_heads), whole("key_value_heads", key_value_heads)
+    heads, shared = (
+        require_whole("query_heads", query_heads),
+        require_whole("key_value_heads", key_value_heads),
+    )
     divides("key_value_heads", shared, "query_heads", heads)
     return 2 * heads / (shared * positive("element_bytes", element_bytes))
 
@@ -90,6 +93,6 @@ def latent_attention_intensity(
     Source:
         Counted from DeepSeek-V2, arXiv:2405.04434, section 2.1.
     """
-    compressed, position = whole("latent", latent), whole("rope", rope, 0)
-    used = 2 * whole("heads", heads) * (2 * compressed + position)
+    compressed, position = require_whole("latent", latent), require_whole("rope", rope, 0)
+    used = 2 * require_whole("heads", heads) * (2 * compressed + position)
     return used / ((compressed + position) * positive("element_bytes", element_bytes))

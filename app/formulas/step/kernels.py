@@ -75,7 +75,7 @@ def _efficiency(rows: Value, columns: Value, groups: Value, units: int, on: Numb
     return rows * columns * groups / (_LARGEST * units * waves)
 
 
-def moved(speeds: Speeds, size: Value) -> Value:
+def moved_time(speeds: Speeds, size: Value) -> Value:
     """Seconds in which a kernel reads and writes *size* bytes."""
     return size / speeds.memory
 
@@ -87,11 +87,11 @@ def scores(speeds: Speeds, rows: Value, heads: Value, keys: Value) -> Spent:
     """
     if speeds.fused:
         return Spent(0.0, 0.0)
-    size = moved(speeds, rows * heads * keys)
+    size = moved_time(speeds, rows * heads * keys)
     return Spent(9 * size, 11 * size)
 
 
-def attention(
+def attention_time(
     speeds: Speeds, on: Numbers, rows: Value, keys: Value, wide: Value, heads: Value
 ) -> Spent:
     """Scores with keys and values, *wide* elements of both on the rank.
@@ -102,5 +102,5 @@ def attention(
     flops = 2 * rows * keys * wide / (_CORE * speeds.exact)
     if speeds.fused:
         return Spent(flops / 2, _FLASH_BACKWARD * flops / 2)
-    forward = on.larger(flops, moved(speeds, 4 * rows * heads * keys))
+    forward = on.larger(flops, moved_time(speeds, 4 * rows * heads * keys))
     return Spent(forward, 2 * forward)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from app.formulas.parallelism.degrees import Degrees, is_plain_zero
 from app.formulas.parallelism.numbers import Numbers, Value
 from app.formulas.presets import ModelShape
-from app.formulas.step.kernels import Products, Spent, attention, moved, scores
+from app.formulas.step.kernels import Products, Spent, attention_time, moved_time, scores
 from app.formulas.step.links import exchange, ring
 from app.formulas.step.speeds import Speeds
 from app.formulas.step.widths import Bytes, Linear, Widths
@@ -105,8 +105,8 @@ class _Layer:
         grouped = routed.seconds(widths.expert, self.speeds.products * self.speeds.grouped)
         spent = Spent(plain.forward + grouped.forward, plain.backward + grouped.backward)
         moves = self._moves(widths.inside_shared, linears)
-        bent = moved(self.speeds, copies * (1 / split))
-        permuted = moved(self.speeds, _ROUTED * copies * shape.hidden)
+        bent = moved_time(self.speeds, copies * (1 / split))
+        permuted = moved_time(self.speeds, _ROUTED * copies * shape.hidden)
         cast = self._casts(widths.expert, copies, split)
         inside = widths.inside_expert
         moves = Spent(
@@ -131,11 +131,11 @@ class _Layer:
         degrees, speeds, on, full = self.degrees, self.speeds, self.on, self.degrees.full
         heads = self.shape.heads / self.tensor
         keys = degrees.sequence
-        core = attention(speeds, on, self.rows, keys, self.widths.core / self.tensor, heads)
+        core = attention_time(speeds, on, self.rows, keys, self.widths.core / self.tensor, heads)
         soft = scores(speeds, self.rows, heads, keys)
         met = core.forward + soft.forward
         forward = products.forward + moves.forward + met
-        added = moved(speeds, _ADDED * weights)
+        added = moved_time(speeds, _ADDED * weights)
         backward = products.backward + moves.backward + core.backward + soft.backward + added
         again = full * forward + some + (0.0 if speeds.fused else degrees.selective * met)
         tensor, context = self._tensor(), self._context()
@@ -161,15 +161,15 @@ class _Layer:
         backward = around.whole_backward * split
         backward = backward + (around.split_backward + inside.split_backward) / tensor
         return Spent(
-            moved(self.speeds, rows * forward) + cast.forward,
-            moved(self.speeds, rows * backward) + cast.backward,
+            moved_time(self.speeds, rows * forward) + cast.forward,
+            moved_time(self.speeds, rows * backward) + cast.backward,
         )
 
     def _casts(self, linears: tuple[Linear, ...], rows: Value, tensor: Value) -> Spent:
         """Inputs forward, gradients of results backward, cast to the bits of the products."""
         if not self.speeds.casts:
             return Spent(0.0, 0.0)
-        each = moved(self.speeds, self.speeds.casts * rows)
+        each = moved_time(self.speeds, self.speeds.casts * rows)
         sides = [
             sum(width.size / tensor if width.split else width.size for width in widths)
             for widths in ([one.taken for one in linears], [one.result for one in linears])

@@ -13,7 +13,7 @@ from app.formulas.parallelism.numbers import PLAIN, Numbers, Value
 from app.formulas.step.layer_bytes import LayerBytes, along
 from app.formulas.step.parameters import (
     LayerParameters,
-    Stage,
+    StageLayers,
     end_parameters,
     padded_vocabulary,
     weights_by_shape,
@@ -73,7 +73,7 @@ class States(NamedTuple):
         )
 
 
-class Rank(NamedTuple):
+class RankMemoryTerms(NamedTuple):
     """What the stages of a layout have in common: a layer's parameters and bytes on a rank.
 
     *rows* of the embedding are on a rank. *logits* and *head* are there while the output head runs
@@ -95,7 +95,9 @@ class Rank(NamedTuple):
     joined: tuple[Value, Value]
 
     @classmethod
-    def of(cls, shape: Any, parts: Any, recipe: Any, on: Degrees, by: Numbers = PLAIN) -> "Rank":
+    def of(
+        cls, shape: Any, parts: Any, recipe: Any, on: Degrees, by: Numbers = PLAIN
+    ) -> "RankMemoryTerms":
         """A rank of a layout; *parts* are those of the shape's layers."""
         size, rows = recipe.element_bytes, padded_vocabulary(shape, on.tensor, by) / on.tensor
         gathered = by.where((on.sequence_parallel > 0) & (on.tensor > 1), 2, 0)
@@ -139,7 +141,9 @@ class StateBytes(NamedTuple):
     sharding: Value
 
     @classmethod
-    def of(cls, shape: Any, on: Degrees, rank: Rank, at: Stage, by: Numbers) -> "StateBytes":
+    def of(
+        cls, shape: Any, on: Degrees, rank: RankMemoryTerms, at: StageLayers, by: Numbers
+    ) -> "StateBytes":
         """Those of the stage *at*."""
         layer = rank.layer
         every = at.dense * layer.dense + end_parameters(shape, on, at, rank.rows, by)
@@ -167,7 +171,7 @@ class PassBytes(NamedTuple):
     workspace: Value
 
     @classmethod
-    def of(cls, shape: Any, rank: Rank, at: Stage, by: Numbers) -> "PassBytes":
+    def of(cls, shape: Any, rank: RankMemoryTerms, at: StageLayers, by: Numbers) -> "PassBytes":
         """Those of the stage *at*."""
         kept = at.dense * rank.held.dense_kept
         if shape.multi_token:
@@ -185,10 +189,10 @@ class PassBytes(NamedTuple):
 
 
 def stage_bytes(
-    shape: Any, on: Degrees, rank: Rank, stage: Value, by: Numbers = PLAIN
+    shape: Any, on: Degrees, rank: RankMemoryTerms, stage: Value, by: Numbers = PLAIN
 ) -> StageMemory:
     """Bytes on a rank of stage number *stage*, from 0."""
-    at = Stage.of(shape, on, rank.middle, stage, by)
+    at = StageLayers.of(shape, on, rank.middle, stage, by)
     state = StateBytes.of(shape, on, rank, at, by)
     passing = PassBytes.of(shape, rank, at, by)
     return StageMemory(
@@ -202,7 +206,7 @@ def stage_bytes(
     )
 
 
-def _peak(shape: Any, at: Stage, rank: Rank, by: Numbers) -> tuple[Value, Value]:
+def _peak(shape: Any, at: StageLayers, rank: RankMemoryTerms, by: Numbers) -> tuple[Value, Value]:
     """Logits, and what the backward pass holds beside: of the head, or of a layer if larger."""
     logits, head = by.where(at.last, rank.logits, 0), by.where(at.last, rank.head, 0)
     layer = _larger(shape, at, rank.held.dense_working, rank.held.mixed_working, by)
@@ -210,7 +214,7 @@ def _peak(shape: Any, at: Stage, rank: Rank, by: Numbers) -> tuple[Value, Value]
     return by.where(in_layer, 0, logits), by.where(in_layer, layer, head)
 
 
-def _larger(shape: Any, at: Stage, dense: Value, mixed: Value, by: Numbers) -> Value:
+def _larger(shape: Any, at: StageLayers, dense: Value, mixed: Value, by: Numbers) -> Value:
     """The larger of two values, of those kinds of layers that the stage has."""
     plain = by.where(at.dense > 0, dense, 0)
     if not shape.experts:
@@ -238,7 +242,7 @@ def fullest_stages(
     return (*chosen, last)
 
 
-def most_memory(shape: Any, on: Degrees, rank: Rank, by: Numbers = PLAIN) -> Value:
+def most_memory(shape: Any, on: Degrees, rank: RankMemoryTerms, by: Numbers = PLAIN) -> Value:
     """Bytes that are allocated on the fullest stage: the total alone, for a search."""
     most: Value = 0
     for stage in fullest_stages(shape, on, rank.middle, by):

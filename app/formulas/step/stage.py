@@ -5,7 +5,7 @@ from typing import NamedTuple
 from app.formulas.parallelism.degrees import Degrees
 from app.formulas.parallelism.numbers import Numbers, Value
 from app.formulas.presets import ModelShape
-from app.formulas.step.kernels import Products, moved
+from app.formulas.step.kernels import Products, moved_time
 from app.formulas.step.layer import ELEMENT, LayerTime, layer_times
 from app.formulas.step.links import ring
 from app.formulas.step.speeds import Speeds
@@ -109,10 +109,10 @@ def end_times(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) 
     padded = on.ceil(shape.vocabulary / (_PADDED * tensor)) * _PADDED * tensor
     table = Linear(Width(1, split=True), Width(shape.hidden))
     spent = _Padded(speeds, on, rows, tensor, padded).seconds((table,), speeds.exact)
-    logits = moved(speeds, _LOGIT_BYTES * rows * padded / tensor)
+    logits = moved_time(speeds, _LOGIT_BYTES * rows * padded / tensor)
     size = ELEMENT * rows * shape.hidden
     each = (1 - speeds.hidden_tensor) * ring(speeds.net, on, size, tensor, 1, 2)
-    embedding = moved(speeds, _EMBEDDING_BYTES * rows * shape.hidden)
+    embedding = moved_time(speeds, _EMBEDDING_BYTES * rows * shape.hidden)
     head = spent.forward + spent.backward + logits
     if not shape.multi_token:
         return Ends(embedding, head, 2 * each)

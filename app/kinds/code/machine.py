@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from app.kinds.base import Strict
-from app.simulators.programs import Name, PlayedSchedule, ScheduleMachine, Summed, written
+from app.simulators.programs import Name, PlayedSchedule, ScheduleMachine, Summed, memory_name
 from app.translation import noted, translate
 
 Units = Annotated[int, Field(ge=0, le=100)]
@@ -82,5 +82,5 @@ class TargetMachine(Strict):
             if got != wanted:
                 lacks = ", ".join(map(str, sorted((wanted or _NONE) - got)))
                 form = _LACKS_RANK if self.holds == "chunks" else _LACKS_BATCH
-                return translate(form, rank=rank, name=written(name), lacks=lacks)
+                return translate(form, rank=rank, name=memory_name(name), lacks=lacks)
         return ""

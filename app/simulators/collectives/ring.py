@@ -103,7 +103,7 @@ def ring_reduce_scatter(
 ) -> CollectiveResult:
     """Move partial sums around the ring until every rank owns the complete sum of one chunk."""
     network = Network(bandwidth, latency)
-    reduce_scatter(network, contributions(ranks), [single(ranks)], size / ranks)
+    reduce_scatter(network, contributions(ranks), [single_ring(ranks)], size / ranks)
     return network.played()
 
 
@@ -113,7 +113,7 @@ def ring_all_gather(
     """Move chunks around the ring until every rank holds those of all ranks."""
     network = Network(bandwidth, latency)
     held = own_chunks(ranks)
-    all_gather(network, held, [single(ranks)], size / ranks, owned=range(ranks))
+    all_gather(network, held, [single_ring(ranks)], size / ranks, owned=range(ranks))
     return network.played()
 
 
@@ -121,14 +121,14 @@ def ring_all_reduce(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
 ) -> CollectiveResult:
     """Move partial sums around the ring until each is complete somewhere, then move the sums."""
-    network, held, ring = Network(bandwidth, latency), contributions(ranks), single(ranks)
+    network, held, ring = Network(bandwidth, latency), contributions(ranks), single_ring(ranks)
     owned = reduce_scatter(network, held, [ring], size / ranks)
     all_gather(network, held, [ring], size / ranks, owned)
     return network.played()
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class RingStep:
     """The state after a step: the chunk that each rank sent, what all hold, bytes and time."""
 
     sent: tuple[Count, ...]
@@ -140,16 +140,16 @@ class Moment:
 
 def moments(
     size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Iterator[Moment]:
+) -> Iterator[RingStep]:
     """A ring all-reduce before its first step and after each one."""
-    network, held, ring = Network(bandwidth, latency), contributions(ranks), single(ranks)
+    network, held, ring = Network(bandwidth, latency), contributions(ranks), single_ring(ranks)
     sending = list(range(ranks))
-    yield Moment((), True, _copied(held), 0.0, 0.0)
+    yield RingStep((), True, _copied(held), 0.0, 0.0)
     for step in range(2 * (ranks - 1)):
         adding = step < ranks - 1
         _pass_on(network, held, [ring], sending, size / ranks, adding=adding)
         played = network.played()
-        yield Moment(tuple(sending), adding, _copied(held), played.sent(0), played.time)
+        yield RingStep(tuple(sending), adding, _copied(held), played.sent(0), played.time)
         sending = [sending[position - 1] for position in range(ranks)]
 
 
@@ -170,6 +170,6 @@ def own_chunks(ranks: int) -> HeldChunks:
     ]
 
 
-def single(ranks: int) -> Ring:
+def single_ring(ranks: int) -> Ring:
     """One ring of all *ranks* ranks, with one chunk per rank."""
     return Ring(range(ranks), [[chunk] for chunk in range(ranks)])

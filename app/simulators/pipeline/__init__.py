@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Mapping
 
-from app.simulators.pipeline.checking import violations
 from app.simulators.pipeline.classic import (
     gpipe,
     interleaved,
     naive,
     one_forward_one_backward,
 )
-from app.simulators.pipeline.passes import Block, Pass, Schedule, Waits
-from app.simulators.pipeline.playing import Played, Slot, Times, kept_over_time, play
+from app.simulators.pipeline.passes import Block, Pass, PipelineSchedule, Waits
+from app.simulators.pipeline.player import Played, Slot, Times, kept_over_time, simulate_schedule
+from app.simulators.pipeline.schedule_checks import violations
 from app.simulators.pipeline.two_way import dualpipe, dualpipe_v
 from app.simulators.pipeline.zero_bubble import zb_h1, zb_h2, zb_v
 from app.translation import offer, say
@@ -20,16 +20,16 @@ __all__ = [
     "Block",
     "Pass",
     "Played",
-    "Schedule",
+    "PipelineSchedule",
     "Slot",
     "Times",
     "build",
     "kept_over_time",
-    "play",
+    "simulate_schedule",
     "violations",
 ]
 
-SCHEDULES: Mapping[str, Callable[[int, int], Schedule]] = {
+SCHEDULES: Mapping[str, Callable[[int, int], PipelineSchedule]] = {
     "naive": naive,
     "gpipe": gpipe,
     "1f1b": one_forward_one_backward,
@@ -45,7 +45,7 @@ MOST_PASSES = 4_000_000  # of one kind; a few seconds, and a gigabyte
 
 def build(
     name: str, stages: int, microbatches: int, virtual: int = 1, waits: Waits = "every"
-) -> Schedule:
+) -> PipelineSchedule:
     """The schedule called *name* on *stages* devices.
 
     *virtual* is the number of chunks that each device holds in the interleaved schedule; zb_v and

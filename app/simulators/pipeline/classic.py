@@ -1,23 +1,23 @@
 """Schedules with a whole backward pass: naive, GPipe, 1F1B and interleaved 1F1B."""
 
-from app.simulators.pipeline.passes import Block, Pass, PassKind, Schedule, Waits
-from app.simulators.pipeline.placing import straight
+from app.simulators.pipeline.passes import Block, Pass, PassKind, PipelineSchedule, Waits
+from app.simulators.pipeline.placement import straight
 
 
 def _one(kind: PassKind, microbatch: int, stage: int) -> Block:
     return (Pass(kind, microbatch, stage),)
 
 
-def naive(devices: int, microbatches: int) -> Schedule:
+def naive(devices: int, microbatches: int) -> PipelineSchedule:
     """A micro-batch starts when the previous one has finished its forward and backward passes."""
     orders = [
         [_one(kind, m, device) for m in range(microbatches) for kind in ("F", "B")]
         for device in range(devices)
     ]
-    return Schedule("naive", devices, microbatches, devices, 1, straight(devices), orders)
+    return PipelineSchedule("naive", devices, microbatches, devices, 1, straight(devices), orders)
 
 
-def gpipe(devices: int, microbatches: int) -> Schedule:
+def gpipe(devices: int, microbatches: int) -> PipelineSchedule:
     """All forward passes, then all backward passes.
 
     Huang et al., GPipe, arXiv:1811.06965, section 2.3.
@@ -27,10 +27,10 @@ def gpipe(devices: int, microbatches: int) -> Schedule:
         + [_one("B", m, device) for m in range(microbatches)]
         for device in range(devices)
     ]
-    return Schedule("gpipe", devices, microbatches, devices, 1, straight(devices), orders)
+    return PipelineSchedule("gpipe", devices, microbatches, devices, 1, straight(devices), orders)
 
 
-def one_forward_one_backward(devices: int, microbatches: int) -> Schedule:
+def one_forward_one_backward(devices: int, microbatches: int) -> PipelineSchedule:
     """Enough forward passes to fill the later stages, then one backward pass per forward pass.
 
     Narayanan et al., arXiv:2104.04473, section 2.2.1 (PipeDream-Flush).
@@ -44,10 +44,12 @@ def one_forward_one_backward(devices: int, microbatches: int) -> Schedule:
                 order.append(_one("F", ahead + m, device))
             order.append(_one("B", m, device))
         orders.append(order)
-    return Schedule("1f1b", devices, microbatches, devices, 1, straight(devices), orders)
+    return PipelineSchedule("1f1b", devices, microbatches, devices, 1, straight(devices), orders)
 
 
-def interleaved(devices: int, microbatches: int, chunks: int, waits: Waits = "every") -> Schedule:
+def interleaved(
+    devices: int, microbatches: int, chunks: int, waits: Waits = "every"
+) -> PipelineSchedule:
     """1F1B with several chunks of layers on each device, visited in rounds of as many
     micro-batches as devices.
 
@@ -72,4 +74,6 @@ def interleaved(devices: int, microbatches: int, chunks: int, waits: Waits = "ev
         orders.append(order + back[len(there) - ahead :])
     depth = devices * chunks
     place = straight(devices)
-    return Schedule("interleaved", devices, microbatches, depth, chunks, place, orders, waits)
+    return PipelineSchedule(
+        "interleaved", devices, microbatches, depth, chunks, place, orders, waits
+    )

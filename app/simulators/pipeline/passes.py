@@ -25,7 +25,7 @@ Block = tuple[Pass, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class PipelineSchedule:
     """Which device holds which stage, and the order in which every device works.
 
     A micro-batch passes through stages 0 to *depth* - 1; *device_of* returns the device of each. A

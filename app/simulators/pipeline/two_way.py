@@ -7,11 +7,11 @@ repository.
 from collections import deque
 from itertools import count
 
-from app.simulators.pipeline.passes import Block, Pass, PassKind, Schedule
-from app.simulators.pipeline.placing import both_ways, folded
+from app.simulators.pipeline.passes import Block, Pass, PassKind, PipelineSchedule
+from app.simulators.pipeline.placement import both_ways, fold_stages
 
 
-def dualpipe(devices: int, microbatches: int) -> Schedule:
+def dualpipe(devices: int, microbatches: int) -> PipelineSchedule:
     """Half of the micro-batches go down the devices, half go up; each device holds two stages."""
     half = devices // 2
     stream = microbatches // 2
@@ -23,16 +23,18 @@ def dualpipe(devices: int, microbatches: int) -> Schedule:
         there, back = near, devices - 1 - near
         orders.append(_Order(near, half, stream, (own, other), (there, back)).blocks())
     place = both_ways(devices, microbatches)
-    return Schedule("dualpipe", devices, microbatches, devices, 1, place, orders)
+    return PipelineSchedule("dualpipe", devices, microbatches, devices, 1, place, orders)
 
 
-def dualpipe_v(devices: int, microbatches: int) -> Schedule:
+def dualpipe_v(devices: int, microbatches: int) -> PipelineSchedule:
     """DualPipe cut in half: one stream that goes down the devices and up again."""
     orders = []
     for device in range(devices):
         stages = device, 2 * devices - 1 - device
         orders.append(_Order(device, devices, microbatches, (0, 0), stages).blocks())
-    return Schedule("dualpipe_v", devices, microbatches, 2 * devices, 2, folded(devices), orders)
+    return PipelineSchedule(
+        "dualpipe_v", devices, microbatches, 2 * devices, 2, fold_stages(devices), orders
+    )
 
 
 class _Order:

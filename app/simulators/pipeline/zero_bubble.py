@@ -5,8 +5,8 @@ Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241.
 
 from collections import defaultdict
 
-from app.simulators.pipeline.passes import Block, Pass, PassKind, Schedule
-from app.simulators.pipeline.placing import folded, straight
+from app.simulators.pipeline.passes import Block, Pass, PassKind, PipelineSchedule
+from app.simulators.pipeline.placement import fold_stages, straight
 
 _TURNS: tuple[tuple[PassKind, int], ...] = (
     ("F", 0), ("I", 0), ("W", 0), ("F", 1), ("I", 1), ("W", 1),
@@ -30,32 +30,32 @@ def _split(device: int, microbatches: int, ahead: int, delay: int) -> list[Block
     return order + [_one("W", m, device) for m in waiting]
 
 
-def zb_h1(devices: int, microbatches: int) -> Schedule:
+def zb_h1(devices: int, microbatches: int) -> PipelineSchedule:
     """1F1B with delayed weight gradients, so that every device holds p micro-batches.
 
     Section 2.1 and figure 2, top.
     """
     orders = [_split(d, microbatches, devices - d, d) for d in range(devices)]
-    return Schedule("zb_h1", devices, microbatches, devices, 1, straight(devices), orders)
+    return PipelineSchedule("zb_h1", devices, microbatches, devices, 1, straight(devices), orders)
 
 
-def zb_h2(devices: int, microbatches: int) -> Schedule:
+def zb_h2(devices: int, microbatches: int) -> PipelineSchedule:
     """ZB-H1 with twice as many forward passes first, which fills the gap before the backward ones.
 
     Section 2.2 and figure 2, bottom.
     """
     orders = [_split(d, microbatches, 2 * (devices - d) - 1, 2 * d) for d in range(devices)]
-    return Schedule("zb_h2", devices, microbatches, devices, 1, straight(devices), orders)
+    return PipelineSchedule("zb_h2", devices, microbatches, devices, 1, straight(devices), orders)
 
 
-def zb_v(devices: int, microbatches: int) -> Schedule:
+def zb_v(devices: int, microbatches: int) -> PipelineSchedule:
     """Two chunks per device, down and up again, so that the last stage is on the first device.
 
     Section 6 and figure 9.
     """
     orders = [_folded_order(d, devices, microbatches) for d in range(devices)]
     depth = 2 * devices
-    return Schedule("zb_v", devices, microbatches, depth, 2, folded(devices), orders)
+    return PipelineSchedule("zb_v", devices, microbatches, depth, 2, fold_stages(devices), orders)
 
 
 def _folded_order(device: int, devices: int, microbatches: int) -> list[Block]:

@@ -5,13 +5,18 @@ from app.simulators.programs.instructions import (
     Instruction,
     Name,
     ScheduleError,
+    memory_name,
     read_program,
-    written,
 )
-from app.simulators.programs.playing import PlayedSchedule, ScheduleMachine, Span, play_schedule
+from app.simulators.programs.player import (
+    PlayedSchedule,
+    PlayedSpan,
+    ScheduleMachine,
+    play_schedule,
+)
 from app.simulators.programs.ranks import STREAMS, Summed
 
 __all__ = [
     "COMPUTE", "Instruction", "Name", "PlayedSchedule", "STREAMS", "ScheduleError",
-    "ScheduleMachine", "Span", "Summed", "play_schedule", "read_program", "written",
+    "ScheduleMachine", "PlayedSpan", "Summed", "play_schedule", "read_program", "memory_name",
 ]  # fmt: skip

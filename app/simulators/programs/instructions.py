@@ -62,19 +62,19 @@ class Instruction:
 
     def __str__(self) -> str:
         if self.op == "drop":
-            return f"drop {written(self.name)}"
+            return f"drop {memory_name(self.name)}"
         if self.op in SENDING:
             form = noted("{op} {name} to rank {peer}")
-            return say(form, op=self.op, name=written(self.name), peer=self.peer)
+            return say(form, op=self.op, name=memory_name(self.name), peer=self.peer)
         if self.op in RECEIVING:
             form = noted("{op} {name} from rank {peer}")
-            return say(form, op=self.op, name=written(self.name), peer=self.peer)
+            return say(form, op=self.op, name=memory_name(self.name), peer=self.peer)
         if self.op in TOGETHER:
             return f"{self.op}[{self.layer}]"
         return f"{self.op}[{self.layer}, {self.batch}]"
 
 
-def written(name: Name) -> str:
+def memory_name(name: Name) -> str:
     """The name of something in memory as sentences write it: x[2, 0]."""
     kind, *places = name
     return f"{kind}[{', '.join(map(str, places))}]"

@@ -10,7 +10,7 @@ from app.simulators.programs.instructions import (
     Instruction,
     Name,
     ScheduleError,
-    written,
+    memory_name,
 )
 from app.translation import noted, say
 
@@ -19,7 +19,7 @@ Summed = frozenset[int] | None  # the contributions in a sum; None of what is no
 
 
 @dataclass(slots=True)
-class Rank:
+class ScheduledRank:
     """A rank: its program, what is left of it by stream, and what it holds."""
 
     number: int
@@ -64,7 +64,7 @@ class Rank:
             return noted("its turn")
         for name in needs(step, layers):
             if name not in self.held:
-                return written(name)
+                return memory_name(name)
         late = self.feeder.get(step.place, -1) not in self.ended
         return noted("what is written above it") if late else ""
 
@@ -116,7 +116,7 @@ class Rank:
         if twice := old & (what or frozenset()):
             numbers = ", ".join(map(str, sorted(twice)))
             form = noted("rank {rank} adds the contribution of {numbers} to {name} twice")
-            where = written(name)
+            where = memory_name(name)
             raise ScheduleError(say(form, rank=self.number, numbers=numbers, name=where))
         self.hold(name, old | (what or frozenset()))
 

@@ -118,7 +118,7 @@ class RankMesh:
         return range(block * self.small // blocks, (block + 1) * self.small // blocks)
 
 
-def placed(mesh: RankMesh, layout: ShardedLayout, numbers: Sequence[int]) -> Blocks:
+def place_array(mesh: RankMesh, layout: ShardedLayout, numbers: Sequence[int]) -> Blocks:
     """The block of each rank when an array of *numbers*, row by row, has that *layout*."""
     cells = list(every(range(mesh.small), repeat=len(layout.dims)))
     held = []
@@ -212,7 +212,7 @@ def _dot(row: Block, column: Block) -> int | None:
     return sum(there) if there else None
 
 
-def share(held: Blocks) -> float:
+def held_share(held: Blocks) -> float:
     """The part of an array that a rank holds; of the rank that holds most."""
     return max(sum(cell is not None for cell in block) / len(block) for block in held)
 
@@ -228,7 +228,7 @@ def sent(kind: MoveKind, held: Blocks, ranks: int) -> float:
     An all-gather passes on every block but one; an all-reduce is a reduce-scatter and an
     all-gather; an all-to-all keeps one part of its block at home.
     """
-    own = share(held)
+    own = held_share(held)
     return {
         MoveKind.ALL_GATHER: own * (ranks - 1),
         MoveKind.ALL_REDUCE: 2 * own * (ranks - 1) / ranks,
@@ -237,7 +237,7 @@ def sent(kind: MoveKind, held: Blocks, ranks: int) -> float:
     }.get(kind, 0.0)
 
 
-def moved(mesh: RankMesh, held: Blocks, move: Move, dims: Sequence[str]) -> Blocks:
+def apply_move(mesh: RankMesh, held: Blocks, move: Move, dims: Sequence[str]) -> Blocks:
     """What each rank holds after *move*, which is not a product.
 
     Raises:

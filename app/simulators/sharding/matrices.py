@@ -15,7 +15,7 @@ class MlpSplit:
     sent: list[int]
 
 
-def multiply(left: Matrix, right: Matrix) -> Matrix:
+def counted_product(left: Matrix, right: Matrix) -> Matrix:
     """The product, number by number."""
     return [
         [sum(a * right[k][j] for k, a in enumerate(row)) for j in range(len(right[0]))]
@@ -46,7 +46,7 @@ def parallel_mlp(
         columns = slice(rank * wide, (rank + 1) * wide)
         ups.append([row[columns] for row in up])
         downs.append(down[columns])
-        partial.append(multiply(bend(multiply(given, ups[-1])), downs[-1]))
+        partial.append(counted_product(bend(counted_product(given, ups[-1])), downs[-1]))
     total = _scatter(partial, sent)
     if not in_rows:
         _gather(total, ranks, sent)

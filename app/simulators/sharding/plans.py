@@ -9,12 +9,12 @@ from app.simulators.sharding.blocks import (
     Blocks,
     IllegalMoveError,
     Move,
+    apply_move,
     is_lost,
-    moved,
     multiplied,
     sent,
 )
-from app.simulators.sharding.playing import Resharding
+from app.simulators.sharding.player import Resharding
 
 LONGEST = 3  # moves of the plans that are searched, beside the product
 _MOST = 2000  # ways to one state that are followed
@@ -121,7 +121,7 @@ def _reached(
 def _after(task: Resharding, name: str, held: Blocks) -> Iterator[tuple[Move, float, Blocks]]:
     for move in task.menu(name):
         try:
-            new = moved(task.mesh, held, move, task.dims[name])
+            new = apply_move(task.mesh, held, move, task.dims[name])
         except IllegalMoveError:
             continue
         if new != held and not is_lost(new):

@@ -6,7 +6,7 @@ from datetime import date
 
 from markupsafe import Markup
 
-from app.charts.card import Card
+from app.charts.card import PictureCard
 from app.content.catalog import Catalog, Topic
 from app.content.glossary import mark
 from app.db.history import Effort
@@ -72,10 +72,10 @@ class ChapterWork:
         return latest.seed if latest else 0
 
 
-def chapter_card(topic: Topic) -> Card:
+def chapter_card(topic: Topic) -> PictureCard:
     """A chapter in a sentence."""
     count = len(topic.exercises)
-    return Card(
+    return PictureCard(
         kicker=f"{count} {'exercise' if count == 1 else 'exercises'}",
         title=topic.title,
         says=plain_words(topic.summary),

@@ -8,7 +8,7 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.aside import aside
-from app.charts.spread import PLACES, place_of
+from app.charts.spread import PLACES, guess_place
 from app.content.daily import question_of
 from app.db.guesses import latest_guesses, spread_of
 from app.db.session import open_session
@@ -68,7 +68,7 @@ async def guess(
             question=question.key,
             answer=guess.strip(),
             value=value,
-            place=place_of(value, question.right),
+            place=guess_place(value, question.right),
             at=site.clock(),
         )
         await site.writer.put(row)

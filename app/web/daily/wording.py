@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.charts.spread import place_of
+from app.charts.spread import guess_place
 from app.db.guesses import MOST
 from app.db.tables import DailyGuess
 from app.translation import plural, translate
@@ -30,7 +30,7 @@ def among(counts: Mapping[int, int], guess: DailyGuess, right: float) -> str:
     others = sum(counts.values()) - (guess.place is not None)
     if others < 1:
         return translate("Nobody else on this server has guessed yet.")
-    mine = abs(place_of(guess.value, right))
+    mine = abs(guess_place(guess.value, right))
     farther = sum(count for place, count in counts.items() if abs(place) > mine)
     if max(counts.values()) == MOST:
         return translate(

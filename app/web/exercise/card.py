@@ -1,13 +1,13 @@
 """The words on the picture of an exercise."""
 
-from app.charts.card import Card
+from app.charts.card import PictureCard
 from app.kinds import Exercise
 from app.web.frame.preview import plain_words
 
 
-def exercise_card(exercise: Exercise, chapter: str, seed: int) -> Card:
+def exercise_card(exercise: Exercise, chapter: str, seed: int) -> PictureCard:
     """The question of an exercise, which is all that one knows before answering."""
-    return Card(
+    return PictureCard(
         kicker=f"{chapter} · {exercise.kind_title}",
         title=exercise.title,
         says=plain_words(exercise.variant(seed).prompt),

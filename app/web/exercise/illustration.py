@@ -7,7 +7,7 @@ from markupsafe import Markup
 from app.errors import sentence
 from app.illustrations import Sketch, illustrated
 from app.illustrations.blocks import played_sketch
-from app.illustrations.counting import counted_sketch
+from app.illustrations.counted_parts import counted_sketch
 from app.illustrations.programs import schedule_sketch
 from app.kinds import Exercise
 from app.kinds.answers import CountedParts, PlayedAnswer

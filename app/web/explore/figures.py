@@ -20,11 +20,11 @@ from app.explorers import (
     Explored,
     Explorer,
     Figure,
-    Opened,
+    OpenExplorer,
     Values,
-    opened,
-    predicted,
-    question,
+    guess_question,
+    open_explorer,
+    predicted_figure,
 )
 from app.kinds.base import Embedded
 from app.markdown import inline_html
@@ -86,7 +86,7 @@ def _embedded(
     number: int | None,
     predict: bool,
 ) -> EmbeddedView:
-    found = opened(EXPLORERS, name, dict(state))
+    found = open_explorer(EXPLORERS, name, dict(state))
     explorer = found.explorer
     guess = guess_form(explorer, found.values, found.shown) if predict else None
     return EmbeddedView(
@@ -104,7 +104,7 @@ def taste() -> EmbeddedView:
 
 @cache
 def _taste(spoken: str) -> EmbeddedView:
-    found = opened(EXPLORERS, "pipeline")
+    found = open_explorer(EXPLORERS, "pipeline")
     timeline = found.shown.figures[0]
     if isinstance(timeline, Timeline):
         timeline = replace(timeline, summary="")
@@ -114,7 +114,7 @@ def _taste(spoken: str) -> EmbeddedView:
     return EmbeddedView(title, explorer_url(found.explorer.name), views, guess)
 
 
-def _chosen(number: int | None, found: Opened) -> tuple[FigureView, ...]:
+def _chosen(number: int | None, found: OpenExplorer) -> tuple[FigureView, ...]:
     views = figure_views(found.explorer, found.values, found.shown.figures)
     return views if number is None else views[number : number + 1]
 
@@ -135,12 +135,12 @@ def figure_views(
 
 def guess_form(explorer: Explorer, values: Values, shown: Explored) -> GuessForm | None:
     """The form for a prediction, if there is something to predict."""
-    fact = predicted(explorer, shown)
+    fact = predicted_figure(explorer, shown)
     if fact is None:
         return None
     return GuessForm(
         explorer_url(explorer.name),
-        mark(inline_html(question(explorer, values))),
+        mark(inline_html(guess_question(explorer, values))),
         translate(explorer.predicts),
         tuple(state_of(explorer, values).items()),
         fact.among,

@@ -10,7 +10,7 @@ from app.charts.color import Tone
 from app.charts.plot import LabeledPoint, Plot, Series
 from app.errors import InputError
 from app.explorers import EXPLORERS, Control, Select, Values, address_text, read_controls
-from app.explorers.placements import RECOMPUTE, STAGES, cluster_of
+from app.explorers.placements import RECOMPUTE, STAGES, named_cluster
 from app.formulas.presets import Layout, ModelShape
 from app.network.routes import Router
 from app.searching import Ranked, SearchResult, Space
@@ -156,7 +156,7 @@ def space_of(values: Values) -> Space:
     fixed = {_FIXED[name]: text for name, text in asked.items() if text}
     return Space(
         model=ModelShape.named(values.word("model")),
-        cluster=cluster_of(values.word("gpu"), gpus, values.number("network")),
+        cluster=named_cluster(values.word("gpu"), gpus, values.number("network")),
         batch=values.count("batch"),
         sequence=values.count("sequence"),
         fixed={

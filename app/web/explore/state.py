@@ -3,7 +3,15 @@
 from collections.abc import Mapping
 
 from app.errors import NotFoundError, nearest
-from app.explorers import EXPLORERS, Explored, Explorer, Values, address_text, read_controls, told
+from app.explorers import (
+    EXPLORERS,
+    Explored,
+    Explorer,
+    Values,
+    address_text,
+    read_controls,
+    translate_explored,
+)
 from app.translation import localized, translate
 
 LONGEST = 200  # characters of a value in a URL
@@ -38,7 +46,7 @@ def state_of(explorer: Explorer, values: Values) -> dict[str, str]:
 def explored(explorer: Explorer, values: Values) -> tuple[Explored, str]:
     """The output of *explorer*, and why there is none if the values are not compatible."""
     try:
-        return told(explorer.explore(values)), ""
+        return translate_explored(explorer.explore(values)), ""
     except ValueError as error:
         return Explored("", (), ()), localized(str(error))
 

@@ -6,7 +6,7 @@ from functools import cache
 
 from markupsafe import Markup
 
-from app.charts.card import Card
+from app.charts.card import PictureCard
 from app.charts.paper import Paper
 from app.charts.svg import to_svg
 from app.content.catalog import Catalog
@@ -19,12 +19,12 @@ from app.explorers import (
     Select,
     Slider,
     Values,
-    Verdict,
+    YesOrNo,
     address_text,
-    grouped,
-    opened,
-    predicted,
-    question,
+    group_controls,
+    guess_question,
+    open_explorer,
+    predicted_figure,
     settings_text,
     shown_text,
     slider_place,
@@ -105,7 +105,7 @@ class ExplorePage:
     corrections: tuple[str, ...]
     problem: str
     says: Markup
-    verdict: Verdict | None
+    verdict: YesOrNo | None
     facts: tuple[FactView, ...]
     figures: tuple[FigureView, ...]
     address: str
@@ -135,7 +135,7 @@ def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard,
     """Every explorer in the language *spoken*, in the order of *chapters*."""
     places = {chapter: place for place, chapter in enumerate(chapters)}
     ordered = sorted(EXPLORERS.values(), key=lambda one: places.get(one.chapter, len(places)))
-    starts = ((one, opened(EXPLORERS, one.name).shown) for one in ordered)
+    starts = ((one, open_explorer(EXPLORERS, one.name).shown) for one in ordered)
     return tuple(
         ExploreCard(
             one.name,
@@ -148,7 +148,7 @@ def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard,
 
 
 def _groups(explorer: Explorer, values: Values) -> Iterator[tuple[str, tuple[ControlView, ...]]]:
-    for name, controls in grouped(explorer.controls).items():
+    for name, controls in group_controls(explorer.controls).items():
         yield (
             name and translate(name),
             tuple(_control(control, values[control.name]) for control in controls),
@@ -194,7 +194,7 @@ class ExplorerInState:
     """The page of an explorer in a state, and the words and the figure on its picture."""
 
     page: ExplorePage
-    card: Card
+    card: PictureCard
 
 
 def explorer_page(
@@ -207,7 +207,7 @@ def explorer_page(
     before = explored(explorer, was)[0] if was else None
     topic = course.topic(explorer.chapter)
     typed = query.get("guess", "").strip()[:LONGEST]
-    fact = predicted(explorer, shown)
+    fact = predicted_figure(explorer, shown)
     guessed = judged(course, explorer, values, fact, typed) if typed and fact else None
     asks = bool(fact or problem or not explorer.predicts)
     is_settled = bool(guessed and guessed.near is not None)
@@ -226,7 +226,7 @@ def explorer_page(
         typed=typed,
         asks=asks,
         hidden=hidden,
-        question=mark(inline_html(question(explorer, values))),
+        question=mark(inline_html(guess_question(explorer, values))),
         chapter=Hyperlink(chapter_url(topic.id), topic.title),
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
         groups=tuple(_groups(explorer, values)),

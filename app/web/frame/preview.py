@@ -2,7 +2,7 @@
 
 import re
 
-from app.charts.card import Card
+from app.charts.card import PictureCard
 from app.web.frame.rendering import Preview
 from app.web.urls import picture_url
 
@@ -11,7 +11,7 @@ _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _MARKS = re.compile(r"`|\*+(?=\S)|(?<=\S)\*+")
 
 
-def preview_of(path: str, card: Card) -> Preview:
+def preview_of(path: str, card: PictureCard) -> Preview:
     """What is shown where *path* is shared: a picture with *card* on it."""
     return Preview(path=path, picture=picture_url(path), alt=card.alt)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.charts.card import Card
+from app.charts.card import PictureCard
 from app.labs.results.report import Report
 from app.labs.spec import Lab
 from app.web.frame.preview import plain_words
@@ -12,9 +12,9 @@ from app.web.labs.tables import figures_of
 from app.web.labs.wording import KINDS, place_of
 
 
-def lab_card(lab: Lab) -> Card:
+def lab_card(lab: Lab) -> PictureCard:
     """The question of a lab, which is all that one knows before the measurement."""
-    return Card(
+    return PictureCard(
         kicker=f"Lab · {KINDS[lab.links]}",
         title=lab.title,
         says=plain_words(lab.question),
@@ -22,12 +22,12 @@ def lab_card(lab: Lab) -> Card:
     )
 
 
-def run_card(lab: Lab, report: Report) -> Card:
+def run_card(lab: Lab, report: Report) -> PictureCard:
     """A run of a lab: what it measured, beside the formula."""
     figure = next(figures_of(lab.run_over(report.backend), report), None)
     if figure is None:
         return lab_card(lab)
-    return Card(
+    return PictureCard(
         kicker=f"Lab · {place_of(report)}, {report.backend}",
         title=lab.title,
         says=plain_words(lab.question),
@@ -35,11 +35,11 @@ def run_card(lab: Lab, report: Report) -> Card:
     )
 
 
-def board_card(lab: Lab, groups: Sequence[RunGroup]) -> Card:
+def board_card(lab: Lab, groups: Sequence[RunGroup]) -> PictureCard:
     """A lab on the machines that have run it."""
     if not groups:
         return lab_card(lab)
-    return Card(
+    return PictureCard(
         kicker="Lab · by machine",
         title=lab.title,
         says=plain_words(lab.question),

@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from app.charts.card import Card
+from app.charts.card import PictureCard
 from app.content.errata import Erratum
 from app.formulas import Formula
 from app.web.frame.preview import plain_words
 from app.web.reference.docstrings import equation_lines
 
 
-def erratum_card(erratum: Erratum) -> Card:
+def erratum_card(erratum: Erratum) -> PictureCard:
     """A claim, struck out where it is wrong rather than a matter of convention."""
-    return Card(
+    return PictureCard(
         kicker=f"Erratum {erratum.id}: your source says",
         key=f"“{erratum.said}”",
         wrong=erratum.severity != "C",
@@ -23,10 +23,10 @@ def erratum_card(erratum: Erratum) -> Card:
 
 def formula_card(
     formula: Formula, given: Mapping[str, str] = MappingProxyType({}), result: str = ""
-) -> Card:
+) -> PictureCard:
     """A formula with its equations, and its *result* for what is *given*, if there is one."""
     arguments = ", ".join(f"{name.replace('_', ' ')} {text}" for name, text in given.items())
-    return Card(
+    return PictureCard(
         kicker=f"Formula · {formula.module}",
         key=result,
         title=formula.name.partition(".")[2].replace("_", " ").capitalize(),

@@ -16,7 +16,7 @@ from app.formulas import (
     Argument,
     Formula,
     Input,
-    evaluate,
+    formula_value,
     lookup,
     shown_default,
 )
@@ -105,7 +105,7 @@ def calculated(formula: Formula, query: Mapping[str, str]) -> tuple[dict[str, st
     given = {k: v[:LONGEST_ARGUMENT] for k, v in query.items() if k in formula.inputs and v.strip()}
     try:
         worked = _worked_out(formula, given)[0]
-        value = evaluate(formula, worked, MOST_PARTS) if given else None
+        value = formula_value(formula, worked, MOST_PARTS) if given else None
     except ValueError:
         value = None
     if value is None:
@@ -156,7 +156,7 @@ def formula_page(course: Catalog, formula: Formula, given: Mapping[str, str]) ->
     if (known and not missing) or not formula.inputs:
         try:
             arguments, worked = _worked_out(formula, known)
-            value = evaluate(formula, arguments, MOST_PARTS)
+            value = formula_value(formula, arguments, MOST_PARTS)
             result, parts = formula.text(value), formula.shown_parts(value)
         except ValueError as error:
             problem = localized(str(error))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.charts.axes import percent_text
-from app.explorers.base import change
+from app.explorers.base import change_words
 from app.formulas.presets import GPUS, LINKS, Gpu, Link
 from app.formulas.records import hints_of
 from app.published import Outcome, PublishedAccuracy, PublishedRun, Source, accuracy, layout_degrees
@@ -93,7 +93,7 @@ def _accuracy_row(
         if near.rows == near.predicted
         else translate("{predicted} of {rows}", predicted=near.predicted, rows=near.rows),
         error="–" if near.error is None else percent_text(float(f"{near.error:.3g}")),
-        bias="–" if near.bias is None else change(1 + near.bias, 1),
+        bias="–" if near.bias is None else change_words(1 + near.bias, 1),
         held=held,
         memory=percent_text(sum(memory) / len(memory)) if memory else "–",
         worst=f"{_calibration(found)}{farthest}",
@@ -202,14 +202,14 @@ def error_text(one: Outcome) -> str:
         return "–"
     if found.is_interval and one.holds:
         return translate("held")
-    return change(found.middle, one.run.step_time)
+    return change_words(found.middle, one.run.step_time)
 
 
 def _memory(one: Outcome) -> str:
     found, measured = one.prediction, one.run.printed.memory
     if not measured or found is None:
         return ""
-    return f"{show(measured, BYTE, 3)}, {change(found.memory, measured)}"
+    return f"{show(measured, BYTE, 3)}, {change_words(found.memory, measured)}"
 
 
 def coefficient_rows(runs: Sequence[PublishedRun]) -> Iterator[CoefficientRow]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from fastapi import Request, Response
 
 from app.aside import aside
-from app.charts.card import Card, card_svg
+from app.charts.card import PictureCard, card_svg
 from app.content.daily import question_of
 from app.content.errata import erratum_called
 from app.explorers import Explorer, Values
@@ -108,13 +108,15 @@ async def of_question(request: Request, site: Here, day: str) -> Response:
     return await _sent(request, site, ("guess", question.key), lambda: daily_card(question))
 
 
-def _explorer(site: Site, explorer: Explorer, values: Values, hidden: bool) -> Card:
+def _explorer(site: Site, explorer: Explorer, values: Values, hidden: bool) -> PictureCard:
     shown, _ = explored(explorer, values)
     chapter = site.catalog.topic(explorer.chapter).title
     return explorer_card(explorer, chapter, values, shown, hidden=hidden)
 
 
-async def _sent(request: Request, site: Site, key: Key, card: Callable[[], Card]) -> Response:
+async def _sent(
+    request: Request, site: Site, key: Key, card: Callable[[], PictureCard]
+) -> Response:
     """The picture of *key*, with what *card* returns on it."""
     studio: Studio = request.app.state.studio
     picture = await studio.picture(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas import Argument, evaluate, lookup
+from app.formulas import Argument, formula_value, lookup
 from app.formulas.cost import (
     electricity_cost,
     energy,
@@ -55,7 +55,7 @@ def test_prices_may_be_typed_in_any_unit() -> None:
     given: dict[str, Argument] = {"gpus": 512, "duration": "24 h", "dollars_per_gpu_hour": "$2/h"}
     bare: dict[str, Argument] = {"gpus": 512, "duration": 86400, "dollars_per_gpu_hour": 2}
     formula = lookup("cost.rental_cost")
-    assert evaluate(formula, given) == evaluate(formula, bare) == pytest.approx(24_576)
+    assert formula_value(formula, given) == formula_value(formula, bare) == pytest.approx(24_576)
 
 
 def test_value_of_utilization_of_one_point_and_of_one_per_cent() -> None:

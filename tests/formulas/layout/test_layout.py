@@ -16,7 +16,7 @@ from app.formulas.sharding import tensor_all_reduce_size, tensor_traffic_bytes
 from app.formulas.throughput import training_time
 from app.formulas.transformer import token_flops
 from app.simulators.overlap import backward_pass
-from app.simulators.pipeline import Times, build, play
+from app.simulators.pipeline import Times, build, simulate_schedule
 from tests.each import each
 from tests.oracles.collectives import ring_all_reduce
 
@@ -62,7 +62,9 @@ def test_step_time_idles_as_long_as_the_schedule_played_out(
     even = replace(SMALL, vocabulary=1, layers=3200)
     parts = step_time(even, of(stages), layout)
     one = (parts.compute + parts.recompute) / microbatches / 3
-    played = play(build("interleaved", stages, microbatches, virtual), Times(one, one, one))
+    played = simulate_schedule(
+        build("interleaved", stages, microbatches, virtual), Times(one, one, one)
+    )
     assert parts.bubble == pytest.approx(played.bubble, rel=0.01)
 
 
@@ -140,7 +142,7 @@ def test_llama_3_405b_interleaves_a_layer_a_chunk_and_two_chunks_without_one(nam
     assert tuple(map(sum, chunks)) == layers_per_stage(shape.layers, layout.pipeline)
     assert layout.virtual == len(chunks[0])
     parts = step_time(shape, meta, layout)
-    played = play(build("interleaved", 16, layout.microbatches, 8), Times(1, 1, 1))
+    played = simulate_schedule(build("interleaved", 16, layout.microbatches, 8), Times(1, 1, 1))
     ramp = played.bubble / (3 * layout.microbatches)
     busy = parts.compute + parts.recompute + parts.tensor + parts.context
     # The stages in the middle have 8 layers where the mean is 126 / 16, so others wait for them.

@@ -5,7 +5,7 @@ of a played schedule, and every tensor is an entry of its own.
 """
 
 from app.formulas.presets import Layout, ModelShape, Recipe
-from app.simulators.pipeline import Times, build, play
+from app.simulators.pipeline import Times, build, simulate_schedule
 
 Tensors = dict[str, float]  # bytes by name
 
@@ -45,7 +45,7 @@ class Peak:
         self.own = self.tokens // self.t if layout.sequence_parallel else self.tokens
         self.vocabulary = rows_of_vocabulary(shape, layout)
         name = "interleaved" if layout.virtual > 1 else "1f1b"
-        played = play(
+        played = simulate_schedule(
             build(name, layout.pipeline, layout.microbatches, layout.virtual), Times(1, 1, 1)
         )
         self.in_flight = played.in_flight[stage]

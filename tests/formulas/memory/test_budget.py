@@ -16,7 +16,7 @@ from app.formulas.parallelism.degrees import Degrees
 from app.formulas.parallelism.numbers import columns
 from app.formulas.pipeline import layers_per_stage
 from app.formulas.presets import LAYOUTS, RECIPES, Layout, ModelShape, Recipe, model
-from app.formulas.step.memory import Rank, most_memory, stage_bytes
+from app.formulas.step.memory import RankMemoryTerms, most_memory, stage_bytes
 from app.formulas.transformer import model_parameters
 from app.formulas.transformer.parameters import LayerParts
 from tests.each import each
@@ -168,7 +168,7 @@ def test_memory_budget_in_columns_is_that_of_each_layout(shape: ModelShape) -> N
     assert len(chosen) > 60
     by, recipe = columns(), Recipe.named("Megatron")
     on = Degrees(*(np.array(values) for values in zip(*(on for on, _ in chosen), strict=True)))
-    rank = Rank.of(shape, LayerParts.of(shape), recipe, on, by)
+    rank = RankMemoryTerms.of(shape, LayerParts.of(shape), recipe, on, by)
     budgets = [memory_budget(shape, layout) for _, layout in chosen]
     totals = np.array([budget.total for budget in budgets])
     assert np.allclose(most_memory(shape, on, rank, by), totals, rtol=1e-12, atol=0)

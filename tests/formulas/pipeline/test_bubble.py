@@ -8,7 +8,7 @@ from app.formulas.pipeline import (
     microbatches_for_fraction,
     microbatches_for_ratio,
 )
-from app.simulators.pipeline import Times, build, play
+from app.simulators.pipeline import Times, build, simulate_schedule
 from tests.each import each
 from tests.tables import rows
 
@@ -19,7 +19,7 @@ counts = st.integers(1, 60)
 def played(stages: int, microbatches: int, virtual: int = 1) -> tuple[float, float]:
     """Idle over ideal, and idle over the whole step."""
     name = "interleaved" if virtual > 1 else "1f1b"
-    step = play(build(name, stages, microbatches, virtual), EQUAL)
+    step = simulate_schedule(build(name, stages, microbatches, virtual), EQUAL)
     return step.bubble / step.ideal_time, step.bubble / step.step_time
 
 

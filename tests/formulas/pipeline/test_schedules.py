@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.formulas.pipeline import in_flight_microbatches, schedule_bubble, stage_activation_bytes
 from app.formulas.pipeline.schedules import ScheduleName, Waits
-from app.simulators.pipeline import SCHEDULES, Played, Times, build, play, violations
+from app.simulators.pipeline import SCHEDULES, Played, Times, build, simulate_schedule, violations
 from tests.each import each
 from tests.tables import Row, rows
 
@@ -18,7 +18,7 @@ NAMES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 def step(
     name: str, p: int, m: int, times: tuple[float, ...], virtual: int = 1, waits: Waits = "every"
 ) -> Played:
-    return play(build(name, p, m, virtual, waits), Times(*times))
+    return simulate_schedule(build(name, p, m, virtual, waits), Times(*times))
 
 
 def test_formulas_and_simulators_know_the_same_schedules() -> None:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.formulas.pipeline import layers_per_stage, point_to_point_bytes
-from app.simulators.pipeline import Times, build, play
+from app.simulators.pipeline import Times, build, simulate_schedule
 from tests.each import each
 
 EQUAL = Times(1, 1, 1)
@@ -37,7 +37,7 @@ def test_layers_per_stage_add_up_and_differ_by_one_at_most(layers: int, stages: 
     [("gpipe", 1), ("1f1b", 1), ("zb_h1", 1), ("interleaved", 2), ("interleaved", 4)],
 )
 def test_point_to_point_bytes_are_those_that_all_devices_send(name: str, virtual: int) -> None:
-    played = play(build(name, 4, 12, virtual), EQUAL)
+    played = simulate_schedule(build(name, 4, 12, virtual), EQUAL)
     assert point_to_point_bytes(500e6, 4, 12, virtual) == 500e6 * sum(played.sends)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.formulas import evaluate, lookup
+from app.formulas import formula_value, lookup
 from app.formulas.collectives import (
     all_to_all_bytes,
     ring_all_gather_bytes,
@@ -15,7 +15,7 @@ from app.formulas.collectives import (
 from app.formulas.presets.shardings import SHARDING_TASKS, ShardingPlan, ShardingTask
 from app.formulas.sharding import cheapest_plan, plan_bytes
 from app.kinds.layouts import task_of
-from app.simulators.sharding import Move, MoveKind, RankMesh, Resharding, play, working_plans
+from app.simulators.sharding import Move, MoveKind, RankMesh, Resharding, play_plan, working_plans
 
 SIZES = {"I": 4096, "J": 8192, "K": 2048}
 DIMS = {"A": ("I", "J"), "B": ("J", "K"), "C": ("I", "K")}
@@ -79,7 +79,7 @@ def test_plan_bytes_are_those_of_every_plan_played_number_by_number() -> None:
                 sent = taken(asked, moves)
                 if sent is None:
                     continue
-                outcome = play(played, moves)
+                outcome = play_plan(played, moves)
                 assert outcome.is_right, (have, want, moves)
                 counted = sum(part * BYTES[name] for name, part in outcome.sent.items())
                 assert sent == pytest.approx(counted, rel=1e-12), moves
@@ -211,7 +211,7 @@ def test_cheapest_plan_of_the_transposed_product_sends_the_same() -> None:
 
 def test_cheapest_plan_is_words_that_plan_bytes_reads_as_text() -> None:
     given = "mesh=X:4 sizes=I:4096 J:8192 K:8192 have=A[I, J/X] B[J/X, K] want=C[I/X, K]"
-    words = evaluate(lookup("sharding.cheapest_plan"), {"task": given})
+    words = formula_value(lookup("sharding.cheapest_plan"), {"task": given})
     assert words == ("multiply", "reduce-scatter C over X along I")
-    sent = evaluate(lookup("sharding.plan_bytes"), {"task": given, "plan": "; ".join(words)})
+    sent = formula_value(lookup("sharding.plan_bytes"), {"task": given, "plan": "; ".join(words)})
     assert sent == 4096 * 8192 * 2 * 3 / 4

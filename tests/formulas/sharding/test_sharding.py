@@ -24,7 +24,7 @@ from app.formulas.sharding import (
     tensor_overhead,
     tensor_traffic_bytes,
 )
-from app.simulators.sharding import multiply, parallel_mlp, pass_blocks, route
+from app.simulators.sharding import counted_product, parallel_mlp, pass_blocks, route
 from app.simulators.sharding.matrices import Matrix, bend
 from tests.each import each
 from tests.oracles.collectives import ring_all_gather
@@ -47,7 +47,7 @@ def test_column_shard_and_row_shard_are_the_parts_that_give_the_whole_result(
         drawn(source, *shape) for shape in ((tokens, hidden), (hidden, inner), (inner, hidden))
     )
     split = parallel_mlp(given, up, down, ranks)
-    assert split.results == [multiply(bend(multiply(given, up)), down)] * ranks
+    assert split.results == [counted_product(bend(counted_product(given, up)), down)] * ranks
     assert set(split.first_shapes) == {tuple(column_shard(hidden, inner, ranks))}
     assert set(split.second_shapes) == {tuple(row_shard(inner, hidden, ranks))}
 

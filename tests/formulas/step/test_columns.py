@@ -13,8 +13,8 @@ from app.formulas.parallelism.degrees import Degrees
 from app.formulas.parallelism.numbers import PLAIN, columns
 from app.formulas.presets import CLUSTERS, Cluster, Gpu, ModelShape, Shares, model
 from app.formulas.presets.layouts import Precision
+from app.formulas.step.cluster_speeds import speeds_of
 from app.formulas.step.layer import layer_times
-from app.formulas.step.reaching import speeds_of
 from app.formulas.step.stage import stages_time
 from app.formulas.step.step import step_parts
 

@@ -8,9 +8,9 @@ from app.formulas.parallelism.degrees import Degrees
 from app.formulas.parallelism.numbers import PLAIN
 from app.formulas.pipeline import layers_per_stage
 from app.formulas.presets import CLUSTERS, MODELS, Layout, ModelShape, Shares, model
-from app.formulas.step.kernels import Products, attention
+from app.formulas.step.cluster_speeds import speeds_of
+from app.formulas.step.kernels import Products, attention_time
 from app.formulas.step.links import exchange, message, ring
-from app.formulas.step.reaching import speeds_of
 from app.formulas.step.speeds import Net, Speeds
 from app.formulas.step.stage import stages_time
 from app.formulas.step.step import Parts, step_parts
@@ -53,7 +53,7 @@ def test_products_of_experts_fill_waves_together() -> None:
 
 def test_fused_attention_computes_half_of_the_scores_and_again_backward() -> None:
     at = speeds()
-    spent = attention(at, PLAIN, 1024, 8192, 2 * 4096, 32)
+    spent = attention_time(at, PLAIN, 1024, 8192, 2 * 4096, 32)
     products = 2 * 1024 * 8192 * 2 * 4096 / 2  # two products, half of them for the causal mask
     assert spent.forward == pytest.approx(products / (0.75 * 0.66 * 989e12))
     # Five products backward, as the scores are computed again: FlashAttention-2, arXiv:2307.08691.

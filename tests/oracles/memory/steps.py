@@ -10,7 +10,7 @@ from app.simulators.collectives.ring import (
     contributions,
     own_chunks,
     reduce_scatter,
-    single,
+    single_ring,
 )
 from app.translation import say
 from app.units import Bytes, Count
@@ -31,18 +31,22 @@ class ReplicaGroup:
         """Gather the weights, unless everyone has them all."""
         if self.outdated:
             all_gather(
-                self.network, own_chunks(self.ranks), [single(self.ranks)], self.chunk, self.all
+                self.network,
+                own_chunks(self.ranks),
+                [single_ring(self.ranks)],
+                self.chunk,
+                self.all,
             )
         self.outdated = False
 
     def sum_gradients(self) -> tuple[HeldChunks, list[int]]:
         """Reduce-scatter the gradients: what is held then, and the chunk that each rank owns."""
         held = contributions(self.ranks)
-        return held, reduce_scatter(self.network, held, [single(self.ranks)], self.chunk)
+        return held, reduce_scatter(self.network, held, [single_ring(self.ranks)], self.chunk)
 
     def spread_gradients(self, held: HeldChunks, owned: list[int]) -> None:
         """Gather the sums of the gradients."""
-        all_gather(self.network, held, [single(self.ranks)], self.chunk, owned)
+        all_gather(self.network, held, [single_ring(self.ranks)], self.chunk, owned)
 
     @property
     def chunk(self) -> Bytes:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from app.charts.color import Color, Tone
-from app.charts.drawing import Drawing, Rect, Sheet, Words
+from app.charts.diagram import Drawing, Rect, Sheet, Words
 from app.charts.paper import Paper
 from app.illustrations.base import Piece, box, row, sketch
 from app.kinds.answers import CountedPart, CountedParts

@@ -2,19 +2,19 @@
 
 from typing import NamedTuple
 
-from app.formulas.checks import recorded
-from app.formulas.layout.fitting import same_gpus
-from app.formulas.memory.placing import fits_together
+from app.formulas.checks import require_record
+from app.formulas.layout.fit import same_gpus
+from app.formulas.memory.placement import fits_together
 from app.formulas.parallelism.degrees import Degrees
 from app.formulas.parallelism.numbers import PLAIN
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
-from app.formulas.step.counted import counted_flops
-from app.formulas.step.reaching import (
+from app.formulas.step.cluster_speeds import (
     Side,
     peak_of,
     reduced_by,
     speeds_of,
 )
+from app.formulas.step.model_flops import counted_flops
 from app.formulas.step.step import Parts, step_parts
 from app.units import Ratio, Seconds
 
@@ -234,10 +234,10 @@ def _parts(
     recipe: Recipe,
     side: Side,
 ) -> Parts:
-    recorded("model", model, ModelShape)
+    require_record("model", model, ModelShape)
     same_gpus(cluster, layout)
     fits_together(model, layout)
-    recorded("shares", shares, Shares)
-    recorded("recipe", recipe, Recipe)
+    require_record("shares", shares, Shares)
+    require_record("recipe", recipe, Recipe)
     speeds = speeds_of(model, cluster, shares, layout.precision, side)
     return step_parts(model, speeds, Degrees.of(layout), PLAIN, reduced_by(recipe))

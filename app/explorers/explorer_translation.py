@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from app.charts.drawing import Drawing, Sheet
+from app.charts.diagram import Drawing, Sheet
 from app.charts.paper import Paper
 from app.charts.timeline import Timeline
 from app.explorers.base import Explored, KeyFigure
@@ -20,7 +20,7 @@ _KEPT = {KeyFigure: {"label"}}
 _NOT_WORDS = {"unit", "sets", "grip", "state"}
 
 
-def told(shown: Explored) -> Explored:
+def translate_explored(shown: Explored) -> Explored:
     """*shown* with every name that is a sentence of the catalog in the current language."""
     if language() == SOURCE:
         return shown

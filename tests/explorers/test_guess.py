@@ -11,8 +11,8 @@ from app.explorers import (
     Slider,
     Values,
     address_text,
-    predicted,
-    question,
+    guess_question,
+    predicted_figure,
     read_controls,
 )
 from tests.each import each
@@ -46,7 +46,7 @@ def fragment(client: TestClient, name: str, **query: str) -> str:
 @each("name", EXPLORERS)
 def test_what_is_to_be_predicted_is_shown(name: str) -> None:
     explorer, told = EXPLORERS[name], explored(name)
-    fact = predicted(explorer, told)
+    fact = predicted_figure(explorer, told)
     assert fact
     assert fact.exact is not None or set(fact.right) < set(fact.among)
 
@@ -58,7 +58,7 @@ def test_the_answer_is_hidden_until_it_is_guessed_or_asked_for(
     asked: set[str] = set()
     states: tuple[dict[str, str], ...] = ({}, OTHER[name])
     for state in states:
-        fact = predicted(EXPLORERS[name], explored(name, **state))
+        fact = predicted_figure(EXPLORERS[name], explored(name, **state))
         assert fact
         waiting = text_of(fragment(client, name, predict="1", **state))
         assert fact.value not in waiting or fact.value in fact.among
@@ -100,14 +100,14 @@ def test_one_question_a_box_and_its_state_in_words(name: str) -> None:
     assert explorer.question.endswith("?")
     assert explorer.asks.endswith("?")
     values, _ = read_controls(explorer.controls, OTHER[name])
-    asked = question(explorer, Values(values))
+    asked = guess_question(explorer, Values(values))
     assert "_" not in asked
     assert asked.startswith(explorer.asks)
 
 
 @each("name", GUESSED)
 def test_what_the_question_leaves_out_does_not_change_its_answer(name: str) -> None:
-    start = predicted(EXPLORERS[name], explored(name))
+    start = predicted_figure(EXPLORERS[name], explored(name))
     assert start
     for control in EXPLORERS[name].controls:
         if not control.aside:
@@ -119,7 +119,7 @@ def test_what_the_question_leaves_out_does_not_change_its_answer(name: str) -> N
         )
         for text in ends:
             try:
-                fact = predicted(EXPLORERS[name], explored(name, **{control.name: text}))
+                fact = predicted_figure(EXPLORERS[name], explored(name, **{control.name: text}))
             except ValueError:
                 continue  # they do not go together
             same = fact and (fact.exact, fact.right) == (start.exact, start.right)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from app.simulators.pipeline.passes import Block, Pass, PassKind, Schedule
+from app.simulators.pipeline.passes import Block, Pass, PassKind, PipelineSchedule
 from app.translation import say
 
 _LONGEST = 1e30
@@ -59,7 +59,7 @@ class Slot(NamedTuple):
 class Played:
     """A simulated schedule: the passes of every device, and the messages that it sent."""
 
-    schedule: Schedule
+    schedule: PipelineSchedule
     times: Times
     slots: tuple[tuple[Slot, ...], ...]
     sends: tuple[int, ...]
@@ -147,7 +147,7 @@ def kept_over_time(played: Played, device: int) -> tuple[tuple[float, float], ..
     return tuple(corners)
 
 
-def play(schedule: Schedule, times: Times) -> Played:
+def simulate_schedule(schedule: PipelineSchedule, times: Times) -> Played:
     """Simulate *schedule*: every device works through its order; messages take time.
 
     Raises:
@@ -159,7 +159,7 @@ def play(schedule: Schedule, times: Times) -> Played:
 class _Clock:
     """The devices, each at a position in its order, and the passes done so far."""
 
-    def __init__(self, schedule: Schedule, times: Times) -> None:
+    def __init__(self, schedule: PipelineSchedule, times: Times) -> None:
         self.schedule, self.times = schedule, times
         whole = times.backward_input + times.backward_weight
         self.taken = {

@@ -9,12 +9,12 @@ from app.explorers.controls import read_controls, shown_text
 from app.translation import translate
 
 
-def predicted(explorer: Explorer, shown: Explored) -> KeyFigure | None:
+def predicted_figure(explorer: Explorer, shown: Explored) -> KeyFigure | None:
     """The number to predict, if there is one."""
     return next((fact for fact in shown.facts if fact.label == explorer.predicts), None)
 
 
-def question(explorer: Explorer, values: Values) -> str:
+def guess_question(explorer: Explorer, values: Values) -> str:
     """The question for *values* (Markdown)."""
     changed = [text for aside, text in _changed(explorer, values) if not aside]
     if not changed:

@@ -7,11 +7,11 @@ from types import MappingProxyType
 from app.errors import nearest
 from app.explorers.base import Explored, Explorer, Explorers, Values
 from app.explorers.controls import read_controls
-from app.explorers.telling import told
+from app.explorers.explorer_translation import translate_explored
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenExplorer:
     """An explorer, the values of its controls, and its output for them."""
 
     explorer: Explorer
@@ -19,9 +19,9 @@ class Opened:
     shown: Explored
 
 
-def opened(
+def open_explorer(
     explorers: Explorers, name: str, state: Mapping[str, str] = MappingProxyType({})
-) -> Opened:
+) -> OpenExplorer:
     """The explorer called *name* with its controls set to *state*, the others to their defaults.
 
     Raises:
@@ -37,7 +37,7 @@ def opened(
     values, corrections = read_controls(explorer.controls, state)
     if corrections:
         raise ValueError(" ".join(corrections))
-    shown = told(explorer.explore(Values(values)))
+    shown = translate_explored(explorer.explore(Values(values)))
     if shown.notice:
         raise ValueError(shown.notice)
-    return Opened(explorer, Values(values), shown)
+    return OpenExplorer(explorer, Values(values), shown)

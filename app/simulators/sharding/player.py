@@ -13,10 +13,10 @@ from app.simulators.sharding.blocks import (
     MoveKind,
     RankMesh,
     ShardedLayout,
-    moved,
+    apply_move,
     multiplied,
     numbers_of,
-    placed,
+    place_array,
     sent,
 )
 from app.translation import say
@@ -66,13 +66,13 @@ class Resharding:
     @cached_property
     def start(self) -> Mapping[str, Blocks]:
         """What the ranks hold at first."""
-        return {name: placed(self.mesh, cut, self.numbers[name]) for name, cut in self.have}
+        return {name: place_array(self.mesh, cut, self.numbers[name]) for name, cut in self.have}
 
     @cached_property
     def goal(self) -> Blocks:
         """What the ranks must hold at last."""
         name, layout = self.want
-        return placed(self.mesh, layout, self.numbers[name])
+        return place_array(self.mesh, layout, self.numbers[name])
 
     def menu(self, name: str) -> Iterator[Move]:
         """Every move of the array called *name*; only a product can have partial sums."""
@@ -162,7 +162,7 @@ def _difference(task: Resharding, at: int, block: Block) -> BlockDifference:
     )
 
 
-def play(task: Resharding, plan: Sequence[Move]) -> PlayedPlan:
+def play_plan(task: Resharding, plan: Sequence[Move]) -> PlayedPlan:
     """What the ranks hold after each move of *plan*, up to the first that is illegal."""
     arrays = dict(task.start)
     steps: list[PlanStep] = []
@@ -190,5 +190,5 @@ def _make(task: Resharding, arrays: dict[str, Blocks], move: Move) -> float:
     if move.array not in arrays:
         raise IllegalMoveError(say("{array} is not there yet: multiply first", array=move.array))
     before = arrays[move.array]
-    arrays[move.array] = moved(task.mesh, before, move, task.dims[move.array])
+    arrays[move.array] = apply_move(task.mesh, before, move, task.dims[move.array])
     return sent(move.kind, before, task.mesh.along(move.axis))

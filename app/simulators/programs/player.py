@@ -15,10 +15,10 @@ from app.simulators.programs.instructions import (
     Instruction,
     Name,
     ScheduleError,
+    memory_name,
     read_program,
-    written,
 )
-from app.simulators.programs.ranks import STREAMS, Rank, Summed
+from app.simulators.programs.ranks import STREAMS, ScheduledRank, Summed
 from app.translation import joined, noted, say
 
 _LATEST = 10_000  # units of time
@@ -51,7 +51,7 @@ class ScheduleMachine:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class PlayedSpan:
     """An instruction on a stream of a rank, from when to when."""
 
     rank: int
@@ -72,7 +72,7 @@ class PlayedSchedule:
     machine: ScheduleMachine
     time: int
     memory: tuple[tuple[int, tuple[int, ...]], ...]
-    spans: tuple[Span, ...]
+    spans: tuple[PlayedSpan, ...]
     held: tuple[Mapping[Name, Summed], ...]
     problem: str = ""
 
@@ -82,7 +82,7 @@ class PlayedSchedule:
         return tuple(map(max, zip(*(held for _, held in self.memory), strict=True)))
 
     @property
-    def first_wait(self) -> Span | None:
+    def first_wait(self) -> PlayedSpan | None:
         """The first computation that did not follow on the one before it on its rank."""
         ends: dict[int, int] = {}
         work = (span for span in self.spans if span.stream == "compute")
@@ -123,13 +123,13 @@ class _Game:
     def __init__(self, machine: ScheduleMachine, order: list[int]) -> None:
         self.machine = machine
         self.order = order
-        self.ranks = [Rank(number, machine.sizes) for number in range(len(machine.start))]
+        self.ranks = [ScheduledRank(number, machine.sizes) for number in range(len(machine.start))]
         for one, held in zip(self.ranks, machine.start, strict=True):
             for name, what in held.items():
                 one.hold(name, what)
         self.now = 0
         self.running: list[_Job] = []
-        self.spans: list[Span] = []
+        self.spans: list[PlayedSpan] = []
         self.memory: list[tuple[int, tuple[int, ...]]] = []
 
     def result(self, problem: str) -> PlayedSchedule:
@@ -195,7 +195,7 @@ class _Game:
             return False
         if there.name != step.name:
             form = noted("rank {rank} expects {name} from rank {other}, which sends {sent}")
-            expected, sent = written(there.name), written(step.name)
+            expected, sent = memory_name(there.name), memory_name(step.name)
             raise ScheduleError(say(form, rank=step.peer, name=expected, other=number, sent=sent))
         parts = [(number, step), (step.peer, there)]
         self._begin(_Job(self._end(step), parts, one.held[step.name]))
@@ -226,7 +226,7 @@ class _Game:
             total |= own
         return total
 
-    def _can(self, one: Rank, step: Instruction) -> bool:
+    def _can(self, one: ScheduledRank, step: Instruction) -> bool:
         return one.is_free(step) and not one.lacks(step, self.machine.layers)
 
     def _end(self, step: Instruction) -> int:
@@ -235,10 +235,10 @@ class _Game:
     def _begin(self, job: _Job) -> None:
         for number, step in job.parts:
             self.ranks[number].begin(step, self.machine.layers)
-            self.spans.append(Span(number, step.streams[0], self.now, job.end, step))
+            self.spans.append(PlayedSpan(number, step.streams[0], self.now, job.end, step))
         self.running.append(job)
 
-    def _finish(self, one: Rank, step: Instruction, carried: Summed) -> None:
+    def _finish(self, one: ScheduledRank, step: Instruction, carried: Summed) -> None:
         """What is in memory once *step* has ended."""
         layer, batch = step.layer, step.batch
         if step.op == "F":
@@ -258,7 +258,7 @@ class _Game:
             one.drop(("d", layer))
             one.hold(("d" if step.op == "reduce" else "D", layer), carried)
 
-    def _backward(self, one: Rank, step: Instruction) -> None:
+    def _backward(self, one: ScheduledRank, step: Instruction) -> None:
         layer, batch = step.layer, step.batch
         if step.op in ("B", "I") and layer:
             one.hold(("g", layer, batch))
@@ -274,7 +274,7 @@ class _Game:
         if not self.memory or self.memory[-1][1] != held:
             self.memory.append((self.now, held))
 
-    def _waiting(self, one: Rank) -> str:
+    def _waiting(self, one: ScheduledRank) -> str:
         """Where a rank has stopped, and for what; empty if it is done."""
         for stream in STREAMS:
             if step := one.head(stream):

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
-from app.explorers.base import StateRow, StateTable, change
-from app.explorers.placements import Placement, cluster_of
+from app.explorers.base import StateRow, StateTable, change_words
+from app.explorers.placements import Placement, named_cluster
 from app.explorers.projecting import Projection, projected
 from app.formulas.presets import GPUS, Layout, ModelShape
 from app.published import PrintedNumbers, published_run
@@ -22,7 +22,7 @@ _STATE = (  # controls that are fields of a layout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class PublishedMeasure:
     """Something that papers print of a run; *costs*: it grows with the time of a step.
 
     *of* is that of a projection, *printed* the printed one.
@@ -35,32 +35,32 @@ class Measure:
     costs: bool = False
 
 
-MFU = Measure(
+MFU = PublishedMeasure(
     label="MFU",
     of=lambda run: run.utilization,
     printed=lambda of: of.utilization,
     text=lambda share: f"{figures(100 * share, 3)} %",
 )
-RATE = Measure(
+RATE = PublishedMeasure(
     label=noted("FLOP/s per GPU"),
     of=lambda run: run.rate,
     printed=lambda of: of.rate,
     text=lambda rate: show(rate, FLOP_PER_SECOND, 3),
 )
-TOKEN_RATE = Measure(
+TOKEN_RATE = PublishedMeasure(
     label=noted("tokens per second and GPU"),
     of=lambda run: run.token_rate,
     printed=lambda of: of.token_rate,
     text=lambda rate: figures(float(f"{rate:.4g}")),
 )
-HOURS = Measure(
+HOURS = PublishedMeasure(
     label="GPU-hours",
     of=lambda run: run.hours,
     printed=lambda of: of.gpu_hours,
     text=lambda hours: f"{figures(float(f'{hours:.4g}'))}",
     costs=True,
 )
-HOURS_PER_TRILLION = Measure(
+HOURS_PER_TRILLION = PublishedMeasure(
     label=noted("GPU-hours per trillion tokens"),
     of=lambda run: run.hours_per_trillion,
     printed=lambda of: of.hours_per_trillion,
@@ -73,7 +73,7 @@ HOURS_PER_TRILLION = Measure(
 class PrintedNumber:
     """A number of a paper."""
 
-    measure: Measure
+    measure: PublishedMeasure
     value: float
 
     @property
@@ -128,7 +128,7 @@ class ExplorableRun:
     @property
     def projected(self) -> Projection:
         """What the formulas say of it."""
-        cluster = cluster_of(self.gpu, self.layout.gpus, self.network * _GIGA)
+        cluster = named_cluster(self.gpu, self.layout.gpus, self.network * _GIGA)
         placed = Placement(model=ModelShape.named(self.model), cluster=cluster, layout=self.layout)
         return projected(placed, round(self.tokens * _TRILLION))
 
@@ -147,7 +147,7 @@ class ExplorableRun:
 
 
 def _run(
-    row: str, name: str, *measures: Measure, gpu: str, apart: str = "", model: str = ""
+    row: str, name: str, *measures: PublishedMeasure, gpu: str, apart: str = "", model: str = ""
 ) -> ExplorableRun:
     """The published *row*, as the controls describe it: products in 16 bits."""
     run = published_run(row)
@@ -239,7 +239,7 @@ def off_by() -> tuple[str, str]:
     return least, most
 
 
-def trust() -> StateTable:
+def trust_figures() -> StateTable:
     """Published runs and what the formulas say of them."""
     return _trust(language())
 
@@ -282,7 +282,7 @@ def _trusted() -> Iterator[StateRow]:
                     printed.measure.label,
                     printed.shown,
                     printed.measure.text(of),
-                    change(of, printed.value),
+                    change_words(of, printed.value),
                     paper.source,
                 ),
             )

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from app.formulas.parallelism.degrees import Degrees, Middle
 from app.formulas.parallelism.rules import refuse_pair
 from app.formulas.presets import Layout, ModelShape
-from app.formulas.step.parameters import LayerParameters, Stage, end_parameters
+from app.formulas.step.parameters import LayerParameters, StageLayers, end_parameters
 from app.formulas.transformer.parameters import LayerParts
 
 
@@ -25,7 +25,7 @@ class ParameterShare(NamedTuple):
     def of(cls, model: ModelShape, layout: Layout, stage: int) -> "ParameterShare":
         """The parameters of a rank of pipeline stage *stage*."""
         on = Degrees.of(layout)
-        at = Stage.of(model, on, Middle.of(model.layers, on), stage)
+        at = StageLayers.of(model, on, Middle.of(model.layers, on), stage)
         layer = LayerParameters.of(model, LayerParts.of(model), on)
         ends = end_parameters(model, on, at, model.vocabulary / on.tensor)
         largest = max(

@@ -8,7 +8,7 @@ def straight(devices: int) -> Callable[[int, int], int]:
     return lambda _microbatch, stage: stage % devices
 
 
-def folded(devices: int) -> Callable[[int, int], int]:
+def fold_stages(devices: int) -> Callable[[int, int], int]:
     """Down the devices and up again: the first device holds the first and the last stage."""
     return lambda _microbatch, stage: min(stage, 2 * devices - 1 - stage)
 
