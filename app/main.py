@@ -114,7 +114,7 @@ def create_app(
     app.state.site = site
     app.add_middleware(PageLimit)
     api.install_api(app)
-    web.install(app)
+    web.install_pages(app)
     rules = Rules(
         owns=_OWNED,
         respond=_respond,

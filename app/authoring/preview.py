@@ -23,7 +23,7 @@ from app.main import create_app
 from app.markdown import html
 from app.sandbox.runner import Runner
 from app.site import Site
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.renderer import Hyperlink, frame, render
 
 _SEEDS = (0, 1, 2, 3)
 _GONE = "gone"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.config import Settings
 from app.errors import InputError
-from app.exporting.course import written
+from app.exporting.course import write_course
 from app.exporting.python import browser_python
 from app.translation import LANGUAGES
 
@@ -51,7 +51,7 @@ def run(arguments: Namespace) -> int:
     wheels = Path(arguments.wheels) if arguments.wheels else None
     python = browser_python(settings.cache, package, wheels)
     sys.stderr.write("Writing the pages; this takes about half a minute.\n")
-    done = written(settings, python, folder)
+    done = write_course(settings, python, folder)
     sys.stderr.write(
         f"{folder}: {done.pages:,} pages, {done.exercises:,} exercises, {done.bytes / _MB:.1f} MB; "
         f"a device fetches {done.compressed / _MB:.1f} MB at most.\n"

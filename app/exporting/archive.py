@@ -14,17 +14,17 @@ from app.exporting.modules import BROWSER, modules, packages
 from app.exporting.reading import mathematics, of_packs, resolved
 from app.exporting.wheels import packages_of
 from app.measurements.exhibits import FILE as EXHIBITS
-from app.web.frame.rendering import templates
+from app.web.frame.renderer import templates
 
 _MADE = (1980, 1, 1, 0, 0, 0)  # the same course makes the same archive
 
 
-def archive(catalog: Catalog, pages: Collection[str], wheels: Mapping[str, bytes]) -> bytes:
+def course_archive(catalog: Catalog, pages: Collection[str], wheels: Mapping[str, bytes]) -> bytes:
     """The archive of a course with these *pages*: a zip, which is compressed as a whole."""
     return _packed(chain(_contents(catalog, pages), packages_of(wheels)))
 
 
-def program() -> bytes:
+def programs_archive() -> bytes:
     """The archive that programs of learners run in."""
     guest = Path(sandbox.__file__).parent / "guest"
     files = (guest / "running.py", guest / "codec.py", BROWSER / "rooms" / "program.py")

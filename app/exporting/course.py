@@ -12,11 +12,18 @@ from pathlib import Path
 
 from app.config import Settings
 from app.content.catalog import Catalog
-from app.exporting.archive import archive, program
+from app.exporting.archive import course_archive, programs_archive
 from app.exporting.modules import licenses
 from app.exporting.pages import Page, as_file, crawled
 from app.exporting.python import BrowserPython
-from app.exporting.scripts import digest, license_texts, manifest, scripts, service, static_files
+from app.exporting.scripts import (
+    digest,
+    license_texts,
+    scripts,
+    service,
+    static_files,
+    web_manifest,
+)
 from app.exporting.site import exported_site
 from app.translation import speaking
 
@@ -37,7 +44,7 @@ class Written:
     compressed: int
 
 
-def written(settings: Settings, python: BrowserPython, folder: Path) -> Written:
+def write_course(settings: Settings, python: BrowserPython, folder: Path) -> Written:
     """Write the course of *settings* into *folder*, for any place on any host.
 
     Raises:
@@ -88,7 +95,7 @@ def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> 
     files |= {f"images/{name}": path.read_bytes() for name, path in catalog.images.items()}
     files |= {f"course/{folder}/{name}": content for name, content in besides.items()}
     files["course/LICENSES.txt"] = f"{licenses(python.wheels)}\n\n{license_texts()}".encode()
-    files["course/manifest.webmanifest"] = manifest()
+    files["course/manifest.webmanifest"] = web_manifest()
     near = partial(as_file, pages=paths, core=core, scripts=folder)
     html = {f"{page.path}/index.html".lstrip("/"): near(page) for page in pages}
     together = _together(html)
@@ -109,8 +116,8 @@ def _core(
         "glue": python.glue,
         "wasm": python.wasm,
         "library": python.library,
-        "course": python.compiler.compiled(archive(catalog, pages, python.wheels)),
-        "program": python.compiler.compiled(program()),
+        "course": python.compiler.compiled(course_archive(catalog, pages, python.wheels)),
+        "program": python.compiler.compiled(programs_archive()),
     }
     with ThreadPoolExecutor() as threads:
         packed = dict(zip(contents, threads.map(_packed, contents.values()), strict=True))

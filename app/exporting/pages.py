@@ -9,8 +9,8 @@ from posixpath import relpath
 from app.errors import UnavailableError
 from app.exporting.addresses import Known, addresses_in, file_path, rewritten
 from app.exporting.reading import SERVER
-from app.exporting.site import Answer, ExportedSite
-from app.web.frame.assets import address
+from app.exporting.site import ExportedSite, SiteResponse
+from app.web.frame.assets import asset_url
 
 _STARTS = ("/", SERVER, "/search", "/scratch", "/progress", "/map")
 # What is exported, as far as pages lead there; the rest of the site needs a server.
@@ -65,7 +65,7 @@ def crawled(site: ExportedSite) -> Iterator[Page]:
                 waiting.append(other)
 
 
-def _html(path: str, answer: Answer) -> str:
+def _html(path: str, answer: SiteResponse) -> str:
     if answer.status != 200 or "html" not in answer.type:  # noqa: PLR2004
         raise UnavailableError(f"the page {path} cannot be exported: status {answer.status}")
     return answer.body.decode()
@@ -101,7 +101,7 @@ def _with_worker(page: Page, core: Mapping[str, str], folder: str) -> str:
     scripts = (
         f'<link rel="manifest" href="/course/manifest.webmanifest">\n'
         f'<script src="/course/{folder}/theme.js"></script>\n'
-        f'<script type="module" src="/course/{folder}/page.js" data-app="{address("app.js")}"'
+        f'<script type="module" src="/course/{folder}/page.js" data-app="{asset_url("app.js")}"'
         f' data-files="{files}"{marks}></script>'
     )
     html = _SCRIPT.sub(lambda _: scripts, _LANGUAGES.sub("", page.html))

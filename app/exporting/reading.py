@@ -30,7 +30,7 @@ from app.markdown import MathematicsError, mathml
 from app.published.sources import sources
 from app.translation import LANGUAGES, language
 from app.translation.languages import catalog as sentences
-from app.web.exercise.lab_tests import published
+from app.web.exercise.lab_tests import nccl_tests_on_file
 from app.web.frame.assets import assets
 from app.web.reference.docstrings import documented
 from app.web.search.entries import entries
@@ -46,7 +46,7 @@ def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, by
     found: Mapping[str, Callable[[], object]] = {
         "catalog": lambda: replace(catalog, images={}, translations={}),
         "language": lambda: (language(), LANGUAGES[language()], sentences(language())),
-        "borrowed": published,
+        "borrowed": nccl_tests_on_file,
         "packs": of_packs,
         "labs": known_labs,
         "faults": known_faults,

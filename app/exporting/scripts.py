@@ -66,7 +66,7 @@ def _relative(name: str, text: str) -> str:
     return _STATIC.sub(near, text)
 
 
-def manifest() -> bytes:
+def web_manifest() -> bytes:
     """What makes the course installable."""
     icon = next(name for name in by_hashed_name() if name.startswith("favicon."))
     return json.dumps(

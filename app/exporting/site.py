@@ -18,7 +18,7 @@ from app.main import create_app, create_site
 from app.network.routes import Router
 from app.sandbox.pool import SandboxHealth
 from app.sandbox.runner import Runner
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 
 _SAYS = "What an exported course leaves to a server, and how to run one."
 router = Router()
@@ -49,7 +49,7 @@ class _Elsewhere(Dispatcher):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SiteResponse:
     """What the site answers to one request."""
 
     status: int
@@ -62,7 +62,7 @@ class ExportedSite:
     """The pages of a site, and its course."""
 
     catalog: Catalog
-    page: Callable[[str], Answer]
+    page: Callable[[str], SiteResponse]
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def exported_site(settings: Settings) -> Iterator[ExportedSite]:
         site.engine.dispose()
 
 
-async def _asked(app: FastAPI, path: str) -> Answer:
+async def _asked(app: FastAPI, path: str) -> SiteResponse:
     """What *app* answers to a GET request for *path*."""
     scope: Scope = {
         "type": "http",
@@ -122,4 +122,4 @@ async def _asked(app: FastAPI, path: str) -> Answer:
     await app(scope, receive, send)
     headers = dict(messages[0]["headers"])
     body = b"".join(message.get("body", b"") for message in messages[1:])
-    return Answer(messages[0]["status"], headers.get(b"content-type", b"").decode(), body)
+    return SiteResponse(messages[0]["status"], headers.get(b"content-type", b"").decode(), body)

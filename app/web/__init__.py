@@ -20,38 +20,47 @@ from app.web.frame import images, language, static, theme
 from app.web.frame.errors import page_for
 from app.web.frame.visitor import payer_of
 from app.web.home import routes as home_page
-from app.web.labs import board, listing, run
+from app.web.labs import board, lab_list, run
 from app.web.labs import index as lab
-from app.web.lti import choosing, course, launching, registering
+from app.web.lti import course, deep_link, launch, registration
 from app.web.lti.score_delivery import deliver_scores
 from app.web.measured import page as measured_page
-from app.web.measured import saved, traces
+from app.web.measured import saved_measurement, traces
 from app.web.measured.upload_reader import BODY_LIMIT as MEASURED_LIMIT
 from app.web.measured.upload_reader import UploadReader
 from app.web.measured.views import ADDRESS as MEASURED
 from app.web.people import (
-    assigning,
+    account,
     assignment,
+    assignment_editor,
     cell,
     classes,
-    elsewhere,
     extensions,
     grade_files,
     grades,
-    importing,
-    joining,
+    join_page,
     live,
-    me,
     overview,
     path,
+    provider_sign_in,
     regrades,
     roster,
+    roster_import,
     settings,
-    signing,
+    sign_in,
     slips,
 )
 from app.web.progress import routes as progress_page
-from app.web.reference import api, authoring, docs, errata, formulas, glossary, hardware, trust
+from app.web.reference import (
+    api,
+    authoring_format,
+    docs,
+    errata,
+    formulas,
+    glossary,
+    hardware,
+    trust,
+)
 from app.web.search import page as search_page
 from app.web.search.page import indexing
 from app.web.share import page as pictures
@@ -75,12 +84,12 @@ PARTS = (
     glossary,
     hardware,
     trust,
-    listing,
+    lab_list,
     lab,
     board,
     run,
     traces,
-    saved,
+    saved_measurement,
     measured_page,
     errata,
     progress_page,
@@ -88,13 +97,13 @@ PARTS = (
     overview,
     settings,
     assignment,
-    joining,
-    signing,
-    elsewhere,
-    me,
-    assigning,
+    join_page,
+    sign_in,
+    provider_sign_in,
+    account,
+    assignment_editor,
     roster,
-    importing,
+    roster_import,
     slips,
     extensions,
     live,
@@ -103,15 +112,15 @@ PARTS = (
     cell,
     path,
     regrades,
-    authoring,
+    authoring_format,
     docs,
     api,
     search_page,
     pictures,
     sitemap,
-    launching,
-    choosing,
-    registering,
+    launch,
+    deep_link,
+    registration,
     course,
     theme,
     language,
@@ -121,14 +130,14 @@ PARTS = (
 # Paths that take a large file.
 FILES = {
     progress_page.IMPORT: progress_page.BODY_LIMIT,
-    **dict.fromkeys(importing.PATHS, importing.BODY_LIMIT),
+    **dict.fromkeys(roster_import.PATHS, roster_import.BODY_LIMIT),
     MEASURED: MEASURED_LIMIT,
     traces.TRACES: MEASURED_LIMIT,
 }
 # What is there is about persons: their grades, codes and files. The keys of LTI are for anyone.
 _OF_PERSONS = "classes|assignments|join|sign-in|sign-out|me|lti|measured"
 # A pattern of paths: what is there may be about other people than the next one at the computer.
-PRIVATE = rf"(?!{launching.KEYS}\Z)/(?:{_OF_PERSONS})(?:/|\Z)"
+PRIVATE = rf"(?!{launch.KEYS}\Z)/(?:{_OF_PERSONS})(?:/|\Z)"
 
 
 class Squeezed(GZipMiddleware):
@@ -151,7 +160,7 @@ def fixed_addresses() -> frozenset[str]:
     return frozenset(path for path in pages if "{" not in path) | written
 
 
-def install(app: FastAPI) -> None:
+def install_pages(app: FastAPI) -> None:
     """Add the pages, and what they get; their routes are installed as they are.
 
     The one that takes answers comes before all others but the check of the API: a class sends its
@@ -159,7 +168,9 @@ def install(app: FastAPI) -> None:
     """
     routes = app.router.routes
     first = [isinstance(route, APIRoute) for route in routes].index(True)
-    routes.insert(first, PlainRoute(exercise_page.ANSWERS, exercise_page.answer, methods=["POST"]))
+    routes.insert(
+        first, PlainRoute(exercise_page.ANSWERS, exercise_page.answer_exercise, methods=["POST"])
+    )
     for part in PARTS:
         for route in part.router.routes:
             if isinstance(route, APIRoute):
@@ -178,7 +189,7 @@ __all__ = [
     "deliver_scores",
     "fixed_addresses",
     "indexing",
-    "install",
+    "install_pages",
     "page_for",
     "payer_of",
 ]

@@ -2,7 +2,7 @@
 
 from app.charts.svg import to_svg
 from app.explorers import Explorer, Select, Values, read_controls
-from app.web.explore.state import state_of
+from app.web.explore.state import url_state
 from app.web.urls import explorer_url
 
 
@@ -20,7 +20,7 @@ def largest_address(explorer: Explorer) -> str:
             tried = Values({**values, control.name: end})
             if (size := _drawn(explorer, tried)) > most:
                 most, values = size, tried
-    return explorer_url(explorer.name, state_of(explorer, values))
+    return explorer_url(explorer.name, url_state(explorer, values))
 
 
 def _drawn(explorer: Explorer, values: Values) -> int:

@@ -16,7 +16,7 @@ from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyzed
 from app.labs.results.report import Measure, Report
 from app.labs.spec import lab_called
-from app.web.labs.tables import figures_of
+from app.web.labs.tables import lab_figures
 from tests.each import each
 from tests.tables import HERE, Row, rows
 
@@ -158,7 +158,7 @@ def test_three_lines_are_found_again_and_drawn() -> None:
     measures = tuple(measure("time", (t,), size=s) for s, t in zip(OURS, times, strict=True))
     found = report("all-reduce", measures)
     assert [line.bandwidth for line in found.lines] == pytest.approx([1e10, 5e10, 4e11])
-    (figure,) = figures_of(lab_called("all-reduce").on("nccl"), found)
+    (figure,) = lab_figures(lab_called("all-reduce").on("nccl"), found)
     assert isinstance(figure, Plot)
     (fitted,) = [one for one in figure.series if one.name == "fit"]
     assert [time for _, time in fitted.points] == pytest.approx(times)

@@ -12,7 +12,7 @@ from app.labs.results.archive import shipped_runs
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
 from app.labs.spec import lab_called, read_job
-from app.web.labs.wording import place_of
+from app.web.labs.labels import machine_of
 from tests.each import each
 from tests.labs.gpus import H100, TOPOLOGY, machine
 
@@ -48,7 +48,7 @@ def test_a_sent_run_keeps_its_whole_provenance() -> None:
     details = {"transport": "P2P/CUMEM", "formats": "bf16"}
     again = read_sent(replace(sent("all-reduce", "nccl", facts), details=details).as_json())
     assert (again.machine, again.details) == (facts, details)
-    assert place_of(again) == f"2 × {H100} on 2 nodes"
+    assert machine_of(again) == f"2 × {H100} on 2 nodes"
 
 
 def test_a_driver_that_an_earlier_version_told_for_each_gpu_is_told_once() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi.routing import APIRoute
 
 from app import api, web
-from app.web.frame.assets import address
+from app.web.frame.assets import asset_url
 from tests.pages import RUN
 
 PLACE = re.compile(r"{(\w+)(?::\w+)?}")
@@ -24,7 +24,7 @@ NAMED = {
     "/formulas": "collectives.ring_all_reduce_time", "/pictures/formulas": "collectives.ring_all_reduce_time",
     "/api/v1/formulas": "collectives.ring_all_reduce_time", "/errata": "E-01", "/pictures/errata": "E-01",
     "/docs": "grading", "/measured/traces": "a100-2-ddp-with-bytes", "/measured": "h100-16-p5",
-    "/static": address("favicon.svg").removeprefix("/static/"),
+    "/static": asset_url("favicon.svg").removeprefix("/static/"),
 }  # fmt: skip
 PLACES = {
     "topic": "collectives", "slug": "ring-all-reduce-time", "id": "collectives/ring-all-reduce-time", "number": "0",

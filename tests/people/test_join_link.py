@@ -15,7 +15,7 @@ from app.people.codes import code_digest
 from app.people.persons import open_browser
 from app.site import Site
 from app.web.frame.visitor import COOKIE, SESSION
-from app.web.people.signing import own_path
+from app.web.people.sign_in import own_path
 from tests.client import Client
 from tests.people.school import School
 from tests.web.test_progress import words

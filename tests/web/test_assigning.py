@@ -12,8 +12,8 @@ from app.db.session import open_session, open_writing_session
 from app.people.assignments import Assignment, assignment_with, assignments_of, dates_for
 from app.people.classes import Role
 from app.site import Site
-from app.web.people.assigning import _store
-from app.web.people.assignment_form import form_of, read
+from app.web.people.assignment_editor import _store
+from app.web.people.assignment_form import assignment_form_of, parse_form
 from tests.web.a_class import Browser, a_class, browser, joined, words
 
 RING, TREE = "collectives/ring-all-reduce-time", "collectives/ring-or-tree"
@@ -299,7 +299,7 @@ def test_what_is_stored_in_the_last_moment_is_seen_as_well(client: TestClient, s
     class_id, grace = a_class(client, site)
     new(grace, class_id)
     before = stored(site, class_id)
-    found = read(form_of(before), before.policy.zone, before.policy)
+    found = parse_form(assignment_form_of(before), before.policy.zone, before.policy)
     edited(grace, before.id, title="Rings")
     now = stored(site, class_id)
     assert _store(site, class_id, before, found) == now  # it is shown, and nothing is stored

@@ -10,7 +10,7 @@ from app import translation
 from app.markdown import html
 from app.translation import say, speaking, translate
 from app.translation.catalog import SentenceCatalog
-from app.web.frame import rendering
+from app.web.frame import renderer
 from app.web.frame.english import english_marked
 from tests import translations
 from tests.each import each
@@ -116,7 +116,7 @@ def french(monkeypatch: pytest.MonkeyPatch) -> None:
     read = translation.catalog
     empty = SentenceCatalog({}, {})
     monkeypatch.setitem(translation.LANGUAGES, "fr", "Français")
-    monkeypatch.setitem(rendering._HEADERS, "fr", {"Content-Language": "fr"})
+    monkeypatch.setitem(renderer._HEADERS, "fr", {"Content-Language": "fr"})
     monkeypatch.setitem(translation._untranslated, "fr", set())
     monkeypatch.setattr(translation, "catalog", lambda code: empty if code == "fr" else read(code))
 

@@ -17,9 +17,9 @@ from app.labs.results.analysis import Samples, measure_statistics, report_of
 from app.labs.results.report import Measure, Report, Underway, read_report
 from app.labs.run import RunOutcome
 from app.labs.spec import LabJob, lab_called, read_job
-from app.web.labs.tables import Guess, figures_of
-from app.web.labs.underway import underway_view
-from app.web.labs.wording import gap, guess_verdict
+from app.web.labs.active_runs import underway_view
+from app.web.labs.labels import gap, guess_verdict
+from app.web.labs.tables import LabGuess, lab_figures
 from tests.each import each
 from tests.labs.scripted import ScriptedGpu
 
@@ -165,7 +165,9 @@ def test_a_guess_is_judged_and_a_good_one_congratulated(guess: float, says: str)
 def test_one_chart_has_the_guess_the_formula_and_the_spread() -> None:
     asked = job()
     taken = [at(MIB, 0.1, 0.12, 0.3), at(4 * MIB, 0.4, 0.5, 0.9)]
-    (figure,) = figures_of(asked.lab, report("algorithms", asked, taken, None), Guess("time", 2.0))
+    (figure,) = lab_figures(
+        asked.lab, report("algorithms", asked, taken, None), LabGuess("time", 2.0)
+    )
     assert isinstance(figure, Plot)
     assert [one.name for one in figure.series] == ["median", "min", "p90", "formula"]
     assert [mark.says for mark in figure.marks][1:] == ["your prediction"]
@@ -173,8 +175,8 @@ def test_one_chart_has_the_guess_the_formula_and_the_spread() -> None:
     assert (figure.marks[1].x, figure.marks[1].y) == (4 * MIB, 2.0)
     counted = job("ring-bytes", size="1MiB")
     taken = [at(MIB, *[1.5 * MIB] * 4, name="bytes")]
-    (bars,) = figures_of(
-        counted.lab, report("ring-bytes", counted, taken, None), Guess("bytes", MIB)
+    (bars,) = lab_figures(
+        counted.lab, report("ring-bytes", counted, taken, None), LabGuess("bytes", MIB)
     )
     assert isinstance(bars, Bars)
     assert [bar.name for bar in bars.bars] == ["formula", "measured", "yours"]

@@ -15,7 +15,7 @@ from app.formulas.layout import step_time
 from app.formulas.presets import Cluster, Layout, ModelShape
 from app.measurements.published import published_logs, published_tests, text_of
 from app.measurements.reports import TrainingLog
-from app.web.measured.predicted import predicted
+from app.web.measured.step_comparison import predict_log
 
 
 def send(client: TestClient, text: str, *files: bytes, **fields: str) -> Any:
@@ -166,7 +166,7 @@ def test_a_step_that_the_formulas_explain_says_which_part_to_make_smaller() -> N
     }
     layout = Layout.read(given["layout"])
     step = step_time(ModelShape.read(given["model"]), Cluster.read(given["cluster"]), layout)
-    found = predicted(TrainingLog(family="megatron", steps=9, step_time=1.01 * step.total), given)
+    found = predict_log(TrainingLog(family="megatron", steps=9, step_time=1.01 * step.total), given)
     assert found is not None
     assert "Try first, against bubble" in found.says
     assert step.bubble == max(step.bubble, step.tensor, step.data, step.messages, step.recompute)

@@ -21,7 +21,7 @@ from app.explorers.base import left, plain_figure, quantity_figure, share_figure
 from app.kinds.numeric import Numeric
 from app.markdown import inline_html
 from app.units import BYTE, SECOND
-from app.web.explore.predicting import Guess, judged
+from app.web.explore.prediction_check import PredictionVerdict, judge_prediction
 from tests.each import each
 from tests.explorers.test_guess import GUESSED, OTHER
 
@@ -34,10 +34,10 @@ WITH_EXERCISE = [name for name in GUESSED if EXPLORERS[name].foreseen.exercise]
 NO_EXERCISES = Catalog((), {})
 
 
-def guessed(fact: KeyFigure, text: str) -> Guess:
+def guessed(fact: KeyFigure, text: str) -> PredictionVerdict:
     """The verdict where no mistake is foreseen."""
     found = open_explorer(EXPLORERS, "tolls")
-    return judged(NO_EXERCISES, found.explorer, found.values, fact, text)
+    return judge_prediction(NO_EXERCISES, found.explorer, found.values, fact, text)
 
 
 @each(
@@ -114,7 +114,9 @@ def test_a_wrong_prediction_is_told_what_the_exercise_tells(
     assert key.right == pytest.approx(fact.exact, rel=1e-3)
     told = 0
     for value, says in key.mistakes:
-        guess = judged(catalog, explorer, values, fact, f"{value!r} {fact.unit.symbol}".strip())
+        guess = judge_prediction(
+            catalog, explorer, values, fact, f"{value!r} {fact.unit.symbol}".strip()
+        )
         if guess.near:
             continue  # in this state, the mistake is not one
         told += guess.why == mark(inline_html(says))
@@ -129,11 +131,11 @@ def test_a_wrong_choice_is_told_what_it_would_be(catalog: Catalog, name: str) ->
     fact = predicted_figure(found.explorer, found.shown)
     assert fact
     for text in fact.among:
-        guess = judged(catalog, found.explorer, found.values, fact, text)
+        guess = judge_prediction(catalog, found.explorer, found.values, fact, text)
         assert guess.near is (text in fact.right)
         assert bool(guess.why) is (text not in fact.right)
         assert (fact.value in guess.says) or guess.near
-    assert judged(catalog, found.explorer, found.values, fact, "the weather").near is None
+    assert judge_prediction(catalog, found.explorer, found.values, fact, "the weather").near is None
 
 
 @each("name", NUMBERS)
@@ -149,7 +151,7 @@ def test_every_explorer_foresees_a_mistake_and_names_each_apart(
     assert others or explorer.foreseen.exercise
     apart = [value for value, _ in others if abs(value / fact.exact - 1) > 0.02]
     for value, says in others:
-        guess = judged(
+        guess = judge_prediction(
             catalog, explorer, found.values, fact, f"{value!r} {fact.unit.symbol}".strip()
         )
         if value in apart and apart.count(value) == 1 and not _close(value, apart):

@@ -14,7 +14,7 @@ from app.formulas import FORMULAS
 from app.labs.spec import known_labs
 from app.web.reference.docs import documentation
 from app.web.search.entries import index_of
-from app.web.search.index import Entry, Index
+from app.web.search.index import Index, SearchEntry
 from tests.each import each
 
 
@@ -76,8 +76,8 @@ def test_everything_can_be_found_by_its_title(index: Index, catalog: Catalog) ->
             assert any(one.kind == kind and one.title == title for one in best), f"{kind}: {title}"
 
 
-def entry(title: str, says: str = "", **more: str) -> Entry:
-    return Entry(kind="Page", title=title, href=f"/{title}", says=says, **more)
+def entry(title: str, says: str = "", **more: str) -> SearchEntry:
+    return SearchEntry(kind="Page", title=title, href=f"/{title}", says=says, **more)
 
 
 def found(made: Index, query: str) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 
 from app.config import ROOT
-from app.web.frame.assets import FOLDER, address, assets, minified
+from app.web.frame.assets import FOLDER, asset_url, assets, minified
 from tests.each import each
 
 WIDEST = 160
@@ -30,7 +30,9 @@ def colors(css: str) -> dict[str, str]:
 
 
 def test_the_style_sheet_is_served_in_one_piece_and_minified(client: TestClient) -> None:
-    css = "".join(client.get(address(name)).text for name in ("app.css", "pages.css", "people.css"))
+    css = "".join(
+        client.get(asset_url(name)).text for name in ("app.css", "pages.css", "people.css")
+    )
     assert "@import" not in css
     assert "/*" not in css
     assert "\n" not in css

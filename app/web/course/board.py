@@ -15,7 +15,7 @@ from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
 from app.web.explore.figures import BOTH, drawn_on
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
 from app.web.urls import exercise_url
 
@@ -44,7 +44,7 @@ class BoardPage:
 
 
 @router.get("/{topic}/{slug}/board")
-async def board(
+async def show_exercise_board(
     request: Request, site: Here, visiting: Visiting, topic: str, slug: str
 ) -> Response:
     """The board of an exercise.

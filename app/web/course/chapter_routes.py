@@ -7,7 +7,7 @@ from app.network.routes import Router
 from app.site import Here, Site
 from app.web.course.chapter_view import ChapterWork, chapter_card, chapter_page
 from app.web.frame.preview import preview_of
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import Visiting
 from app.web.standing.chapter_choice import choice_form, chosen_here, seed_here

@@ -17,8 +17,8 @@ from app.translation import foreign, translate
 from app.web.exercise.views import view_of
 from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.preview import plain_words
-from app.web.frame.rendering import Hyperlink
-from app.web.standing.chapter_choice import ChoiceForm
+from app.web.frame.renderer import Hyperlink
+from app.web.standing.chapter_choice import ChapterChoiceForm
 from app.web.standing.next_steps import NextSteps, next_steps
 from app.web.standing.view import ExercisePath, ExerciseRow, LearnerHistory, clock, path_of, row_of
 from app.web.urls import chapter_url, exercise_url, explorer_url
@@ -51,7 +51,7 @@ class ChapterPage:
     extras: ExercisePath
     onward: NextSteps
     results: tuple[ChapterResult, ...]
-    choice: ChoiceForm | None
+    choice: ChapterChoiceForm | None
     explorers: tuple[Hyperlink, ...]
     figures: tuple[EmbeddedView, ...]
     earlier: Hyperlink | None
@@ -89,7 +89,7 @@ def chapter_page(
     work: ChapterWork,
     today: date,
     *,
-    choice: ChoiceForm | None,
+    choice: ChapterChoiceForm | None,
     seed: int,
 ) -> ChapterPage:
     """The page of *topic* for a learner with that *past*, who has done that *work* in it."""

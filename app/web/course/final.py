@@ -15,8 +15,8 @@ from app.learning.placement import AssessmentQuestion
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.course.questions import Sitting, acted, answers_in, draw_of, shown
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.course.questions import Sitting, acted, answers_in, draw_of, show_question
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.urls import chapter_url, exercise_url
 
@@ -73,7 +73,7 @@ class FinalPage:
 
 
 @router.get("")
-def introduction(request: Request, site: Here, visiting: Visiting) -> Response:
+def introduce_final(request: Request, site: Here, visiting: Visiting) -> Response:
     """What a final is, and those that were begun."""
     earlier = tuple(_earlier(site, visiting.learner))
     page = FinalsPage(len(final_questions(site.catalog, 0)), earlier)
@@ -85,13 +85,13 @@ def introduction(request: Request, site: Here, visiting: Visiting) -> Response:
 
 
 @router.get("/begin")
-async def begin() -> Response:
+async def begin_final() -> Response:
     """A new final."""
     return RedirectResponse(f"/final/{secrets.randbelow(_DRAWS)}/1", 303)
 
 
 @router.get("/{draw}")
-def result(request: Request, site: Here, visiting: Visiting, draw: str) -> Response:
+def show_final_result(request: Request, site: Here, visiting: Visiting, draw: str) -> Response:
     """What is strong, and what to repeat."""
     sitting = _sitting(site, visiting.learner, draw)
     if not sitting.answers:
@@ -101,7 +101,7 @@ def result(request: Request, site: Here, visiting: Visiting, draw: str) -> Respo
 
 
 @router.get("/{draw}/next")
-async def following(site: Here, visiting: Visiting, draw: str) -> Response:
+async def go_to_next_final_question(site: Here, visiting: Visiting, draw: str) -> Response:
     """The first question without an answer, or the result."""
     sitting = _sitting(site, visiting.learner, draw)
     after = sitting.following
@@ -109,15 +109,17 @@ async def following(site: Here, visiting: Visiting, draw: str) -> Response:
 
 
 @router.get("/{draw}/{number}")
-async def question(
+async def show_final_question(
     request: Request, site: Here, visiting: Visiting, draw: str, number: int
 ) -> Response:
     """A question."""
-    return await shown(request, site, visiting, _sitting(site, visiting.learner, draw), number)
+    return await show_question(
+        request, site, visiting, _sitting(site, visiting.learner, draw), number
+    )
 
 
 @router.post("/{draw}/{number}", dependencies=[FromHere])
-async def answer(
+async def answer_final_question(
     request: Request, site: Here, visiting: Visiting, draw: str, number: int
 ) -> Response:
     """A question after one of its buttons was pressed."""

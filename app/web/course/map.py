@@ -9,8 +9,15 @@ from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.course.map_view import map_page, topics_on
-from app.web.frame.rendering import Frame, frame, render
-from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
+from app.web.frame.renderer import Frame, frame, render
+from app.web.frame.visitor import (
+    FromHere,
+    Visiting,
+    remember,
+    spend,
+    spend_storage,
+    visitor_learner,
+)
 from app.web.standing.history import read_learner_history
 from app.web.standing.records import open_records
 
@@ -47,7 +54,7 @@ async def know(request: Request, site: Here, visiting: Visiting) -> Response:
     if not chosen and not visiting.learner:
         return response  # nothing was ticked, and nothing is stored
     spend_storage(request, site, visiting, len(chosen) * _MARK)
-    learner = learner_of(visiting)
+    learner = visitor_learner(visiting)
     await aside(_mark, site, learner, chosen)
     remember(request, response, learner, site.secret)
     return response

@@ -9,7 +9,7 @@ from app.content.topic_file import Route
 from app.errors import NotFoundError, nearest
 from app.learning import Prerequisites
 from app.translation import noted, plural, translate
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.standing.view import LearnerHistory, path_of
 from app.web.urls import chapter_url
 
@@ -57,7 +57,7 @@ class RouteTab:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MapChapterChoice:
     """A chapter in the form of those that one knows."""
 
     id: str
@@ -72,7 +72,7 @@ class MapPage:
     tabs: tuple[RouteTab, ...]
     columns: tuple[tuple[Node, ...], ...]
     edges: tuple[Edge, ...]
-    choices: tuple[Choice, ...]
+    choices: tuple[MapChapterChoice, ...]
     is_saved: bool
 
 
@@ -108,9 +108,9 @@ def map_page(
     )
 
 
-def choices(catalog: Catalog, known: frozenset[str]) -> Iterator[Choice]:
+def choices(catalog: Catalog, known: frozenset[str]) -> Iterator[MapChapterChoice]:
     """Each chapter, and whether it is among the *known* ones."""
-    return (Choice(topic.id, topic.title, topic.id in known) for topic in catalog.topics)
+    return (MapChapterChoice(topic.id, topic.title, topic.id in known) for topic in catalog.topics)
 
 
 def _tabs(catalog: Catalog, route: str) -> Iterator[RouteTab]:

@@ -19,9 +19,9 @@ from app.learning.placement import (
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.course.map_view import ROUTES, Choice, choices, topics_on
-from app.web.course.questions import Sitting, acted, answers_in, draw_of, shown
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.course.map_view import ROUTES, MapChapterChoice, choices, topics_on
+from app.web.course.questions import Sitting, acted, answers_in, draw_of, show_question
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.standing.history import read_learner_history
 from app.web.urls import chapter_url, exercise_url
@@ -58,12 +58,12 @@ class PlacedPage:
     known: tuple[Hyperlink, ...]
     unknown: tuple[Hyperlink, ...]
     untold: tuple[Hyperlink, ...]
-    choices: tuple[Choice, ...]
+    choices: tuple[MapChapterChoice, ...]
     again: str
 
 
 @router.get("")
-def introduction(request: Request, site: Here) -> Response:
+def introduce_placement(request: Request, site: Here) -> Response:
     """What the placement is, and its beginning."""
     around = frame(request, translate("Placement"), translate(_SAYS), "exercises")
     routes = tuple(
@@ -75,7 +75,7 @@ def introduction(request: Request, site: Here) -> Response:
 
 
 @router.get("/begin")
-async def begin(site: Here, route: str = "") -> Response:
+async def begin_placement(site: Here, route: str = "") -> Response:
     """A new placement, about the chapters on *route*; by default, about all.
 
     Raises:
@@ -88,7 +88,7 @@ async def begin(site: Here, route: str = "") -> Response:
 
 
 @router.get("/{draw}")
-def result(request: Request, site: Here, visiting: Visiting, draw: str) -> Response:
+def show_placement_result(request: Request, site: Here, visiting: Visiting, draw: str) -> Response:
     """What the answers say."""
     sitting = _sitting(site, visiting.learner, draw)
     if not sitting.answers:
@@ -98,7 +98,7 @@ def result(request: Request, site: Here, visiting: Visiting, draw: str) -> Respo
 
 
 @router.get("/{draw}/next")
-async def following(site: Here, visiting: Visiting, draw: str) -> Response:
+async def go_to_next_placement_question(site: Here, visiting: Visiting, draw: str) -> Response:
     """The first question without an answer, or the result."""
     sitting = _sitting(site, visiting.learner, draw)
     after = sitting.following
@@ -106,15 +106,17 @@ async def following(site: Here, visiting: Visiting, draw: str) -> Response:
 
 
 @router.get("/{draw}/{number}")
-async def question(
+async def show_placement_question(
     request: Request, site: Here, visiting: Visiting, draw: str, number: int
 ) -> Response:
     """A question."""
-    return await shown(request, site, visiting, _sitting(site, visiting.learner, draw), number)
+    return await show_question(
+        request, site, visiting, _sitting(site, visiting.learner, draw), number
+    )
 
 
 @router.post("/{draw}/{number}", dependencies=[FromHere])
-async def answer(
+async def answer_placement_question(
     request: Request, site: Here, visiting: Visiting, draw: str, number: int
 ) -> Response:
     """A question after one of its buttons was pressed."""

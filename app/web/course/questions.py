@@ -16,7 +16,7 @@ from app.network.door import note_trouble
 from app.people.student_histories import StudentHistory
 from app.site import Site
 from app.translation import noted, translate
-from app.web.exercise.action_results import refused, unavailable, unreadable
+from app.web.exercise.action_results import refuse_action, unavailable, unreadable
 from app.web.exercise.assignment_rules import rules_of
 from app.web.exercise.page_context import ExerciseRequest
 from app.web.exercise.posted_form import ActionResult, PostedForm
@@ -31,8 +31,8 @@ from app.web.exercise.routes import (
     wants_fragment,
 )
 from app.web.exercise.rules import AssignmentBanner, AssignmentRules
-from app.web.frame.rendering import Hyperlink, frame, render, render_part
-from app.web.frame.visitor import Visitor, learner_of, remember, spend, spend_storage
+from app.web.frame.renderer import Hyperlink, frame, render, render_part
+from app.web.frame.visitor import Visitor, remember, spend, spend_storage, visitor_learner
 from app.web.standing.next_steps import NextSteps, SuggestedExercise
 from app.web.urls import seed_of
 
@@ -110,7 +110,7 @@ def answers_in(site: Site, learner: str, sort: Assessment, draw: int) -> Mapping
         return {row.number: row for row in assessed_in(session, learner, sort, draw)}
 
 
-async def shown(
+async def show_question(
     request: Request, site: Site, visiting: Visitor, sitting: Sitting, number: int
 ) -> Response:
     """The page of a question; one that is answered leads on."""
@@ -135,7 +135,7 @@ async def acted(
     request: Request, site: Site, visiting: Visitor, sitting: Sitting, number: int
 ) -> Response:
     """The page after a button of a question was pressed."""
-    question, learner = sitting.question(number), learner_of(visiting)
+    question, learner = sitting.question(number), visitor_learner(visiting)
     given = await read_fields(request)
     posted = PostedForm(seed=question.seed, learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / PART)
@@ -189,7 +189,7 @@ async def _result(
 ) -> tuple[ActionResult, ExerciseHistory]:
     exercise = question.exercise
     if why := _why_not(sitting, question, posted, before):
-        return refused(why), before
+        return refuse_action(why), before
     if found := await press(site, exercise, posted):
         return found, before
     result, attempt = await grade(site, exercise, posted, before)

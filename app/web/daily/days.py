@@ -8,7 +8,7 @@ from app.translation import translate
 ARCHIVE = 30  # days before today whose questions can still be guessed
 
 
-def address(day: date) -> str:
+def daily_url(day: date) -> str:
     """The page of the question of *day*."""
     return f"/guess/{day.isoformat()}"
 

@@ -19,11 +19,18 @@ from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.daily.card import daily_card
-from app.web.daily.days import address, day_called, open_day
+from app.web.daily.days import daily_url, day_called, open_day
 from app.web.daily.view import DailyPage, DailyRequest, Refused, daily_page
 from app.web.frame.preview import preview_of
-from app.web.frame.rendering import frame, render
-from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
+from app.web.frame.renderer import frame, render
+from app.web.frame.visitor import (
+    FromHere,
+    Visiting,
+    remember,
+    spend,
+    spend_storage,
+    visitor_learner,
+)
 
 router = Router(prefix="/guess")
 _SAYS = noted(
@@ -36,7 +43,7 @@ _TYPED = 200  # characters of a refused guess that are shown again
 
 
 @router.get("")
-async def today(request: Request, site: Here, visiting: Visiting) -> Response:
+async def show_today(request: Request, site: Here, visiting: Visiting) -> Response:
     """The question of today."""
     return await _shown(request, site, visiting.learner, site.clock().date())
 
@@ -56,7 +63,7 @@ async def guess(
 ) -> Response:
     """Store the guess, unless there is one on that day."""
     asked = open_day(day, site.clock().date())
-    learner = learner_of(visiting)
+    learner = visitor_learner(visiting)
     spend(request, site.allowances.answers, "answers", 1 + len(guess) / _PART)
     spend_storage(request, site, visiting, len(guess))
     question = question_of(asked)
@@ -79,7 +86,7 @@ async def guess(
             note_trouble(request, error, error.cause)
             status = 503
         return await _shown(request, site, visiting.learner, asked, refused, status)
-    response = RedirectResponse(address(asked), 303)
+    response = RedirectResponse(daily_url(asked), 303)
     remember(request, response, learner, site.secret)
     return response
 
@@ -92,7 +99,7 @@ async def _shown(
     refused: Refused | None = None,
     status: int = 200,
 ) -> Response:
-    preview = preview_of(address(day), daily_card(question_of(day)))
+    preview = preview_of(daily_url(day), daily_card(question_of(day)))
     around = frame(request, translate("Guess the step"), translate(_SAYS), "guess", preview)
     page: DailyPage = await aside(_page, site, learner, day, around.origin, refused)
     return render("daily/guess.html", around, page, status)

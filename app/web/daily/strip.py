@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from app.content.daily import DailyQuestion
 from app.translation import noted, translate
 from app.translation.dates import short_day
-from app.web.daily.days import address
+from app.web.daily.days import daily_url
 
 _FULL, _EMPTY = "■", "□"
 _LEAST_STREAK = 2  # days; one alone is not worth telling
@@ -66,5 +66,5 @@ def strip(question: DailyQuestion, band: Band, streak: int, origin: str) -> str:
     if streak >= _LEAST_STREAK:
         lines.append(translate("{streak} days in a row", streak=streak))
     if origin:
-        lines.append(f"{origin}{address(question.day)}")
+        lines.append(f"{origin}{daily_url(question.day)}")
     return "\n".join(lines)

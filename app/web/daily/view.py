@@ -18,11 +18,11 @@ from app.formulas import FORMULAS
 from app.markdown import html
 from app.translation import translate
 from app.units import BYTE, DOLLAR, RATIO, SECOND
-from app.web.daily.days import ARCHIVE, address
+from app.web.daily.days import ARCHIVE, daily_url
+from app.web.daily.phrases import among, apart
 from app.web.daily.strip import Band, band_of, strip
-from app.web.daily.wording import among, apart
 from app.web.explore.figures import BOTH, drawn_on
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.reference.docstrings import documented
 from app.web.urls import exercise_url, explorer_url, formula_url
 
@@ -49,7 +49,7 @@ class FormulaView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class DailyAnswerPage:
     """What is shown after the guess; without a *band*, the guess was on another question."""
 
     typed: str
@@ -97,7 +97,7 @@ class DailyPage:
     streak: int
     typed: str
     problem: str
-    answered: Answered | None
+    answered: DailyAnswerPage | None
     yesterday: Yesterday | None
     earlier: tuple[Earlier, ...]
     longest: int = LONGEST
@@ -136,7 +136,7 @@ def daily_page(course: Catalog, asked: DailyRequest, refused: Refused | None = N
     return DailyPage(
         question=question,
         asks=mark(html(question.asks)),
-        action=address(question.day),
+        action=daily_url(question.day),
         unit=question.asked.unit,
         is_counted=question.asked.scale.unit is RATIO,
         is_today=day == today,
@@ -169,11 +169,11 @@ def time_left(moment: datetime) -> str:
 
 def _answered(
     course: Catalog, asked: DailyRequest, question: DailyQuestion, guess: DailyGuess, row: int
-) -> Answered:
+) -> DailyAnswerPage:
     is_same = guess.question == question.key
     band = band_of(guess.value, question.right) if is_same else None
     counted = row if guess.at.date() == guess.day == asked.moment.date() else 0
-    return Answered(
+    return DailyAnswerPage(
         typed=guess.answer,
         own=_told(question, guess) if is_same else "",
         right=question.shown(question.right),
@@ -251,7 +251,7 @@ def _yesterday(today: date, guesses: Mapping[date, DailyGuess]) -> Yesterday:
     guess = guesses.get(question.day)
     is_same = guess is not None and guess.question == question.key
     return Yesterday(
-        link=Hyperlink(address(question.day), question.title),
+        link=Hyperlink(daily_url(question.day), question.title),
         asks=html(question.asks),
         answer=question.shown(question.right),
         own=question.shown(guess.value) if guess and is_same else "",
@@ -261,7 +261,7 @@ def _yesterday(today: date, guesses: Mapping[date, DailyGuess]) -> Yesterday:
 def _earlier(today: date, guesses: Mapping[date, DailyGuess]) -> Sequence[Earlier]:
     days = [today - timedelta(days=ago) for ago in range(1, ARCHIVE + 1)]
     return [
-        Earlier(Hyperlink(address(day), daily_title(day)), day, _band(guesses.get(day)))
+        Earlier(Hyperlink(daily_url(day), daily_title(day)), day, _band(guesses.get(day)))
         for day in days
     ]
 

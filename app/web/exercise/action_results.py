@@ -8,12 +8,12 @@ from app.web.exercise.posted_form import ActionResult
 _LOST = noted("Your answer is still here, and no attempt was recorded.")
 
 
-def refused(why: str) -> ActionResult:
+def refuse_action(why: str) -> ActionResult:
     """What an assignment does not allow, with the reason *why*."""
     return ActionResult(state="refused", says=why, status=403)
 
 
-def recorded(why: str) -> ActionResult:
+def hide_verdict(why: str) -> ActionResult:
     """An answer that is stored; its verdict is hidden, with the reason *why*."""
     return ActionResult(state="recorded", says=translate("Your answer is stored. {why}", why=why))
 

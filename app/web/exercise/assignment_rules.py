@@ -14,7 +14,7 @@ from app.people.policy import worth
 from app.people.work import StudentWork, own_seed
 from app.translation import translate
 from app.web.exercise.rules import FREE, AssignmentBanner, AssignmentRules
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.urls import exercise_url
 
 

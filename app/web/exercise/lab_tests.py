@@ -22,10 +22,10 @@ def tests_to_take(site: Site, learner: str) -> Mapping[str, tuple[Report, str, s
         report = _own(row.name, row.report)
         if report:
             found[row.name] = (report, row.title, translate(OWN))
-    return {**found, **published()}
+    return {**found, **nccl_tests_on_file()}
 
 
-def published() -> Mapping[str, tuple[Report, str, str]]:
+def nccl_tests_on_file() -> Mapping[str, tuple[Report, str, str]]:
     """Published tests as runs, what they are, and whose."""
     found = {}
     for name, report in nccl_tests_runs().items():

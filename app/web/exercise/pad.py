@@ -9,7 +9,7 @@ from app.expressions import PAD_LIMIT, PadLine, worked_pad
 from app.network.routes import Router
 from app.site import Here
 from app.translation import translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import FromHere, spend
 
 router = Router(prefix="/scratch")
@@ -26,7 +26,7 @@ class PadPage:
 
 
 @router.get("")
-async def empty(request: Request) -> Response:
+async def show_pad(request: Request) -> Response:
     """An empty pad."""
     return _shown(request, "")
 

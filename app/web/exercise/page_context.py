@@ -15,7 +15,7 @@ from app.translation import language, translate
 from app.web.exercise.facts import FactView, facts_beside
 from app.web.exercise.posted_form import Fields
 from app.web.exercise.rules import AssignmentRules
-from app.web.frame.rendering import Hyperlink, markup
+from app.web.frame.renderer import Hyperlink, markup
 from app.web.standing.view import ExercisePath, PathStretch, Standings, mark_of, path_of
 from app.web.urls import chapter_url, erratum_url, exercise_url
 

@@ -30,12 +30,12 @@ class PostedForm:
     @property
     def size(self) -> int:
         """Characters of all fields."""
-        return size_of(self.given)
+        return form_size(self.given)
 
     @property
     def action(self) -> str:
         """The button that was pressed."""
-        return first(self.given, "action") or "check"
+        return first_value(self.given, "action") or "check"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +50,12 @@ class ActionResult:
     status: int = 200
 
 
-def size_of(given: Fields) -> int:
+def form_size(given: Fields) -> int:
     """Characters of all fields."""
     return sum(len(text) for texts in given.values() for text in texts)
 
 
-def first(given: Fields, field: str) -> str:
+def first_value(given: Fields, field: str) -> str:
     """The first value of *field*; empty where there is none."""
     return next(iter(given.get(field, ())), "")
 
@@ -72,7 +72,7 @@ def fields_of(pairs: Iterable[tuple[str, object]]) -> Fields:
 
 def begun_at(given: Fields) -> int:
     """When the page of a posted form was opened, in seconds since 1970; 0 where it does not say."""
-    text = first(given, "begun")
+    text = first_value(given, "begun")
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_CLOCK else 0
 
 

@@ -18,7 +18,7 @@ from app.network.door import note_trouble
 from app.network.routes import Router
 from app.people.student_histories import StudentDrawing, StudentHistory
 from app.site import Here, Site, site_in
-from app.web.exercise.action_results import refused, unavailable, unreadable
+from app.web.exercise.action_results import refuse_action, unavailable, unreadable
 from app.web.exercise.assignment_rules import rules_of, rules_with_banners
 from app.web.exercise.board_entry import enter_on_board
 from app.web.exercise.card import exercise_card
@@ -29,8 +29,8 @@ from app.web.exercise.posted_form import (
     Fields,
     PostedForm,
     fields_of,
+    form_size,
     seconds_on,
-    size_of,
 )
 from app.web.exercise.rules import FREE, AssignmentRules
 from app.web.exercise.tools import ServerTools
@@ -38,16 +38,16 @@ from app.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.web.exercise.views import view_of
 from app.web.frame.origin import from_here
 from app.web.frame.preview import preview_of
-from app.web.frame.rendering import frame, render, render_part
+from app.web.frame.renderer import frame, render, render_part
 from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import (
     Visiting,
     Visitor,
-    learner_of,
     remember,
     spend,
     spend_storage,
     visitor,
+    visitor_learner,
 )
 from app.web.standing.chapter_choice import kept_seed
 from app.web.standing.history import read_learner_history
@@ -62,7 +62,7 @@ _FRAGMENT = "x-fragment"  # a script asks for the verdict alone
 
 
 @router.get("/{topic}/{slug}")
-async def show(
+async def show_exercise_page(
     request: Request, site: Here, visiting: Visiting, topic: str, slug: str, seed: str = ""
 ) -> Response:
     """The exercise as a seed draws it."""
@@ -95,7 +95,7 @@ async def another(site: Here, topic: str, slug: str) -> Response:
 
 
 @router.post("/{topic}/{slug}")
-async def answer(request: Request) -> Response:
+async def answer_exercise(request: Request) -> Response:
     """The page after one of its buttons was pressed.
 
     (It asks for what it needs itself: what FastAPI adds to do so costs as much as grading.)
@@ -106,7 +106,7 @@ async def answer(request: Request) -> Response:
     topic, slug = request.path_params["topic"], request.path_params["slug"]
     exercise = site.catalog.exercise(f"{topic}/{slug}")
     seed = seed_of(request.query_params.get("seed", "0"))
-    learner = learner_of(visiting)
+    learner = visitor_learner(visiting)
     given = await read_fields(request)
     posted = PostedForm(seed=seed, learner=learner, client=visiting.client, given=given)
     spend(request, site.allowances.answers, "answers", 1 + posted.size / PART)
@@ -142,7 +142,7 @@ async def build_page(
     One that takes long is built beside the event loop.
     """
     view = view_of(asked.exercise)
-    if view.is_slow or size_of(asked.given) > LONG:
+    if view.is_slow or form_size(asked.given) > LONG:
         return await aside(_page, site, asked, result, rules)
     # Not refused if the database goes away now: an answer has been stored.
     return await site.outage.again(lambda: _page(site, asked, result, rules))
@@ -193,7 +193,7 @@ async def _acted(
 ) -> tuple[ActionResult, ExerciseHistory]:
     """The result of a button, and what the learner has done with it."""
     if rules is not FREE and (why := rules.refusal(posted.action)):
-        return refused(why), before
+        return refuse_action(why), before
     try:
         return await _act(site, exercise, posted, before, rules)
     except (AnswerError, TooLongError) as error:

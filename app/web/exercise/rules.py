@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

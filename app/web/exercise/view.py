@@ -15,7 +15,7 @@ from app.kinds.answers import Verdict
 from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.translation import foreign, noted, translate
-from app.web.exercise.action_results import recorded
+from app.web.exercise.action_results import hide_verdict
 from app.web.exercise.illustration import (
     IllustrationView,
     counted_view,
@@ -28,7 +28,7 @@ from app.web.exercise.rules import FREE, AssignmentRules
 from app.web.exercise.views import view_of
 from app.web.exercise.views.base import NO_CONTEXT, Form, FormContext, FormInput
 from app.web.explore.figures import EmbeddedView, embedded_view
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.standing.next_steps import NextSteps
 from app.web.standing.view import Mark, has_finished, mark_of
 from app.web.urls import chapter_url, exercise_url
@@ -135,7 +135,7 @@ def exercise_page(
     exercise, seed, history = asked.exercise, asked.seed, asked.history
     topic = course.topic_of(exercise)
     if result.verdict and rules.verdict:
-        result = recorded(rules.verdict)
+        result = hide_verdict(rules.verdict)
     verdict = result.verdict
     state = result.state if verdict is None else _state(verdict)
     finished = is_finished(history, exercise, seed) and not rules.solution

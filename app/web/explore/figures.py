@@ -29,7 +29,7 @@ from app.explorers import (
 from app.kinds.base import Embedded
 from app.markdown import inline_html
 from app.translation import language, translate
-from app.web.explore.state import state_of
+from app.web.explore.state import url_state
 from app.web.urls import explorer_url
 
 BOTH = (WIDE, NARROW)
@@ -91,7 +91,7 @@ def _embedded(
     guess = guess_form(explorer, found.values, found.shown) if predict else None
     return EmbeddedView(
         translate(explorer.title),
-        explorer_url(name, state_of(explorer, found.values)),
+        explorer_url(name, url_state(explorer, found.values)),
         () if guess else _chosen(number, found),
         guess,
     )
@@ -126,7 +126,7 @@ def figure_views(
     papers: Sequence[Paper] = BOTH,
 ) -> tuple[FigureView, ...]:
     """Views of *figures* of *explorer*, drawn on each of *papers*."""
-    base, query = explorer_url(explorer.name), f"?{urlencode(state_of(explorer, values))}"
+    base, query = explorer_url(explorer.name), f"?{urlencode(url_state(explorer, values))}"
     return tuple(
         figure_view(figure, base, n, query, explorer.name, papers)
         for n, figure in enumerate(figures)
@@ -142,7 +142,7 @@ def guess_form(explorer: Explorer, values: Values, shown: Explored) -> GuessForm
         explorer_url(explorer.name),
         mark(inline_html(guess_question(explorer, values))),
         translate(explorer.predicts),
-        tuple(state_of(explorer, values).items()),
+        tuple(url_state(explorer, values).items()),
         fact.among,
     )
 

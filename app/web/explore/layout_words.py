@@ -12,7 +12,7 @@ def limits_of(one: Ranked, between: str = ", ") -> str:
     return between.join(f"{percent_text(round(share, 2))} {name}" for name, share in some)
 
 
-def name_of(layout: Layout) -> str:
+def layout_name(layout: Layout) -> str:
     """The degrees of *layout* that are not 1, in words."""
     chunks = f" × {layout.virtual}" if layout.virtual > 1 else ""
     named = (

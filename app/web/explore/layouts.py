@@ -19,10 +19,10 @@ from app.translation import localized, noted, translate, translate_known
 from app.units import BYTE, SECOND, show
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.explore.layout_searches import LayoutSearches, search_layouts
-from app.web.explore.layout_words import limits_of, name_of
+from app.web.explore.layout_words import layout_name, limits_of
 from app.web.explore.other_states import unbroken
 from app.web.explore.state import LONGEST
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import spend
 from app.web.urls import LAYOUTS, explorer_url, layouts_url
 
@@ -69,7 +69,7 @@ class FieldView:
 
 
 @dataclass(frozen=True, slots=True)
-class LayoutRow:
+class FoundLayoutRow:
     """A layout, a link to it in the explorer if that can show it, and its numbers."""
 
     name: str
@@ -84,7 +84,7 @@ class LayoutTable:
     title: str
     says: str
     header: tuple[str, ...]
-    rows: tuple[LayoutRow, ...]
+    rows: tuple[FoundLayoutRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ async def layouts(request: Request, site: Here) -> Response:
 
 
 @router.get("/{number}.{form}")
-async def download(request: Request, site: Here, number: int, form: str) -> Response:
+async def download_layout_figure(request: Request, site: Here, number: int, form: str) -> Response:
     """The figure as a standalone SVG file, or its values as CSV."""
     values, _ = _values(request)
     found = await _found(request, site, values)
@@ -188,7 +188,7 @@ def _page(values: Values, corrections: tuple[str, ...], found: SearchResult | st
         fields=fields,
         corrections=corrections,
         problem="",
-        title=name_of(best.layout) if best else translate("None fits"),
+        title=layout_name(best.layout) if best else translate("None fits"),
         fits=bool(best),
         says=says,
         facts=_facts(best) if best else (),
@@ -240,7 +240,7 @@ def _header() -> tuple[str, ...]:
     return tuple(heading and translate_known(heading) for heading in _HEADER)
 
 
-def _row(one: Ranked, values: Values) -> LayoutRow:
+def _row(one: Ranked, values: Values) -> FoundLayoutRow:
     cells = (
         show(one.step_time, SECOND),
         percent_text(one.mfu),
@@ -248,7 +248,7 @@ def _row(one: Ranked, values: Values) -> LayoutRow:
         limits_of(one),
     )
     address = _address(one.layout, values)
-    return LayoutRow(name_of(one.layout), address, tuple(map(unbroken, cells)))
+    return FoundLayoutRow(layout_name(one.layout), address, tuple(map(unbroken, cells)))
 
 
 def _address(layout: Layout, values: Values) -> str:

@@ -18,8 +18,8 @@ from app.explorers import (
 )
 from app.markdown import inline_html
 from app.translation import translate, translate_known
-from app.web.explore.state import state_of
-from app.web.frame.rendering import Hyperlink
+from app.web.explore.state import url_state
+from app.web.frame.renderer import Hyperlink
 from app.web.urls import explorer_url, layouts_url
 
 WAS = "was"  # the parameter of the address that holds the state before
@@ -30,7 +30,7 @@ _LONGEST = 600  # characters of it
 
 
 @dataclass(frozen=True, slots=True)
-class FactView:
+class ComparedFact:
     """A number; *beside* it another one to compare with, what it was *before*, and the change."""
 
     label: str
@@ -81,10 +81,10 @@ def states_view(explorer: Explorer, values: Values, shown: Explored, hidden: boo
 
 def packed(explorer: Explorer, values: Values) -> str:
     """The state of all controls as one short text."""
-    return _BETWEEN.join(state_of(explorer, values).values())
+    return _BETWEEN.join(url_state(explorer, values).values())
 
 
-def unpacked(explorer: Explorer, text: str) -> tuple[Values | None, str]:
+def unpack_state(explorer: Explorer, text: str) -> tuple[Values | None, str]:
     """The state that *text* holds, and a sentence that says so if it cannot be read."""
     if not explorer.compares or not text:
         return None, ""
@@ -104,10 +104,10 @@ def unbroken(text: str) -> str:
     return _UNIT.sub("\N{NO-BREAK SPACE}", text)
 
 
-def fact_views(shown: Explored, before: Explored | None) -> tuple[FactView, ...]:
+def fact_views(shown: Explored, before: Explored | None) -> tuple[ComparedFact, ...]:
     """The numbers of *shown*, compared with those of the state *before*."""
     return tuple(
-        FactView(
+        ComparedFact(
             translate_known(fact.label),
             fact.value,
             fact.beside,
@@ -121,13 +121,13 @@ def _address(explorer: Explorer, values: Values, state: Mapping[str, str], hidde
     further = {"predict": "1"} if hidden else {}
     if explorer.compares and not hidden:
         further = {WAS: packed(explorer, values)}
-    return explorer_url(explorer.name, {**state_of(explorer, values), **state, **further})
+    return explorer_url(explorer.name, {**url_state(explorer, values), **state, **further})
 
 
 def _presets(explorer: Explorer, values: Values, hidden: bool) -> list[PresetView]:
-    now, found = state_of(explorer, values), []
+    now, found = url_state(explorer, values), []
     for preset in explorer.presets:
-        its = state_of(
+        its = url_state(
             explorer, Values(read_controls(explorer.controls, {**now, **preset.state})[0])
         )
         link = Hyperlink(
@@ -154,7 +154,7 @@ def _table(explorer: Explorer, values: Values, table: StateTable) -> TableView:
 
 
 def _related(explorer: Explorer, values: Values) -> list[Hyperlink]:
-    now = state_of(explorer, values)
+    now = url_state(explorer, values)
     links = [
         Hyperlink(
             explorer_url(name, _shared(EXPLORERS[name], now)), translate(EXPLORERS[name].title)

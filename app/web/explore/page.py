@@ -14,13 +14,13 @@ from app.web.explore.figures import (
     figure_file,
 )
 from app.web.explore.state import (
+    control_values,
     explored,
     explorer_called,
-    values_in,
 )
 from app.web.explore.view import ExploreList, explorer_cards, explorer_page
 from app.web.frame.preview import preview_of
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 
 router = Router(prefix="/explore")
 
@@ -58,10 +58,10 @@ def explore(request: Request, site: Here, name: str) -> Response:
 
 
 @router.get("/{name}/{number}.{form}")
-def download(request: Request, name: str, number: int, form: str) -> Response:
+def download_explorer_figure(request: Request, name: str, number: int, form: str) -> Response:
     """One figure as a standalone SVG file, or its values as CSV."""
     explorer = explorer_called(name)
-    values, _ = values_in(explorer, request.query_params)
+    values, _ = control_values(explorer, request.query_params)
     shown, problem = explored(explorer, values)
     if problem:
         raise InputError(problem)

@@ -31,14 +31,14 @@ def explorer_called(name: str) -> Explorer:
     return EXPLORERS[name]
 
 
-def values_in(explorer: Explorer, query: Mapping[str, str]) -> tuple[Values, tuple[str, ...]]:
+def control_values(explorer: Explorer, query: Mapping[str, str]) -> tuple[Values, tuple[str, ...]]:
     """The values of the controls in an address, and a sentence for each that was corrected."""
     given = {name: text[:LONGEST] for name, text in query.items()}
     values, corrections = read_controls(explorer.controls, given)
     return Values(values), corrections
 
 
-def state_of(explorer: Explorer, values: Values) -> dict[str, str]:
+def url_state(explorer: Explorer, values: Values) -> dict[str, str]:
     """The values of the controls as written in a URL."""
     return {c.name: address_text(c, values[c.name]) for c in explorer.controls}
 

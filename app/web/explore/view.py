@@ -42,21 +42,21 @@ from app.web.explore.figures import (
 )
 from app.web.explore.other_states import (
     WAS,
-    FactView,
+    ComparedFact,
     StatesView,
     fact_views,
     states_view,
-    unpacked,
+    unpack_state,
 )
-from app.web.explore.predicting import Guess, judged
+from app.web.explore.prediction_check import PredictionVerdict, judge_prediction
 from app.web.explore.state import (
     LONGEST,
+    control_values,
     explored,
-    state_of,
-    values_in,
+    url_state,
     waits,
 )
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.urls import chapter_url, explorer_url, formula_url
 
 
@@ -93,7 +93,7 @@ class ExplorePage:
     full_title: str
     summary: str
     guess: GuessForm | None
-    guessed: Guess | None
+    guessed: PredictionVerdict | None
     typed: str
     asks: bool
     hidden: bool
@@ -106,7 +106,7 @@ class ExplorePage:
     problem: str
     says: Markup
     verdict: YesOrNo | None
-    facts: tuple[FactView, ...]
+    facts: tuple[ComparedFact, ...]
     figures: tuple[FigureView, ...]
     address: str
     ended: bool
@@ -201,14 +201,14 @@ def explorer_page(
     course: Catalog, explorer: Explorer, query: Mapping[str, str], papers: Sequence[Paper]
 ) -> ExplorerInState:
     """The page of *explorer* in the state that *query* gives, its figures on *papers*."""
-    values, corrections = values_in(explorer, query)
+    values, corrections = control_values(explorer, query)
     shown, problem = explored(explorer, values)
-    was, unread = unpacked(explorer, query.get(WAS, ""))
+    was, unread = unpack_state(explorer, query.get(WAS, ""))
     before = explored(explorer, was)[0] if was else None
     topic = course.topic(explorer.chapter)
     typed = query.get("guess", "").strip()[:LONGEST]
     fact = predicted_figure(explorer, shown)
-    guessed = judged(course, explorer, values, fact, typed) if typed and fact else None
+    guessed = judge_prediction(course, explorer, values, fact, typed) if typed and fact else None
     asks = bool(fact or problem or not explorer.predicts)
     is_settled = bool(guessed and guessed.near is not None)
     hidden = asks and not is_settled and waits(explorer, query)
@@ -239,7 +239,7 @@ def explorer_page(
         verdict=shown.verdict,
         facts=fact_views(shown, before),
         figures=figure_views(explorer, values, figures, papers),
-        address=explorer_url(explorer.name, state_of(explorer, values)),
+        address=explorer_url(explorer.name, url_state(explorer, values)),
         ended=shown.ended,
         states=states_view(explorer, values, shown, hidden),
     )

@@ -67,7 +67,7 @@ def by_hashed_name() -> Mapping[str, Asset]:
     return {asset.hashed: asset for asset in assets().values()}
 
 
-def address(name: str) -> str:
+def asset_url(name: str) -> str:
     """Where the browser gets the file *name* from.
 
     >>> address("favicon.svg").startswith("/static/favicon.")

@@ -12,7 +12,7 @@ from app.network.watch import request_id
 from app.quotation import shortened
 from app.translation import noted, translate
 from app.web.frame.origin import ReplacedHostError
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 
 _TITLES = {
     400: noted("Not accepted"),

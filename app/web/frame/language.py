@@ -15,7 +15,7 @@ router = Router()
 
 
 @router.post("/language", dependencies=[FromHere])
-async def choose(
+async def choose_language(
     language: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/"
 ) -> Response:
     """Store the choice and return to the page; with a language that is not offered, forget it."""

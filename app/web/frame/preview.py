@@ -3,7 +3,7 @@
 import re
 
 from app.charts.card import PictureCard
-from app.web.frame.rendering import Preview
+from app.web.frame.renderer import SharePreview
 from app.web.urls import picture_url
 
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z])")
@@ -11,9 +11,9 @@ _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _MARKS = re.compile(r"`|\*+(?=\S)|(?<=\S)\*+")
 
 
-def preview_of(path: str, card: PictureCard) -> Preview:
+def preview_of(path: str, card: PictureCard) -> SharePreview:
     """What is shown where *path* is shared: a picture with *card* on it."""
-    return Preview(path=path, picture=picture_url(path), alt=card.alt)
+    return SharePreview(path=path, picture=picture_url(path), alt=card.alt)
 
 
 def plain_words(text: str) -> str:

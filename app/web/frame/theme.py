@@ -13,7 +13,7 @@ router = Router()
 
 
 @router.post("/theme", dependencies=[FromHere])
-async def choose(
+async def choose_theme(
     theme: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/"
 ) -> Response:
     """Store the choice and return to the page."""

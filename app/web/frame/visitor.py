@@ -53,7 +53,7 @@ async def visitor(request: Request, site: Here) -> Visitor:
         return Visitor(person.learner, Client(person.learner), person, learner)
     # Anyone can get a new cookie, so only a visitor who returns with one is a client of their own.
     request.scope["state"][LEARNER] = learner
-    client = Client(learner) if learner else anonymous(network(address_of(request)))
+    client = Client(learner) if learner else anonymous(network(forwarded_address(request)))
     return Visitor(learner, client)
 
 
@@ -87,12 +87,12 @@ def _unless_other(found: SignedIn | None, request: Request, site: Site) -> Signe
 FromHere = Depends(from_here)
 
 
-def learner_of(visiting: Visitor) -> str:
+def visitor_learner(visiting: Visitor) -> str:
     """The visitor's learner, or a new one."""
     return visiting.learner or new_learner()
 
 
-def address_of(request: Request) -> str:
+def forwarded_address(request: Request) -> str:
     """The network address of *request*; behind a trusted proxy, the address that it forwards."""
     return request.client.host if request.client else ""
 
@@ -119,7 +119,7 @@ def spend(request: Request, allowance: Allowance, what: str, cost: float = 1.0) 
     Raises:
         HTTPException: 429, if the allowance is used up.
     """
-    if wait := math.ceil(allowance.wait(address_of(request), cost)):
+    if wait := math.ceil(allowance.wait(forwarded_address(request), cost)):
         says = translate(
             "too many {what} came from your network address in a short time; try again {when}",
             what=translate(what),
@@ -136,7 +136,7 @@ def spend_storage(request: Request, site: Site, visiting: Visitor, size: int) ->
     Raises:
         HTTPException: 429, if they are used up.
     """
-    whose = visiting.person.learner if visiting.person else address_of(request)
+    whose = visiting.person.learner if visiting.person else forwarded_address(request)
     if wait := math.ceil(site.allowances.storage.wait(whose, _ROW + size)):
         says = translate(
             "too much was stored from your network address in a day; try again {when}",

@@ -8,7 +8,7 @@ from fastapi import Request, Response
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import Visiting
 from app.web.home.view import home_page
 from app.web.standing.history import read_learner_history

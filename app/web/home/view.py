@@ -13,7 +13,7 @@ from app.explorers import EXPLORERS
 from app.labs.spec import known_labs
 from app.markdown import html
 from app.web.explore.figures import EmbeddedView, taste
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.standing.next_steps import NextSteps, next_steps
 from app.web.standing.view import ChapterCard, LearnerHistory, card_of
 from app.web.urls import chapter_url

@@ -24,10 +24,18 @@ from app.site import Here, Site
 from app.translation import translate
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.preview import preview_of
-from app.web.frame.rendering import Hyperlink, frame, render
-from app.web.frame.visitor import FromHere, Visiting, learner_of, remember, spend, spend_storage
+from app.web.frame.renderer import Hyperlink, frame, render
+from app.web.frame.visitor import (
+    FromHere,
+    Visiting,
+    remember,
+    spend,
+    spend_storage,
+    visitor_learner,
+)
 from app.web.labs.cards import board_card
-from app.web.labs.compared import (
+from app.web.labs.labels import HELD, KINDS, guess_label, held_over
+from app.web.labs.run_comparison import (
     LETTERS,
     MachineRow,
     RunGroup,
@@ -37,8 +45,7 @@ from app.web.labs.compared import (
     hardware_of,
     runs_on,
 )
-from app.web.labs.wording import HELD, KINDS, guess_label, held_over
-from app.web.measured.listing import PublishedGroup, published_groups, published_hardware
+from app.web.measured.test_list import PublishedGroup, published_groups, published_hardware
 from app.web.urls import lab_url, run_url
 
 router = Router(prefix="/labs")
@@ -61,7 +68,7 @@ class GroupView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoardPage:
+class LabBoardPage:
     """A lab on every machine that has run it."""
 
     lab: Hyperlink
@@ -78,15 +85,15 @@ class BoardPage:
 
 
 @router.get("/{name}/board")
-async def board(request: Request, site: Here, name: str, hardware: str = "") -> Response:
+async def show_lab_board(request: Request, site: Here, name: str, hardware: str = "") -> Response:
     """Show one lab on every machine that has run it, or on the *hardware* that is asked for."""
     return await aside(_page, request, site, translate_lab(lab_called(name)), None, hardware)
 
 
 @router.post("/{name}/board", dependencies=[FromHere])
-async def send(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
+async def add_board_run(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
     """Add a run of another machine; further runs in the file go to the boards of their labs."""
-    lab, learner = translate_lab(lab_called(name)), learner_of(visiting)
+    lab, learner = translate_lab(lab_called(name)), visitor_learner(visiting)
     spend(request, site.allowances.sent_runs, "sent runs")
     try:
         text = await _sent_text(request)
@@ -106,7 +113,7 @@ async def send(request: Request, site: Here, visiting: Visiting, name: str) -> R
 
 
 @router.get("/{name}/board/{number}.{form}")
-async def download(site: Here, name: str, number: int, form: str) -> Response:
+async def download_board_figure(site: Here, name: str, number: int, form: str) -> Response:
     """A figure of the board as an SVG file, or its values as CSV."""
     lab = translate_lab(lab_called(name))
     return await aside(_file, site, lab, number, form)
@@ -167,7 +174,7 @@ def _page(
     shown = on_it[:_GROUPS]
     collectives = lab.name == BORROWING
     known = dict.fromkeys(hardware_of(run.report) for group in groups for run in group.runs)
-    page = BoardPage(
+    page = LabBoardPage(
         lab=Hyperlink(lab_url(lab.name), lab.title),
         kind=translate(KINDS[lab.links]),
         asks=guess_label(lab, lab.asked_of(lab.starts)),

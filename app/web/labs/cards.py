@@ -6,10 +6,10 @@ from app.charts.card import PictureCard
 from app.labs.results.report import Report
 from app.labs.spec import Lab
 from app.web.frame.preview import plain_words
-from app.web.labs.compared import RunGroup, figure_of
+from app.web.labs.labels import KINDS, machine_of
 from app.web.labs.pictures import emblem_of
-from app.web.labs.tables import figures_of
-from app.web.labs.wording import KINDS, place_of
+from app.web.labs.run_comparison import RunGroup, figure_of
+from app.web.labs.tables import lab_figures
 
 
 def lab_card(lab: Lab) -> PictureCard:
@@ -24,11 +24,11 @@ def lab_card(lab: Lab) -> PictureCard:
 
 def run_card(lab: Lab, report: Report) -> PictureCard:
     """A run of a lab: what it measured, beside the formula."""
-    figure = next(figures_of(lab.run_over(report.backend), report), None)
+    figure = next(lab_figures(lab.run_over(report.backend), report), None)
     if figure is None:
         return lab_card(lab)
     return PictureCard(
-        kicker=f"Lab · {place_of(report)}, {report.backend}",
+        kicker=f"Lab · {machine_of(report)}, {report.backend}",
         title=lab.title,
         says=plain_words(lab.question),
         figure=figure,

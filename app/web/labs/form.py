@@ -9,14 +9,14 @@ from app.labs.results.stored_notes import localized_note
 from app.labs.spec import NODES, RANKS, Lab
 from app.site import Site
 from app.translation import noted, translate
-from app.web.labs.wording import BACKEND, gpus_in_words
+from app.web.labs.labels import BACKEND, gpus_in_words
 from app.web.urls import lab_url
 
 _PROCESSORS = noted("Processors, over gloo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParameterField:
+class LabParameterField:
     """A parameter in the form."""
 
     name: str
@@ -46,7 +46,7 @@ class RunForm:
     backend: str
     choices: tuple[BackendChoice, ...]
     notes: tuple[str, ...]
-    fields: tuple[ParameterField, ...]
+    fields: tuple[LabParameterField, ...]
 
 
 def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
@@ -99,10 +99,10 @@ def _fields(
     ranks: tuple[int, int, int],
     *,
     on_gpus: bool = False,
-) -> Iterator[ParameterField]:
+) -> Iterator[LabParameterField]:
     least, most, start = ranks
     if most > least:
-        yield ParameterField(
+        yield LabParameterField(
             name=RANKS,
             says=translate("ranks, one GPU each") if on_gpus else translate("processes"),
             value=values.get(RANKS, str(start)),
@@ -111,7 +111,7 @@ def _fields(
         )
     nodes = min(most, site.labs.launcher.most_nodes)
     if nodes > 1 and lab.links != "emulated":
-        yield ParameterField(
+        yield LabParameterField(
             name=NODES,
             says=translate("nodes"),
             value=values.get(NODES, ""),
@@ -123,7 +123,7 @@ def _fields(
             "" if one.one_of else translate("{least} to {most}", least=one.least, most=one.most)
         )
         several = translate("; several with commas, or a range as in A..B") if one.several else ""
-        yield ParameterField(
+        yield LabParameterField(
             name=name,
             says=one.says,
             value=values.get(name, str(one.start)),

@@ -25,20 +25,20 @@ from app.site import Here, Site
 from app.translation import foreign, translate, translate_known
 from app.units import scale_of
 from app.web.frame.preview import preview_of
-from app.web.frame.rendering import Frame, Hyperlink, frame, render
+from app.web.frame.renderer import Frame, Hyperlink, frame, render
 from app.web.frame.visitor import (
     FromHere,
     Visiting,
-    address_of,
-    learner_of,
+    forwarded_address,
     remember,
     spend,
     spend_storage,
+    visitor_learner,
 )
 from app.web.labs.cards import lab_card
 from app.web.labs.form import RunForm, run_form
+from app.web.labs.labels import BACKEND, KINDS, LINKS_SAY, guess_label, machine_of
 from app.web.labs.results import RunResult, finished
-from app.web.labs.wording import BACKEND, KINDS, LINKS_SAY, guess_label, place_of
 from app.web.urls import exercise_url, lab_url, run_url
 
 router = Router(prefix="/labs")
@@ -94,10 +94,10 @@ async def start(request: Request, site: Here, visiting: Visiting, name: str) -> 
     lab = translate_lab(lab_called(name))
     form = await request.form(max_files=0, max_fields=60)
     fields = {key: value[:_LONGEST] for key, value in form.items() if isinstance(value, str)}
-    learner = learner_of(visiting)
+    learner = visitor_learner(visiting)
     spend(request, site.allowances.runs, "lab runs")
     spend_storage(request, site, visiting, _RUN)
-    nearby = site.labs.runs_of(network(address_of(request)))
+    nearby = site.labs.runs_of(network(forwarded_address(request)))
     try:
         row = await aside(_row_of, site, lab, fields, learner)
         nearby.append(row.name)
@@ -151,7 +151,7 @@ def _rows(runs: Sequence[RunResult]) -> Iterator[RunItem]:
             href = run_url(report.lab, report.id)
             yield RunItem(
                 href=href,
-                machine=place_of(report),
+                machine=machine_of(report),
                 what=short,
                 at=report.at[:10],
                 origin=translate_known(result.origin),

@@ -6,7 +6,7 @@ from app.labs.machines.machine import Fact
 from app.labs.results.report import Report
 from app.translation import translate
 from app.units import BYTE, show
-from app.web.labs.wording import place_of, size_of
+from app.web.labs.labels import machine_of, size_label
 
 Row = tuple[str, str]
 
@@ -14,8 +14,8 @@ Row = tuple[str, str]
 def what_matters(report: Report) -> Iterator[Row]:
     """The machine, the versions, and what limits or disturbs it."""
     machine = report.machine
-    yield translate("machine"), place_of(report)
-    yield translate("backend"), f"{report.backend}, {size_of(report)}"
+    yield translate("machine"), machine_of(report)
+    yield translate("backend"), f"{report.backend}, {size_label(report)}"
     yield from _known((translate("system"), machine.system), (translate("driver"), machine.driver))
     yield from report.versions.items()
     yield from _known(

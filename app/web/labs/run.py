@@ -24,15 +24,11 @@ from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.preview import preview_of
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
+from app.web.labs.active_runs import UnderwayView, underway_view
 from app.web.labs.cards import lab_card, run_card
-from app.web.labs.fitted import line_in_words
-from app.web.labs.provenance import listings, the_rest, what_matters
-from app.web.labs.results import RunResult, finished, report_called, run_called
-from app.web.labs.tables import Guess, figures_of, table_of
-from app.web.labs.underway import UnderwayView, underway_view
-from app.web.labs.wording import (
+from app.web.labs.labels import (
     BACKEND,
     CURES,
     HELD,
@@ -42,9 +38,13 @@ from app.web.labs.wording import (
     guess_label,
     guess_verdict,
     held_over,
-    place_of,
+    machine_of,
     query_of,
 )
+from app.web.labs.latency_fit import line_in_words
+from app.web.labs.provenance import listings, the_rest, what_matters
+from app.web.labs.results import RunResult, finished, report_called, run_called
+from app.web.labs.tables import LabGuess, lab_figures, lab_table
 from app.web.urls import exercise_url, lab_url, run_url
 
 router = Router(prefix="/labs")
@@ -133,14 +133,14 @@ async def samples(site: Here, name: str, run: str) -> Response:
 
 
 @router.get("/{name}/{run}/{number}.{form}")
-async def download(site: Here, name: str, run: str, number: int, form: str) -> Response:
+async def download_run_figure(site: Here, name: str, run: str, number: int, form: str) -> Response:
     """A figure of a run as an SVG file, or its values as CSV."""
     return await aside(_file, site, name, run, number, form)
 
 
 def _file(site: Site, name: str, run: str, number: int, form: str) -> Response:
     report = report_called(site, lab_called(name).name, run)
-    figures = figures_of(translate_lab(lab_called(name)).run_over(report.backend), report)
+    figures = lab_figures(translate_lab(lab_called(name)).run_over(report.backend), report)
     return figure_file(list(figures), number, form, run)
 
 
@@ -152,12 +152,12 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
     report, row = result.report, result.row
     lab = of.run_over(report.backend if report else row.backend if row else "")
     measured = report is not None and bool(report.measures)
-    header, *rows = table_of(lab, report) if report and measured else ((),)
+    header, *rows = lab_table(lab, report) if report and measured else ((),)
     address = run_url(lab.name, name)
     return RunPage(
         lab=Hyperlink(lab_url(lab.name), lab.title),
         address=address,
-        title=f"{lab.title}, {place_of(report).replace(' ×', _TIMES)}" if report else lab.title,
+        title=f"{lab.title}, {machine_of(report).replace(' ×', _TIMES)}" if report else lab.title,
         kind=translate(KINDS[lab.links]),
         links=translate(LINKS_SAY[lab.links]),
         measures=_measured_in_words(lab, row, report),
@@ -184,7 +184,7 @@ def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> Ru
         line=line_in_words(report) if report else "",
         figures=tuple(
             figure_view(figure, address, number)
-            for number, figure in enumerate(figures_of(lab, report, _guess(lab, row)))
+            for number, figure in enumerate(lab_figures(lab, report, _guess(lab, row)))
         )
         if report and measured and result.state == RunState.DONE
         else (),
@@ -233,11 +233,11 @@ def _underway(site: Site, lab: Lab, result: RunResult) -> UnderwayView | None:
     return underway_view(job, result.report, time.time(), next(filter(None, alike), None))
 
 
-def _guess(lab: Lab, row: LabRunRow | None) -> Guess | None:
+def _guess(lab: Lab, row: LabRunRow | None) -> LabGuess | None:
     """The prediction that was made for a run."""
     if not row or row.predicted is None:
         return None
-    return Guess(lab.asked_of(row.parameters), row.predicted)
+    return LabGuess(lab.asked_of(row.parameters), row.predicted)
 
 
 def _ahead(site: Site, row: LabRunRow | None) -> int:

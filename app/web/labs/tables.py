@@ -12,10 +12,10 @@ from app.labs.results.report import Measure, Report, held_in, ratio_shown, show_
 from app.labs.spec import Lab
 from app.translation import noted, translate
 from app.units import RATIO, scale_of
-from app.web.labs.wording import axis_of, gap, held_over, size_of
+from app.web.labs.labels import axis_of, gap, held_over, size_label
 
 
-def table_of(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
+def lab_table(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
     """Measurements and predictions: a header, then one row per place."""
     which = sorted({held_in(lab, one.name) for one in report.measures if one.ratio is not None})
     mixed = len(which) > 1
@@ -56,14 +56,14 @@ def _ratio(lab: Lab, one: Measure, *, mixed: bool) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Guess:
+class LabGuess:
     """What a learner predicted for a measure, at the last of its places."""
 
     measure: str
     value: float
 
 
-def figures_of(lab: Lab, report: Report, guess: Guess | None = None) -> Iterator[Figure]:
+def lab_figures(lab: Lab, report: Report, guess: LabGuess | None = None) -> Iterator[Figure]:
     """Curves over the parameter that was varied, or bars side by side if none was."""
     names = list(dict.fromkeys(one.name for one in report.measures))
     for place in ("size", "side", "length"):
@@ -78,7 +78,7 @@ def figures_of(lab: Lab, report: Report, guess: Guess | None = None) -> Iterator
 
 
 def _curves(
-    lab: Lab, report: Report, place: str, names: Sequence[str], guess: Guess | None
+    lab: Lab, report: Report, place: str, names: Sequence[str], guess: LabGuess | None
 ) -> Plot:
     series = []
     for color, name in zip(Color, names, strict=False):
@@ -98,7 +98,7 @@ def _curves(
     parameter = lab.parameters[f"{place}s"]
     unit = lab.measures[names[0]].unit
     return Plot(
-        title=f"{lab.title}: {size_of(report)}, {report.backend}",
+        title=f"{lab.title}: {size_label(report)}, {report.backend}",
         summary=translate(
             "{says} over {says_2}", says=lab.measures[names[0]].says, says_2=parameter.says
         ),
@@ -132,7 +132,7 @@ def _fitted(
 
 
 def _marks(
-    lab: Lab, report: Report, place: str, first: str, guess: Guess | None
+    lab: Lab, report: Report, place: str, first: str, guess: LabGuess | None
 ) -> Iterator[LabeledPoint]:
     """The gap to the formula, and the learner's prediction, where the curves end."""
     asked = guess.measure if guess else first
@@ -153,7 +153,7 @@ def _points(
     return tuple((float(one.where[place]), value(one)) for one in measures)
 
 
-def _bars(lab: Lab, one: Measure, guess: Guess | None) -> Bars:
+def _bars(lab: Lab, one: Measure, guess: LabGuess | None) -> Bars:
     says, held = lab.measures[one.name], held_in(lab, one.name)
     spread = one.p90 - one.held
     parts = [Part(Color.BLUE, held if spread > 0 else "", one.held)]

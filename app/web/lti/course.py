@@ -21,18 +21,18 @@ from app.network.routes import Router
 from app.people.classes import Role
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.lti.desk import tool_in
+from app.web.people.class_head import ClassHead, class_head
 from app.web.people.guard import Membership, in_assignment, in_class
-from app.web.people.head import ClassHead, head_of
 
 router = Router()
 _SHOWN = 100  # scores that did not arrive, and changes of a roster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class RoleChangeRow:
     """A person whose role in the class would change, in words."""
 
     name: str
@@ -46,7 +46,7 @@ class Roster:
 
     title: str
     number: int
-    rows: tuple[Row, ...] = ()
+    rows: tuple[RoleChangeRow, ...] = ()
     more: int = 0
     same: int = 0
     digest: str = ""
@@ -85,7 +85,7 @@ async def resend(request: Request, site: Here, visiting: Visiting, class_id: int
 
 
 @router.post("/classes/{class_id}/platform/roster", dependencies=[FromHere])
-async def roster(
+async def show_course_roster(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -111,7 +111,9 @@ async def roster(
 
 
 @router.post("/assignments/{assignment}/send", dependencies=[FromHere])
-async def send(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
+async def send_points_again(
+    request: Request, site: Here, visiting: Visiting, assignment: int
+) -> Response:
     """Send one's own points in an assignment again."""
     member, _ = await in_assignment(request, site, visiting, assignment, Role.STUDENT)
     await aside(_send, site, assignment, member.person.person)
@@ -123,7 +125,7 @@ def _page(
 ) -> Response:
     with open_session(site.engine) as session:
         page = CoursePage(
-            head=head_of(member),
+            head=class_head(member),
             href=f"/classes/{member.class_id}/platform",
             ties=tuple(ties_of(session, member.class_id)),
             sending=sending_of(session, member.class_id),
@@ -198,8 +200,8 @@ def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
     )
 
 
-def _row(name: str, before: Role | None, after: Role | None) -> Row:
-    return Row(
+def _row(name: str, before: Role | None, after: Role | None) -> RoleChangeRow:
+    return RoleChangeRow(
         name=name,
         before=before.word if before else "not in the class",
         after=after.word if after else "leaves the class",

@@ -10,7 +10,7 @@ from app.network.door import note_trouble
 from app.network.response_policy import let_anyone_frame
 from app.site import Site, site_in
 from app.translation import noted, translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 
 if TYPE_CHECKING:
     from app.federation.lti.tool import Tool
@@ -60,7 +60,9 @@ def tool_for(state: object, site: Site) -> "Tool":
     return found
 
 
-def refused(request: Request, error: AppError, again: tuple[tuple[str, str], ...] = ()) -> Response:
+def refused_launch(
+    request: Request, error: AppError, again: tuple[tuple[str, str], ...] = ()
+) -> Response:
     """The page that says why a launch was refused: in a frame of any platform."""
     if isinstance(error, UnavailableError):
         note_trouble(request, error, error.cause)

@@ -24,15 +24,15 @@ from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import localized, noted, translate
 from app.web.explore.figures import figure_file
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, spend
-from app.web.measured.figures import figures_of, neighbors
-from app.web.measured.listing import PublishedGroup, published_groups, published_hardware
-from app.web.measured.predicted import RECORDS
-from app.web.measured.saved import Offer, offered, saved_links, saved_page
+from app.web.measured.figures import neighbors, test_figures
+from app.web.measured.saved_measurement import SaveOffer, save_offer, saved_links, saved_page
+from app.web.measured.step_comparison import RECORDS
+from app.web.measured.test_list import PublishedGroup, published_groups, published_hardware
 from app.web.measured.trace_view import TraceView
 from app.web.measured.upload_reader import UploadReader
-from app.web.measured.views import ADDRESS, ReportView, view_of, view_of_log, view_of_test
+from app.web.measured.views import ADDRESS, ReportView, report_view, view_of_log, view_of_test
 
 router = Router(prefix=ADDRESS)
 _TITLE = noted("Your own measurements")
@@ -46,8 +46,8 @@ _LEAD = noted(
 class MeasuredPage:
     """The form, the reports of what was sent, and the published measurements."""
 
-    reports: tuple[Offer[ReportView], ...] = ()
-    traces: tuple[Offer[TraceView], ...] = ()
+    reports: tuple[SaveOffer[ReportView], ...] = ()
+    traces: tuple[SaveOffer[TraceView], ...] = ()
     problem: str = ""
     fields: dict[str, str]
     hardware: str = ""
@@ -68,7 +68,7 @@ class PublishedPage:
 
 
 @router.get("")
-async def measured(
+async def show_measured(
     request: Request, site: Here, visiting: Visiting, hardware: str = ""
 ) -> Response:
     """The form, and the lists of saved and of published measurements."""
@@ -77,7 +77,7 @@ async def measured(
 
 
 @router.post("", dependencies=[FromHere])
-async def compare(request: Request, site: Here) -> Response:
+async def compare_files(request: Request, site: Here) -> Response:
     """Read what was sent; nothing of it is kept."""
     spend(request, site.allowances.sent_runs, "files")
     reader: UploadReader = request.app.state.upload_reader
@@ -96,13 +96,13 @@ async def compare(request: Request, site: Here) -> Response:
 
 
 @router.get("/{name}/{number}.{form}")
-async def download(name: str, number: int, form: str) -> Response:
+async def download_test_figure(name: str, number: int, form: str) -> Response:
     """A figure of a published test as an SVG file, or its values as CSV."""
     return await aside(_file, name, number, form)
 
 
 @router.get("/{name}")
-async def published(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
+async def show_measurement(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
     """One published measurement, or one that was saved."""
     if is_measurement_name(name):
         return await aside(saved_page, request, site, visiting, name)
@@ -111,8 +111,8 @@ async def published(request: Request, site: Here, visiting: Visiting, name: str)
 
 def _offered(
     site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None
-) -> Offer[Any]:
-    return offered(site, report, view_of(report, fields, cluster), fields)
+) -> SaveOffer[Any]:
+    return save_offer(site, report, report_view(report, fields, cluster), fields)
 
 
 def _said(reports: Sequence[Report]) -> dict[str, str]:
@@ -183,5 +183,5 @@ def _file(name: str, number: int, form: str) -> Response:
     report = _named(name).report
     figures: Sequence[object] = ()
     if isinstance(report, CollectiveTest):
-        figures = list(figures_of(report, compare_test(report), neighbors(report, name)))
+        figures = list(test_figures(report, compare_test(report), neighbors(report, name)))
     return figure_file(figures, number, form, name)  # type: ignore[arg-type]

@@ -16,9 +16,9 @@ from app.measurements.trace.samples import SAMPLES, TraceSample
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import FromHere, spend
-from app.web.measured.saved import Offer, offered
+from app.web.measured.saved_measurement import SaveOffer, save_offer
 from app.web.measured.trace_view import PredictedTolls, TraceView, predicted_tolls, trace_view
 from app.web.measured.upload_reader import UploadReader
 from app.web.measured.views import ADDRESS
@@ -36,7 +36,7 @@ class TracesPage:
     title: str
     sample: TraceSample | None
     samples: tuple[TraceSample, ...]
-    views: tuple[Offer[TraceView], ...]
+    views: tuple[SaveOffer[TraceView], ...]
     problems: tuple[str, ...]
     beside: PredictedTolls | None
     limit: str
@@ -49,7 +49,7 @@ def traces(request: Request) -> Response:
 
 
 @router.get("/{name}")
-async def published(request: Request, name: str) -> Response:
+async def show_published_trace(request: Request, name: str) -> Response:
     """A published trace."""
     sample = _BY_NAME.get(name)
     if sample is None:
@@ -63,11 +63,11 @@ async def published(request: Request, name: str) -> Response:
     beside = await aside(predicted_tolls, request.query_params)
     report = await aside(_report_of, sample)
     view = await aside(trace_view, report, sample.title, beside)
-    return _shown(request, _page(sample, (Offer(view, "", ""),), beside=beside))
+    return _shown(request, _page(sample, (SaveOffer(view, "", ""),), beside=beside))
 
 
 @router.post("", dependencies=[FromHere])
-async def read(request: Request, site: Here) -> Response:
+async def read_traces(request: Request, site: Here) -> Response:
     """The traces that were sent: read in a process of its own, and not stored."""
     spend(request, site.allowances.sent_runs, "files")
     reader: UploadReader = request.app.state.upload_reader
@@ -85,8 +85,8 @@ async def read(request: Request, site: Here) -> Response:
 
 def _offered(
     site: Site, report: TraceReport, fields: dict[str, str], beside: PredictedTolls | None
-) -> Offer[TraceView]:
-    return offered(site, report, trace_view(report, report.name, beside), fields)
+) -> SaveOffer[TraceView]:
+    return save_offer(site, report, trace_view(report, report.name, beside), fields)
 
 
 def _problem(report: Report) -> str:
@@ -102,7 +102,7 @@ def _report_of(sample: TraceSample) -> TraceReport:
 
 def _page(
     sample: TraceSample | None = None,
-    views: tuple[Offer[TraceView], ...] = (),
+    views: tuple[SaveOffer[TraceView], ...] = (),
     problems: tuple[str, ...] = (),
     beside: PredictedTolls | None = None,
 ) -> TracesPage:

@@ -15,9 +15,9 @@ from app.measurements.trace.report import TraceReport
 from app.translation import noted, plural, translate, translate_known
 from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
 from app.web.explore.figures import FigureView, figure_view
-from app.web.frame.rendering import Hyperlink
-from app.web.measured.figures import family, figures_of, neighbors
-from app.web.measured.predicted import Prediction, predicted
+from app.web.frame.renderer import Hyperlink
+from app.web.measured.figures import family, neighbors, test_figures
+from app.web.measured.step_comparison import StepComparison, predict_log
 from app.web.measured.trace_view import TraceView, predicted_tolls, trace_view
 
 ADDRESS = "/measured"
@@ -50,11 +50,11 @@ class ReportView:
     pieces: tuple[tuple[str, ...], ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     beside: tuple[tuple[Hyperlink, str], ...] = ()
-    prediction: Prediction | None = None
+    prediction: StepComparison | None = None
     problem: str = ""
 
 
-def view_of(
+def report_view(
     report: Report, fields: dict[str, str], cluster: Cluster | None
 ) -> ReportView | TraceView:
     """The view of a report of a visitor, who may have named a cluster and a layout."""
@@ -75,7 +75,7 @@ def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") 
     """The view of a test; *name* is that of a published one."""
     comparison, beside = compare_test(test, cluster), neighbors(test, name)
     base = f"{ADDRESS}/{name}" if name else ADDRESS
-    figures = figures_of(test, comparison, beside)
+    figures = test_figures(test, comparison, beside)
     headline, says, good = _outcome(test, comparison, beside, name)
     return ReportView(
         title=_title(test),
@@ -229,7 +229,7 @@ def view_of_log(log: TrainingLog, fields: dict[str, str]) -> ReportView:
         facts.append((translate("Per GPU"), show(log.flops_per_gpu, FLOP_PER_SECOND)))
     if log.mfu is not None:
         facts.append((translate("MFU, dense peak"), f"{100 * log.mfu:.1f} %"))
-    prediction = predicted(log, fields)
+    prediction = predict_log(log, fields)
     return ReportView(
         headline=_reached(log),
         says="" if prediction else translate(_NAME_IT_ALL),

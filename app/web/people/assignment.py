@@ -18,13 +18,13 @@ from app.people.gradebook import Cell
 from app.site import Here, Site
 from app.translation import noted, plural, translate
 from app.web.exercise.assignment_rules import tries_left, work_url
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import FromHere, Visiting
-from app.web.people.due import points_of
+from app.web.people.class_head import ClassHead, assignment_url, class_head
+from app.web.people.due_dates import points_words
 from app.web.people.guard import Membership, in_assignment
-from app.web.people.head import ClassHead, assignment_url, head_of
-from app.web.people.mine import Mine, mine
-from app.web.people.rules import rules_of
+from app.web.people.own_assignments import Mine, mine
+from app.web.people.rules import rules_words
 
 _GONE = noted("no longer in the course")
 router = Router(prefix="/assignments/{assignment:int}")
@@ -84,7 +84,7 @@ async def assignment_page(
 
 
 @router.post("/begin", dependencies=[FromHere])
-async def begin(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
+async def begin_exam(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
     """Start the exam of the person who is signed in."""
     member, found = await in_assignment(request, site, visiting, assignment, Role.STUDENT)
     await aside(_begin, site, member, found)
@@ -110,13 +110,13 @@ def _page(site: Site, member: Membership, one: Mine, sent: tuple[Receipt, ...]) 
     opened = phase in ("open", "late", "closed")
     runs = bool(assignment.policy.sitting) and phase in ("open", "late") and not teaches
     return AssignmentPage(
-        head=head_of(member),
+        head=class_head(member),
         title=assignment.title,
         phase=phase,
         says=capitalized(" · ".join(one.said())),
         why=one.why,
-        points=f"{assignment.points:g} points" if teaches else points_of(one),
-        rules=tuple(rules_of(one)),
+        points=f"{assignment.points:g} points" if teaches else points_words(one),
+        rules=tuple(rules_words(one)),
         entries=tuple(_entries(site, member, one)) if opened else (),
         starts=f"{assignment_url(assignment.id)}/begin" if phase == "unstarted" else "",
         sitting=assignment.policy.sitting,

@@ -15,7 +15,7 @@ from app.people.local_time import field_text, in_words, read_moment
 from app.people.persons import clean_name
 from app.people.policy import Hints, Policy, Solution, Variants
 from app.translation import noted, translate
-from app.web.people.choosing import CHOSEN, ORDER, PLACE, POINTS, points_of
+from app.web.people.exercise_picker import CHOSEN, ORDER, PLACE, POINTS, typed_points
 
 T = TypeVar("T")
 _DATES = {"opens": False, "due": True, "closes": True}  # whether something ends then
@@ -74,14 +74,14 @@ class FormError(Exception):
         self.problems = problems
 
 
-def new_form(zone: ZoneInfo, now: datetime) -> AssignmentForm:
+def new_assignment_form(zone: ZoneInfo, now: datetime) -> AssignmentForm:
     """The form of a new assignment: due in a week, at the end of the day."""
     day = now.astimezone(zone).date() + _WEEK
     due = datetime.combine(day, _MIDNIGHT, zone)
     return AssignmentForm(due=field_text(due, zone))
 
 
-def form_of(assignment: Assignment) -> AssignmentForm:
+def assignment_form_of(assignment: Assignment) -> AssignmentForm:
     """The form of an assignment as it is."""
     policy, zone = assignment.policy, assignment.policy.zone
     ends = policy.due is not None and policy.closes == policy.due
@@ -100,7 +100,7 @@ def form_of(assignment: Assignment) -> AssignmentForm:
         solution=policy.solution,
         hides=not policy.show_points,
         exam=str(policy.sitting or ""),
-        points=points_of(assignment.entries),
+        points=typed_points(assignment.entries),
     )
 
 
@@ -117,7 +117,7 @@ def sent_form(sent: FormData) -> AssignmentForm:
     return AssignmentForm(**texts, hides="hides" in sent, points=points, unread=unread)
 
 
-def read(form: AssignmentForm, zone: ZoneInfo, stored: Policy | None = None) -> Read:
+def parse_form(form: AssignmentForm, zone: ZoneInfo, stored: Policy | None = None) -> Read:
     """What *form* says. A date whose text did not change stays the *stored* moment.
 
     Raises:
@@ -130,7 +130,7 @@ def read(form: AssignmentForm, zone: ZoneInfo, stored: Policy | None = None) -> 
     return found
 
 
-def words_of(form: AssignmentForm, zone: ZoneInfo, now: datetime) -> Mapping[str, str]:
+def form_dates_in_words(form: AssignmentForm, zone: ZoneInfo, now: datetime) -> Mapping[str, str]:
     """Each date of *form* in words, by its name; empty where there is none."""
     return {name: date_words(getattr(form, name), zone, now, ends=_DATES[name]) for name in _DATES}
 

@@ -24,11 +24,11 @@ from app.people.overrides import Override, override, overrides_of, read_points
 from app.site import Here, Site
 from app.translation import plural, translate
 from app.units import SECOND, show
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
-from app.web.people.grades import one_of
+from app.web.people.class_head import ClassHead, class_head
+from app.web.people.grades import assignment_numbered
 from app.web.people.guard import Membership, in_class
-from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import idea_html, link_to
 
 router = Router(prefix="/classes/{class_id:int}/grades/{assignment:int}/{person:int}")
@@ -112,7 +112,7 @@ async def cell(
 
 
 @router.post("", dependencies=[FromHere])
-async def change(
+async def change_points(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -152,7 +152,7 @@ def student_in(session: Session, class_id: int, person: int) -> Member:
 def _store(site: Site, member: Membership, assignment: int, given: Override, why: str) -> None:
     with open_writing_session(site.engine) as session:
         student_in(session, member.class_id, given.person)
-        one = one_of(assignments_of(session, member.class_id), assignment)
+        one = assignment_numbered(assignments_of(session, member.class_id), assignment)
         override(session, one, [given], member.person.name or "the teacher", why)
         session.commit()
 
@@ -170,12 +170,12 @@ def _shown(
 ) -> Response:
     with open_session(site.engine) as session:
         student = student_in(session, member.class_id, person)
-        one = one_of(assignments_of(session, member.class_id), assignment)
+        one = assignment_numbered(assignments_of(session, member.class_id), assignment)
         due = dates_for(session, one, person).due
         cells = exercise_cells(site, session, member, one, student, exercise)
     now = site.clock()
     page = CellPage(
-        head=head_of(member, "Grades"),
+        head=class_head(member, "Grades"),
         teaches=member.teaches,
         student=Hyperlink(f"/classes/{member.class_id}/people/{person}", student.name),
         title=one.title,

@@ -19,9 +19,9 @@ from app.people.classes import Role, classes_of, create_class, enroll, number_of
 from app.people.persons import SignedIn, clean_name, new_person, open_browser
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import PERSON, FromHere, Visiting, sign_in, spend, spend_storage
-from app.web.people.head import class_url
+from app.web.people.class_head import class_url
 
 router = Router(prefix="/classes")
 _COST = 100.0  # answers; what a new class takes of the allowance of an address
@@ -73,7 +73,7 @@ async def classes(request: Request, site: Here, visiting: Visiting) -> Response:
 
 
 @router.post("", dependencies=[FromHere])
-async def make(
+async def submit_new_class(
     request: Request,
     site: Here,
     visiting: Visiting,

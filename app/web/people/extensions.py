@@ -21,11 +21,11 @@ from app.people.local_time import in_words, on_the_calendar, read_moment
 from app.people.policy import Policy, dates_of
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.assignment_form import date_words
+from app.web.people.class_head import ClassHead, assignment_url, class_head
 from app.web.people.guard import Membership, in_assignment
-from app.web.people.head import ClassHead, assignment_url, head_of
 
 router = Router(prefix="/assignments/{assignment:int}/extensions")
 _DIGITS = 18  # of the number of a person
@@ -55,7 +55,7 @@ class Student:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class ExtensionForm:
     """The form, as it was sent."""
 
     persons: frozenset[int] = frozenset()
@@ -76,7 +76,7 @@ class ExtensionsPage:
     movable: bool
     lines: tuple[ExtensionLine, ...]
     students: tuple[Student, ...]
-    sent: Sent
+    sent: ExtensionForm
     words: str
 
 
@@ -87,7 +87,7 @@ async def extensions(
     """The extensions of an assignment; with a *person*, that one is chosen in the form."""
     member, one = await in_assignment(request, site, visiting, assignment, Role.ASSISTANT)
     chosen = frozenset(_numbers([person]))
-    sent = Sent(persons=chosen, until=_suggested(one.policy, site.clock()))
+    sent = ExtensionForm(persons=chosen, until=_suggested(one.policy, site.clock()))
     return await aside(_shown, request, site, member, one, sent)
 
 
@@ -96,7 +96,7 @@ async def give(request: Request, site: Here, visiting: Visiting, assignment: int
     """Extend the assignment for the students who are chosen."""
     member, one = await in_assignment(request, site, visiting, assignment, Role.ASSISTANT)
     async with request.form(max_fields=_FIELDS) as form:
-        sent = Sent(
+        sent = ExtensionForm(
             persons=frozenset(_numbers(str(value) for value in form.getlist("person"))),
             until=str(form.get("until", "")).strip(),
             why=" ".join(str(form.get("why", "")).split()),
@@ -129,7 +129,7 @@ def _numbers(texts: Iterable[str]) -> Sequence[int]:
     ]
 
 
-def _give(site: Site, member: Membership, one: Assignment, sent: Sent) -> None:
+def _give(site: Site, member: Membership, one: Assignment, sent: ExtensionForm) -> None:
     if not sent.persons:
         raise InputError(translate("nobody is chosen: tick at least one student"))
     if len(sent.why) > REASON_LIMIT or not sent.why.isprintable():
@@ -187,7 +187,7 @@ def _students(session: Session, class_id: int) -> Sequence[Member]:
 
 
 def _shown(
-    request: Request, site: Site, member: Membership, one: Assignment, sent: Sent
+    request: Request, site: Site, member: Membership, one: Assignment, sent: ExtensionForm
 ) -> Response:
     zone, now = one.policy.zone, site.clock()
     with open_session(site.engine) as session:
@@ -195,7 +195,7 @@ def _shown(
         rows = session.exec(select(ExtensionRow).where(ExtensionRow.assignment == one.id)).all()
     given = {row.person: row for row in rows}
     page = ExtensionsPage(
-        head=head_of(member, "Assignments"),
+        head=class_head(member, "Assignments"),
         title=one.title,
         href=f"{assignment_url(one.id)}/extensions",
         general=_general(one.policy, site),
@@ -233,7 +233,7 @@ def _general(policy: Policy, site: Site) -> tuple[str, ...]:
 def _choices(
     students: Sequence[Member],
     given: Mapping[int, ExtensionRow],
-    sent: Sent,
+    sent: ExtensionForm,
     zone: ZoneInfo,
     site: Site,
 ) -> tuple[Student, ...]:

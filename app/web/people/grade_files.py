@@ -25,11 +25,11 @@ from app.people.grade_lists import difference_in
 from app.people.gradebook import gradebook_of
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, spend_storage
-from app.web.people.grades import one_of, students_of
+from app.web.people.class_head import ClassHead, class_head
+from app.web.people.grades import assignment_numbered, students_of
 from app.web.people.guard import Membership, in_class
-from app.web.people.head import ClassHead, head_of
 
 router = Router(prefix="/classes/{class_id:int}")
 _SHOWN = 100  # of a list
@@ -54,7 +54,7 @@ class GradeFilesPage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
+class _SentGrades:
     text: str
     why: str
     digest: str = ""
@@ -96,11 +96,13 @@ async def grades_csv(
 async def files(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """The files of grades."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    return await aside(_shown, request, site, member, _Sent("", ""))
+    return await aside(_shown, request, site, member, _SentGrades("", ""))
 
 
 @router.post("/grades/files", dependencies=[FromHere])
-async def compare(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+async def compare_grades(
+    request: Request, site: Here, visiting: Visiting, class_id: int
+) -> Response:
     """What a file would change; nothing is changed yet."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     limit = site.settings.body_limit
@@ -109,16 +111,16 @@ async def compare(request: Request, site: Here, visiting: Visiting, class_id: in
         content = await file.read() if isinstance(file, UploadFile) else b""
         text = str(sent.get("text", "")).encode("utf-8", "replace")
         why = str(sent.get("why", ""))
-    return await aside(_shown, request, site, member, _Sent(decode_csv(content or text), why))
+    return await aside(_shown, request, site, member, _SentGrades(decode_csv(content or text), why))
 
 
 @router.post("/grades/files/apply", dependencies=[FromHere])
-async def take(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+async def apply_grades(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """Change the points as was shown; if the difference is another by now, it is shown again."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     limit = site.settings.body_limit
     async with request.form(max_files=0, max_fields=4, max_part_size=limit) as form:
-        sent = _Sent(*(str(form.get(name, "")) for name in ("text", "why", "digest")))
+        sent = _SentGrades(*(str(form.get(name, "")) for name in ("text", "why", "digest")))
     spend_storage(request, site, visiting, len(sent.text))
     try:
         if await aside(_taken, site, member, sent):
@@ -134,13 +136,13 @@ def _written(site: Site, member: Membership, form: Format, wanted: str) -> str:
         students = students_of(session, member.class_id)
         known = wanted.isascii() and wanted.isdecimal() and len(wanted) <= _DIGITS
         number = int(wanted) if known else 0
-        one = one_of(assignments, number) if wanted else None
+        one = assignment_numbered(assignments, number) if wanted else None
         those = [one] if one else assignments
         book = gradebook_of(session, site.secret, those, students)
     return grades_file(columns_of(assignments, one), students, book, form)
 
 
-def _taken(site: Site, member: Membership, sent: _Sent) -> bool:
+def _taken(site: Site, member: Membership, sent: _SentGrades) -> bool:
     """Whether the points were changed: only if the difference is still the one that was shown."""
     with open_writing_session(site.engine) as session:
         found = difference_in(session, site.secret, member.class_id, sent.text)
@@ -155,7 +157,7 @@ def _shown(
     request: Request,
     site: Site,
     member: Membership,
-    sent: _Sent,
+    sent: _SentGrades,
     problem: str = "",
     *,
     moved: bool = False,
@@ -170,7 +172,7 @@ def _shown(
                 problem = sentence(str(error))
     href = f"/classes/{member.class_id}/grades.csv?format="
     page = GradeFilesPage(
-        head=head_of(member, "Grades"),
+        head=class_head(member, "Grades"),
         teaches=member.teaches,
         files=(
             Hyperlink(f"{href}ours", translate("For a spreadsheet")),

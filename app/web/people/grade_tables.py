@@ -10,7 +10,7 @@ from app.people.assignments import Assignment
 from app.people.classes import Member
 from app.people.gradebook import WHOLE, Cell, Cells, total
 from app.site import Site
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.people.ideas import Idea, link_to
 
 SHOWN = 300  # people on a page
@@ -64,7 +64,7 @@ class PointsTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExerciseRow:
+class ExerciseGradesRow:
     """How the class does with an exercise, and which wrong ideas it has."""
 
     link: Hyperlink
@@ -88,7 +88,7 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TableRequest:
     """How a table is sorted, and which page of it is shown: as its address says."""
 
     href: str
@@ -118,7 +118,7 @@ def class_table(
     students: Sequence[Member],
     assignments: Sequence[Assignment],
     book: Mapping[int, Cells],
-    asked: Asked,
+    asked: TableRequest,
 ) -> PointsTable:
     """People by assignments."""
     columns = tuple(
@@ -153,7 +153,11 @@ def class_table(
 
 
 def assignment_table(
-    site: Site, students: Sequence[Member], assignment: Assignment, cells: Cells, asked: Asked
+    site: Site,
+    students: Sequence[Member],
+    assignment: Assignment,
+    cells: Cells,
+    asked: TableRequest,
 ) -> PointsTable:
     """People by exercises of an assignment."""
     columns = tuple(
@@ -191,7 +195,7 @@ def assignment_table(
 
 
 def _table(
-    rows: list[_Row], columns: tuple[Column, ...], keys: Sequence[str], asked: Asked
+    rows: list[_Row], columns: tuple[Column, ...], keys: Sequence[str], asked: TableRequest
 ) -> PointsTable:
     whole = sum(column.points for column in columns)
     means = [sum(row.cells[place].points for row in rows) for place in range(len(columns))]

@@ -17,17 +17,17 @@ from app.people.gradebook import cells_of, gradebook_of
 from app.site import Here, Site
 from app.translation import translate
 from app.units import SECOND, show
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
+from app.web.people.class_head import ClassHead, class_head
 from app.web.people.grade_tables import (
-    Asked,
-    ExerciseRow,
+    ExerciseGradesRow,
     PointsTable,
+    TableRequest,
     assignment_table,
     class_table,
 )
 from app.web.people.guard import Membership, in_class
-from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import Idea, idea_html, link_to
 
 router = Router(prefix="/classes/{class_id:int}/grades")
@@ -45,7 +45,7 @@ class GradesPage:
     whole: str
     table: PointsTable
     assignments: tuple[Hyperlink, ...]
-    figures: tuple[ExerciseRow, ...] = ()
+    figures: tuple[ExerciseGradesRow, ...] = ()
 
 
 @router.get("")
@@ -60,7 +60,7 @@ async def grades(
 ) -> Response:
     """People by assignments."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    asked = Asked(f"/classes/{class_id}/grades", sort, bool(down), _page(page))
+    asked = TableRequest(f"/classes/{class_id}/grades", sort, bool(down), _page(page))
     return await aside(_class_shown, request, site, member, asked)
 
 
@@ -78,7 +78,7 @@ async def assignment_grades(
     """People by exercises of one assignment."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
     href = f"/classes/{class_id}/grades/{assignment}"
-    asked = Asked(href, sort, bool(down), _page(page))
+    asked = TableRequest(href, sort, bool(down), _page(page))
     return await aside(_assignment_shown, request, site, member, assignment, asked)
 
 
@@ -87,7 +87,7 @@ def students_of(session: Session, class_id: int) -> list[Member]:
     return [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
 
 
-def one_of(assignments: Sequence[Assignment], number: int) -> Assignment:
+def assignment_numbered(assignments: Sequence[Assignment], number: int) -> Assignment:
     """The one of *assignments* with that number.
 
     Raises:
@@ -99,13 +99,13 @@ def one_of(assignments: Sequence[Assignment], number: int) -> Assignment:
     raise NotFoundError(translate("this class has no such assignment"))
 
 
-def _class_shown(request: Request, site: Site, member: Membership, asked: Asked) -> Response:
+def _class_shown(request: Request, site: Site, member: Membership, asked: TableRequest) -> Response:
     with open_session(site.engine) as session:
         students = students_of(session, member.class_id)
         assignments = assignments_of(session, member.class_id)
         book = gradebook_of(session, site.secret, assignments, students)
     page = GradesPage(
-        head=head_of(member, "Grades"),
+        head=class_head(member, "Grades"),
         teaches=member.teaches,
         title="",
         whole=asked.href,
@@ -117,17 +117,17 @@ def _class_shown(request: Request, site: Site, member: Membership, asked: Asked)
 
 
 def _assignment_shown(
-    request: Request, site: Site, member: Membership, number: int, asked: Asked
+    request: Request, site: Site, member: Membership, number: int, asked: TableRequest
 ) -> Response:
     with open_session(site.engine) as session:
         students = students_of(session, member.class_id)
         assignments = assignments_of(session, member.class_id)
-        one = one_of(assignments, number)
+        one = assignment_numbered(assignments, number)
         cells = cells_of(session, site.secret, one, students)
         figures = exercise_rows(site, session, one, students)
     book = f"/classes/{member.class_id}/grades"
     page = GradesPage(
-        head=head_of(member, "Grades"),
+        head=class_head(member, "Grades"),
         teaches=member.teaches,
         title=one.title,
         whole=book,
@@ -141,7 +141,7 @@ def _assignment_shown(
 
 def exercise_rows(
     site: Site, session: Session, assignment: Assignment, students: Sequence[Member]
-) -> tuple[ExerciseRow, ...]:
+) -> tuple[ExerciseGradesRow, ...]:
     """The figures of each exercise of *assignment*."""
     work = work_in(session, site.secret, assignment, students)
     figures, ideas = exercise_figures(work), ideas_in(work)
@@ -151,7 +151,7 @@ def exercise_rows(
         one = figures.get(entry.exercise)
         counts = list(ideas.get(entry.exercise, {}).items())[:_IDEAS]
         rows.append(
-            ExerciseRow(
+            ExerciseGradesRow(
                 link=link_to(site, entry.exercise),
                 figures=one,
                 minutes=show(one.seconds, SECOND, 2) if one and one.seconds is not None else "",

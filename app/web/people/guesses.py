@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from app.network.allowance import Allowances, neighborhood, network
 from app.site import Site
 from app.translation import plural, translate
-from app.web.frame.visitor import address_of
+from app.web.frame.visitor import forwarded_address
 
 EVERY_CLASS = "any class"  # the bucket of codes that were typed without a class
 
@@ -23,7 +23,7 @@ def check_guesses(request: Request, site: Site, bucket: str = "") -> None:
     Raises:
         HTTPException: 429, with the seconds to wait.
     """
-    address, allowances = address_of(request), site.allowances
+    address, allowances = forwarded_address(request), site.allowances
     waits = [allowances.wrong_codes.blocked(address)]
     if bucket and not _has_own(allowances, address):
         waits.append(allowances.wrong_codes_of_class.blocked(bucket))
@@ -37,7 +37,7 @@ def check_guesses(request: Request, site: Site, bucket: str = "") -> None:
 
 def count_wrong_code(request: Request, site: Site, bucket: str = "") -> None:
     """Remember that a code was wrong."""
-    address, allowances = address_of(request), site.allowances
+    address, allowances = forwarded_address(request), site.allowances
     allowances.wrong_codes.wait(address)
     if _has_own(allowances, address):
         allowances.own_wrong_codes.wait(address)

@@ -10,7 +10,7 @@ from app.kinds.memo import Remembered
 from app.markdown import inline_html
 from app.site import Site
 from app.translation import language, noted, translate
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.urls import exercise_url
 
 _GONE = noted("A mistake that the exercise no longer lists")

@@ -19,10 +19,10 @@ from app.people.classes import Member, Role, members_of
 from app.people.policy import dates_of
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
+from app.web.people.class_head import ClassHead, class_head
 from app.web.people.guard import Membership, in_class
-from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import Idea, idea_html, link_to
 
 router = Router(prefix="/classes/{class_id:int}")
@@ -59,7 +59,7 @@ class LiveExercise:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class LiveAssignment:
     """An assignment that can be shown; *here*: it is."""
 
     link: Hyperlink
@@ -71,7 +71,7 @@ class LivePage:
     """An assignment, live; *names* is the link that shows or hides names."""
 
     head: ClassHead
-    choices: tuple[Choice, ...]
+    choices: tuple[LiveAssignment, ...]
     title: str
     students: int
     begun: int
@@ -112,9 +112,9 @@ def _page(site: Site, session: Session, member: Membership, wanted: str, named: 
     href = f"/classes/{member.class_id}/live"
     number = chosen.id if chosen else 0
     return LivePage(
-        head=head_of(member, "Live"),
+        head=class_head(member, "Live"),
         choices=tuple(
-            Choice(Hyperlink(f"{href}?assignment={one.id}", one.title), one.id == number)
+            LiveAssignment(Hyperlink(f"{href}?assignment={one.id}", one.title), one.id == number)
             for one in assignments
         ),
         title=chosen.title if chosen else "",

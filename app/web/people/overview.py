@@ -18,11 +18,11 @@ from app.people.overview import Turnout, turnouts
 from app.people.policy import dates_of
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import Visiting
-from app.web.people.due import due_page
+from app.web.people.class_head import ClassHead, assignment_url, class_head
+from app.web.people.due_dates import due_page
 from app.web.people.guard import Membership, in_class
-from app.web.people.head import ClassHead, assignment_url, head_of
 from app.web.people.join_link import JoinLink, join_link, qr_code
 
 router = Router(prefix="/classes/{class_id:int}")
@@ -91,7 +91,7 @@ async def slide(request: Request, site: Here, visiting: Visiting, class_id: int)
     """The join link, to show in a classroom."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
     link = join_link(request, site, member)
-    page = SlidePage(head_of(member), link, qr_code(link.href))
+    page = SlidePage(class_head(member), link, qr_code(link.href))
     around = frame(request, translate("Join {name}", name=member.row.name), here="classes")
     return render("people/slide.html", around, page)
 
@@ -104,7 +104,7 @@ def _taught(request: Request, site: Site, member: Membership) -> Response:
         ties = tuple(ties_of(session, member.class_id))
     now = site.clock()
     page = ClassPage(
-        head=head_of(member, "Assignments"),
+        head=class_head(member, "Assignments"),
         teaches=member.teaches,
         link=join_link(request, site, member),
         cards=tuple(_card(one, found[one.id], now) for one in assignments),

@@ -16,18 +16,18 @@ from app.people.gradebook import Cell, cells_of, total
 from app.people.local_time import on_the_calendar
 from app.site import Here, Site
 from app.units import SECOND, show
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
 from app.web.people.cell import student_in
+from app.web.people.class_head import ClassHead, class_head
 from app.web.people.guard import Membership, in_class
-from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import Idea, idea_html, link_to
 
 router = Router(prefix="/classes/{class_id:int}/people")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PathExercise:
     """What a student did for an exercise; *state* is empty where it has not been begun."""
 
     link: Hyperlink
@@ -42,7 +42,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class PathAssignment:
     """An assignment on the path; *extended*: its due date is this student's alone."""
 
     link: Hyperlink
@@ -50,7 +50,7 @@ class Stage:
     most: float
     due: str
     extended: bool
-    steps: tuple[Step, ...]
+    steps: tuple[PathExercise, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class PathPage:
     outside_id: str
     points: float
     most: float
-    stages: tuple[Stage, ...]
+    stages: tuple[PathAssignment, ...]
 
 
 @router.get("/{person:int}")
@@ -83,7 +83,7 @@ def _shown(request: Request, site: Site, member: Membership, person: int) -> Res
             for one in assignments_of(session, member.class_id)
         )
     page = PathPage(
-        head=head_of(member, "People"),
+        head=class_head(member, "People"),
         name=student.name,
         role=student.role.word,
         outside_id=student.outside_id,
@@ -96,12 +96,12 @@ def _shown(request: Request, site: Site, member: Membership, person: int) -> Res
 
 def _stage(
     site: Site, session: Session, member: Membership, one: Assignment, student: Member
-) -> Stage:
+) -> PathAssignment:
     cells = cells_of(session, site.secret, one, [student])
     work = {each.exercise: each for each in work_in(session, site.secret, one, [student])}
     due, zone = dates_for(session, one, student.person).due, ZoneInfo(member.row.zone)
     book = f"/classes/{member.class_id}/grades/{one.id}/{student.person}"
-    return Stage(
+    return PathAssignment(
         link=Hyperlink(book, one.title),
         points=total(cells, student.person, one),
         most=one.points,
@@ -125,10 +125,10 @@ def _stage(
 
 def _step(
     site: Site, why: str, work: ExerciseActivity, cell: Cell, most: float, zone: ZoneInfo
-) -> Step:
+) -> PathExercise:
     now = site.clock()
     exercise = site.catalog.by_id.get(work.exercise)
-    return Step(
+    return PathExercise(
         link=link_to(site, work.exercise),
         why=why,
         state=work.state(now),

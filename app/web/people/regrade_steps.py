@@ -20,7 +20,7 @@ Count = Annotated[int, Field(ge=0, lt=2**63)]
 Share = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class Found(BaseModel):
+class ChangedScore(BaseModel):
     """A score of a person that changes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -41,7 +41,7 @@ class SoFar(BaseModel):
     changed: Count = 0
     lowered: Count = 0
     kept: dict[str, Count] = Field(default_factory=dict, max_length=_REASONS)
-    found: list[Found] = Field(default_factory=list, max_length=SHOWN)
+    found: list[ChangedScore] = Field(default_factory=list, max_length=SHOWN)
 
     def text(self) -> str:
         """As the text of a field."""
@@ -50,7 +50,7 @@ class SoFar(BaseModel):
     def with_step(self, step: Regraded) -> "SoFar":
         """With what another step has judged."""
         found = [
-            Found(person=one.stale.member.person, seed=one.stale.seed, before=one.stale.before,
+            ChangedScore(person=one.stale.member.person, seed=one.stale.seed, before=one.stale.before,
                   after=one.score)
             for one in step.changes
         ]  # fmt: skip

@@ -18,12 +18,12 @@ from app.people.classes import Role, members_of
 from app.people.regrade_run import Stale, regraded, stale_answers
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.rendering import Hyperlink, frame, render
-from app.web.frame.visitor import FromHere, Visiting, address_of
+from app.web.frame.renderer import Hyperlink, frame, render
+from app.web.frame.visitor import FromHere, Visiting, forwarded_address
+from app.web.people.class_head import ClassHead, class_head
 from app.web.people.guard import Membership, in_class
-from app.web.people.head import ClassHead, head_of
 from app.web.people.ideas import link_to
-from app.web.people.regrade_steps import Found, SoFar, so_far
+from app.web.people.regrade_steps import ChangedScore, SoFar, so_far
 
 router = Router(prefix="/classes/{class_id:int}/regrade")
 MOST = 2_000  # answers that are judged in a step
@@ -42,7 +42,7 @@ class Mended:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RegradedScore:
     """A score that would change, in percent."""
 
     name: str
@@ -53,7 +53,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RegradeProgress:
     """How far judging has come; *sure*: scores are changed. The next step begins after *wait*."""
 
     so_far: str
@@ -70,12 +70,12 @@ class RegradePage:
     head: ClassHead
     teaches: bool
     mended: tuple[Mended, ...] = ()
-    step: Step | None = None
+    step: RegradeProgress | None = None
     tried: Hyperlink | None = None
     exercise: str = ""
     lower: bool = False
     judged: int = 0
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RegradedScore, ...] = ()
     more: int = 0
     lowered: int = 0
     kept: tuple[tuple[str, int], ...] = ()
@@ -119,7 +119,7 @@ async def regrade(
     asked = _Asked(exercise, lower == "yes", sure == "yes", so_far(done))
     stale = await aside(_stale, site, class_id, exercise, asked.done.last)
     cost = 1 + min(len(stale), MOST) / _WORTH
-    wait = math.ceil(site.allowances.answers.wait(address_of(request), cost))
+    wait = math.ceil(site.allowances.answers.wait(forwarded_address(request), cost))
     if not wait:
         asked = replace(asked, done=await _judged(site, member, asked, stale[:MOST]))
     left = sum(one.attempt > asked.done.last for one in stale)
@@ -157,7 +157,7 @@ def _page(site: Site, member: Membership) -> RegradePage:
         stale = stale_answers(session, site.secret, site.catalog, member.class_id)
     counts = Counter(one.exercise for one in stale)
     return RegradePage(
-        head=head_of(member, "Grades"),
+        head=class_head(member, "Grades"),
         teaches=member.teaches,
         mended=tuple(
             Mended(link_to(site, name), name, count) for name, count in counts.most_common()
@@ -168,9 +168,9 @@ def _page(site: Site, member: Membership) -> RegradePage:
 def _under_way(site: Site, member: Membership, asked: _Asked, left: int, wait: int) -> RegradePage:
     done = asked.done
     return RegradePage(
-        head=head_of(member, "Grades"),
+        head=class_head(member, "Grades"),
         teaches=member.teaches,
-        step=Step(done.text(), done.judged, done.judged + left, asked.sure, wait),
+        step=RegradeProgress(done.text(), done.judged, done.judged + left, asked.sure, wait),
         tried=link_to(site, asked.exercise),
         exercise=asked.exercise,
         lower=asked.lower,
@@ -198,8 +198,10 @@ def _tried(site: Site, member: Membership, asked: _Asked) -> RegradePage:
     )
 
 
-def _change(site: Site, class_id: int, exercise: str, name: str, one: Found) -> Change:
-    return Change(
+def _change(
+    site: Site, class_id: int, exercise: str, name: str, one: ChangedScore
+) -> RegradedScore:
+    return RegradedScore(
         name=name,
         href=f"/classes/{class_id}/people/{one.person}",
         exercise=link_to(site, exercise, one.seed),

@@ -25,10 +25,10 @@ from app.people.members import (
 )
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import FromHere, Visiting
+from app.web.people.class_head import ClassHead, class_head, class_url
 from app.web.people.guard import Membership, in_class
-from app.web.people.head import ClassHead, class_url, head_of
 from app.web.people.join_link import JoinLink, join_link
 
 router = Router(prefix="/classes/{class_id:int}/people")
@@ -90,7 +90,7 @@ async def people(
 
 
 @router.post("/link", dependencies=[FromHere])
-async def link(
+async def change_join_link(
     request: Request, site: Here, visiting: Visiting, class_id: int, do: Annotated[str, Form()] = ""
 ) -> Response:
     """Renew the join link, or say who may join by it."""
@@ -100,7 +100,7 @@ async def link(
 
 
 @router.get("/{person:int}/edit")
-async def edit(
+async def edit_member(
     request: Request, site: Here, visiting: Visiting, class_id: int, person: int
 ) -> Response:
     """A member's name, id and role."""
@@ -109,7 +109,7 @@ async def edit(
 
 
 @router.post("/{person:int}/edit", dependencies=[FromHere])
-async def change(
+async def change_member(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -167,7 +167,7 @@ def _people(request: Request, site: Site, member: Membership, sought: str, place
         seen = last_seen(session, shown)
     students = [one for one in members if one.role is Role.STUDENT]
     page = PeoplePage(
-        head=head_of(member, "People"),
+        head=class_head(member, "People"),
         teaches=member.teaches,
         link=join_link(request, site, member),
         lines=tuple(
@@ -206,7 +206,7 @@ def _member(
         everyone = members_of(session, member.class_id)
     one = next(other for other in everyone if other.person == person)
     page = MemberPage(
-        head=head_of(member, "People"),
+        head=class_head(member, "People"),
         href=f"{class_url(member.class_id)}/people/{person}",
         name=one.name,
         outside_id=one.outside_id,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from app.people.policy import Policy
 from app.translation import noted, plural, translate
-from app.web.people.mine import Mine
+from app.web.people.own_assignments import Mine
 
 _VARIANTS = {
     "own": noted("The numbers in each exercise are your own: others have different ones."),
@@ -13,7 +13,7 @@ _VARIANTS = {
 }
 
 
-def rules_of(one: Mine) -> Iterator[str]:
+def rules_words(one: Mine) -> Iterator[str]:
     """What counts, what costs points, and what is shown when."""
     policy = one.assignment.policy
     if policy.attempts:

@@ -18,10 +18,10 @@ from app.people.persons import clean_name
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.database_copies import copies_until
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import FromHere, Visiting
+from app.web.people.class_head import ClassHead, class_head, class_url
 from app.web.people.guard import Membership, in_class
-from app.web.people.head import ClassHead, class_url, head_of
 
 router = Router(prefix="/classes/{class_id:int}")
 
@@ -47,7 +47,7 @@ async def settings(request: Request, site: Here, visiting: Visiting, class_id: i
 
 
 @router.post("/settings", dependencies=[FromHere])
-async def change(
+async def change_settings(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -67,7 +67,7 @@ async def change(
 
 
 @router.post("/archive", dependencies=[FromHere])
-async def archive(
+async def post_archive(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -81,7 +81,7 @@ async def archive(
 
 
 @router.post("/delete", dependencies=[FromHere])
-async def delete(
+async def delete_class_for_good(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -104,7 +104,7 @@ def _shown(
 ) -> Response:
     name, zone, pseudonyms = sent
     page = SettingsPage(
-        head=head_of(member, "Settings"),
+        head=class_head(member, "Settings"),
         name=name,
         zone=zone,
         pseudonyms=pseudonyms,

@@ -15,10 +15,10 @@ from app.people.classes import Member, Role, members_of
 from app.people.members import SeatCode, new_seat_codes
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import FromHere, Visiting
+from app.web.people.class_head import ClassHead, class_head
 from app.web.people.guard import Membership, in_class
-from app.web.people.head import ClassHead, head_of
 from app.web.people.join_link import root_of
 
 router = Router(prefix="/classes/{class_id:int}/people")
@@ -36,7 +36,7 @@ class SlipsPage:
 
 
 @router.post("/{person:int}/code", dependencies=[FromHere])
-async def one(
+async def renew_code(
     request: Request, site: Here, visiting: Visiting, class_id: int, person: int
 ) -> Response:
     """A new code of one member; everyone who teaches may renew their own."""
@@ -47,7 +47,7 @@ async def one(
 
 
 @router.post("/codes", dependencies=[FromHere])
-async def several(
+async def renew_codes(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -77,7 +77,7 @@ def _slips(
     made = {slip.member.person for slip in slips}
     address = urlsplit(root_of(request, site) + "/sign-in")
     page = SlipsPage(
-        head=head_of(member, "People"),
+        head=class_head(member, "People"),
         slips=tuple(slips),
         without=tuple(one.name for one in chosen if one.person not in made),
         address=address.netloc + address.path,

@@ -26,8 +26,8 @@ from app.errors import InputError, NotFoundError
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
 from app.translation import noted, translate
-from app.web.measured.saved import view_of_row
-from app.web.progress.file_values import day_of, moment_of, quoted, says_of
+from app.web.measured.saved_measurement import view_of_row
+from app.web.progress.file_values import day_of, parse_moment, quote_json, row_problem
 
 FILE_LIMIT = 8 << 20  # bytes
 FORMAT, VERSION = "wallclock progress", 1
@@ -64,7 +64,7 @@ class ReadFile:
     left: int
 
 
-def written(stored: Mapping[str, object]) -> str:
+def progress_file(stored: Mapping[str, object]) -> str:
     """Everything *stored* about a learner, as a file."""
     return json.dumps({"format": FORMAT, "version": VERSION, **stored}, ensure_ascii=False)
 
@@ -158,7 +158,7 @@ def _refuse_version(found: Mapping[str, object]) -> None:
             [
                 translate(
                     "format is {given}, not {form!r}: {expected}",
-                    given=quoted(form),
+                    given=quote_json(form),
                     form=FORMAT,
                     expected=translate(_EXPECTED),
                 )
@@ -168,7 +168,7 @@ def _refuse_version(found: Mapping[str, object]) -> None:
         says = translate(
             "version is {given}, and this server reads version {version}: import it into a server "
             "of the version that wrote it",
-            given=quoted(version),
+            given=quote_json(version),
             version=VERSION,
         )
         raise FileError([says])
@@ -177,7 +177,9 @@ def _refuse_version(found: Mapping[str, object]) -> None:
 def _list(found: Mapping[str, object], name: str, most: int) -> list[object]:
     rows = found.get(name, [])
     if not isinstance(rows, list):
-        raise FileError([translate("{name} is {given}, not a list", name=name, given=quoted(rows))])
+        raise FileError(
+            [translate("{name} is {given}, not a list", name=name, given=quote_json(rows))]
+        )
     if len(rows) > most:
         raise FileError(
             [
@@ -203,7 +205,7 @@ def _rows(
         try:
             made.append(_row(kind, row, learner))
         except ValidationError as error:
-            problems.append(says_of(f"{name}[{number}]", error))
+            problems.append(row_problem(f"{name}[{number}]", error))
         except ValueError as error:
             problems.append(f"{name}[{number}]{error}")
     return tuple(made)
@@ -216,13 +218,13 @@ def _row(kind: type[_Row], row: object, learner: str) -> _Row:
         ValueError: it is not valid; what it says comes after the place of the row.
     """
     if not isinstance(row, dict):
-        raise ValueError(f" is {quoted(row)}, not an object")  # noqa: TRY004
+        raise ValueError(f" is {quote_json(row)}, not an object")  # noqa: TRY004
     fields = {name: value for name, value in row.items() if name not in ("id", "learner", "place")}
     if kind is Attempt:
         fields["carried"] = True  # a file can be written by hand
     if kind is DailyGuess:
         fields["day"] = day_of(row.get("day"))
-    return kind.model_validate({**fields, "at": moment_of(row.get("at")), "learner": learner})
+    return kind.model_validate({**fields, "at": parse_moment(row.get("at")), "learner": learner})
 
 
 def _runs(rows: Sequence[object], learner: str) -> Iterator[LabRunRow]:
@@ -238,7 +240,7 @@ def _run(text: str, learner: str) -> LabRunRow | None:
         report = read_sent(text)
     except InputError:
         return None
-    name = name_of(report)
+    name = imported_run_name(report)
     return LabRunRow(
         name=name,
         lab=report.lab,
@@ -252,7 +254,7 @@ def _run(text: str, learner: str) -> LabRunRow | None:
     )
 
 
-def name_of(report: Report) -> str:
+def imported_run_name(report: Report) -> str:
     """The name of a run that is imported: the same run is known again, whatever it was called."""
     identity = json.dumps([report.lab, report.command, report.at, report.seconds, report.backend])
     return f"imported-{hashlib.sha256(identity.encode()).hexdigest()[:24]}"
@@ -279,7 +281,7 @@ def _measurement(row: Mapping[str, object], learner: str) -> MeasurementRow | No
         given=str(given)[:_LONGEST_GIVEN],
     )
     try:
-        made.at = moment_of(row.get("at"))
+        made.at = parse_moment(row.get("at"))
         view_of_row(made)
     except (ValueError, NotFoundError):
         return None

@@ -26,22 +26,24 @@ def day_of(text: object) -> date:
         day = None
     if day is None or not _FIRST.date() <= day <= (now() + _AHEAD).date():
         raise ValueError(
-            translate(".day is {given}: a day such as 2026-03-01 is expected", given=quoted(text))
+            translate(
+                ".day is {given}: a day such as 2026-03-01 is expected", given=quote_json(text)
+            )
         )
     return day
 
 
-def says_of(where: str, error: ValidationError) -> str:
+def row_problem(where: str, error: ValidationError) -> str:
     """The first problem of a row that has all of its fields, and may have more."""
     first = error.errors(include_url=False)[0]
     place = ".".join([where, *(str(part) for part in first["loc"])])[:100]
     if first["type"] == "missing":
         return translate("{place} is missing", place=place)
     message = str(first["msg"])
-    return f"{place} is {quoted(first['input'])}: {message[:1].lower()}{message[1:]}"
+    return f"{place} is {quote_json(first['input'])}: {message[:1].lower()}{message[1:]}"
 
 
-def moment_of(text: object) -> datetime:
+def parse_moment(text: object) -> datetime:
     """The moment that *text* names.
 
     Raises:
@@ -56,12 +58,12 @@ def moment_of(text: object) -> datetime:
             translate(
                 ".at is {given}: a time between 2020 and today, such as 2026-03-01T12:00:00Z, "
                 "is expected",
-                given=quoted(text),
+                given=quote_json(text),
             )
         )
     return at.astimezone(UTC)
 
 
-def quoted(value: object) -> str:
+def quote_json(value: object) -> str:
     """The beginning of *value* as JSON."""
     return shortened(json.dumps(value, ensure_ascii=False, default=str), _QUOTED)

@@ -22,7 +22,7 @@ from app.kinds.answers import stored_answer
 from app.markdown import inline_html
 from app.sandbox.runner import Runner
 from app.translation import noted, translate
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.urls import exercise_url
 
 Fate = Literal["open", "corrected", "gone"]

@@ -15,18 +15,25 @@ from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.database_copies import copies_until
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import (
     COOKIE,
     FromHere,
     Visiting,
-    learner_of,
     remember,
     spend,
     spend_storage,
+    visitor_learner,
 )
 from app.web.labs.results import finished
-from app.web.progress.file import FILE_LIMIT, FileError, name_of, read_file, without_runs, written
+from app.web.progress.file import (
+    FILE_LIMIT,
+    FileError,
+    imported_run_name,
+    progress_file,
+    read_file,
+    without_runs,
+)
 from app.web.progress.record import read_progress
 from app.web.progress.view import ProgressPage, progress_page
 from app.web.standing.records import open_records
@@ -59,7 +66,7 @@ class Shown:
 
 
 @router.get("")
-async def progress(
+async def show_progress(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -76,7 +83,7 @@ async def progress(
 
 
 @router.get("/export")
-async def export(site: Here, visiting: Visiting) -> Response:
+async def export_progress_file(site: Here, visiting: Visiting) -> Response:
     """Everything that is stored about the learner, as JSON."""
     if visiting.person:
         return RedirectResponse("/me/export", 303)
@@ -86,9 +93,9 @@ async def export(site: Here, visiting: Visiting) -> Response:
 
 
 @router.post("/import", dependencies=[FromHere])
-async def take(request: Request, site: Here, visiting: Visiting) -> Response:
+async def import_progress_file(request: Request, site: Here, visiting: Visiting) -> Response:
     """Merge a file with what is stored about the learner."""
-    learner = learner_of(visiting)
+    learner = visitor_learner(visiting)
     try:
         content = await _content(request)
         spend(request, site.allowances.answers, "imports", 1 + len(content) / _PART)
@@ -113,7 +120,9 @@ async def take(request: Request, site: Here, visiting: Visiting) -> Response:
 
 
 @router.post("/delete", dependencies=[FromHere])
-async def delete(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = "") -> Response:
+async def delete_progress(
+    site: Here, visiting: Visiting, sure: Annotated[str, Form()] = ""
+) -> Response:
     """Delete everything that is stored about the learner."""
     if sure != "yes":
         raise InputError(
@@ -147,7 +156,7 @@ def _delete(site: Site, learner: str) -> None:
 
 def _exported(site: Site, learner: str) -> str:
     with open_records(site, learner) as records:
-        return written(records.everything())
+        return progress_file(records.everything())
 
 
 async def _content(request: Request) -> bytes:
@@ -159,7 +168,9 @@ async def _content(request: Request) -> bytes:
 def _merge(site: Site, learner: str, rows: PersonalRows) -> MergeResult:
     """Merge *rows*; a lab run that is on its board already is known, of any learner."""
     labs = {row.lab for row in rows.runs}
-    here = {name_of(run.report) for lab in labs for run in finished(site, lab) if run.report}
+    here = {
+        imported_run_name(run.report) for lab in labs for run in finished(site, lab) if run.report
+    }
     with open_records(site, learner) as records:
         merged = records.merge(without_runs(rows, here))
     return MergeResult(merged.added, rows.count - merged.added)

@@ -14,7 +14,7 @@ from app.learning import Mastery, Memory, mastery_by_skill, mastery_of
 from app.translation import translate
 from app.web.exercise.views import view_of
 from app.web.exercise.views.base import typed
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.progress.ideas import WrongIdea
 from app.web.standing.next_steps import NextSteps, next_steps
 from app.web.standing.view import (
@@ -53,7 +53,7 @@ class Recent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class MapPlace:
     """An exercise on the map: its status, answers, time, and the date of its next review."""
 
     row: ExerciseRow
@@ -72,12 +72,12 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class ProgressChapter:
     """A chapter with its exercises, and the share that the learner would solve now."""
 
     card: ChapterCard
     mastery: Mastery
-    places: tuple[Place, ...]
+    places: tuple[MapPlace, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,10 @@ class ProgressPage:
     streak: int
     weeks: tuple[tuple[CalendarDay, ...], ...]
     days: tuple[CalendarDay, ...]
-    chapters: tuple[Chapter, ...]
+    chapters: tuple[ProgressChapter, ...]
     skills: tuple[Skill, ...]
     due: int
-    reviews: tuple[Place, ...]
+    reviews: tuple[MapPlace, ...]
     ideas: tuple[WrongIdea, ...]
     answers: int
     right: int
@@ -164,14 +164,14 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date) -> Progr
 
 def _chapters(
     course: Catalog, past: LearnerHistory, took: Mapping[str, Effort], today: date
-) -> Iterator[Chapter]:
+) -> Iterator[ProgressChapter]:
     for topic in course.topics:
         places = tuple(_place(one, past, took.get(one.id), today) for one in topic.exercises)
         card, mastery = card_of(topic, past), mastery_of(topic.exercises, past.memories)
-        yield Chapter(card, mastery, places)
+        yield ProgressChapter(card, mastery, places)
 
 
-def _next_reviews(chapters: Sequence[Chapter]) -> tuple[Place, ...]:
+def _next_reviews(chapters: Sequence[ProgressChapter]) -> tuple[MapPlace, ...]:
     """The exercises whose reviews come next, the first one first."""
     dated = [
         (place.review, number, place)
@@ -181,10 +181,10 @@ def _next_reviews(chapters: Sequence[Chapter]) -> tuple[Place, ...]:
     return tuple(place for _, _, place in sorted(dated)[:_NEXT])
 
 
-def _place(exercise: Exercise, past: LearnerHistory, took: Effort | None, today: date) -> Place:
+def _place(exercise: Exercise, past: LearnerHistory, took: Effort | None, today: date) -> MapPlace:
     effort = took or Effort(0, 0, None)
     memory = past.memories.get(exercise.id)
-    return Place(
+    return MapPlace(
         row=row_of(exercise, past.known),
         review=memory.due if memory else None,
         is_due=memory is not None and memory.due <= today,

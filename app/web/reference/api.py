@@ -9,7 +9,7 @@ from fastapi import Request, Response
 
 from app.network.routes import Router
 from app.translation import translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 
 router = Router()
 

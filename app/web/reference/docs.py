@@ -14,7 +14,7 @@ from app.errors import NotFoundError, nearest
 from app.markdown import MarkdownDocument, document
 from app.network.routes import Router
 from app.translation import translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 
 router = Router(prefix="/docs")
 _FOLDER = Path(app.__file__).parent / "docs"

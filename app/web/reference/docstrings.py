@@ -30,7 +30,7 @@ class Documented:
 
 
 @dataclass(slots=True)
-class _Parts:
+class _DocstringParts:
     body: list[list[str]] = field(default_factory=list)
     sections: dict[str, list[str]] = field(default_factory=dict)
 
@@ -56,8 +56,8 @@ def equation_lines(formula: Formula) -> tuple[str, ...]:
     return tuple(line.strip() for block in blocks for line in block)
 
 
-def _split(doc: str) -> _Parts:
-    parts = _Parts(body=[[]])
+def _split(doc: str) -> _DocstringParts:
+    parts = _DocstringParts(body=[[]])
     section: list[str] | None = None
     for line in doc.splitlines():
         if heading := _HEADING.match(line):

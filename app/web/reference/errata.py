@@ -7,7 +7,7 @@ from app.network.routes import Router
 from app.site import Here
 from app.translation import translate
 from app.web.frame.preview import preview_of
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.reference.cards import erratum_card
 from app.web.reference.errata_view import view_of_errata, view_of_erratum
 from app.web.urls import erratum_url

@@ -8,7 +8,7 @@ from app.content.catalog import Catalog, Topic
 from app.content.errata import DerivationLine, Erratum, errata
 from app.formulas import FORMULAS
 from app.translation import noted, translate
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
 _GROUPS = (

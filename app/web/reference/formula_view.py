@@ -22,7 +22,7 @@ from app.formulas import (
 )
 from app.translation import SOURCE, foreign, localized, noted, say, translate, translate_known
 from app.units import show
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.reference.docstrings import Documented, documented
 from app.web.urls import erratum_url, exercise_url
 

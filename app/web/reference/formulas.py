@@ -8,7 +8,7 @@ from app.network.routes import Router
 from app.site import Here
 from app.translation import translate
 from app.web.frame.preview import preview_of
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.reference.cards import formula_card
 from app.web.reference.formula_view import (
     LONGEST_ARGUMENT,
@@ -23,7 +23,7 @@ router = Router(prefix="/formulas")
 
 
 @router.get("")
-def reference(request: Request) -> Response:
+def show_formulas(request: Request) -> Response:
     """All formulas."""
     says = translate(
         "Every formula of the course, with its derivation, its source and a calculator."
@@ -33,7 +33,7 @@ def reference(request: Request) -> Response:
 
 
 @router.get("/{name}")
-def one(request: Request, site: Here, name: str) -> Response:
+def show_formula(request: Request, site: Here, name: str) -> Response:
     """One formula, evaluated for the arguments in the address."""
     formula = formula_called(name)
     given = {k: v[:LONGEST_ARGUMENT] for k, v in request.query_params.items() if v.strip()}

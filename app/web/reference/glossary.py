@@ -12,7 +12,7 @@ from app.markdown import inline_html
 from app.network.routes import Router
 from app.site import Here
 from app.translation import translate
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.urls import chapter_url
 
 router = Router()

@@ -20,7 +20,7 @@ from app.formulas.records import Record, hints_of
 from app.network.routes import Router
 from app.translation import noted, translate
 from app.units import COUNT, Unit, show
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.reference.field_names import field_name
 
 router = Router()

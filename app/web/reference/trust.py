@@ -5,14 +5,14 @@ from fastapi import Request, Response
 from app.network.routes import Router
 from app.translation import language, translate
 from app.web.explore.figures import figure_file
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.reference.trust_view import ADDRESS, SAYS, TITLE, known_source, scatter_of, trust_page
 
 router = Router()
 
 
 @router.get(ADDRESS)
-def trust(request: Request, source: str = "") -> Response:
+def show_trust(request: Request, source: str = "") -> Response:
     """Every published run, or those of one source."""
     around = frame(request, translate(TITLE), translate(SAYS), "formulas")
     return render("reference/trust.html", around, trust_page(language(), known_source(source)))

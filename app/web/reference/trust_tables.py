@@ -10,7 +10,7 @@ from app.formulas.records import hints_of
 from app.published import Outcome, PublishedAccuracy, PublishedRun, Source, accuracy, layout_degrees
 from app.translation import SOURCE, language, translate
 from app.units import BYTE, FLOP_PER_SECOND, SECOND, Unit, figures, show
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.reference.field_names import field_name
 from app.web.reference.hardware import anchor_of
 

@@ -12,7 +12,7 @@ from app.published import NEAR, Outcome, Source, outcomes, sources
 from app.translation import language, noted, translate
 from app.units import SECOND, show
 from app.web.explore.figures import FigureView, figure_view
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.reference.trust_tables import (
     AccuracyRow,
     CoefficientRow,

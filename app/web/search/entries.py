@@ -13,7 +13,7 @@ from app.translation import noted
 from app.web.reference import trust_view as trust
 from app.web.reference.docs import documentation
 from app.web.reference.hardware import TABLES, anchor_of
-from app.web.search.index import Entry, Index
+from app.web.search.index import Index, SearchEntry
 from app.web.urls import (
     chapter_url,
     erratum_url,
@@ -59,7 +59,7 @@ def index_of(catalog: Catalog) -> Index:
     return Index([*entries(catalog)])
 
 
-def entries(catalog: Catalog) -> Iterator[Entry]:
+def entries(catalog: Catalog) -> Iterator[SearchEntry]:
     """Everything on the site with that *catalog*."""
     yield from _course(catalog)
     yield from _reference()
@@ -72,9 +72,9 @@ def _plain(text: str) -> str:
     return " ".join(_MARKUP.sub(" ", text).split())
 
 
-def _course(catalog: Catalog) -> Iterator[Entry]:
+def _course(catalog: Catalog) -> Iterator[SearchEntry]:
     for topic in catalog.topics:
-        yield Entry(
+        yield SearchEntry(
             kind="Chapter",
             title=topic.title,
             href=chapter_url(topic.id),
@@ -83,7 +83,7 @@ def _course(catalog: Catalog) -> Iterator[Entry]:
             text=_plain(f"{topic.opening} {topic.closing}"),
         )
         for exercise in topic.exercises:
-            yield Entry(
+            yield SearchEntry(
                 kind="Exercise",
                 title=exercise.title,
                 href=exercise_url(exercise.id),
@@ -93,9 +93,9 @@ def _course(catalog: Catalog) -> Iterator[Entry]:
             )
 
 
-def _reference() -> Iterator[Entry]:
+def _reference() -> Iterator[SearchEntry]:
     for one in EXPLORERS.values():
-        yield Entry(
+        yield SearchEntry(
             kind="Explorer",
             title=one.title,
             href=explorer_url(one.name),
@@ -104,7 +104,7 @@ def _reference() -> Iterator[Entry]:
             text=_plain(f"{one.question} {' '.join(one.formulas)}"),
         )
     for formula in FORMULAS.values():
-        yield Entry(
+        yield SearchEntry(
             kind="Formula",
             title=formula.name.partition(".")[2],
             href=formula_url(formula.name),
@@ -113,7 +113,7 @@ def _reference() -> Iterator[Entry]:
             text=formula.doc,
         )
     for key, term in terms().items():
-        yield Entry(
+        yield SearchEntry(
             kind="Term",
             title=term.term,
             href=f"/glossary#{key}",
@@ -121,7 +121,7 @@ def _reference() -> Iterator[Entry]:
             keywords=" ".join(term.also),
         )
     for erratum in errata():
-        yield Entry(
+        yield SearchEntry(
             kind="Erratum",
             title=erratum.title,
             href=erratum_url(erratum.id),
@@ -130,7 +130,7 @@ def _reference() -> Iterator[Entry]:
             text=f"{erratum.claim} {erratum.right} {erratum.source}",
         )
     for lab in known_labs().values():
-        yield Entry(
+        yield SearchEntry(
             kind="Lab",
             title=lab.title,
             href=lab_url(lab.name),
@@ -140,11 +140,11 @@ def _reference() -> Iterator[Entry]:
         )
 
 
-def _hardware() -> Iterator[Entry]:
+def _hardware() -> Iterator[SearchEntry]:
     for title, _, known in TABLES:
         for record in {id(record): record for record in known.values()}.values():
             names = [name for name, other in known.items() if other is record]
-            yield Entry(
+            yield SearchEntry(
                 kind="Hardware",
                 title=names[0],
                 href=f"/hardware#{anchor_of(record)}",
@@ -154,14 +154,14 @@ def _hardware() -> Iterator[Entry]:
             )
 
 
-def _pages() -> Iterator[Entry]:
+def _pages() -> Iterator[SearchEntry]:
     for title, href, says in _PAGES:
-        yield Entry(kind="Page", title=title, href=href, says=says)
+        yield SearchEntry(kind="Page", title=title, href=href, says=says)
     for name, page in documentation().items():
         href = f"/docs/{name}"
         summary = page.summary.striptags()
         text = page.body.striptags()
-        yield Entry(kind="Page", title=page.title, href=href, says=summary, text=text)
+        yield SearchEntry(kind="Page", title=page.title, href=href, says=summary, text=text)
         for section in page.sections:
             place = f"{href}#{section.id}"
-            yield Entry(kind="Page", title=section.title, href=place, says=page.title)
+            yield SearchEntry(kind="Page", title=section.title, href=place, says=page.title)

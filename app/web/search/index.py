@@ -59,7 +59,7 @@ _STOP = frozenset({
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class SearchEntry:
     """Something that can be found: its texts, from the most to the least telling."""
 
     kind: Kind
@@ -71,14 +71,14 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResults:
     """The entries of a query, the best ones first.
 
     *instead* is the query that was answered, if words in it were misspelled; *partly*: no entry
     has all of its words.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[SearchEntry, ...]
     instead: str = ""
     partly: bool = False
 
@@ -86,16 +86,16 @@ class Found:
 class Index:
     """The words of *entries*."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[SearchEntry]) -> None:
         self._entries = tuple(entries)
-        self._titles = tuple(" ".join(words(entry.title)) for entry in entries)
+        self._titles = tuple(" ".join(index_words(entry.title)) for entry in entries)
         self._weights: dict[str, dict[int, float]] = {}
         for number, entry in enumerate(self._entries):
             for word, weight in _weighed(entry).items():
                 self._weights.setdefault(word, {})[number] = weight
         self._sorted = sorted(self._weights)
 
-    def find(self, query: str) -> Found:
+    def find(self, query: str) -> SearchResults:
         """The entries with all words of *query*, or with most of them where none has all."""
         asked = _asked(query)
         meant = [self._meant(word) for word in asked]
@@ -105,7 +105,9 @@ class Index:
         numbers = everywhere or self._best(scores)
         ranked = sorted(numbers, key=lambda n: (-self._rank(n, scores, meant), self._titles[n]))
         instead = " ".join(meant) if meant != asked and ranked else ""
-        return Found(tuple(self._entries[n] for n in ranked), instead, partly and bool(ranked))
+        return SearchResults(
+            tuple(self._entries[n] for n in ranked), instead, partly and bool(ranked)
+        )
 
     def _meant(self, word: str) -> str:
         """*word*, or the known word that is most like it if none begins with it."""
@@ -143,7 +145,7 @@ class Index:
         return first * whole * sum(score.get(number, 0.0) for score in scores)
 
 
-def words(text: str) -> list[str]:
+def index_words(text: str) -> list[str]:
     """The words of *text*, as the index knows them: in lower case, and in the singular.
 
     >>> words("All-reduces of 14,336 bytes")
@@ -175,7 +177,7 @@ def _counted(text: str) -> Mapping[str, int]:
     return counts
 
 
-def _weighed(entry: Entry) -> Mapping[str, float]:
+def _weighed(entry: SearchEntry) -> Mapping[str, float]:
     """What each word counts in *entry*."""
     found: dict[str, float] = {}
     for text, weight in (
@@ -188,5 +190,5 @@ def _weighed(entry: Entry) -> Mapping[str, float]:
 
 def _asked(query: str) -> list[str]:
     """The words that are looked for; words such as "the" only where there are no others."""
-    every = list(dict.fromkeys(words(query)))
+    every = list(dict.fromkeys(index_words(query)))
     return ([word for word in every if word not in _STOP] or every)[:_WORDS]

@@ -11,7 +11,7 @@ from app.network.routes import Router
 from app.quotation import visible
 from app.site import Here, site_in
 from app.translation import translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.search.entries import index_of
 from app.web.search.index import Index
 from app.web.search.view import search_page
@@ -31,7 +31,7 @@ async def indexing(app: FastAPI) -> AsyncIterator[None]:
 
 
 @router.get("/search")
-async def search(request: Request, site: Here, q: str = "", kind: str = "") -> Response:
+async def show_search(request: Request, site: Here, q: str = "", kind: str = "") -> Response:
     """What is found for a query; only its list for a script."""
     query = visible(" ".join(q.split())[:_LONGEST])
     fragment = request.headers.get("x-fragment") == "1"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from app.translation import translate, translate_known
-from app.web.frame.rendering import Hyperlink
-from app.web.search.index import KINDS, SINGULAR, Entry, Index, Kind
+from app.web.frame.renderer import Hyperlink
+from app.web.search.index import KINDS, SINGULAR, Index, Kind, SearchEntry
 
 _TRY = ("ring all-reduce", "bubble fraction", "ZeRO stage 3", "checkpoint interval", "375 %")
 
@@ -67,7 +67,7 @@ def search_page(index: Index, query: str, kind: str, most: int) -> SearchPage:
     )
 
 
-def _hit(entry: Entry) -> Hit:
+def _hit(entry: SearchEntry) -> Hit:
     """*entry* in the current language, where it is a page of the site and not content."""
     one = SINGULAR[entry.kind]
     if entry.kind != "Page":

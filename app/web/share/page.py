@@ -18,11 +18,11 @@ from app.web.daily.days import open_day
 from app.web.exercise.card import exercise_card
 from app.web.exercise.routes import draw_aside
 from app.web.explore.card import explorer_card
-from app.web.explore.state import explored, explorer_called, state_of, values_in, waits
+from app.web.explore.state import control_values, explored, explorer_called, url_state, waits
 from app.web.frame.visitor import spend
 from app.web.labs.cards import board_card, lab_card, run_card
-from app.web.labs.compared import groups_of
 from app.web.labs.results import report_called
+from app.web.labs.run_comparison import groups_of
 from app.web.reference.cards import erratum_card, formula_card
 from app.web.reference.formula_view import calculated, formula_called
 from app.web.share.studio import Key, Studio
@@ -36,9 +36,9 @@ _KEEP = "public, max-age=86400"
 async def of_explorer(request: Request, site: Here, name: str) -> Response:
     """An explorer in the state of the address, or in the nearest that there is."""
     explorer = explorer_called(name)
-    values, _ = values_in(explorer, request.query_params)
+    values, _ = control_values(explorer, request.query_params)
     hidden = waits(explorer, request.query_params)
-    key = ("explore", name, str(hidden), *state_of(explorer, values).values())
+    key = ("explore", name, str(hidden), *url_state(explorer, values).values())
     return await _sent(request, site, key, lambda: _explorer(site, explorer, values, hidden))
 
 
@@ -84,7 +84,7 @@ async def of_run(request: Request, site: Here, name: str, run: str) -> Response:
 
 
 @router.get("/exercises/{topic}/{slug}.png")
-async def of_exercise(
+async def exercise_picture(
     request: Request, site: Here, topic: str, slug: str, seed: str = "0"
 ) -> Response:
     """The question of an exercise, as a seed draws it."""

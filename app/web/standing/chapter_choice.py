@@ -27,7 +27,7 @@ class ParameterField:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceForm:
+class ChapterChoiceForm:
     """The form of the parameters of a chapter, with what is wrong with the choice, if anything."""
 
     action: str
@@ -36,7 +36,7 @@ class ChoiceForm:
     is_default: bool
 
 
-def choice_form(topic: Topic, request: Request, seed: int) -> ChoiceForm | None:
+def choice_form(topic: Topic, request: Request, seed: int) -> ChapterChoiceForm | None:
     """The form of *topic*, with the choice of *seed*, or what *request* gives instead."""
     if not topic.parameters:
         return None
@@ -48,7 +48,7 @@ def choice_form(topic: Topic, request: Request, seed: int) -> ChoiceForm | None:
         faults = tuple(str(error).splitlines())
     now = {**seed_choice(topic.parameters, seed), **given}
     fields = (_field(name, one, now[name]) for name, one in topic.parameters.items())
-    return ChoiceForm(
+    return ChapterChoiceForm(
         action=chapter_url(topic.id), fields=tuple(fields), faults=faults, is_default=seed == 0
     )
 

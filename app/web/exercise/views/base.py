@@ -162,7 +162,7 @@ def typed(text: str) -> Markup:
     return Markup(f"<code>{escape(shown)}</code>")
 
 
-def folded(stored: str) -> Markup:
+def folded_program(stored: str) -> Markup:
     """An earlier program, folded to the number of its lines."""
     count = len(stored.strip().splitlines())
     lines = plural("1 line", "{number:,} lines", count)
@@ -172,13 +172,13 @@ def folded(stored: str) -> Markup:
     return Markup(text).format(says, visible_lines(whole))
 
 
-def named(stored: str) -> Mapping[str, str]:
+def stored_names(stored: str) -> Mapping[str, str]:
     """The texts of a *stored* answer by name; empty if it is not one with names."""
     read = _read(stored)
     return {str(k): str(v) for k, v in read.items()} if isinstance(read, dict) else {}
 
 
-def listed(stored: str) -> list[str]:
+def stored_list(stored: str) -> list[str]:
     """The texts of a *stored* answer that is a list; empty if it is not one."""
     read = _read(stored)
     return [str(one) for one in read] if isinstance(read, list) else []

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from app.kinds.code.buggy_line import BuggyLine
 from app.markdown import python_html
-from app.web.exercise.posted_form import first
+from app.web.exercise.posted_form import first_value
 from app.web.exercise.views.base import Form, FormInput, KindView, typed
 
 
@@ -35,7 +35,7 @@ class BuggyLineView(KindView[BuggyLine]):
     def form(self, exercise: BuggyLine, filled: FormInput) -> BuggyLineForm:
         """The listing, and the line that was chosen."""
         lines = exercise.question(filled.seed).lines
-        return BuggyLineForm(lines=_lines(lines, first(filled.given, "answer")))
+        return BuggyLineForm(lines=_lines(lines, first_value(filled.given, "answer")))
 
     def told(self, exercise: BuggyLine, seed: int, stored: str) -> Iterator[Markup]:
         """The line that was chosen, with its number."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.kinds.choice import Choice, Option
-from app.web.exercise.views.base import Form, FormInput, KindView, inline, listed, typed
+from app.web.exercise.views.base import Form, FormInput, KindView, inline, stored_list, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ChoiceView(KindView[Choice]):
     def told(self, exercise: Choice, seed: int, stored: str) -> Iterator[Markup]:
         """The options that were chosen."""
         drawn = exercise.draw(seed)
-        for key in listed(stored) or [stored]:
+        for key in stored_list(stored) or [stored]:
             option = exercise.options.get(key)
             yield inline(exercise.fill(option.text, drawn)) if option else typed(key)
 

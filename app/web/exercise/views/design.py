@@ -7,8 +7,8 @@ from markupsafe import Markup
 
 from app.kinds.design import Design
 from app.kinds.knob import KnobRow
-from app.web.exercise.posted_form import first
-from app.web.exercise.views.base import Form, FormInput, KindView, inline, named, typed
+from app.web.exercise.posted_form import first_value
+from app.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class DesignView(KindView[Design]):
     def told(self, exercise: Design, seed: int, stored: str) -> Iterator[Markup]:
         """Each value that was chosen."""
         says = {row.name: row.says for row in exercise.question(seed).knobs}
-        texts = named(stored)
+        texts = stored_names(stored)
         for name, text in texts.items():
             yield (inline(says[name]) if name in says else typed(name)) + ": " + typed(text)
         if not texts:
@@ -48,7 +48,7 @@ class DesignView(KindView[Design]):
 
 def _knob(row: KnobRow, filled: FormInput) -> KnobView:
     field = f"answer.{row.name}"
-    return KnobView(field, inline(row.says), row.among, first(filled.given, field))
+    return KnobView(field, inline(row.says), row.among, first_value(filled.given, field))
 
 
 VIEW = DesignView()

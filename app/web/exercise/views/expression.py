@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from app.kinds.expression import Expression
 from app.translation import unit_word
-from app.web.exercise.posted_form import first
+from app.web.exercise.posted_form import first_value
 from app.web.exercise.views.base import Form, FormInput, KindView, inline
 
 
@@ -37,7 +37,7 @@ class ExpressionView(KindView[Expression]):
         return ExpressionForm(
             symbols=tuple(SymbolView(s.name, inline(s.says), s.unit) for s in question.symbols),
             unit=unit_word(question.unit),
-            source=first(filled.given, "answer"),
+            source=first_value(filled.given, "answer"),
         )
 
 

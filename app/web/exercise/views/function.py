@@ -9,8 +9,15 @@ from app.kinds.answers import refuse_longer
 from app.kinds.code.feedback import Example
 from app.kinds.code.function import Function
 from app.sandbox.pool import SandboxHealth
-from app.web.exercise.posted_form import ActionResult, PostedForm, first
-from app.web.exercise.views.base import Form, FormContext, FormInput, KindTools, KindView, folded
+from app.web.exercise.posted_form import ActionResult, PostedForm, first_value
+from app.web.exercise.views.base import (
+    Form,
+    FormContext,
+    FormInput,
+    KindTools,
+    KindView,
+    folded_program,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +46,7 @@ class FunctionView(KindView[Function]):
         question = exercise.question(filled.seed)
         return FunctionForm(
             entry=question.entry,
-            source=first(filled.given, "answer") or question.starter,
+            source=first_value(filled.given, "answer") or question.starter,
             starter=question.starter,
             examples=question.examples,
             health=filled.context.health,
@@ -57,7 +64,7 @@ class FunctionView(KindView[Function]):
         """
         if posted.action != "run":
             return None
-        source = first(posted.given, "answer")
+        source = first_value(posted.given, "answer")
         refuse_longer(source, tools.answer_limit)
         return ActionResult(
             trial=await exercise.try_out(posted.seed, source, tools.runner, posted.learner)
@@ -65,7 +72,7 @@ class FunctionView(KindView[Function]):
 
     def told(self, exercise: Function, seed: int, stored: str) -> Iterator[Markup]:
         """The program, folded to the number of its lines."""
-        yield folded(stored)
+        yield folded_program(stored)
 
 
 VIEW = FunctionView()

@@ -21,7 +21,7 @@ from app.labs.results.match import BORROWING
 from app.labs.spec import LabJob, lab_called, read_job
 from app.markdown import inline_html
 from app.translation import noted, translate
-from app.web.exercise.posted_form import ActionResult, PostedForm, first
+from app.web.exercise.posted_form import ActionResult, PostedForm, first_value
 from app.web.exercise.views.base import (
     Form,
     FormContext,
@@ -31,14 +31,14 @@ from app.web.exercise.views.base import (
     LabRecord,
     OtherForm,
     inline,
-    named,
+    stored_names,
     typed,
 )
 from app.web.exercise.views.choice import OptionView, option_views
 from app.web.exercise.views.measured_runs import Borrowable, RunView, borrowables, runs_of
 from app.web.exercise.views.numeric import BoxView, box_views
-from app.web.frame.rendering import Hyperlink
-from app.web.labs.wording import BACKEND, KINDS, LINKS_SAY
+from app.web.frame.renderer import Hyperlink
+from app.web.labs.labels import BACKEND, KINDS, LINKS_SAY
 from app.web.urls import exercise_url
 
 TAKE = "take"  # the button that takes a test for the measurement
@@ -155,7 +155,7 @@ class LabView(KindView[LabExercise]):
             AnswerError: there is no prediction yet, or no cause is chosen.
         """
         locked = _locked_in(tools, exercise, posted.seed)
-        chosen = first(posted.given, f"answer.{CAUSE}")
+        chosen = first_value(posted.given, f"answer.{CAUSE}")
         if not locked:
             raise AnswerError(translate("predict first: measurements are shown only after that"))
         if not chosen:
@@ -164,7 +164,7 @@ class LabView(KindView[LabExercise]):
 
     def told(self, exercise: LabExercise, seed: int, stored: str) -> Iterator[Markup]:
         """What was predicted, and the cause that was chosen."""
-        drawn, texts = exercise.draw(seed), named(stored)
+        drawn, texts = exercise.draw(seed), stored_names(stored)
         for name, text in texts.items():
             asked, cause = exercise.predict.get(name), exercise.cause.options.get(text)
             if name == CAUSE and cause:

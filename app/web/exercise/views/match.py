@@ -7,8 +7,8 @@ from markupsafe import Markup
 
 from app.kinds.answers import PartVerdict
 from app.kinds.match import Match, Side
-from app.web.exercise.posted_form import first
-from app.web.exercise.views.base import Form, FormInput, KindView, inline, named, typed
+from app.web.exercise.posted_form import first_value
+from app.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class MatchView(KindView[Match]):
 
     def told(self, exercise: Match, seed: int, stored: str) -> Iterator[Markup]:
         """Each thing with the partner that was chosen."""
-        drawn, texts = exercise.draw(seed), named(stored)
+        drawn, texts = exercise.draw(seed), stored_names(stored)
         for key, chosen in texts.items():
             thing, partner = exercise.things.get(key), exercise.partners.get(chosen)
             left = inline(exercise.fill(thing.text, drawn)) if thing else typed(key)
@@ -53,7 +53,7 @@ class MatchView(KindView[Match]):
 def _thing(thing: Side, filled: FormInput) -> ThingView:
     field = f"answer.{thing.key}"
     part = filled.parts.get(thing.key, PartVerdict(None, ""))
-    return ThingView(field, inline(thing.text), first(filled.given, field), part.correct)
+    return ThingView(field, inline(thing.text), first_value(filled.given, field), part.correct)
 
 
 VIEW = MatchView()

@@ -9,11 +9,11 @@ from app.labs.results.report import Report, ratio_shown
 from app.labs.spec import LabJob
 from app.translation import translate
 from app.web.exercise.lab_tests import OWN
-from app.web.exercise.posted_form import first
+from app.web.exercise.posted_form import first_value
 from app.web.exercise.views.base import FormInput
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
+from app.web.labs.labels import machine_of
 from app.web.labs.results import RunResult
-from app.web.labs.wording import place_of
 from app.web.urls import run_url
 
 TAKEN = "taken"  # the field with the name of the test that is taken for the measurement
@@ -57,7 +57,7 @@ def borrowables(exercise: LabExercise, filled: FormInput, job: LabJob) -> Iterat
     """The published and the learner's own tests that have everything that is asked."""
     if job.lab.name != BORROWING:
         return
-    chosen = first(filled.given, TAKEN)
+    chosen = first_value(filled.given, TAKEN)
     for name, (report, says, whose) in filled.context.lab.tests.items():
         if is_same_job(report, job, any_ranks=exercise.any_ranks) and all(
             _found(exercise, one, filled.seed, report) for one in exercise.predict
@@ -104,7 +104,7 @@ def _of_the_lab(
     seen: set[tuple[str, str]] = set()
     for kept in fitting:
         report = kept.report
-        if report is None or (where := (_origin(kept, filled.learner), place_of(report))) in seen:
+        if report is None or (where := (_origin(kept, filled.learner), machine_of(report))) in seen:
             continue
         seen.add(where)
         measured = tuple(
@@ -112,7 +112,7 @@ def _of_the_lab(
             for name in exercise.predict
         )
         if any(one.value for one in measured):
-            link = Hyperlink(run_url(report.lab, report.id), place_of(report))
+            link = Hyperlink(run_url(report.lab, report.id), machine_of(report))
             origin = f"{where[0]}, {report.backend}, {report.at[:10]}"
             yield RunView(link, origin, measured)
 

@@ -9,8 +9,8 @@ from app.kinds.answers import PartVerdict
 from app.kinds.numeric import ONLY, Numeric
 from app.kinds.quantities_base import Box
 from app.translation import translate, unit_word
-from app.web.exercise.posted_form import first
-from app.web.exercise.views.base import Form, FormInput, KindView, inline, named, typed
+from app.web.exercise.posted_form import first_value
+from app.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class NumericView(KindView[Numeric]):
 
     def told(self, exercise: Numeric, seed: int, stored: str) -> Iterator[Markup]:
         """What was typed into each box."""
-        texts = named(stored) if exercise.answers else {}
+        texts = stored_names(stored) if exercise.answers else {}
         for name, text in texts.items():
             title = (
                 inline(exercise.title_of(name, seed)) if name in exercise.answers else typed(name)
@@ -58,7 +58,7 @@ def box_views(boxes: Sequence[Box], filled: FormInput) -> Iterator[BoxView]:
             field=field,
             label=inline(box.prompt) if box.prompt else Markup(translate("Your answer")),
             unit=unit_word(box.unit),
-            value=first(filled.given, field),
+            value=first_value(filled.given, field),
             correct=filled.parts.get(box.name, PartVerdict(None, "")).correct,
         )
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.kinds.order import Item, Order
-from app.web.exercise.posted_form import Fields, first
-from app.web.exercise.views.base import Form, FormInput, KindView, inline, listed, typed
+from app.web.exercise.posted_form import Fields, first_value
+from app.web.exercise.views.base import Form, FormInput, KindView, inline, stored_list, typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class OrderView(KindView[Order]):
     def told(self, exercise: Order, seed: int, stored: str) -> Iterator[Markup]:
         """The statements in the order that was sent."""
         items = {item.key: item.text for item in exercise.question(seed).items}
-        keys = listed(stored)
+        keys = stored_list(stored)
         for place, key in enumerate(keys, 1):
             yield Markup(f"{place}. ") + (inline(items[key]) if key in items else typed(key))
         if not keys:
@@ -59,7 +59,7 @@ def _items(items: Sequence[Item], given: Fields) -> tuple[ItemView, ...]:
 def _place(item: Item, order: Sequence[str], given: Fields) -> str:
     if item.key in order:
         return str(order.index(item.key) + 1)
-    return first(given, f"place.{item.key}")
+    return first_value(given, f"place.{item.key}")
 
 
 VIEW = OrderView()

@@ -13,8 +13,15 @@ from app.kinds.code.schedule import ENTRY, Schedule, Targets
 from app.sandbox.pool import SandboxHealth
 from app.simulators.programs import PlayedSchedule
 from app.translation import noted, translate
-from app.web.exercise.posted_form import ActionResult, PostedForm, first
-from app.web.exercise.views.base import Form, FormContext, FormInput, KindTools, KindView, folded
+from app.web.exercise.posted_form import ActionResult, PostedForm, first_value
+from app.web.exercise.views.base import (
+    Form,
+    FormContext,
+    FormInput,
+    KindTools,
+    KindView,
+    folded_program,
+)
 
 _INSTRUCTIONS = {
     "F": ('("F", l, b)', noted("forward of layer l on micro-batch b: x[l, b] becomes x[l+1, b]")),
@@ -72,7 +79,7 @@ class ScheduleView(KindView[Schedule]):
         question = exercise.question(filled.seed)
         return ScheduleForm(
             entry=ENTRY,
-            source=first(filled.given, "answer") or question.starter,
+            source=first_value(filled.given, "answer") or question.starter,
             starter=question.starter,
             instructions=tuple(_instructions(question.machine)),
             sizes=", ".join(f"{name} {units}" for name, units in question.machine.size.items()),
@@ -93,7 +100,7 @@ class ScheduleView(KindView[Schedule]):
         """
         if posted.action != "run":
             return None
-        source = first(posted.given, "answer")
+        source = first_value(posted.given, "answer")
         refuse_longer(source, tools.answer_limit)
         found = await exercise.play(source, tools.runner, posted.learner)
         if isinstance(found, PlayedSchedule):
@@ -102,7 +109,7 @@ class ScheduleView(KindView[Schedule]):
 
     def told(self, exercise: Schedule, seed: int, stored: str) -> Iterator[Markup]:
         """The program, folded to the number of its lines."""
-        yield folded(stored)
+        yield folded_program(stored)
 
 
 def _instructions(machine: TargetMachine) -> Iterator[tuple[Markup, str, str]]:

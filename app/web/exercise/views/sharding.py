@@ -8,8 +8,8 @@ from markupsafe import Markup
 from app.kinds.move_plan import THEN
 from app.kinds.sharding import MOVES, PLAN, Sharding
 from app.translation import localized
-from app.web.exercise.posted_form import first
-from app.web.exercise.views.base import Form, FormInput, KindView, inline, named, typed
+from app.web.exercise.posted_form import first_value
+from app.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed
 from app.web.exercise.views.numeric import BoxView, box_views
 
 
@@ -44,7 +44,7 @@ class ShardingView(KindView[Sharding]):
         return ShardingForm(
             mesh=question.mesh,
             layouts=tuple((inline(row.title), row.dtensor, row.size) for row in question.rows),
-            places=tuple(MoveView(field, first(filled.given, field)) for field in fields),
+            places=tuple(MoveView(field, first_value(filled.given, field)) for field in fields),
             moves=tuple(
                 (name, tuple((move, localized(move)) for move in moves))
                 for name, moves in question.moves
@@ -55,7 +55,7 @@ class ShardingView(KindView[Sharding]):
 
     def told(self, exercise: Sharding, seed: int, stored: str) -> Iterator[Markup]:
         """The plan, and what was typed into each box."""
-        texts = named(stored)
+        texts = stored_names(stored)
         for name, text in texts.items():
             known = name == PLAN or name in exercise.answers
             title = inline(exercise.title_of(name, seed)) if known else typed(name)

@@ -14,7 +14,7 @@ from app.content.catalog import Catalog
 from app.errors import InputError
 from app.translation import noted, translate
 from app.web.people.assignment_form import AssignmentForm
-from app.web.people.choosing import title_of
+from app.web.people.exercise_picker import exercise_title
 
 _FORM = TypeAdapter(AssignmentForm)
 _APART = ("points", "unread")  # not compared as one text
@@ -83,7 +83,7 @@ def same(one: AssignmentForm, other: AssignmentForm) -> bool:
     return one == other and list(one.points) == list(other.points)
 
 
-def merged(seen: AssignmentForm, mine: AssignmentForm, now: AssignmentForm) -> AssignmentForm:
+def merge_edits(seen: AssignmentForm, mine: AssignmentForm, now: AssignmentForm) -> AssignmentForm:
     """What was changed in *mine* and in *now* since *seen*; mine where both changed a field."""
     texts = {
         name: getattr(now if getattr(mine, name) == getattr(seen, name) else mine, name)
@@ -112,7 +112,9 @@ def changes(
         worth = [form.points.get(exercise) for form in (seen, now, mine)]
         if worth[0] != worth[1]:
             yours = _worth(worth[2]) if worth[2] not in worth[:2] else ""
-            yield Meanwhile(title_of(catalog, exercise), _worth(worth[0]), _worth(worth[1]), yours)
+            yield Meanwhile(
+                exercise_title(catalog, exercise), _worth(worth[0]), _worth(worth[1]), yours
+            )
     if _moved(list(seen.points), list(now.points)):
         yours = translate("another order") if _moved(list(seen.points), list(mine.points)) else ""
         yield Meanwhile(

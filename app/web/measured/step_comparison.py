@@ -11,12 +11,12 @@ from app.measurements.step_prediction import RECORDS, predicted_step, records_of
 from app.translation import localized, translate
 from app.web.urls import explorer_url, formula_url
 
-__all__ = ["RECORDS", "Prediction", "predicted"]
+__all__ = ["RECORDS", "StepComparison", "predict_log"]
 _FORMULA = "layout.step_time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prediction:
+class StepComparison:
     """The step as predicted and as measured; *problem* if a record cannot be read."""
 
     parts: tuple[tuple[str, ...], ...] = ()
@@ -28,19 +28,19 @@ class Prediction:
     problem: str = ""
 
 
-def predicted(log: TrainingLog, fields: Mapping[str, str]) -> Prediction | None:
+def predict_log(log: TrainingLog, fields: Mapping[str, str]) -> StepComparison | None:
     """The prediction for the model, cluster and layout in *fields*, else for those of the log."""
     try:
         found = predicted_step(log, fields)
     except ValueError as error:
-        return Prediction(problem=sentence(localized(str(error))))
+        return StepComparison(problem=sentence(localized(str(error))))
     except ArithmeticError:
-        return Prediction(problem=translate("The predicted time is too large for a number."))
+        return StepComparison(problem=translate("The predicted time is too large for a number."))
     if found is None:
         return None
     given = records_of(log, fields)
     there = state_of_records(found.model, found.cluster, found.layout)
-    return Prediction(
+    return StepComparison(
         parts=found.parts,
         says=found.says,
         href=f"{formula_url(_FORMULA)}?{urlencode(given)}",

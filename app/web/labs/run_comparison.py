@@ -13,9 +13,9 @@ from app.labs.spec import Lab
 from app.site import Site
 from app.translation import noted, plural, translate, translate_known
 from app.units import RATIO, scale_of
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
+from app.web.labs.labels import axis_of, machine_of
 from app.web.labs.results import RunResult, finished
-from app.web.labs.wording import axis_of, place_of
 from app.web.measured.figures import family
 from app.web.urls import run_url
 
@@ -91,7 +91,7 @@ def groups_of(site: Site, lab: Lab) -> Sequence[RunGroup]:
         one = Compared(
             result=result,
             report=report,
-            machine=f"{place_of(report)}, {report.backend}",
+            machine=f"{machine_of(report)}, {report.backend}",
             choice=_choice(lab, report),
             asked=asked,
         )

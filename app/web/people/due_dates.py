@@ -11,10 +11,10 @@ from app.db.session import open_session
 from app.people.assignments import assignments_of
 from app.site import Site
 from app.translation import translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
+from app.web.people.class_head import ClassHead, assignment_url, class_head
 from app.web.people.guard import Membership
-from app.web.people.head import ClassHead, assignment_url, head_of
-from app.web.people.mine import Mine, mine
+from app.web.people.own_assignments import Mine, mine
 
 _FAR = datetime.max.replace(tzinfo=UTC)
 
@@ -50,7 +50,7 @@ async def due_page(request: Request, site: Site, member: Membership) -> Response
     return await aside(_due, request, site, member)
 
 
-def points_of(one: Mine) -> str:
+def points_words(one: Mine) -> str:
     """The points so far, in words; when they are shown, while they are hidden."""
     if one.phase in ("before", "unstarted"):
         return translate("{points:g} points", points=one.assignment.points)
@@ -69,7 +69,7 @@ def _due(request: Request, site: Site, member: Membership) -> Response:
     shown = [one for one in all_of if not one.hidden and one.phase not in ("before", "unstarted")]
     possible = sum(one.assignment.points for one in shown)
     page = DuePage(
-        head=head_of(member),
+        head=class_head(member),
         due=_lines(one for one in all_of if one.phase in ("open", "late", "unstarted")),
         later=_lines(one for one in all_of if one.phase == "before"),
         past=_lines(one for one in all_of if one.phase == "closed"),
@@ -89,7 +89,7 @@ def _line(one: Mine) -> DueLine:
         title=one.assignment.title,
         says=tuple(one.said()),
         is_open=one.phase not in ("before", "unstarted"),
-        points=points_of(one),
+        points=points_words(one),
         tried=one.tried,
         exercises=len(one.assignment.entries),
         is_exam=bool(one.assignment.policy.sitting),

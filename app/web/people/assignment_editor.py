@@ -25,30 +25,43 @@ from app.people.deletion import refuse_other_name
 from app.people.overview import turnouts
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.assignment_form import (
     AssignmentForm,
     FormError,
     Read,
+    assignment_form_of,
     date_words,
-    form_of,
-    new_form,
-    read,
+    form_dates_in_words,
+    new_assignment_form,
+    parse_form,
     sent_form,
-    words_of,
 )
-from app.web.people.choosing import Chapter, Placed, chapters_of, in_order, path_points
+from app.web.people.class_head import ClassHead, assignment_url, class_head, class_url
+from app.web.people.edit_conflicts import (
+    Meanwhile,
+    changes,
+    merge_edits,
+    same,
+    seen_form,
+    seen_text,
+)
+from app.web.people.exercise_picker import (
+    PickerChapter,
+    PlacedExercise,
+    chapters_of,
+    path_points,
+    picked_in_order,
+)
 from app.web.people.guard import Membership, in_assignment, in_class
-from app.web.people.head import ClassHead, assignment_url, class_url, head_of
-from app.web.people.meanwhile import Meanwhile, changes, merged, same, seen_form, seen_text
 
 router = Router()
 _FIELDS = 4 * MOST_EXERCISES + 4_000  # at most in a form: two for each exercise of the site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentPage:
+class AssignmentEditorPage:
     """The form of an assignment; *begun*: students who have answered some of it already.
 
     *seen*: what the form was made from; *meanwhile*: what was stored since.
@@ -59,11 +72,11 @@ class AssignmentPage:
     action: str
     form: AssignmentForm
     words: Mapping[str, str]
-    chapters: tuple[Chapter, ...]
+    chapters: tuple[PickerChapter, ...]
     paths: tuple[Hyperlink, ...] = ()
     problems: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    in_order: tuple[Placed, ...] = ()
+    in_order: tuple[PlacedExercise, ...] = ()
     stored: bool = False
     begun: int = 0
     seen: str = ""
@@ -87,7 +100,7 @@ async def new(
 ) -> Response:
     """The form of a new assignment; with the path of a *chapter*, if one is named."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    form = new_form(ZoneInfo(member.row.zone), site.clock())
+    form = new_assignment_form(ZoneInfo(member.row.zone), site.clock())
     if chapter:
         topic = site.catalog.topic(chapter)
         form = replace(form, title=topic.title, points=path_points(topic))
@@ -95,28 +108,34 @@ async def new(
 
 
 @router.post("/classes/{class_id:int}/assignments/new", dependencies=[FromHere])
-async def make(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+async def submit_new_assignment(
+    request: Request, site: Here, visiting: Visiting, class_id: int
+) -> Response:
     """Make an assignment."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     return await _take(request, site, member, None)
 
 
 @router.get("/assignments/{assignment:int}/edit")
-async def edit(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
+async def edit_assignment(
+    request: Request, site: Here, visiting: Visiting, assignment: int
+) -> Response:
     """The form of an assignment."""
     member, stored = await in_assignment(request, site, visiting, assignment, Role.TEACHER)
-    return await aside(_shown, request, site, member, stored, _Draft(form_of(stored)))
+    return await aside(_shown, request, site, member, stored, _Draft(assignment_form_of(stored)))
 
 
 @router.post("/assignments/{assignment:int}/edit", dependencies=[FromHere])
-async def change(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
+async def save_assignment(
+    request: Request, site: Here, visiting: Visiting, assignment: int
+) -> Response:
     """Change an assignment."""
     member, stored = await in_assignment(request, site, visiting, assignment, Role.TEACHER)
     return await _take(request, site, member, stored)
 
 
 @router.post("/assignments/{assignment:int}/delete", dependencies=[FromHere])
-async def delete(
+async def delete_assignment_for_good(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -150,13 +169,13 @@ async def _take(
     draft = _Draft(form)
     try:
         draft = replace(draft, seen=seen_form(seen) if seen and stored else None)
-        if stored and draft.seen and not same(draft.seen, form_of(stored)):
+        if stored and draft.seen and not same(draft.seen, assignment_form_of(stored)):
             return await aside(_joined, request, site, member, stored, draft)
-        found = read(form, ZoneInfo(member.row.zone), stored.policy if stored else None)
+        found = parse_form(form, ZoneInfo(member.row.zone), stored.policy if stored else None)
         if "\n".join(found.notes) != "\n".join(told.split("\r\n")):
             draft = replace(draft, notes=found.notes)
         elif changed := await aside(_store, site, member.class_id, stored, found):
-            draft = replace(draft, seen=form_of(stored) if stored else None)
+            draft = replace(draft, seen=assignment_form_of(stored) if stored else None)
             return await aside(_joined, request, site, member, changed, draft)
         else:
             return RedirectResponse(class_url(member.class_id), 303)
@@ -190,8 +209,8 @@ def _joined(
     request: Request, site: Site, member: Membership, now: Assignment, draft: _Draft
 ) -> Response:
     """The form with what was stored in the meantime, and a list of that."""
-    seen, theirs = draft.seen or draft.form, form_of(now)
-    form = merged(seen, draft.form, theirs)
+    seen, theirs = draft.seen or draft.form, assignment_form_of(now)
+    form = merge_edits(seen, draft.form, theirs)
     found = tuple(changes(site.catalog, seen, draft.form, theirs))
     return _shown(request, site, member, now, _Draft(form, theirs, meanwhile=found))
 
@@ -210,20 +229,20 @@ def _shown(
     paths = [
         Hyperlink(f"{new_url}?chapter={topic.id}", topic.title) for topic in site.catalog.topics
     ]
-    page = AssignmentPage(
-        head=head_of(member, "Assignments"),
+    page = AssignmentEditorPage(
+        head=class_head(member, "Assignments"),
         heading=heading,
         action=f"{assignment_url(stored.id)}/edit" if stored else new_url,
         form=form,
-        words=words_of(form, ZoneInfo(member.row.zone), site.clock()),
+        words=form_dates_in_words(form, ZoneInfo(member.row.zone), site.clock()),
         chapters=chapters_of(site.catalog, form.points),
         paths=() if stored else tuple(paths),
         problems=draft.problems,
         notes=draft.notes,
-        in_order=in_order(site.catalog, form.points, form.unread),
+        in_order=picked_in_order(site.catalog, form.points, form.unread),
         stored=stored is not None,
         begun=_begun(site, member, stored) if stored else 0,
-        seen=seen_text(draft.seen or form_of(stored)) if stored else "",
+        seen=seen_text(draft.seen or assignment_form_of(stored)) if stored else "",
         meanwhile=draft.meanwhile,
     )
     around = frame(request, heading, here="classes")

@@ -17,10 +17,10 @@ from app.people.members import hold
 from app.people.rosters import RosterChanges, apply, roster_difference
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import FromHere, Visiting, spend_storage
+from app.web.people.class_head import ClassHead, class_head, class_url
 from app.web.people.guard import Membership, in_class
-from app.web.people.head import ClassHead, class_url, head_of
 
 router = Router(prefix="/classes/{class_id:int}/people/roster")
 PATHS = ("/classes/*/people/roster", "/classes/*/people/roster/apply")
@@ -42,14 +42,18 @@ class RosterPage:
 
 
 @router.get("")
-async def roster(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+async def show_roster_form(
+    request: Request, site: Here, visiting: Visiting, class_id: int
+) -> Response:
     """The form for a roster."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    return _shown(request, member, RosterPage(head=head_of(member, "People")))
+    return _shown(request, member, RosterPage(head=class_head(member, "People")))
 
 
 @router.post("", dependencies=[FromHere])
-async def compare(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+async def compare_roster(
+    request: Request, site: Here, visiting: Visiting, class_id: int
+) -> Response:
     """What a roster would change; nothing is changed yet."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     async with request.form(max_files=1, max_fields=4, max_part_size=BODY_LIMIT) as sent:
@@ -58,7 +62,7 @@ async def compare(request: Request, site: Here, visiting: Visiting, class_id: in
 
 
 @router.post("/apply", dependencies=[FromHere])
-async def take(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+async def apply_roster(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """Change the class as was shown; if the difference is another by now, it is shown again."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     async with request.form(max_files=0, max_fields=4, max_part_size=BODY_LIMIT) as sent:
@@ -79,7 +83,7 @@ async def _content(sent: FormData) -> bytes:
 def _compared(
     request: Request, site: Site, member: Membership, text: str, *, moved: bool = False
 ) -> Response:
-    head = head_of(member, "People")
+    head = class_head(member, "People")
     try:
         with open_session(site.engine) as session:
             found = roster_difference(members_of(session, member.class_id), read_roster(text))

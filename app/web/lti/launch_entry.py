@@ -26,7 +26,7 @@ from app.people.classes import Role, classes_of, number_of, role_in
 from app.people.persons import open_browser
 from app.site import Site
 from app.translation import noted, plural, translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import Visitor, sign_in
 
 _CLASS, _ASSIGNMENT, _NEW, _NONE = "class:", "assignment:", "class:new", "assignment:none"
@@ -34,7 +34,7 @@ _SIGN_IN = noted(" To choose a class that you have here already, sign in here fi
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class LaunchTarget:
     """A class or an assignment to choose."""
 
     value: str
@@ -51,7 +51,7 @@ class AskPage:
 
     heading: str
     lead: str
-    options: tuple[Candidate, ...]
+    options: tuple[LaunchTarget, ...]
     ticket: str
     zones: tuple[str, ...] = ()
 
@@ -118,12 +118,12 @@ def _which_class(session: Session, site: Site, launch: Launch, person: int | Non
     """The question which class a course is: a new one, or one that the teacher has here."""
     own = classes_of(session, person) if person is not None else ()
     options = [
-        Candidate(
+        LaunchTarget(
             _NEW, translate("A new class: {title}", title=launch.title or translate("A course"))
         )
     ]
     options += [
-        Candidate(f"{_CLASS}{number_of(row)}", row.name, translate("you teach it here"))
+        LaunchTarget(f"{_CLASS}{number_of(row)}", row.name, translate("you teach it here"))
         for row, role in own
         if role is Role.TEACHER and row.archived is None and not row.demo
     ]
@@ -153,7 +153,7 @@ def _tie(session: Session, site: Site, launch: Launch, said: Said, person: int |
 def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arrival) -> AskPage:
     """The question what a link opens that does not say it."""
     options = [
-        Candidate(
+        LaunchTarget(
             f"{_ASSIGNMENT}{one.id}",
             one.title,
             plural("{number} exercise", "{number} exercises", len(one.entries)),
@@ -164,7 +164,10 @@ def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arr
         heading=translate("Which assignment does this link open?"),
         lead=f"The link {launch.link_title!r} of your course does not say. You are asked once; "
         "students go where you say now.",
-        options=(*options, Candidate(_NONE, translate("None: the page of the class, this time"))),
+        options=(
+            *options,
+            LaunchTarget(_NONE, translate("None: the page of the class, this time")),
+        ),
         ticket=seal_ticket(site.secret, launch),
     )
 

@@ -27,13 +27,13 @@ from app.people.persons import (
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.database_copies import copies_until
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor
+from app.web.people.class_head import class_url
 from app.web.people.guard import sign_in_first
-from app.web.people.head import class_url
-from app.web.people.signing import offered
-from app.web.people.ways import Account, accounts_of
-from app.web.progress.file import written
+from app.web.people.sign_in import offered_work
+from app.web.people.sign_in_accounts import SignInAccount, accounts_of
+from app.web.progress.file import progress_file
 from app.web.standing.records import veil_of
 
 router = Router(prefix="/me")
@@ -59,7 +59,7 @@ class MePage:
     browsers: int
     work: Unclaimed | None
     said: str
-    accounts: tuple[Account, ...]
+    accounts: tuple[SignInAccount, ...]
     limit: int = NAME_LIMIT
 
 
@@ -116,7 +116,7 @@ async def sign_out_everywhere(request: Request, site: Here, visiting: Visiting) 
 
 
 @router.post("/code", dependencies=[FromHere])
-async def new_code(
+async def renew_own_code(
     request: Request, site: Here, visiting: Visiting, class_id: Annotated[int, Form()]
 ) -> Response:
     """A new seat code for one class; the one before stops working."""
@@ -127,7 +127,7 @@ async def new_code(
 
 
 @router.get("/export")
-async def export(request: Request, site: Here, visiting: Visiting) -> Response:
+async def export_account(request: Request, site: Here, visiting: Visiting) -> Response:
     """Everything that is stored about the person, as JSON."""
     content = await aside(_exported, site, _person(request, visiting))
     headers = {"Content-Disposition": 'attachment; filename="wallclock.json"'}
@@ -135,7 +135,7 @@ async def export(request: Request, site: Here, visiting: Visiting) -> Response:
 
 
 @router.post("/leave", dependencies=[FromHere])
-async def leave(
+async def leave_class_page(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -153,7 +153,7 @@ async def leave(
 
 
 @router.post("/delete", dependencies=[FromHere])
-async def delete(
+async def delete_account(
     request: Request, site: Here, visiting: Visiting, sure: Annotated[str, Form()] = ""
 ) -> Response:
     """Delete the person."""
@@ -231,7 +231,7 @@ def _me(request: Request, site: Site, visiting: Visitor, said: str) -> Response:
         ),
         browsers=browsers,
         accounts=accounts,
-        work=offered(request, site, visiting),
+        work=offered_work(request, site, visiting),
         said=said,
     )
     return render("people/me.html", frame(request, person.name or "You", here="me"), page)
@@ -245,7 +245,7 @@ def _exported(site: Site, person: SignedIn) -> str:
     if veil and isinstance(answers, list):
         shown = [one for one in answers if not _is_hidden(one, veil)]
         stored |= {"attempts": shown, "not_shown_yet": len(answers) - len(shown)}
-    return written(stored)
+    return progress_file(stored)
 
 
 def _is_hidden(answer: Mapping[str, object], veil: Collection[Drawing]) -> bool:

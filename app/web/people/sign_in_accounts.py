@@ -11,7 +11,7 @@ from app.federation.providers import obstacles
 from app.federation.proxy import ISSUER
 from app.site import Site
 from app.translation import translate
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Ways:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class SignInAccount:
     """An account with which a person can sign in; if not *connected*, *href* connects it."""
 
     name: str
@@ -56,16 +56,20 @@ class RefusedPage:
     again: str
 
 
-def accounts_of(request: Request, site: Site, session: Session, person: int) -> tuple[Account, ...]:
+def accounts_of(
+    request: Request, site: Site, session: Session, person: int
+) -> tuple[SignInAccount, ...]:
     """The accounts that a person has connected, and those that they could connect here."""
     issuers = issuers_of(session, person)
     found = [
-        Account(provider.name, f"/sign-in/{provider.slug}?next=/me", provider.issuer in issuers)
+        SignInAccount(
+            provider.name, f"/sign-in/{provider.slug}?next=/me", provider.issuer in issuers
+        )
         for provider in site.federation.usable()
     ]
     subject = site.proxy.subject(request.scope)
     if subject:
-        found.insert(0, Account(subject, "/sign-in/proxy?next=/me", ISSUER in issuers))
+        found.insert(0, SignInAccount(subject, "/sign-in/proxy?next=/me", ISSUER in issuers))
     return tuple(found)
 
 

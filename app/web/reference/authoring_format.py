@@ -15,14 +15,14 @@ from app.kinds import KINDS, Base
 from app.markdown import inline_html
 from app.network.routes import Router
 from app.translation import translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 
 router = Router()
 _NOT_WRITTEN = ("id", "digest", "chapter_parameters", "kind")
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class FileKey:
     """A key of an exercise file."""
 
     name: str
@@ -37,7 +37,7 @@ class Kind:
     name: str
     title: str
     says: str
-    keys: tuple[Key, ...]
+    keys: tuple[FileKey, ...]
     sample: str
     sample_name: str
 
@@ -55,7 +55,7 @@ class Figure:
 class AuthoringPage:
     """The keys that all kinds share, each kind, and each figure for prompts."""
 
-    common: tuple[Key, ...]
+    common: tuple[FileKey, ...]
     kinds: tuple[Kind, ...]
     figures: tuple[Figure, ...]
 
@@ -86,8 +86,8 @@ def _page() -> AuthoringPage:
     return AuthoringPage(common, tuple(kinds), tuple(figures))
 
 
-def _keys(fields: dict[str, FieldInfo]) -> Iterator[Key]:
+def _keys(fields: dict[str, FieldInfo]) -> Iterator[FileKey]:
     for name, field in fields.items():
         if name not in _NOT_WRITTEN:
             says = (field.description or "").replace("{", "`{").replace("}", "}`")
-            yield Key(field.alias or name, inline_html(says), field.is_required())
+            yield FileKey(field.alias or name, inline_html(says), field.is_required())

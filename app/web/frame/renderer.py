@@ -15,7 +15,7 @@ from app.network.prefix import under
 from app.site import Site
 from app.templating import template_environment
 from app.translation import LANGUAGES, language, of_scripts, tag, translate, untranslated
-from app.web.frame.assets import address
+from app.web.frame.assets import asset_url
 from app.web.frame.english import english_marked
 from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import COOKIE, SESSION, THEME, Theme
@@ -60,7 +60,7 @@ _LANGUAGES = tuple(Language(code, tag(code), name) for code, name in LANGUAGES.i
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
+class SharePreview:
     """What is shown where the address of a page is shared: its *picture* and the words on it.
 
     *path* is the address of what is shown, with its state.
@@ -91,7 +91,7 @@ class Frame:
     origin: str
     prefix: str
     path: str
-    preview: Preview
+    preview: SharePreview
     arrives: bool
     person: str
     resource: LearningResource | None
@@ -105,7 +105,7 @@ def templates() -> Environment:
 @cache
 def _templates(code: str) -> Environment:
     made = template_environment(code)
-    made.globals["asset"] = address
+    made.globals["asset"] = asset_url
     made.filters["markdown"] = html
     made.filters["inline"] = inline_html
     return made
@@ -116,7 +116,7 @@ def frame(
     title: str,
     description: str = "",
     here: str = "",
-    preview: Preview | None = None,
+    preview: SharePreview | None = None,
     *,
     resource: LearningResource | None = None,
     signed_in: bool = True,
@@ -138,7 +138,8 @@ def frame(
         origin=settings.url if settings else "",
         prefix=settings.prefix if settings else "",
         path=request.url.path,
-        preview=preview or Preview(path=request.url.path, picture=address(_PICTURE), alt=_ALT),
+        preview=preview
+        or SharePreview(path=request.url.path, picture=asset_url(_PICTURE), alt=_ALT),
         arrives=_arrives(request),
         person=_person(request) if signed_in else "",
         resource=resource,

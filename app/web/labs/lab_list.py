@@ -15,10 +15,10 @@ from app.labs.spec import Lab, known_labs
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
-from app.web.labs.pictures import HEIGHT, WIDTH, Shape, picture_of
-from app.web.labs.wording import KINDS, place_of
+from app.web.labs.labels import KINDS, machine_of
+from app.web.labs.pictures import HEIGHT, WIDTH, PicturePath, picture_of
 from app.web.urls import chapter_url, lab_url
 
 router = Router(prefix="/labs")
@@ -40,7 +40,7 @@ class LabCard:
     title: str
     summary: str
     kind: str
-    picture: tuple[Shape, ...]
+    picture: tuple[PicturePath, ...]
     chapters: tuple[Hyperlink, ...]
     position: float
     seconds: float
@@ -59,7 +59,7 @@ _ORDERS: Mapping[str, tuple[str, Callable[[LabCard], tuple[float | str, ...]]]] 
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FilterOption:
     """One of several values of a field in the address."""
 
     value: str
@@ -76,7 +76,7 @@ class LabList:
     is_all: bool
     width: int
     height: int
-    fields: tuple[tuple[str, str, tuple[Choice, ...]], ...]
+    fields: tuple[tuple[str, str, tuple[FilterOption, ...]], ...]
 
 
 @router.get("")
@@ -104,7 +104,7 @@ def _page(site: Site, cards: Sequence[LabCard], asked: Mapping[str, str], order:
             name,
             label,
             (
-                Choice("", translate("all"), is_on=not asked[name]),
+                FilterOption("", translate("all"), is_on=not asked[name]),
                 *_choices(options[name], asked[name]),
             ),
         )
@@ -125,8 +125,8 @@ def _page(site: Site, cards: Sequence[LabCard], asked: Mapping[str, str], order:
     )
 
 
-def _choices(options: Mapping[str, str], chosen: str) -> Iterator[Choice]:
-    return (Choice(value, text, is_on=value == chosen) for value, text in options.items())
+def _choices(options: Mapping[str, str], chosen: str) -> Iterator[FilterOption]:
+    return (FilterOption(value, text, is_on=value == chosen) for value, text in options.items())
 
 
 def _fits(card: LabCard, asked: Mapping[str, str]) -> bool:
@@ -183,7 +183,7 @@ def _card(lab: Lab, topics: Sequence[tuple[float, Hyperlink]], runs: int, *, don
         takes=_takes(seconds) if times else translate("at most {time}", time=_takes(seconds)),
         needs=translate("CPUs or GPUs") if lab.gpu else "CPUs",
         runs=runs + len(shipped),
-        machines=len({place_of(report) for report in shipped}),
+        machines=len({machine_of(report) for report in shipped}),
         done=done,
     )
 

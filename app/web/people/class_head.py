@@ -46,7 +46,7 @@ def assignment_url(assignment: int) -> str:
     return f"/assignments/{assignment}"
 
 
-def head_of(member: Membership, here: str = "") -> ClassHead:
+def class_head(member: Membership, here: str = "") -> ClassHead:
     """The head of the page *here*, such as People, for *member*."""
     href = class_url(member.class_id)
     shown = _PARTS if member.role >= Role.ASSISTANT else ()

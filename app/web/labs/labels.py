@@ -93,7 +93,7 @@ def held_over(held: Held, other: str) -> str:
     return f"{translate(HELD[held])} / {translate(other)}"
 
 
-def place_of(report: Report) -> str:
+def machine_of(report: Report) -> str:
     """The machine of a run, in a few words."""
     machine = report.machine
     if machine.gpus and report.gpus:
@@ -101,7 +101,7 @@ def place_of(report: Report) -> str:
     return translate("{processor}, {cores} cores", processor=machine.processor, cores=machine.cores)
 
 
-def size_of(report: Report) -> str:
+def size_label(report: Report) -> str:
     """The number of ranks, and of nodes if there are several, in words."""
     ranks = plural("{number} rank", "{number} ranks", report.ranks)
     if report.nodes == 1:

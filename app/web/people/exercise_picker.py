@@ -17,7 +17,7 @@ _CORE = noted("{kind}, level {level}, {minutes:g} min, core")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class PickerExercise:
     """An exercise in the list, and whether it is chosen."""
 
     id: str
@@ -29,7 +29,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedExercise:
     """An exercise in the order of an assignment, and its place as it is typed."""
 
     id: str
@@ -38,12 +38,12 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class PickerChapter:
     """The exercises of a chapter; *chosen* of them are."""
 
     id: str
     title: str
-    choices: tuple[Choice, ...]
+    choices: tuple[PickerExercise, ...]
 
     @property
     def chosen(self) -> int:
@@ -51,13 +51,13 @@ class Chapter:
         return sum(choice.chosen for choice in self.choices)
 
 
-def chapters_of(catalog: Catalog, points: Mapping[str, str]) -> tuple[Chapter, ...]:
+def chapters_of(catalog: Catalog, points: Mapping[str, str]) -> tuple[PickerChapter, ...]:
     """Every chapter; the exercises in *points* are chosen, with those points.
 
     Chosen exercises that the site does not have anymore are in a chapter of their own.
     """
     found = [
-        Chapter(
+        PickerChapter(
             topic.id,
             topic.title,
             tuple(_choice(one, points.get(one.id)) for one in topic.exercises),
@@ -65,7 +65,7 @@ def chapters_of(catalog: Catalog, points: Mapping[str, str]) -> tuple[Chapter, .
         for topic in catalog.topics
     ]
     gone = tuple(
-        Choice(
+        PickerExercise(
             id=name,
             href="",
             title=name,
@@ -77,26 +77,28 @@ def chapters_of(catalog: Catalog, points: Mapping[str, str]) -> tuple[Chapter, .
         if name not in catalog.by_id
     )
     return (
-        (*found, Chapter("", translate("No longer on this server"), gone)) if gone else tuple(found)
+        (*found, PickerChapter("", translate("No longer on this server"), gone))
+        if gone
+        else tuple(found)
     )
 
 
-def in_order(
+def picked_in_order(
     catalog: Catalog, points: Mapping[str, str], unread: Mapping[str, str]
-) -> tuple[Placed, ...]:
+) -> tuple[PlacedExercise, ...]:
     """The exercises in *points* in their order; *unread*: places that were typed and are none."""
     return tuple(
-        Placed(name, title_of(catalog, name), unread.get(name, str(number)))
+        PlacedExercise(name, exercise_title(catalog, name), unread.get(name, str(number)))
         for number, name in enumerate(points, 1)
     )
 
 
-def title_of(catalog: Catalog, exercise: str) -> str:
+def exercise_title(catalog: Catalog, exercise: str) -> str:
     """The title of an exercise; its id, if the site does not have it anymore."""
     return catalog.by_id[exercise].title if exercise in catalog.by_id else exercise
 
 
-def points_of(entries: tuple[AssignmentEntry, ...]) -> Mapping[str, str]:
+def typed_points(entries: tuple[AssignmentEntry, ...]) -> Mapping[str, str]:
     """The points of *entries* by exercise, as they are typed."""
     return {entry.exercise: f"{entry.points:g}" for entry in entries}
 
@@ -106,9 +108,9 @@ def path_points(topic: Topic) -> Mapping[str, str]:
     return {exercise.id: "1" for exercise in topic.path}
 
 
-def _choice(exercise: Exercise, points: str | None) -> Choice:
+def _choice(exercise: Exercise, points: str | None) -> PickerExercise:
     form = _CORE if exercise.core else _ABOUT
-    return Choice(
+    return PickerExercise(
         id=exercise.id,
         href=exercise_url(exercise.id),
         title=exercise.title,

@@ -15,7 +15,7 @@ from app.measurements.reports import CollectiveTest
 from app.translation import language, translate
 from app.units import BYTE_PER_SECOND, show
 from app.web.explore.figures import BOTH, drawn_on
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.measured.figures import FAMILIES, SIZE, bandwidth_points, family
 from app.web.measured.views import ADDRESS, NAMES
 
@@ -26,7 +26,7 @@ Found = Sequence[tuple[PublishedMeasurement, CollectiveTest]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class TestRow:
     """A published test in the list of its collective."""
 
     name: Hyperlink
@@ -45,7 +45,7 @@ class PublishedGroup:
     title: str
     figure_title: str
     figure: Markup
-    rows: tuple[Row, ...]
+    rows: tuple[TestRow, ...]
 
 
 @cache
@@ -109,9 +109,9 @@ def _best(test: CollectiveTest) -> float:
     return max((row.busbw for row in test.rows), default=0.0)
 
 
-def _row(one: PublishedMeasurement, test: CollectiveTest) -> Row:
+def _row(one: PublishedMeasurement, test: CollectiveTest) -> TestRow:
     comparison = compare_test(test)
-    return Row(
+    return TestRow(
         name=Hyperlink(f"{ADDRESS}/{one.name}", one.name),
         source=Hyperlink(one.address, "/".join(one.address.split("/")[2:5])),
         hardware=one.hardware,

@@ -29,19 +29,19 @@ from app.measurements.reports import Unread
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.rendering import Hyperlink, frame, render
+from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import (
     FromHere,
     Visiting,
     Visitor,
-    learner_of,
     remember,
     spend,
     spend_storage,
+    visitor_learner,
 )
-from app.web.measured.predicted import RECORDS
+from app.web.measured.step_comparison import RECORDS
 from app.web.measured.trace_view import TraceView
-from app.web.measured.views import ADDRESS, ReportView, view_of
+from app.web.measured.views import ADDRESS, ReportView, report_view
 
 router = Router(prefix=ADDRESS)
 _SERIAL = 16  # bytes, which differ for each page
@@ -55,7 +55,7 @@ V = TypeVar("V", ReportView, TraceView)
 
 
 @dataclass(frozen=True, slots=True)
-class Offer(Generic[V]):
+class SaveOffer(Generic[V]):
     """What was read in a file, and the *seal* with which it can be saved; empty if it cannot."""
 
     view: V
@@ -75,16 +75,16 @@ class SavedPage:
     trace: TraceView | None
 
 
-def offered(site: Site, report: Report, view: V, fields: Mapping[str, str]) -> Offer[V]:
+def save_offer(site: Site, report: Report, view: V, fields: Mapping[str, str]) -> SaveOffer[V]:
     """The *report* with what it takes to save it: nothing is stored on the server before."""
     if isinstance(report, Unread):
-        return Offer(view, "", "")
+        return SaveOffer(view, "", "")
     title = view.title if isinstance(view, ReportView) else _title_of_trace(report)
     given = {name: fields[name] for name in RECORDS if fields.get(name)}
     text = saved_report(report)
     sealed = [title, text, given, secrets.token_urlsafe(_SERIAL)]
     seal = _serializer(site).dumps(sealed) if len(text) <= REPORT_LIMIT else ""
-    return Offer(view, title, str(seal) if len(seal) <= _SEALED else "")
+    return SaveOffer(view, title, str(seal) if len(seal) <= _SEALED else "")
 
 
 def _title_of_trace(report: Report) -> str:
@@ -101,7 +101,7 @@ async def save(request: Request, site: Here, visiting: Visiting) -> Response:
     """Store what was read, as its page has sealed it: once, however often it is sent."""
     spend(request, site.allowances.sent_runs, "files")
     form = await request.form(max_files=0, max_fields=4, max_part_size=_SEALED)
-    learner = learner_of(visiting)
+    learner = visitor_learner(visiting)
     row = _row(site, str(form.get("seal") or ""), str(form.get("title") or ""), learner)
     response = RedirectResponse(f"{ADDRESS}/{row.name}", 303)
     if await aside(saved_measurement, site.engine, row.name):
@@ -113,7 +113,7 @@ async def save(request: Request, site: Here, visiting: Visiting) -> Response:
 
 
 @router.post("/{name}/delete", dependencies=[FromHere])
-async def delete(site: Here, visiting: Visiting, name: str) -> Response:
+async def discard_measurement(site: Here, visiting: Visiting, name: str) -> Response:
     """Delete a measurement; only its owner may."""
     own = visiting.learner
     if not own or not await aside(delete_measurement, site.engine, name, own):
@@ -183,7 +183,7 @@ def view_of_row(row: MeasurementRow) -> ReportView | TraceView:
     try:
         given = {name: str(text) for name, text in json.loads(row.given).items()}
         cluster = Cluster.read(given["cluster"]) if given.get("cluster") else None
-        return view_of(read_stored(row.report), given, cluster)
+        return report_view(read_stored(row.report), given, cluster)
     except (ValueError, ArithmeticError, LookupError, AttributeError, InputError) as error:
         raise NotFoundError(
             translate("this measurement cannot be shown by this version")

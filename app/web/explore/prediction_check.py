@@ -16,7 +16,7 @@ from app.kinds.quantity import AnswerKey, AskedQuantity
 from app.markdown import inline_html
 from app.translation import translate, translate_known
 from app.units import Reading
-from app.web.frame.rendering import Hyperlink
+from app.web.frame.renderer import Hyperlink
 from app.web.urls import exercise_url
 
 _NEAR = "2 %"
@@ -26,7 +26,7 @@ _LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guess:
+class PredictionVerdict:
     """The verdict on a prediction; *near*: whether it is right, None if it is not a number.
 
     *why* is the mistake behind a wrong one, where it is known; *practice* is the exercise that asks
@@ -39,9 +39,9 @@ class Guess:
     practice: Hyperlink | None = None
 
 
-def judged(
+def judge_prediction(
     catalog: Catalog, explorer: Explorer, values: Values, fact: KeyFigure, text: str
-) -> Guess:
+) -> PredictionVerdict:
     """The verdict on *text* as a prediction of *fact*; a bare number is in the unit of the fact."""
     if fact.among:
         return _chosen(explorer, fact, text.strip())
@@ -51,17 +51,17 @@ def judged(
     try:
         reading = _read(key.asked, text[:_LONGEST])
     except AnswerError as error:
-        return Guess(near=None, says=sentence(str(error)))
+        return PredictionVerdict(near=None, says=sentence(str(error)))
     typed += f" ({key.asked.shown(reading.value)})" if reading.worked_out else ""
     told = {"typed": typed, "label": translate_known(fact.label), "value": fact.value}
     if key.holds(reading):
         says = translate("You predicted {typed}. Right: {label} is {value}.", **told)
-        return Guess(near=True, says=says)
+        return PredictionVerdict(near=True, says=says)
     mistakes = [*_of_the_exercise(catalog, explorer, values, fact.exact)]
     mistakes += explorer.foreseen.others(values)
     why = key.asked.foreseen(reading.value, mistakes) or key.diagnosis(reading)
     says = translate("You predicted {typed}; {label} is {value}.", **told)
-    return Guess(
+    return PredictionVerdict(
         near=False,
         says=f"{says}{_apart(reading.value, fact.exact)}" if not why else says,
         why=mark(inline_html(why)),
@@ -69,14 +69,14 @@ def judged(
     )
 
 
-def _chosen(explorer: Explorer, fact: KeyFigure, text: str) -> Guess:
+def _chosen(explorer: Explorer, fact: KeyFigure, text: str) -> PredictionVerdict:
     """The verdict on *text* as one of the answers of *fact*."""
     if text not in fact.among:
-        return Guess(near=None, says=translate("Choose one of the answers."))
+        return PredictionVerdict(near=None, says=translate("Choose one of the answers."))
     if text in fact.right:
-        return Guess(near=True, says=translate("You chose “{text}”. Right.", text=text))
+        return PredictionVerdict(near=True, says=translate("You chose “{text}”. Right.", text=text))
     why = mark(inline_html(explorer.foreseen.chosen(text)))
-    return Guess(
+    return PredictionVerdict(
         near=False,
         says=translate("You chose “{text}”; it is {value}.", text=text, value=fact.value),
         why=why,

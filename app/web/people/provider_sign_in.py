@@ -21,11 +21,11 @@ from app.people.persons import clean_name, open_browser
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.origin import is_from_elsewhere
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor, spend
 from app.web.people.guard import sign_in_first
-from app.web.people.signing import arrive, own_path
-from app.web.people.ways import ConnectPage, NamePage, RefusedPage
+from app.web.people.sign_in import own_path, welcome
+from app.web.people.sign_in_accounts import ConnectPage, NamePage, RefusedPage
 
 _PATH = "/sign-in"
 _FLIGHT, _PENDING = "flight", "identity"  # cookies
@@ -109,7 +109,7 @@ async def connect_page(request: Request, site: Here, visiting: Visiting) -> Resp
 
 
 @router.post("/connect", dependencies=[FromHere])
-async def connect(
+async def connect_or_create(
     request: Request, site: Here, visiting: Visiting, mine: Annotated[str, Form()] = ""
 ) -> Response:
     """Connect the new identity with the person who is signed in, or make another person."""
@@ -123,7 +123,7 @@ async def connect(
 
 
 @router.get("/{provider}")
-async def begin(
+async def lead_to_provider(
     request: Request, site: Here, provider: str, next: str = "", other: bool = False
 ) -> Response:
     """Lead the browser to a provider; *other*: to sign in there as another person."""
@@ -198,7 +198,7 @@ def _enter(
         to = (
             f"{_PATH}/name?{urlencode({'next': pending.next})}" if pending.next else f"{_PATH}/name"
         )
-    response = arrive(request, site, visiting, cookie, to)
+    response = welcome(request, site, visiting, cookie, to)
     response.delete_cookie(_PENDING, path=_PATH)
     return response
 

@@ -18,9 +18,9 @@ from app.network.response_policy import let_frame, origin_of
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import FromHere
-from app.web.lti.desk import refused, tool_in
+from app.web.lti.desk import refused_launch, tool_in
 
 if TYPE_CHECKING:
     from app.federation.lti.registration import Registered
@@ -49,7 +49,7 @@ class RegisterPage:
 
 
 @router.get("")
-async def connect(request: Request, site: Here) -> Response:
+async def show_registration(request: Request, site: Here) -> Response:
     """How an operator connects a platform."""
     try:
         address, missing = tool_in(request).address, ""
@@ -77,13 +77,13 @@ async def ask(
         name = await aside(_named, site, code)
         page = _page(name, code, openid_configuration, registration_token)
     except AppError as problem:
-        return refused(request, problem)
+        return refused_launch(request, problem)
     let_frame(request, [openid_configuration])
     return render("lti/register.html", frame(request, translate("Register")), page)
 
 
 @router.post("/register", dependencies=[FromHere])
-async def register(
+async def register_platform_page(
     request: Request,
     site: Here,
     code: Annotated[str, Form()] = "",
@@ -101,9 +101,9 @@ async def register(
         )
         await aside(_store, site, code, found)
     except InputError as problem:
-        return refused(request, RefusedError(str(problem)))
+        return refused_launch(request, RefusedError(str(problem)))
     except AppError as problem:
-        return refused(request, problem)
+        return refused_launch(request, problem)
     let_frame(request, [openid_configuration])
     page = RegisterPage(
         name=name, host=found.platform.issuer, code="", configuration="", token="", done=True

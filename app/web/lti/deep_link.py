@@ -32,16 +32,16 @@ from app.people.classes import class_with, zone_named
 from app.people.policy import Policy
 from app.site import Here, Site
 from app.translation import translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import FromHere
-from app.web.lti.desk import refused, tool_in
+from app.web.lti.desk import refused_launch, tool_in
 
 router = Router(prefix="/lti")
 _MOST = 50  # assignments that are added at once
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class LinkOffer:
     """An assignment, or a chapter that would become one."""
 
     value: str
@@ -64,8 +64,8 @@ class ChoosePage:
 
     course: str
     several: bool
-    assignments: tuple[Offer, ...]
-    chapters: tuple[Offer, ...]
+    assignments: tuple[LinkOffer, ...]
+    chapters: tuple[LinkOffer, ...]
     ticket: str
     window: str
     problem: str
@@ -81,7 +81,7 @@ class ReturnPage:
 
 
 @router.post("/choose", dependencies=[FromHere])
-async def choose(
+async def choose_links(
     request: Request,
     site: Here,
     ticket: Annotated[str, Form()] = "",
@@ -103,7 +103,7 @@ async def choose(
             return await choosing(request, site, launch, str(problem))
         token = await aside(tool_in(request).choice, launch, chosen)
     except AppError as problem:
-        return refused(request, problem)
+        return refused_launch(request, problem)
     let_frame(request, launch.origins)
     let_post(request, [launch.answer_to])
     titles = tuple(one.title for one in chosen)
@@ -117,9 +117,9 @@ async def choosing(request: Request, site: Site, launch: Launch, problem: str = 
     page = ChoosePage(
         course=launch.title or translate("your course"),
         several=launch.several,
-        assignments=tuple(Offer(str(one.id), one.title, len(one.entries)) for one in own),
+        assignments=tuple(LinkOffer(str(one.id), one.title, len(one.entries)) for one in own),
         chapters=tuple(
-            Offer(topic.id, topic.title, len(topic.exercises)) for topic in site.catalog.topics
+            LinkOffer(topic.id, topic.title, len(topic.exercises)) for topic in site.catalog.topics
         ),
         ticket=seal_ticket(site.secret, launch),
         window=seal_ticket(site.secret, launch),

@@ -37,11 +37,11 @@ from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.origin import is_from_here
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import FromHere, Visiting
-from app.web.lti.choosing import choosing
-from app.web.lti.desk import refused, tool_in
-from app.web.lti.entering import Said, entered
+from app.web.lti.deep_link import choosing
+from app.web.lti.desk import refused_launch, tool_in
+from app.web.lti.launch_entry import Said, entered
 
 router = Router(prefix="/lti")
 KEYS = "/lti/jwks"
@@ -122,7 +122,7 @@ async def launch(
         found = await tool_in(request).launched(sent, id_token)
         return await _answer(request, site, visiting, found)
     except AppError as problem:
-        return refused(request, problem)
+        return refused_launch(request, problem)
 
 
 @router.post("/open", dependencies=[FromHere])
@@ -147,7 +147,7 @@ async def _login(request: Request, site: Site, asked: dict[str, str]) -> Respons
         opening = begun(site.secret, platform, asked, tool.address + LAUNCH)
         await tool.outgoing.check(platform.jwks_url)
     except AppError as problem:
-        return refused(request, problem)
+        return refused_launch(request, problem)
     if opening.target:
         response = _remembered(request, platform, opening)
     else:
@@ -212,7 +212,7 @@ async def _elsewhere(request: Request, site: Site, sent: Begun) -> Response:
     }
     again = tuple((name, value) for name, value in fields.items() if value)
     let_post(request, [platform.auth_url])  # the form is sent on from here to there
-    return refused(request, RefusedError(_STORES_NOTHING), again if sent.hint else ())
+    return refused_launch(request, RefusedError(_STORES_NOTHING), again if sent.hint else ())
 
 
 async def _answer(request: Request, site: Site, visiting: Visiting, found: Launch) -> Response:

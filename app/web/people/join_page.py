@@ -18,12 +18,12 @@ from app.people.classes import class_of_code, number_of, role_in
 from app.people.join_link import Joined, invented_name, join_as, join_as_new, may_join, new_form_id
 from app.site import Here, Site, site_in
 from app.translation import noted, translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import PERSON, FromHere, Visiting, Visitor, sign_in, spend, spend_storage
+from app.web.people.class_head import class_url
 from app.web.people.guesses import check_guesses, count_wrong_code
-from app.web.people.head import class_url
-from app.web.people.signing import offered
-from app.web.people.ways import Ways, ways_to_sign_in
+from app.web.people.sign_in import offered_work
+from app.web.people.sign_in_accounts import Ways, ways_to_sign_in
 
 router = Router(prefix="/join")
 _COST = 5.0  # answers: hundreds may join from one address in a minute, not thousands
@@ -65,7 +65,7 @@ class SeatPage:
 
 
 @router.get("/{code}")
-async def link(request: Request, site: Here, visiting: Visiting, code: str) -> Response:
+async def show_join_page(request: Request, site: Here, visiting: Visiting, code: str) -> Response:
     """The page of a join link."""
     return await aside(_link, request, site, visiting, code)
 
@@ -165,7 +165,7 @@ def _seat(
         href=class_url(joined.class_id),
         code=joined.code,
         new=bool(joined.cookie),
-        work=offered(request, site, visiting),
+        work=offered_work(request, site, visiting),
     )
     around = replace(
         frame(request, translate("You are in {name}", name=row.name), here="me"),

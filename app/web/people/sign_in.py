@@ -24,12 +24,12 @@ from app.people.local_time import how_far
 from app.people.persons import LIFETIME, close_browser, open_browser
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.frame.rendering import frame, render
+from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import SESSION, FromHere, Visiting, Visitor, sign_in
+from app.web.people.class_head import class_url
 from app.web.people.guard import sign_in_first
 from app.web.people.guesses import EVERY_CLASS, check_guesses, count_wrong_code
-from app.web.people.head import class_url
-from app.web.people.ways import Ways, ways_to_sign_in
+from app.web.people.sign_in_accounts import Ways, ways_to_sign_in
 
 router = Router()
 _UTC = ZoneInfo("UTC")
@@ -75,7 +75,7 @@ async def sign_in_page(
 
 
 @router.post("/sign-in", dependencies=[FromHere])
-async def enter(
+async def sign_in_with_code(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -88,7 +88,7 @@ async def enter(
 
 
 @router.post("/sign-out", dependencies=[FromHere])
-async def leave(request: Request, site: Here) -> Response:
+async def sign_out(request: Request, site: Here) -> Response:
     """Sign out in this browser."""
     if cookie := request.cookies.get(SESSION):
         await aside(_close_browser, site, cookie)
@@ -99,11 +99,11 @@ async def leave(request: Request, site: Here) -> Response:
 
 
 @router.get("/me/claim")
-async def offer(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
+async def offer_claim(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
     """The anonymous work of this browser, if there is any that this person has not declined."""
     if visiting.person is None:
         raise sign_in_first(request)
-    work = offered(request, site, visiting)
+    work = offered_work(request, site, visiting)
     if work is None:
         return RedirectResponse(own_path(next) or "/me", 303)
     last = how_far(work.last, _UTC, now())
@@ -133,7 +133,7 @@ async def decide(
     return response
 
 
-def offered(request: Request, site: Site, visiting: Visitor) -> Unclaimed | None:
+def offered_work(request: Request, site: Site, visiting: Visitor) -> Unclaimed | None:
     """The anonymous work of this browser that the person may claim, unless they declined it."""
     learner = visiting.anonymous
     if not learner or request.cookies.get(_DECLINED) == _short(learner):
@@ -153,7 +153,7 @@ def own_path(text: str) -> str:
     return text if own and plain else ""
 
 
-def arrive(request: Request, site: Site, visiting: Visitor, cookie: str, to: str) -> Response:
+def welcome(request: Request, site: Site, visiting: Visitor, cookie: str, to: str) -> Response:
     """What takes a person who has just signed in to *to*, by way of work that may be theirs."""
     anonymous = visiting.anonymous or ("" if visiting.person else visiting.learner)
     with open_session(site.engine) as session:
@@ -183,7 +183,7 @@ def _enter(
             session.commit()
     if seat is None:
         return _form(request, site, visiting, to, join, named, code, _problem(code, named))
-    return arrive(request, site, visiting, cookie, to or class_url(seat.class_id))
+    return welcome(request, site, visiting, cookie, to or class_url(seat.class_id))
 
 
 def _shown(request: Request, site: Site, visiting: Visitor, to: str, join: str) -> Response:
