@@ -16,7 +16,6 @@ from app.explorers.base import (
     Values,
     YesOrNo,
 )
-from app.explorers.before import since, with_ghosts
 from app.explorers.controls import (
     Control,
     ControlValue,
@@ -28,6 +27,7 @@ from app.explorers.controls import (
     shown_text,
     slider_place,
 )
+from app.explorers.earlier_state import since, with_ghosts
 from app.explorers.explorer_translation import translate_explored
 from app.explorers.guess import guess_question, predicted_figure, settings_text, untold
 from app.explorers.state_check import OpenExplorer, open_explorer

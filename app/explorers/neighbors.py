@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from app.explorers.base import StateRow, Values, change_words, counted
 from app.explorers.controls import Control, Select, Slider, address_text
 from app.explorers.placements import Placement, exact_placement
-from app.explorers.projecting import Projection, projection
+from app.explorers.projection import Projection, projection
 from app.formulas.presets import Layout
 from app.translation import noted, translate
 from app.units import BYTE, SECOND, show

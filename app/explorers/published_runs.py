@@ -6,7 +6,7 @@ from functools import cache
 
 from app.explorers.base import StateRow, StateTable, change_words
 from app.explorers.placements import Placement, named_cluster
-from app.explorers.projecting import Projection, projected
+from app.explorers.projection import Projection, projected
 from app.formulas.presets import GPUS, Layout, ModelShape
 from app.published import PrintedNumbers, published_run
 from app.translation import language, noted, translate, translate_known

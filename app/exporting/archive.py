@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 from app import sandbox
 from app.content.catalog import Catalog
+from app.exporting.course_contents import mathematics, of_packs, resolved
 from app.exporting.modules import BROWSER, modules, packages
-from app.exporting.reading import mathematics, of_packs, resolved
 from app.exporting.wheels import packages_of
 from app.measurements.exhibits import FILE as EXHIBITS
 from app.web.frame.renderer import templates

@@ -8,7 +8,7 @@ from posixpath import relpath
 
 from app.errors import UnavailableError
 from app.exporting.addresses import Known, addresses_in, file_path, rewritten
-from app.exporting.reading import SERVER
+from app.exporting.course_contents import SERVER
 from app.exporting.site import ExportedSite, SiteResponse
 from app.web.frame.assets import asset_url
 

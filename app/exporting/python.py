@@ -17,7 +17,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from app.errors import InputError, UnavailableError
-from app.exporting.compiling import Compiler
+from app.exporting.bytecode import Compiler
 from app.exporting.wheels import browser_wheels
 
 VERSION = "314.0.7"

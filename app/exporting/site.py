@@ -12,7 +12,7 @@ from starlette.types import Message, Scope
 
 from app.config import Settings
 from app.content.catalog import Catalog
-from app.exporting.reading import SERVER, TROUBLE
+from app.exporting.course_contents import SERVER, TROUBLE
 from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
 from app.network.routes import Router

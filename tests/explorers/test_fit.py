@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from app.explorers import EXPLORERS, Explored, KeyFigure, Values, address_text, read_controls
-from app.explorers.before import since, with_ghosts
-from app.explorers.fitting import FIT
+from app.explorers.earlier_state import since, with_ghosts
 from app.explorers.neighbors import MOST
-from app.explorers.projecting import projected
+from app.explorers.projection import projected
 from app.explorers.published_runs import LLAMA, RUNS, ExplorableRun
+from app.explorers.run_fit import FIT
 from app.formulas.layout import fits, step_time, total_step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GPUS, Layout, ModelShape

@@ -18,9 +18,9 @@ from app.content.catalog import Catalog
 from app.content.pack_file import CoursePack, read_pack
 from app.content.pack_formulas import loaded, sources_of
 from app.exporting import course
+from app.exporting.course_contents import SERVER
 from app.exporting.pages import Page
 from app.exporting.python import browser_python
-from app.exporting.reading import SERVER
 from app.exporting.wheels import WHEELS
 from app.formulas import FORMULAS
 from app.kinds import Exercise

@@ -19,7 +19,6 @@ from app.explorers.base import (
     share_figure,
 )
 from app.explorers.controls import Select, Slider, in_group
-from app.explorers.fitting_words import fit_of, fitting_next_steps, limit_of, said_of, verdict_of
 from app.explorers.layouts import memory_bars
 from app.explorers.neighbors import HEADER, best_neighbors, neighbor_row
 from app.explorers.placements import (
@@ -32,7 +31,7 @@ from app.explorers.placements import (
     degree_controls,
     placement,
 )
-from app.explorers.projecting import Projection, projection
+from app.explorers.projection import Projection, projection
 from app.explorers.published_runs import (
     DEEPSEEK,
     HOURS,
@@ -41,6 +40,7 @@ from app.explorers.published_runs import (
     published_as,
     trust_figures,
 )
+from app.explorers.run_fit_words import fit_of, fitting_next_steps, limit_of, said_of, verdict_of
 from app.explorers.runs import energy_text
 from app.formulas.presets import Layout
 from app.translation import noted, translate

@@ -3,7 +3,7 @@
 from app.charts.axes import percent_text
 from app.explorers.base import YesOrNo, change_words
 from app.explorers.neighbors import Neighbor, is_better
-from app.explorers.projecting import Projection
+from app.explorers.projection import Projection
 from app.explorers.published_runs import ExplorableRun, off_by, published_near
 from app.translation import translate, translate_known
 from app.units import BYTE, SECOND, show
