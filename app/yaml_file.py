@@ -115,11 +115,11 @@ def _refuse_aliases(path: Path, text: str) -> None:
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent):
             says = f"*{event.anchor}: anchors and aliases are not supported"
-            raise ContentError([Problem(path, _line(event), says, "write the value out")])
+            raise ContentError([Problem(path, _yaml_file_line(event), says, "write the value out")])
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
-            raise ContentError([_too_deep(path, _line(event))])
+            raise ContentError([_too_deep(path, _yaml_file_line(event))])
 
 
 class _Walk:
@@ -137,7 +137,7 @@ class _Walk:
         if type(node) is yaml.ScalarNode:
             return self._scalar(node)
         if len(where) == _DEEPEST:
-            raise ContentError([_too_deep(self._path, _line(node))])
+            raise ContentError([_too_deep(self._path, _yaml_file_line(node))])
         if node.tag not in _OF_OTHERS:
             raise self._refusal(node, *_TAGS)
         if type(node) is yaml.MappingNode:
@@ -150,7 +150,7 @@ class _Walk:
         for key_node, child in node.value:
             if type(key_node) is not yaml.ScalarNode:
                 raise self._refusal(key_node, "a key that is a list or a mapping", _QUOTE)
-            key, line = self._scalar(key_node), _line(key_node)
+            key, line = self._scalar(key_node), _yaml_file_line(key_node)
             name = key if type(key) is int and key_node.value.isdigit() else key_node.value
             if name in names:
                 says = f"duplicate key {name!r}"
@@ -169,7 +169,9 @@ class _Walk:
         return self._scalar_of(node)
 
     def _refusal(self, node: Any, says: str, cure: str) -> ContentError:
-        return ContentError([Problem(self._path, _line(node), f"is not valid YAML: {says}", cure)])
+        return ContentError(
+            [Problem(self._path, _yaml_file_line(node), f"is not valid YAML: {says}", cure)]
+        )
 
 
 def _source(path: Path) -> bytes:
@@ -201,7 +203,7 @@ def _text_of(path: Path, source: bytes) -> str:
         raise ContentError([_not_text(path, error)]) from error
 
 
-def _line(event: Any) -> int:
+def _yaml_file_line(event: Any) -> int:
     line: int = event.start_mark.line
     return line + 1
 

@@ -9,7 +9,7 @@ from app.config import ROOT
 
 APP = ROOT / "app"
 # Each room, and the rooms below it that it may import from.
-LEAVES = {"errors", "units", "config", "metrics", "quoting", "translation"}
+LEAVES = {"errors", "units", "config", "metrics", "quotation", "translation"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "content"}
 SERVER = CORE | {
     "aside",
@@ -27,11 +27,11 @@ SERVER = CORE | {
     "translation",
 }
 MAY: dict[str, set[str]] = {
-    "quoting": set(),
-    "errors": {"quoting", "translation"},
+    "quotation": set(),
+    "errors": {"quotation", "translation"},
     "units": {"translation"},
     "metrics": set(),
-    "translation": {"quoting"},
+    "translation": {"quotation"},
     "config": {"errors"},
     "aside": {"errors", "translation"},
     "network": {"aside", "config", "errors", "metrics", "translation"},
@@ -39,14 +39,14 @@ MAY: dict[str, set[str]] = {
     "templating": {"config", "errors", "translation"},
     "yaml_file": {"errors"},
     "formulas": {"translation", "units"},
-    "simulators": {"quoting", "translation", "units"},
+    "simulators": {"quotation", "translation", "units"},
     "charts": {"units", "simulators", "templating", "translation"},
     "expressions": {"translation", "errors", "units", "formulas"},
     "db": {"errors", "config", "metrics"},
     "sandbox": {"aside", "errors", "units", "config", "metrics"},
     "kinds": {
         "aside",
-        "quoting",
+        "quotation",
         "translation",
         "errors",
         "units",
@@ -74,7 +74,7 @@ MAY: dict[str, set[str]] = {
     "searching": {"formulas", "translation", "units"},
     "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"}
     | {"charts", "simulators"},
-    "measurements": {"errors", "formulas", "quoting", "translation", "units"},
+    "measurements": {"errors", "formulas", "quotation", "translation", "units"},
     "predicting": {"errors", "formulas", "translation", "units"},
     "labs": {
         "translation",
@@ -90,7 +90,7 @@ MAY: dict[str, set[str]] = {
     "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"}
     | {"translation"},
     "grading": {"aside", "config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"}
-    | {"quoting"},
+    | {"quotation"},
     "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},
     "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},

@@ -180,10 +180,10 @@ async def _graded(exercise: Exercise, runner: Runner) -> tuple[GradedAnswer, ...
 async def _grade(exercise: Exercise, answer: Answer, runner: Runner) -> GradedAnswer:
     verdict = await exercise.grade(0, answer, runner)
     feedback = tuple(html(sentence) for sentence in verdict.feedback)
-    return GradedAnswer(_shown(answer), verdict.correct, feedback)
+    return GradedAnswer(_shown_preview(answer), verdict.correct, feedback)
 
 
-def _shown(answer: Answer) -> str:
+def _shown_preview(answer: Answer) -> str:
     if isinstance(answer, str):
         return answer
     if isinstance(answer, Mapping):

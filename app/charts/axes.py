@@ -83,11 +83,11 @@ def money_text(dollars: float) -> str:
 
 def time_text(seconds: float) -> str:
     """*seconds* with a unit, which may be a word: days."""
-    return localized(_shown(seconds))
+    return localized(_shown_axes(seconds))
 
 
 @lru_cache(maxsize=16_384)
-def _shown(seconds: float) -> str:
+def _shown_axes(seconds: float) -> str:
     """*seconds* with a unit; cached, because a chart shows most times more than once."""
     return show(seconds, SECOND)
 

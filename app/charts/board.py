@@ -155,15 +155,15 @@ def _label(text: str, grid: _Grid) -> str:
 
 def _lines(board: Board, grid: _Grid) -> Iterator[Arrow]:
     """The axes, and the front as steps from box to box."""
-    yield _line(grid.left, grid.bottom, grid.right, grid.bottom, Color.GRAY)
-    yield _line(grid.left, _TOP, grid.left, grid.bottom, Color.GRAY)
+    yield _board_line(grid.left, grid.bottom, grid.right, grid.bottom, Color.GRAY)
+    yield _board_line(grid.left, _TOP, grid.left, grid.bottom, Color.GRAY)
     middles = [grid.middle(place) for place in front_of(list(board.learners))]
     for (x1, y1), (x2, y2) in zip(middles, middles[1:], strict=False):
-        yield _line(x1 + grid.width / 2, y1, x2, y1, Color.BLUE)
-        yield _line(x2, y1, x2, y2 - grid.height / 2, Color.BLUE)
+        yield _board_line(x1 + grid.width / 2, y1, x2, y1, Color.BLUE)
+        yield _board_line(x2, y1, x2, y2 - grid.height / 2, Color.BLUE)
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, color: Color) -> Arrow:
+def _board_line(x1: float, y1: float, x2: float, y2: float, color: Color) -> Arrow:
     return Arrow(round(x1, 2), y1, round(x2, 2), round(y2, 2), color=color, head=False)
 
 

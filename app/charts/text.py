@@ -19,7 +19,7 @@ def gantt(timeline: Timeline, width: int, color: bool = False) -> str:
     room = max(20, width - names - notes - 4)
     scale = min(room / timeline.end, _natural(timeline)) if timeline.end else 1.0
     lines = [
-        f"{row.name:>{names}}  {_line(row, timeline.end, scale, color)}  {row.note}"
+        f"{row.name:>{names}}  {_text_line(row, timeline.end, scale, color)}  {row.note}"
         for row in timeline.rows
     ]
     return "\n".join([*lines, "", _legend(timeline, color)]) + "\n"
@@ -33,7 +33,7 @@ def _natural(timeline: Timeline) -> float:
     return longest / shortest
 
 
-def _line(row: Lane, end: float, scale: float, color: bool) -> str:
+def _text_line(row: Lane, end: float, scale: float, color: bool) -> str:
     pieces, at = [], 0
     for bar in row.bars:
         start, stop = round(bar.start * scale), round(bar.end * scale)

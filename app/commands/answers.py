@@ -42,12 +42,12 @@ def lines(exercises: Sequence[Exercise], seeds: range) -> Iterator[bytes]:
     """One line of JSON per right answer and known mistake of every drawing."""
     for exercise in exercises:
         for seed in seeds:
-            yield _line(exercise, seed, exercise.right_answer(seed), "correct", "")
+            yield _answers_line(exercise, seed, exercise.right_answer(seed), "correct", "")
             for answer, says in exercise.mistakes(seed):
-                yield _line(exercise, seed, answer, "incorrect", says)
+                yield _answers_line(exercise, seed, answer, "incorrect", says)
 
 
-def _line(exercise: Exercise, seed: int, answer: Answer, expect: str, says: str) -> bytes:
+def _answers_line(exercise: Exercise, seed: int, answer: Answer, expect: str, says: str) -> bytes:
     row = {"exercise": exercise.id, "seed": seed, "answer": answer, "expect": expect, "says": says}
     return json.dumps(row, ensure_ascii=False).encode() + b"\n"
 

@@ -83,7 +83,8 @@ def _create(arguments: Namespace, here: OpenDatabase) -> None:
     sys.stdout.write(
         f"{row.name} is class {row.id}.\n"
         f"Students join at     {made['join']}\n"
-        f"The teacher signs in at {public_address(here.settings, '/sign-in')} with the code {code}\n"
+        f"The teacher signs in at {public_address(here.settings, '/sign-in')} "
+        f"with the code {code}\n"
     )
     sys.stderr.write("Copy the code now: it is not shown again.\n")
 

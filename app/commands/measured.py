@@ -122,7 +122,7 @@ def _test(test: CollectiveTest, cluster: Cluster | None) -> Iterator[str]:
     yield f"  {'size':>10}  {'time':>10}  {'algbw':>12}  {'busbw':>12}"
     stride = -(-len(test.rows) // _SHOWN)
     for row in list(test.rows)[::-1][::stride][::-1]:
-        yield _row(row)
+        yield _measured_row(row)
     for piece in test.pieces:
         yield (
             f"  {show_size(piece.first)} to {show_size(piece.last)}:"
@@ -143,7 +143,7 @@ def _test(test: CollectiveTest, cluster: Cluster | None) -> Iterator[str]:
             yield f"  likely cause: {found.cause}"
 
 
-def _row(row: SizeRow) -> str:
+def _measured_row(row: SizeRow) -> str:
     bandwidths = "".join(f"  {show(v, BYTE_PER_SECOND, 3):>12}" for v in (row.algbw, row.busbw))
     return f"  {show_size(row.size):>10}  {show(row.time, SECOND, 3):>10}{bandwidths}"
 

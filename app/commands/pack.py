@@ -51,7 +51,7 @@ def run(arguments: Namespace) -> int:
 
 def _list(arguments: Namespace) -> int:
     settings = Settings()
-    rows = [_row(settings, pack) for pack in read_packs(pack_folders(settings))]
+    rows = [_pack_row(settings, pack) for pack in read_packs(pack_folders(settings))]
     if arguments.json:
         sys.stdout.write(f"{json.dumps(rows, ensure_ascii=False, indent=1)}\n")
         return 0
@@ -65,7 +65,7 @@ def _list(arguments: Namespace) -> int:
     return 0
 
 
-def _row(settings: Settings, pack: CoursePack) -> dict[str, object]:
+def _pack_row(settings: Settings, pack: CoursePack) -> dict[str, object]:
     files = sources_of(pack)
     return {
         "name": pack.file.name if pack.file else pack.folder.name,

@@ -64,18 +64,18 @@ def run(arguments: Namespace) -> int:
     """Print the best layouts; 1 if none fits."""
     if not 1 <= arguments.top <= MOST:
         raise InputError(f"--top must be from 1 to {MOST}, not {arguments.top}")
-    model = _read("model", ModelShape.read, arguments.model)
+    model = _read_search("model", ModelShape.read, arguments.model)
     space = Space(
         model=model,
-        cluster=_read("cluster", Cluster.read, arguments.cluster),
+        cluster=_read_search("cluster", Cluster.read, arguments.cluster),
         batch=arguments.batch,
         sequence=arguments.sequence or model.positions or _SEQUENCE,
-        fixed=_read("fix", fixed_fields, arguments.fix),
+        fixed=_read_search("fix", fixed_fields, arguments.fix),
     )
     found = find_layouts(
         space,
-        shares=_read("shares", Shares.read, arguments.shares) if arguments.shares else GIVEN,
-        recipe=_read("recipe", Recipe.read, arguments.recipe) if arguments.recipe else None,
+        shares=_read_search("shares", Shares.read, arguments.shares) if arguments.shares else GIVEN,
+        recipe=_read_search("recipe", Recipe.read, arguments.recipe) if arguments.recipe else None,
         top=arguments.top,
         progress=_Progress() if sys.stderr.isatty() else None,
     )
@@ -83,7 +83,7 @@ def run(arguments: Namespace) -> int:
     return 0 if found.fit else 1
 
 
-def _read(option: str, read: Callable[[G], R], given: G) -> R:
+def _read_search(option: str, read: Callable[[G], R], given: G) -> R:
     try:
         return read(given)
     except ValueError as error:

@@ -92,7 +92,7 @@ class DailyQuestion:
 
     def shown(self, value: float) -> str:
         """*value* as a person says it."""
-        return _shown(self.asked, value)
+        return _shown_daily(self.asked, value)
 
 
 def question_of(day: date) -> DailyQuestion:
@@ -127,7 +127,7 @@ def _question(day: date) -> DailyQuestion:
     why = fill(
         written.why,
         {**drawn.names, "answer": answer},
-        {**drawn.shown, "answer": _shown(asked, right)},
+        {**drawn.shown, "answer": _shown_daily(asked, right)},
     )
     return DailyQuestion(
         day=day,
@@ -175,7 +175,7 @@ def _drawn(written: _QuestionInFile, case: Case) -> Draw:
     return draw(0, {}, [case], written.let, "")
 
 
-def _shown(asked: AskedQuantity, value: float) -> str:
+def _shown_daily(asked: AskedQuantity, value: float) -> str:
     """*value* to a few figures, large counts and sums of money in words."""
     unit, symbol = asked.scale.unit.symbol, asked.scale.symbol
     number = float(f"{value / asked.scale.factor:.{_FIGURES}g}")

@@ -119,13 +119,15 @@ def _erratum(document: YamlDocument, severity: Severity, key: str) -> Erratum:
         said=entry.said,
         claim=entry.claim.strip(),
         right=entry.right.strip(),
-        worked=tuple(_line(document, key, index, row) for index, row in enumerate(entry.worked)),
+        worked=tuple(
+            _errata_line(document, key, index, row) for index, row in enumerate(entry.worked)
+        ),
         source=entry.source,
         exercises=entry.exercises,
     )
 
 
-def _line(document: YamlDocument, key: str, index: int, row: str) -> DerivationLine:
+def _errata_line(document: YamlDocument, key: str, index: int, row: str) -> DerivationLine:
     where = key, "worked", index
     match = _ROW.fullmatch(row)
     if match is None:

@@ -58,7 +58,7 @@ def translations_of(path: Path, originals: Mapping[Where, str]) -> Iterator[Tran
     for other in sorted(path.parent.glob(f"{path.stem}.*{path.suffix}")):
         code = other.stem.removeprefix(f"{path.stem}.")
         if "." not in code:
-            yield _read(other, code, originals)
+            yield _read_translations(other, code, originals)
 
 
 def stray(folder: Path) -> Iterator[Problem]:
@@ -116,7 +116,7 @@ def merge_texts(values: Mapping[str, object], texts: Mapping[Where, str]) -> dic
     return copied
 
 
-def _read(path: Path, code: str, originals: Mapping[Where, str]) -> Translation:
+def _read_translations(path: Path, code: str, originals: Mapping[Where, str]) -> Translation:
     document = read_document(path)
     problems = list(_of_language(path, code))
     texts = dict(_leaves(document.values))

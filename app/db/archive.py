@@ -35,7 +35,9 @@ def store_files(database: Path, folder: Path) -> tuple[int, list[str]]:
                 if path.stat().st_size > _LARGEST:
                     left_out.append(name)
                     continue
-                archive.execute(f"INSERT INTO {FILES} VALUES (?, ?, ?, ?, ?)", _row(name, path))
+                archive.execute(
+                    f"INSERT INTO {FILES} VALUES (?, ?, ?, ?, ?)", _archive_row(name, path)
+                )
                 count += 1
             archive.commit()
     except sqlite3.Error as error:
@@ -74,7 +76,7 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _row(name: str, path: Path) -> tuple[str, int, int, int, bytes]:
+def _archive_row(name: str, path: Path) -> tuple[str, int, int, int, bytes]:
     status, content = path.stat(), path.read_bytes()
     packed = zlib.compress(content)
     # The format stores a file as it is where compression does not make it smaller.

@@ -44,7 +44,8 @@ EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _written()})
 
 __all__ = [
     "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
-    "KeyFigure", "OpenExplorer", "Select", "Slider", "StateTable", "Values", "address_text", "group_controls",
-    "open_explorer", "predicted_figure", "guess_question", "read_controls", "settings_text", "shown_text", "since",
-    "slider_place", "translate_explored", "untold", "YesOrNo", "with_ghosts",
+    "KeyFigure", "OpenExplorer", "Select", "Slider", "StateTable", "Values", "address_text",
+    "group_controls", "open_explorer", "predicted_figure", "guess_question", "read_controls",
+    "settings_text", "shown_text", "since", "slider_place", "translate_explored", "untold",
+    "YesOrNo", "with_ghosts",
 ]  # fmt: skip

@@ -36,8 +36,8 @@ def _generations(values: Values) -> Explored:
         "From {shown} to {shown_2} the peak grew **{grown} times** and memory "
         "bandwidth {grown_2} times: a kernel must do {ridges} to keep up, and needed "
         "{ridges_2} then.",
-        shown=_shown(first),
-        shown_2=_shown(last),
+        shown=_shown_generations(first),
+        shown_2=_shown_generations(last),
         grown=figures(grown["peak"], 3),
         grown_2=figures(grown["memory bandwidth"], 3),
         ridges=show(ridges[1], FLOP_PER_BYTE, 3),
@@ -62,7 +62,7 @@ def _generations(values: Values) -> Explored:
     )
 
 
-def _shown(card: Gpu) -> str:
+def _shown_generations(card: Gpu) -> str:
     return translate("the {name} ({year})", name=card.name, year=card.year)
 
 

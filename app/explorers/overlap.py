@@ -66,7 +66,7 @@ def _gradients(values: Values) -> Explored:
             " There are {layer}, so a single bucket holds them all.", layer=counted(layers, "layer")
         )
     rows = (Lane(translate("compute"), "", works), Lane(translate("network"), "", sends))
-    return _shown(
+    return _shown_overlap(
         says, translate("A backward pass"), rows, sent[-1][1], exposed, talk, backward, _BACKWARD
     )
 
@@ -96,7 +96,9 @@ def _weights(values: Values) -> Explored:
     )
     rows = (Lane(translate("compute"), "", works), Lane(translate("network"), "", sends))
     end = worked[-1][1]
-    return _shown(says, translate("A forward pass"), rows, end, exposed, talk, forward, _FORWARD)
+    return _shown_overlap(
+        says, translate("A forward pass"), rows, end, exposed, talk, forward, _FORWARD
+    )
 
 
 def _says(exposed: float, talk: float, work: float, which: str) -> str:
@@ -110,7 +112,7 @@ def _says(exposed: float, talk: float, work: float, which: str) -> str:
     )
 
 
-def _shown(
+def _shown_overlap(
     says: str,
     title: str,
     rows: tuple[Lane, ...],

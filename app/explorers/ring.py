@@ -190,11 +190,13 @@ def _cells(now: RingStep, ranks: int, paper: Paper) -> Sheet:
         words.append(Words(x, _TOP - 10, f"{chunk}", anchor="middle", quiet=True))
     for rank in range(ranks):
         words.append(
-            Words(left - 10, _row(rank) + 17, translate("rank {rank}", rank=rank), anchor="end")
+            Words(
+                left - 10, _ring_row(rank) + 17, translate("rank {rank}", rank=rank), anchor="end"
+            )
         )
     says = translate("Number of ranks whose values are summed; outlined: received in this step.")
     notes = wrapped(says, paper.width)
-    below = _row(ranks) + 18
+    below = _ring_row(ranks) + 18
     words += [Words(0, below + 17 * at, line, quiet=True) for at, line in enumerate(notes)]
     return Sheet(
         height=below + 17 * len(notes) - 8,
@@ -207,7 +209,7 @@ def _cells(now: RingStep, ranks: int, paper: Paper) -> Sheet:
     )
 
 
-def _row(rank: int) -> int:
+def _ring_row(rank: int) -> int:
     return _TOP + rank * (_CELL + 4)
 
 
@@ -216,7 +218,7 @@ def _cell(now: RingStep, rank: int, chunk: int, x: float, width: float) -> Rect:
     full, own = len(share) == ranks, len(share) == 1
     return Rect(
         x,
-        _row(rank),
+        _ring_row(rank),
         width,
         _CELL,
         color=Tone.IDLE if own else Tone.COMMUNICATION,

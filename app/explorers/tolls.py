@@ -58,7 +58,7 @@ def _tolls(values: Values) -> Explored:
         on=lambda paper: _map(chosen, paper),
         table=(
             (translate("Technique"), translate("Lowers"), translate("Chapter"), translate("Paper")),
-            *map(_row, TECHNIQUES),
+            *map(_tolls_row, TECHNIQUES),
         ),
     )
     if chosen is None:
@@ -143,7 +143,7 @@ def _said() -> Mapping[str, tuple[str, str]]:
     return {toll: (translate(name), translate(says)) for toll, (name, says) in _TOLLS.items()}
 
 
-def _row(one: Technique) -> tuple[str, ...]:
+def _tolls_row(one: Technique) -> tuple[str, ...]:
     tolls = ", ".join(translate(_TOLLS[toll][0]) for toll in one.tolls)
     return one.name, tolls, one.chapter, f"arXiv:{one.paper}"
 

@@ -81,7 +81,7 @@ def browser_python(
         InputError: the file is another one than this version needs.
         UnavailableError: it can neither be found nor fetched.
     """
-    content = _read(package) if package else _cached(cache)
+    content = _read_python(package) if package else _cached(cache)
     with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as packed:
         files = {name: _member(packed, name) for name in _NAMES}
     compiler = Compiler(files, cache)
@@ -112,7 +112,7 @@ def _cached(cache: Path) -> bytes:
     return content
 
 
-def _read(package: Path) -> bytes:
+def _read_python(package: Path) -> bytes:
     try:
         content = package.read_bytes()
     except OSError as error:

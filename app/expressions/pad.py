@@ -46,10 +46,10 @@ def _worked(text: str) -> Iterator[PadLine]:
         if number == _LINES:
             yield PadLine(translate("only {lines} lines are worked out", lines=_LINES))
             return
-        yield _line(line[:_LONGEST], names)
+        yield _pad_line(line[:_LONGEST], names)
 
 
-def _line(line: str, names: dict[str, Quantity]) -> PadLine:
+def _pad_line(line: str, names: dict[str, Quantity]) -> PadLine:
     """*line* worked out; its result is added to *names*."""
     named = _NAMED.fullmatch(line)
     name, sum_ = (named[1], named[2]) if named else (_LAST, line)

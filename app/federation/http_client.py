@@ -202,7 +202,7 @@ class Outgoing:
         async with httpx2.AsyncHTTPTransport(verify=context, trust_env=False) as transport:
             answer = await transport.handle_async_request(request)
             try:
-                said = await _read(answer, target.host)
+                said = await _read_http_client(answer, target.host)
             finally:
                 await answer.aclose()
         headers = {name.lower(): value for name, value in answer.headers.items()}
@@ -229,7 +229,7 @@ def text_in(fields: Mapping[str, object], name: str, whose: str) -> str:
     return found
 
 
-async def _read(answer: httpx2.Response, host: str) -> bytes:
+async def _read_http_client(answer: httpx2.Response, host: str) -> bytes:
     packed = answer.headers.get("content-encoding", "identity")
     if packed != "identity":
         raise UnavailableError(f"{host} answered with {packed[:20]}, which was not asked for")

@@ -102,7 +102,7 @@ class KeySets:
             self._locks.clear()
         now = self._clock()
         try:
-            keys = await _read(self._outgoing, url)
+            keys = await _read_tokens(self._outgoing, url)
         except UnavailableError as error:
             made = _Kept(kept.keys, kept.fetched, now, error)
         else:
@@ -153,7 +153,7 @@ async def verified(
     return claims
 
 
-async def _read(outgoing: Outgoing, url: str) -> Sequence[Key]:
+async def _read_tokens(outgoing: Outgoing, url: str) -> Sequence[Key]:
     answer = await outgoing.get(url)
     found = answer.fields().get("keys") if answer.status == 200 else None  # noqa: PLR2004
     if not isinstance(found, list):

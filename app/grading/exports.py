@@ -33,7 +33,7 @@ def gradable_lines(source: BinaryIO, catalog: Catalog) -> Iterator[bytes]:
         attempts, rest = _attempts(content), chain(content.splitlines(keepends=True))
     if attempts is None:
         return rest
-    return (_line(place, row, catalog) for place, row in enumerate(attempts, 1))
+    return (_exports_line(place, row, catalog) for place, row in enumerate(attempts, 1))
 
 
 def _attempts(content: bytes) -> list[object] | None:
@@ -48,7 +48,7 @@ def _attempts(content: bytes) -> list[object] | None:
     return attempts if isinstance(attempts, list) and "exercise" not in found else None
 
 
-def _line(place: int, row: object, catalog: Catalog) -> bytes:
+def _exports_line(place: int, row: object, catalog: Catalog) -> bytes:
     given: Mapping[str, object] = row if isinstance(row, dict) else {}
     line = {name: given[name] for name in ("exercise", "seed", "answer") if name in given}
     if isinstance(given.get("correct"), bool):

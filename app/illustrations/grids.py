@@ -128,16 +128,16 @@ def _racks(nodes: int, gpus: int, one: str, links: list[str], paper: Paper) -> S
                 continue
             rects.append(box(left, top, cell - 3, cell - 3, "", Tone.COMPUTE))
         if nodes > 1:
-            arrows.append(_line(middle, 20 + deep, middle, 34 + deep))
+            arrows.append(_grids_line(middle, 20 + deep, middle, 34 + deep))
     foot = 34 + deep
     if nodes > 1:
-        arrows.append(_line(wide / 2, foot, (len(shown) - 1) * step + wide / 2, foot))
+        arrows.append(_grids_line(wide / 2, foot, (len(shown) - 1) * step + wide / 2, foot))
     words += [Words(0, foot + 18 * (at + 1), link, quiet=True) for at, link in enumerate(links)]
     height = foot + 18 * len(links) + 6
     return Sheet(height=height, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words))
 
 
-def _line(x1: float, y1: float, x2: float, y2: float) -> Arrow:
+def _grids_line(x1: float, y1: float, x2: float, y2: float) -> Arrow:
     return Arrow(
         round(x1, 2), round(y1, 2), round(x2, 2), round(y2, 2), color=Color.GREEN, head=False
     )

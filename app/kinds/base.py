@@ -237,9 +237,7 @@ class Base(Strict, Worded, ABC):
 
     def diagnosis(self, key: str, seed: int) -> str:
         """The feedback on the mistake with that *key*, as *seed* draws it; empty if not known."""
-        text = next(
-            (text for _, text in self.texts() if self.kept_key(mistake_key(text)) == key), ""
-        )
+        text = next((one for _, one in self.texts() if self.kept_key(mistake_key(one)) == key), "")
         return self.fill(text, self.solved(self.draw(seed))) if text else common_diagnosis(key)
 
     @property

@@ -95,7 +95,7 @@ def _drawn(
     for name, choices in given.items():
         values[name] = choices[0 if first else _index(source, len(choices))]
     names = {name: q for name, value in values.items() if (q := _quantity(name, value))}
-    shown = {name: _shown(value) for name, value in values.items()}
+    shown = {name: _shown_drawn_values(value) for name, value in values.items()}
     for name, file in exhibits.items():
         found = _quantities(_exhibit(fill(file, names, shown)))
         names |= {f"{name}_{key}": quantity for key, quantity in found.items()}
@@ -151,7 +151,7 @@ def _quantity(name: str, value: DrawnValue) -> Quantity | None:
         raise ExpressionError(f"{name}: {value!r}: {error}") from None
 
 
-def _shown(value: DrawnValue) -> str:
+def _shown_drawn_values(value: DrawnValue) -> str:
     """A drawn value as the text shows it: 405e9 is 405 billion."""
     if not isinstance(value, str):
         return figures(float(value), 6)

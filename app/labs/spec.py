@@ -183,7 +183,7 @@ def known_labs() -> Mapping[str, Lab]:
     Raises:
         ContentError: a lab.yaml is not valid.
     """
-    return {lab.name: lab for lab in map(_read, sorted(LIBRARY.glob("*/lab.yaml")))}
+    return {lab.name: lab for lab in map(_read_spec, sorted(LIBRARY.glob("*/lab.yaml")))}
 
 
 def lab_called(name: str) -> Lab:
@@ -254,7 +254,7 @@ def _nodes_in(lab: Lab, ranks: int, text: str) -> int:
     return count
 
 
-def _read(path: Path) -> Lab:
+def _read_spec(path: Path) -> Lab:
     document = read_document(path)
     values = {**document.values, "name": path.parent.name.replace("_", "-")}
     different = values.pop("gpu", None)

@@ -59,12 +59,12 @@ def _check(name: str, head: bytes) -> None:
         raise InputError(f"{name} is empty")
     for magic, what in _OTHERS.items():
         if head.startswith(magic):
-            raise InputError(f"{name} is {what}; expected {_read()}")
+            raise InputError(f"{name} is {what}; expected {_read_file_kinds()}")
     if b"\0" in head[:1024] and not head.startswith(_UTF16):
-        raise InputError(f"{name} is not text; expected {_read()}")
+        raise InputError(f"{name} is not text; expected {_read_file_kinds()}")
 
 
-def _read() -> str:
+def _read_file_kinds() -> str:
     """A list of what is read."""
     texts = [reader for reader in TEXT_READERS if reader.reads]
     tests = [reader.reads for reader in texts if not reader.takes_the_rest]

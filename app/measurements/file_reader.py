@@ -25,14 +25,14 @@ def read_files(paths: Sequence[Path]) -> list[Report]:
     found: list[Report | RankTrace] = []
     for path in paths:
         try:
-            found += _read(path)
+            found += _read_file_reader(path)
         except InputError as error:
             found.append(Unread(str(error)))
     of_traces = iter(reports([one for one in found if isinstance(one, RankTrace)]))
     return [next(of_traces) if isinstance(one, RankTrace) else one for one in found]
 
 
-def _read(path: Path) -> Iterable[Report | RankTrace]:
+def _read_file_reader(path: Path) -> Iterable[Report | RankTrace]:
     """The reports of one file; a trace is one rank, which is then compared with the others."""
     match content_of(path):
         case FileContent.TRACE:

@@ -75,7 +75,7 @@ def _table(found: Mapping[str, object]) -> TestTable:
     _take_devices(table, found.get("devices") or config.get("devices"), config)
     results = found.get("results")
     for one in results if isinstance(results, list) else ():
-        if isinstance(one, dict) and (row := _row(one)):
+        if isinstance(one, dict) and (row := _json_output_row(one)):
             table.add(row)
     table.wrong = _whole(_object(found.get("out_of_bounds")).get("count"))
     average = _object(found.get("average_bus_bandwidth")).get("bandwidth")
@@ -111,7 +111,7 @@ def _take_devices(table: TestTable, devices: object, config: Mapping[str, object
     table.gpus = list(gpus)[:_MOST_GPUS]
 
 
-def _row(one: Mapping[str, object]) -> RawRow | None:
+def _json_output_row(one: Mapping[str, object]) -> RawRow | None:
     size = _whole(one.get("size"))
     if not size:
         return None

@@ -60,7 +60,7 @@ class CollectiveTest:
             "collective": self.collective,
             "ranks": self.ranks,
             **hardware,
-            "rows": [_row(row) for row in self.rows],
+            "rows": [_reports_row(row) for row in self.rows],
             "pieces": [_piece(piece) for piece in self.pieces],
             "doubts": list(self.doubts),
         }
@@ -100,7 +100,7 @@ class Unread:
         return {"error": self.error}
 
 
-def _row(row: SizeRow) -> Json:
+def _reports_row(row: SizeRow) -> Json:
     return {"size": row.size, "time": row.time, "algbw": row.algbw, "busbw": row.busbw}
 
 

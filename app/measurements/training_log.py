@@ -150,13 +150,14 @@ def _utilization(
     used = flops / printed
     if (right := peak or _sparse_of(used)) and abs(used / right - _SPARSE) < _SPARSE * _NEAR:
         return flops / right, (
-            f"the log's MFU of {100 * printed:.1f} % divides by {_shown(used)}, the peak with"
-            f" sparsity; of the dense {_shown(right)} it is {100 * flops / right:.1f} %"
+            f"the log's MFU of {100 * printed:.1f} % divides by {_shown_flops(used)}, the peak with"
+            f" sparsity; of the dense {_shown_flops(right)} it is {100 * flops / right:.1f} %"
         )
     if peak and abs(used / peak - 1) > _NEAR:
         return (
             printed,
-            f"the log's MFU divides by {_shown(used)}; the peak of {log.gpu} is {_shown(peak)}",
+            f"the log's MFU divides by {_shown_flops(used)}; "
+            f"the peak of {log.gpu} is {_shown_flops(peak)}",
         )
     return printed, ""
 
@@ -177,5 +178,5 @@ def _sparse_of(used: FlopsPerSecond) -> FlopsPerSecond | None:
     return min(doubled, key=lambda peak: abs(used / peak - _SPARSE), default=None)
 
 
-def _shown(flops: FlopsPerSecond) -> str:
+def _shown_flops(flops: FlopsPerSecond) -> str:
     return show(flops, FLOP_PER_SECOND)

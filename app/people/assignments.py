@@ -88,7 +88,7 @@ def change_assignment(
         InputError: the title, a rule or an entry is not valid.
         NotFoundError: there is no such assignment.
     """
-    row = _row(session, assignment)
+    row = _assignments_row(session, assignment)
     row.title = clean_name(title)
     session.add(_with(row, policy))
     _store_entries(session, assignment, entries)
@@ -105,7 +105,7 @@ def assignment_with(session: Session, assignment: int) -> Assignment:
     Raises:
         NotFoundError: there is none.
     """
-    row = _row(session, assignment)
+    row = _assignments_row(session, assignment)
     return _assignments(session, [row])[0]
 
 
@@ -189,7 +189,7 @@ def begin_sitting(session: Session, assignment: int, person: int) -> None:
         session.commit()
 
 
-def _row(session: Session, assignment: int) -> AssignmentRow:
+def _assignments_row(session: Session, assignment: int) -> AssignmentRow:
     row = session.get(AssignmentRow, assignment)
     if row is None:
         raise NotFoundError(translate("there is no such assignment"))

@@ -44,12 +44,12 @@ class Predictor:
     def _error(self, line: bytes, says: str) -> bytes:
         self.tally.errors += 1
         says = says if len(says) <= _LONGEST else f"{says[:_LONGEST]}..."
-        return _line({"ref": line_reference(line), "error": f"line {self._number}: {says}"})
+        return _lines_line({"ref": line_reference(line), "error": f"line {self._number}: {says}"})
 
 
 def prediction_row(ref: Reference, found: Estimate) -> bytes:
     """The line of JSON for what was *found*."""
-    return _line(
+    return _lines_line(
         {
             "ref": ref,
             "step_time": found.total,
@@ -70,5 +70,5 @@ def prediction_row(ref: Reference, found: Estimate) -> bytes:
     )
 
 
-def _line(values: dict[str, object]) -> bytes:
+def _lines_line(values: dict[str, object]) -> bytes:
     return json.dumps(values).encode() + b"\n"

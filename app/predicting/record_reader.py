@@ -83,7 +83,7 @@ class PredictionReader:
         known = self._known.get((kind, type(given), written))
         if isinstance(known, kind):
             return known
-        made = _read(kind, name, given)
+        made = _read_record_reader(kind, name, given)
         if len(written) <= _REMEMBERED_LENGTH:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
@@ -91,7 +91,7 @@ class PredictionReader:
         return made
 
 
-def _read(kind: type[R], name: str, given: object) -> R:
+def _read_record_reader(kind: type[R], name: str, given: object) -> R:
     """The record under *name*, written as text or as an object."""
     if isinstance(given, str) and len(given) > _LONGEST:
         raise InputError(f"{name}: at most {_LONGEST:,} characters are read, not {len(given):,}")

@@ -123,42 +123,42 @@ def _filter_calls(write_to: int) -> None:
 def _program(machine: str, write_to: int) -> list[bytes]:
     """The filter as BPF rows; after its value, a comparison has the rows to skip if so, if not."""
     calls = _CALLS[machine]
-    allow, refuse = _row(_RETURN, _ALLOW), _row(_RETURN, _REFUSE)
+    allow, refuse = _lockdown_row(_RETURN, _ALLOW), _lockdown_row(_RETURN, _REFUSE)
     rows = [
-        _row(_LOAD, _MACHINE),  # the machine that the call is made for
-        _row(_EQUAL, _MACHINES[machine], 1),  # ours: skip the kill
-        _row(_RETURN, _KILL),  # another one, whose numbers mean other calls
-        _row(_LOAD, _NUMBER),  # from here on, the number of the call
+        _lockdown_row(_LOAD, _MACHINE),  # the machine that the call is made for
+        _lockdown_row(_EQUAL, _MACHINES[machine], 1),  # ours: skip the kill
+        _lockdown_row(_RETURN, _KILL),  # another one, whose numbers mean other calls
+        _lockdown_row(_LOAD, _NUMBER),  # from here on, the number of the call
     ]
     if machine == "x86_64":
         rows += [
-            _row(_AT_LEAST, _X32, 0, 1),  # an ordinary number: skip the kill
-            _row(_RETURN, _KILL),  # x32, a second way to make every call
+            _lockdown_row(_AT_LEAST, _X32, 0, 1),  # an ordinary number: skip the kill
+            _lockdown_row(_RETURN, _KILL),  # x32, a second way to make every call
         ]
     for name in ("mmap", "mprotect"):
         rows += [
-            _row(_EQUAL, calls[name], 0, 4),  # another call: skip this block
-            _row(_LOAD, _THIRD_ARGUMENT),  # the protection asked for
-            _row(_ANY_BIT, _PROT_EXEC, 0, 1),  # not executable: skip the refusal
+            _lockdown_row(_EQUAL, calls[name], 0, 4),  # another call: skip this block
+            _lockdown_row(_LOAD, _THIRD_ARGUMENT),  # the protection asked for
+            _lockdown_row(_ANY_BIT, _PROT_EXEC, 0, 1),  # not executable: skip the refusal
             refuse,  # new executable memory
             allow,
         ]
     rows += [
-        _row(_EQUAL, calls["write"], 0, 4),  # another call: skip this block
-        _row(_LOAD, _FIRST_ARGUMENT),  # the file descriptor
-        _row(_EQUAL, write_to, 1),  # the one that answers go to: skip the refusal
+        _lockdown_row(_EQUAL, calls["write"], 0, 4),  # another call: skip this block
+        _lockdown_row(_LOAD, _FIRST_ARGUMENT),  # the file descriptor
+        _lockdown_row(_EQUAL, write_to, 1),  # the one that answers go to: skip the refusal
         refuse,  # any other file
         allow,
     ]
     for name, number in calls.items():
         if name not in ("mmap", "mprotect", "write", "seccomp"):
             rows += [
-                _row(_EQUAL, number, 0, 1),  # another call: skip the next row
+                _lockdown_row(_EQUAL, number, 0, 1),  # another call: skip the next row
                 allow,
             ]
     return [*rows, refuse]  # everything else, seccomp itself included
 
 
-def _row(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
+def _lockdown_row(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
     """One struct sock_filter."""
     return struct.pack("<HBBI", code, if_so, if_not, value)

@@ -114,7 +114,7 @@ def _reason(error: str) -> str:
     return "refused"
 
 
-def _read(stream: BinaryIO) -> bytes:
+def _read_sandbox(stream: BinaryIO) -> bytes:
     head = stream.read(4)
     return stream.read(int.from_bytes(head, "big")) if len(head) == 4 else b""  # noqa: PLR2004
 
@@ -150,7 +150,7 @@ def main(component: str, megabytes: str, lock: str) -> None:
         _limit_memory(int(megabytes))
         hello |= {"locked": True, "landlock": lock_down(sys.stdout.fileno())}
     _write(sys.stdout.buffer, hello)
-    while frame := _read(sys.stdin.buffer):
+    while frame := _read_sandbox(sys.stdin.buffer):
         _write(sys.stdout.buffer, worker.run(json.loads(frame)))
 
 

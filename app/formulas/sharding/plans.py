@@ -108,7 +108,7 @@ def plan_bytes(task: ShardingTask, plan: ShardingPlan) -> Bytes:
                 "{name} must reach {want}, not end with {state}",
                 name="plan",
                 want=task.want,
-                state=_shown(state),
+                state=_shown_plans(state),
             )
         )
     return float(total)
@@ -261,7 +261,7 @@ def _text(step: Step) -> str:
     return " ".join(filter(None, words))
 
 
-def _shown(state: _State) -> str:
+def _shown_plans(state: _State) -> str:
     """The arrays with their layouts, as a task has them."""
     return " ".join(f"{name}[{_layout(array.cuts)}]{_sums(array)}" for name, array in state)
 

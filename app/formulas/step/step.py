@@ -164,9 +164,9 @@ def exposed_time(
         return (1 - speeds.hidden_data) * total
     deep = shape.layers + shape.multi_token
     forward, backward = one.layers.forward / deep, one.layers.backward / deep
-    gathered = _shown(one.most, forward, layers.gather, on)
-    shown = gathered + _shown(one.most, backward, layers.reduce, on)
-    both = gathered + _shown(one.most, backward, once, on)
+    gathered = _shown_step(one.most, forward, layers.gather, on)
+    shown = gathered + _shown_step(one.most, backward, layers.reduce, on)
+    both = gathered + _shown_step(one.most, backward, once, on)
     shown = on.where(whole, degrees.microbatches * (both + ends.gather + ends.reduce), shown)
     return shown + _TAKEN * on.larger(0.0, total - shown)
 
@@ -196,7 +196,7 @@ def _rounds(
     )
 
 
-def _shown(layers: Value, computing: Value, sending: Value, on: Numbers) -> Value:
+def _shown_step(layers: Value, computing: Value, sending: Value, on: Numbers) -> Value:
     """What *layers* in a row do not hide of what is sent for them all, one layer ahead."""
     each = sending / layers
     return each + (layers - 1) * on.larger(0.0, each - computing)

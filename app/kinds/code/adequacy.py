@@ -181,7 +181,8 @@ class Contest:
         return f"{inspect.getsource(agreement)}\n{glue}"
 
     def _text(self, place: int) -> str:
-        return f"{self.entry}({', '.join(python(plain_argument(value)) for value in self._rows[place])})"
+        arguments = [python(plain_argument(value)) for value in self._rows[place]]
+        return f"{self.entry}({', '.join(arguments)})"
 
 
 def sensible(

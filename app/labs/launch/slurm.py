@@ -127,7 +127,7 @@ class SlurmLauncher(Launcher):
         output = f"--output={run.folder / 'slurm.log'}"
         done = _output_of("sbatch", "--parsable", *options, output, str(path))
         if done.returncode:
-            cause = f"Slurm rejected it: {_line(done.stderr)}"
+            cause = f"Slurm rejected it: {_slurm_line(done.stderr)}"
             _end(run, RunOutcome(RunState.FAILED, cause))
             raise UnavailableError(cause)
         submitted = _Submitted(done.stdout.strip().split(";")[0], time.time())
@@ -188,7 +188,7 @@ class SlurmLauncher(Launcher):
         except UnavailableError as error:
             self._silent = str(error)
             return
-        self._silent = _line(done.stderr) if done.returncode else ""
+        self._silent = _slurm_line(done.stderr) if done.returncode else ""
         rows = [line.split("|", 2) for line in done.stdout.splitlines() if line.count("|") >= 2]  # noqa: PLR2004
         waiting = [number for number, state, _ in rows if state == "PENDING"]
         if not self._silent:
@@ -235,7 +235,7 @@ def _judged(run: LabRun, state: str) -> RunOutcome:
     if state == "OUT_OF_MEMORY":
         why = f"Slurm killed it: it exceeded its memory limit{why and '; '}{why}"
     if not why and code not in ("", "0"):
-        why = f"the job exited with code {code}: {_line(run.log())}"
+        why = f"the job exited with code {code}: {_slurm_line(run.log())}"
     if why:
         return RunOutcome(RunState.FAILED, why)
     return RunOutcome(RunState.LOST, f"Slurm reports {state.lower()}, and the run left no outcome")
@@ -257,7 +257,7 @@ def _output_of(*command: str) -> "subprocess.CompletedProcess[str]":
         raise UnavailableError(f"{command[0]} cannot be run: {error.strerror}") from error
 
 
-def _line(text: str) -> str:
+def _slurm_line(text: str) -> str:
     """The last line that is not blank."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1][:500] if lines else "no output"

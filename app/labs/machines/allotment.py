@@ -26,7 +26,7 @@ def memory_allotted(groups: Path = _GROUPS, own: Path = _OWN) -> int:
         int(text)
         for folder in _folders(groups, own, "memory")
         for name in ("memory.max", "memory.limit_in_bytes")
-        if (text := _read(folder / name)).isdigit()
+        if (text := _read_allotment(folder / name)).isdigit()
     )
     return min((host, *limits))
 
@@ -34,17 +34,17 @@ def memory_allotted(groups: Path = _GROUPS, own: Path = _OWN) -> int:
 def _quotas(groups: Path, own: Path) -> Iterator[float]:
     """Cores by quota, of this process's group and those above it, in both versions of cgroups."""
     for folder in _folders(groups, own, "cpu"):
-        quota, _, period = _read(folder / "cpu.max").partition(" ")
+        quota, _, period = _read_allotment(folder / "cpu.max").partition(" ")
         if not quota:
-            quota = _read(folder / "cpu.cfs_quota_us")
-            period = _read(folder / "cpu.cfs_period_us")
+            quota = _read_allotment(folder / "cpu.cfs_quota_us")
+            period = _read_allotment(folder / "cpu.cfs_period_us")
         if quota.isdigit() and period.isdigit() and int(period):
             yield int(quota) / int(period)
 
 
 def _folders(groups: Path, own: Path, controller: str) -> Iterator[Path]:
     """The folders of this process's group for *controller*, and of every group above it."""
-    for line in _read(own).splitlines():
+    for line in _read_allotment(own).splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if number != "0" and controller not in controllers.split(","):
@@ -54,7 +54,7 @@ def _folders(groups: Path, own: Path, controller: str) -> Iterator[Path]:
         yield from (one for one in (group, *group.parents) if one.is_relative_to(root))
 
 
-def _read(path: Path) -> str:
+def _read_allotment(path: Path) -> str:
     with suppress(OSError):
         return path.read_text().strip()
     return ""

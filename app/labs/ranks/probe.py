@@ -57,7 +57,7 @@ def seen() -> Seen:
         with ThreadPoolExecutor(max(1, count)) as pool:  # a context takes a fraction of a second
             return replace(found, devices=tuple(pool.map(partial(_device, count), range(count))))
     except Exception as error:  # noqa: BLE001  # of the driver or the build: it is the answer
-        return replace(found, error=_line(error))
+        return replace(found, error=_probe_line(error))
 
 
 def main() -> int:
@@ -78,7 +78,7 @@ def _device(count: int, number: int) -> SeenDevice:
             fault = "it adds wrongly"
         free, _ = torch.cuda.mem_get_info(number)
     except Exception as error:  # noqa: BLE001  # as above
-        fault = _line(error)
+        fault = _probe_line(error)
     reached = torch.cuda.can_device_access_peer
     return SeenDevice(
         name=is_one_of.name,
@@ -99,7 +99,7 @@ def _capability(properties: object) -> str:
     return f"{getattr(properties, 'major', 0)}.{getattr(properties, 'minor', 0)}"
 
 
-def _line(error: Exception) -> str:
+def _probe_line(error: Exception) -> str:
     """The first line of *error*: what follows are hints for those who debug kernels."""
     text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     return (text or type(error).__name__)[:_LONGEST]

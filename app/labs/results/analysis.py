@@ -247,11 +247,11 @@ def _lines(
     if not lab.fits:
         return None, ()
     points = [(float(one.where["size"]), one.median) for one in measures if one.name == lab.fits]
-    lines = tuple(_line(piece, points) for piece in pieces(points))
+    lines = tuple(_analysis_line(piece, points) for piece in pieces(points))
     return (lines[0], ()) if len(lines) == 1 else (None, lines)
 
 
-def _line(piece: AlphaBetaPiece, points: Sequence[tuple[float, float]]) -> LatencyFit:
+def _analysis_line(piece: AlphaBetaPiece, points: Sequence[tuple[float, float]]) -> LatencyFit:
     missed = median_error(points, [piece])
     return LatencyFit(piece.alpha, piece.bandwidth, missed, piece.first, piece.last)
 

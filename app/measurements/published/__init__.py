@@ -36,13 +36,13 @@ class PublishedMeasurement:
 @cache
 def published_tests() -> Mapping[str, PublishedMeasurement]:
     """The tables of nccl-tests and rccl-tests, by name."""
-    return {path.stem: _read(path) for path in sorted(_FOLDER.glob("nccl/*.txt"))}
+    return {path.stem: _read_published(path) for path in sorted(_FOLDER.glob("nccl/*.txt"))}
 
 
 @cache
 def published_logs() -> Mapping[str, PublishedMeasurement]:
     """The training logs, by name."""
-    return {path.stem: _read(path) for path in sorted(_FOLDER.glob("logs/*.log"))}
+    return {path.stem: _read_published(path) for path in sorted(_FOLDER.glob("logs/*.log"))}
 
 
 def text_of(name: str) -> str:
@@ -57,7 +57,7 @@ def text_of(name: str) -> str:
     return (_FOLDER / folder / f"{name}.{ending}").read_text(encoding="utf-8")
 
 
-def _read(path: Path) -> PublishedMeasurement:
+def _read_published(path: Path) -> PublishedMeasurement:
     head = dict(_HEAD.findall(path.read_text(encoding="utf-8")))
     (report,) = read_files([path])
     return PublishedMeasurement(

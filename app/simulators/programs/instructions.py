@@ -90,14 +90,14 @@ def read_program(
     """
     if not isinstance(program, list | tuple):
         form = noted("program({rank}) must return a list of instructions, not {value}")
-        raise ScheduleError(say(form, rank=rank, value=_shown(program)))
+        raise ScheduleError(say(form, rank=rank, value=_shown_instructions(program)))
     if len(program) > LONGEST:
         form = noted("program({rank}) returns {count} instructions; at most {most} are played")
         raise ScheduleError(say(form, rank=rank, count=f"{len(program):,}", most=f"{LONGEST:,}"))
-    return tuple(_read(rank, program, known, ranks))
+    return tuple(_read_instructions(rank, program, known, ranks))
 
 
-def _read(
+def _read_instructions(
     rank: int, program: Sequence[object], known: Collection[str], ranks: int
 ) -> Iterator[Instruction]:
     after = -1
@@ -118,14 +118,16 @@ def _refusal(where: _Where, problem: str) -> ScheduleError:
 def _split(where: _Where, step: object, known: Collection[str]) -> tuple[str, Sequence[object]]:
     if not isinstance(step, list | tuple) or not step or not isinstance(step[0], str):
         form = noted("{step} is not an instruction such as ('F', 0, 0)")
-        raise _refusal(where, say(form, step=_shown(step)))
+        raise _refusal(where, say(form, step=_shown_instructions(step)))
     op, *operands = step
     if op not in known:
         form = noted("there is no {op} here, only {known}")
-        raise _refusal(where, say(form, op=_shown(op), known=", ".join(sorted(known))))
+        raise _refusal(where, say(form, op=_shown_instructions(op), known=", ".join(sorted(known))))
     form = _FORMS[op].format(op)
     if len(operands) != form.count(","):
-        raise _refusal(where, say("{step} should be {form}", step=_shown(step), form=form))
+        raise _refusal(
+            where, say("{step} should be {form}", step=_shown_instructions(step), form=form)
+        )
     return op, operands
 
 
@@ -136,7 +138,9 @@ def _instruction(
     if op in SENDING | RECEIVING:
         peer, name = operands
         if not _is_whole(peer) or not 0 <= peer < ranks or peer == rank:
-            raise _refusal(where, say("there is no other rank {rank}", rank=_shown(peer)))
+            raise _refusal(
+                where, say("there is no other rank {rank}", rank=_shown_instructions(peer))
+            )
         return Instruction(op, place, after, peer=peer, name=_name(where, name))
     if op == "drop":
         return Instruction(op, place, after, name=_name(where, operands[0]))
@@ -158,9 +162,9 @@ def _name(where: _Where, value: object) -> Name:
     numbers = [place for place in places if _is_whole(place)]
     if not is_one or len(numbers) < len(places):
         form = noted("{value} is not a name such as ('x', 0, 0)")
-        raise _refusal(where, say(form, value=_shown(value)))
+        raise _refusal(where, say(form, value=_shown_instructions(value)))
     return (kind, *numbers)
 
 
-def _shown(value: object) -> str:
+def _shown_instructions(value: object) -> str:
     return quote_value(value, _SHOWN)

@@ -24,5 +24,6 @@ from app.simulators.sharding.routing import Routed, route
 __all__ = [
     "Block", "BlockDifference", "Blocks", "LONGEST", "MULTIPLY", "MlpSplit", "Move", "MoveKind",
     "Passed", "PlanStep", "PlayedPlan", "RankMesh", "Resharding", "Routed", "ShardedLayout",
-    "WorkingPlan", "counted_product", "parallel_mlp", "pass_blocks", "play_plan", "route", "working_plans",
+    "WorkingPlan", "counted_product", "parallel_mlp", "pass_blocks", "play_plan", "route",
+    "working_plans",
 ]  # fmt: skip

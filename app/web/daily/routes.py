@@ -45,7 +45,7 @@ _TYPED = 200  # characters of a refused guess that are shown again
 @router.get("")
 async def show_today(request: Request, site: Here, visiting: Visiting) -> Response:
     """The question of today."""
-    return await _shown(request, site, visiting.learner, site.clock().date())
+    return await _shown_daily(request, site, visiting.learner, site.clock().date())
 
 
 @router.get("/{day}")
@@ -54,7 +54,7 @@ async def earlier(request: Request, site: Here, visiting: Visiting, day: str) ->
     asked = day_called(day, site.clock().date())
     if asked is None:
         return RedirectResponse("/guess", 303)
-    return await _shown(request, site, visiting.learner, asked)
+    return await _shown_daily(request, site, visiting.learner, asked)
 
 
 @router.post("/{day}", dependencies=[FromHere])
@@ -85,13 +85,13 @@ async def guess(
         if isinstance(error, UnavailableError):
             note_trouble(request, error, error.cause)
             status = 503
-        return await _shown(request, site, visiting.learner, asked, refused, status)
+        return await _shown_daily(request, site, visiting.learner, asked, refused, status)
     response = RedirectResponse(daily_url(asked), 303)
     remember(request, response, learner, site.secret)
     return response
 
 
-async def _shown(
+async def _shown_daily(
     request: Request,
     site: Site,
     learner: str,
@@ -101,11 +101,13 @@ async def _shown(
 ) -> Response:
     preview = preview_of(daily_url(day), daily_card(question_of(day)))
     around = frame(request, translate("Guess the step"), translate(_SAYS), "guess", preview)
-    page: DailyPage = await aside(_page, site, learner, day, around.origin, refused)
+    page: DailyPage = await aside(_daily_page, site, learner, day, around.origin, refused)
     return render("daily/guess.html", around, page, status)
 
 
-def _page(site: Site, learner: str, day: date, origin: str, refused: Refused | None) -> DailyPage:
+def _daily_page(
+    site: Site, learner: str, day: date, origin: str, refused: Refused | None
+) -> DailyPage:
     guesses = _guesses_of(site, learner)
     asked = DailyRequest(
         day=day,

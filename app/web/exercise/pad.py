@@ -28,17 +28,17 @@ class PadPage:
 @router.get("")
 async def show_pad(request: Request) -> Response:
     """An empty pad."""
-    return _shown(request, "")
+    return _shown_pad(request, "")
 
 
 @router.post("", dependencies=[FromHere])
 async def worked(request: Request, site: Here, text: Annotated[str, Form()] = "") -> Response:
     """The pad with its results; only those for a script."""
     spend(request, site.allowances.answers, "calculations", _COST)
-    return _shown(request, text[:PAD_LIMIT].replace("\r\n", "\n"))
+    return _shown_pad(request, text[:PAD_LIMIT].replace("\r\n", "\n"))
 
 
-def _shown(request: Request, text: str) -> Response:
+def _shown_pad(request: Request, text: str) -> Response:
     fragment = request.headers.get("x-fragment") == "1"
     page = PadPage(text, worked_pad(text))
     around = frame(

@@ -143,12 +143,12 @@ async def build_page(
     """
     view = view_of(asked.exercise)
     if view.is_slow or form_size(asked.given) > LONG:
-        return await aside(_page, site, asked, result, rules)
+        return await aside(_exercise_page, site, asked, result, rules)
     # Not refused if the database goes away now: an answer has been stored.
-    return await site.outage.again(lambda: _page(site, asked, result, rules))
+    return await site.outage.again(lambda: _exercise_page(site, asked, result, rules))
 
 
-def _page(
+def _exercise_page(
     site: Site, asked: ExerciseRequest, result: ActionResult, rules: AssignmentRules
 ) -> ExercisePage:
     exercise, seed = asked.exercise, asked.seed

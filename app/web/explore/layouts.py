@@ -112,7 +112,7 @@ async def layouts(request: Request, site: Here) -> Response:
         "Every layout of a model on a cluster, searched: the fastest that fit, and why."
     )
     around = frame(request, translate("The best layout"), says, "explore")
-    page = _page(values, corrections, found)
+    page = _layouts_page(values, corrections, found)
     return render("explore/layouts.html", around, page)
 
 
@@ -167,7 +167,9 @@ def space_of(values: Values) -> Space:
     )
 
 
-def _page(values: Values, corrections: tuple[str, ...], found: SearchResult | str) -> LayoutsPage:
+def _layouts_page(
+    values: Values, corrections: tuple[str, ...], found: SearchResult | str
+) -> LayoutsPage:
     state = _state(values)
     fields = tuple(_field(control, state[control.name]) for control in CONTROLS)
     if isinstance(found, str):
@@ -218,17 +220,17 @@ def _facts(best: Ranked) -> tuple[tuple[str, str], ...]:
 
 def _tables(found: SearchResult, values: Values) -> Iterable[LayoutTable]:
     if found.top:
-        rows = tuple(_row(one, values) for one in found.top)
+        rows = tuple(_layouts_row(one, values) for one in found.top)
         yield LayoutTable(translate("The fastest layouts"), "", _header(), rows)
     elif found.least:
         says = translate("What needs the least memory does not fit either.")
         yield LayoutTable(
-            translate("The smallest layout"), says, _header(), (_row(found.least, values),)
+            translate("The smallest layout"), says, _header(), (_layouts_row(found.least, values),)
         )
     front = _front(found)
     if len(front) > 1:
         stride = -(-len(front) // _LISTED)
-        rows = tuple(_row(one, values) for one in front[::stride])
+        rows = tuple(_layouts_row(one, values) for one in front[::stride])
         says = translate(
             "No other layout is as fast with as little memory. Up to {slowest} times the time.",
             slowest=_SLOWEST,
@@ -240,7 +242,7 @@ def _header() -> tuple[str, ...]:
     return tuple(heading and translate_known(heading) for heading in _HEADER)
 
 
-def _row(one: Ranked, values: Values) -> FoundLayoutRow:
+def _layouts_row(one: Ranked, values: Values) -> FoundLayoutRow:
     cells = (
         show(one.step_time, SECOND),
         percent_text(one.mfu),

@@ -36,11 +36,11 @@ async def image(request: Request, site: Here, chapter: str, name: str) -> Respon
 
 def _stored(path: Path) -> tuple[bytes, str, str]:
     found = path.stat()
-    return _read(path, found.st_mtime_ns, found.st_size)
+    return _read_images(path, found.st_mtime_ns, found.st_size)
 
 
 @lru_cache(_KEPT)
-def _read(path: Path, changed: int, size: int) -> tuple[bytes, str, str]:
+def _read_images(path: Path, changed: int, size: int) -> tuple[bytes, str, str]:
     """The bytes of the image at *path*, its type and its tag, as of *changed*."""
     body, kind = read_image(path)
     return body, kind, f'"{hashlib.sha256(body).hexdigest()[:16]}"'

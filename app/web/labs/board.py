@@ -87,7 +87,7 @@ class LabBoardPage:
 @router.get("/{name}/board")
 async def show_lab_board(request: Request, site: Here, name: str, hardware: str = "") -> Response:
     """Show one lab on every machine that has run it, or on the *hardware* that is asked for."""
-    return await aside(_page, request, site, translate_lab(lab_called(name)), None, hardware)
+    return await aside(_board_page, request, site, translate_lab(lab_called(name)), None, hardware)
 
 
 @router.post("/{name}/board", dependencies=[FromHere])
@@ -106,7 +106,7 @@ async def add_board_run(request: Request, site: Here, visiting: Visiting, name: 
     except (InputError, UnavailableError) as error:
         if isinstance(error, UnavailableError):
             note_trouble(request, error, error.cause)
-        return await aside(_page, request, site, lab, error)
+        return await aside(_board_page, request, site, lab, error)
     response = Response(status_code=303, headers={"Location": run_url(lab.name, rows[0].name)})
     remember(request, response, learner, site.secret)
     return response
@@ -148,10 +148,10 @@ def _rows(lab: Lab, text: str, learner: str) -> Sequence[LabRunRow]:
                 name=lab.name,
             )
         )
-    return [_row(report, learner) for report in reports]
+    return [_board_row(report, learner) for report in reports]
 
 
-def _row(report: Report, learner: str) -> LabRunRow:
+def _board_row(report: Report, learner: str) -> LabRunRow:
     name = new_name(report.lab)
     return LabRunRow(
         name=name,
@@ -166,7 +166,7 @@ def _row(report: Report, learner: str) -> LabRunRow:
     )
 
 
-def _page(
+def _board_page(
     request: Request, site: Site, lab: Lab, error: AppError | None = None, hardware: str = ""
 ) -> Response:
     groups = groups_of(site, lab)

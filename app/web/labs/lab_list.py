@@ -85,12 +85,14 @@ async def lab_list(request: Request, site: Here, visiting: Visiting) -> Response
     asked = {name: request.query_params.get(name, "") for name in ("chapter", "needs", "mine")}
     order = request.query_params.get("order", "")
     cards = await aside(_cards, site, visiting.learner)
-    page = _page(site, cards, asked, order if order in _ORDERS else "chapter")
+    page = _lab_list_page(site, cards, asked, order if order in _ORDERS else "chapter")
     says = translate("Predict a number of distributed training, then measure it with PyTorch.")
     return render("labs/labs.html", frame(request, translate("Labs"), says, "labs"), page)
 
 
-def _page(site: Site, cards: Sequence[LabCard], asked: Mapping[str, str], order: str) -> LabList:
+def _lab_list_page(
+    site: Site, cards: Sequence[LabCard], asked: Mapping[str, str], order: str
+) -> LabList:
     chapters = {topic.id: topic.title for topic in site.catalog.topics}
     used = {link.href for card in cards for link in card.chapters}
     options = {

@@ -46,7 +46,7 @@ def _box(color: str, x: float, y: float, width: float, height: float) -> Picture
     return PicturePath(color, f"M{x:g} {y:g}h{width:g}v{height:g}h{-width:g}z")
 
 
-def _line(*points: tuple[float, float]) -> PicturePath:
+def _pictures_line(*points: tuple[float, float]) -> PicturePath:
     return PicturePath("l", "M" + "L".join(f"{x:g} {y:g}" for x, y in points))
 
 
@@ -69,44 +69,44 @@ def _around(ranks: int, x: float = 60, radius: float = 21) -> list[tuple[float, 
 
 def _ring(ranks: int, x: float = 60, color: str = "f") -> Iterator[PicturePath]:
     places = _around(ranks, x)
-    yield _line(*places, places[0])
+    yield _pictures_line(*places, places[0])
     yield from (_dot(color, *place) for place in places)
 
 
 def _ring_of_blocks() -> Iterator[PicturePath]:
     places = _around(4)
-    yield _line(*places, places[0])
+    yield _pictures_line(*places, places[0])
     for rank, (x, y) in enumerate(places):
         yield _box("fbwc"[rank], x - 8, y - 5, 16, 10)
 
 
 def _ring_and_tree() -> Iterator[PicturePath]:
     yield from _ring(5, 30)
-    yield _line((74, 48), (83, 30), (92, 12), (101, 30), (110, 48))
-    yield _line((83, 30), (92, 48))
+    yield _pictures_line((74, 48), (83, 30), (92, 12), (101, 30), (110, 48))
+    yield _pictures_line((83, 30), (92, 48))
     places = ((92, 12), (83, 30), (101, 30), (74, 48), (92, 48), (110, 48))
     yield from (_dot("b", x, y, 4) for x, y in places)
 
 
 def _nodes() -> Iterator[PicturePath]:
-    yield _line((40, _MIDDLE), (80, _MIDDLE))
+    yield _pictures_line((40, _MIDDLE), (80, _MIDDLE))
     for left in (10, 76):
-        yield _line((left, 8), (left + 34, 8), (left + 34, 52), (left, 52), (left, 8))
+        yield _pictures_line((left, 8), (left + 34, 8), (left + 34, 52), (left, 52), (left, 8))
         yield from (_dot("f", left + 17, y) for y in (19, 41))
 
 
 def _stages() -> Iterator[PicturePath]:
     """Pieces of two nodes, first together by place, then by node."""
     yield from _grid(10, 14, "fb", "fb", "wc", "wc")
-    yield _line((32, _MIDDLE), (46, _MIDDLE))
+    yield _pictures_line((32, _MIDDLE), (46, _MIDDLE))
     yield from _grid(52, 14, "ff", "bb", "ww", "cc")
-    yield _line((74, _MIDDLE), (88, _MIDDLE))
+    yield _pictures_line((74, _MIDDLE), (88, _MIDDLE))
     yield from _grid(94, 14, "fw", "fw", "bc", "bc")
 
 
 def _pair() -> Iterator[PicturePath]:
-    yield _line((24, _MIDDLE), (96, _MIDDLE))
-    yield _line((64, 22), (74, _MIDDLE), (64, 38))
+    yield _pictures_line((24, _MIDDLE), (96, _MIDDLE))
+    yield _pictures_line((64, 22), (74, _MIDDLE), (64, 38))
     yield _dot("f", 22, _MIDDLE, 9)
     yield _dot("b", 98, _MIDDLE, 9)
 
@@ -172,8 +172,8 @@ def _shares() -> Iterator[PicturePath]:
 
 
 def _curve(points: Iterable[tuple[float, float]]) -> Iterator[PicturePath]:
-    yield _line((14, 6), (14, 52), (112, 52))
-    yield PicturePath("k", _line(*points).path)
+    yield _pictures_line((14, 6), (14, 52), (112, 52))
+    yield PicturePath("k", _pictures_line(*points).path)
 
 
 def _bend() -> Iterator[PicturePath]:
@@ -198,12 +198,12 @@ def _doubled() -> Iterator[PicturePath]:
 def _stopped() -> Iterator[PicturePath]:
     """A sum that ends at a level, below the line of the one that goes on."""
     yield from _curve(((14, 48), (56, 30), (108, 30)))
-    yield _line((14, 48), (108, 9))
+    yield _pictures_line((14, 48), (108, 9))
 
 
 def _lost() -> Iterator[PicturePath]:
     yield from _curve(((14, 46), (108, 12)))
-    yield _line((14, 46), (108, 46))
+    yield _pictures_line((14, 46), (108, 46))
 
 
 def _grid(x: float, y: float, *rows: str) -> Iterator[PicturePath]:
@@ -226,7 +226,7 @@ def _causal() -> Iterator[PicturePath]:
 def _halves() -> Iterator[PicturePath]:
     yield from _grid(14, 14, *["ffbb"] * 4)
     yield from _grid(74, 14, "ffff", "ffff", "bbbb", "bbbb")
-    yield _line((50, _MIDDLE), (70, _MIDDLE))
+    yield _pictures_line((50, _MIDDLE), (70, _MIDDLE))
 
 
 def _kept() -> Iterator[PicturePath]:

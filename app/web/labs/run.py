@@ -145,10 +145,10 @@ def _file(site: Site, name: str, run: str, number: int, form: str) -> Response:
 
 
 def _page_of(site: Site, lab: Lab, name: str, learner: str) -> RunPage:
-    return _page(site, lab, run_called(site, lab.name, name), name, learner)
+    return _labs_run_page(site, lab, run_called(site, lab.name, name), name, learner)
 
 
-def _page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> RunPage:
+def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> RunPage:
     report, row = result.report, result.row
     lab = of.run_over(report.backend if report else row.backend if row else "")
     measured = report is not None and bool(report.measures)

@@ -73,7 +73,7 @@ async def platform(
 ) -> Response:
     """The courses that the class is, and how far its scores are."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    return await aside(_page, request, site, member, None, again)
+    return await aside(_course_page, request, site, member, None, again)
 
 
 @router.post("/classes/{class_id}/platform", dependencies=[FromHere])
@@ -107,7 +107,7 @@ async def show_course_roster(
         if isinstance(error, UnavailableError):
             note_trouble(request, error, error.cause)
         found = Roster(title=tie.title, number=course, problem=sentence(str(error)))
-    return await aside(_page, request, site, member, found, 0)
+    return await aside(_course_page, request, site, member, found, 0)
 
 
 @router.post("/assignments/{assignment}/send", dependencies=[FromHere])
@@ -120,7 +120,7 @@ async def send_points_again(
     return RedirectResponse(f"/assignments/{assignment}", 303)
 
 
-def _page(
+def _course_page(
     request: Request, site: Site, member: Membership, found: Roster | None, again: int
 ) -> Response:
     with open_session(site.engine) as session:
@@ -186,10 +186,10 @@ def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
     named = [change for change in found.changes if change.name]
     unnamed = Counter((one.before, one.after) for one in found.changes if not one.name)
     counted = [
-        _row(f"{count} {'person' if count == 1 else 'people'} without a name", *roles)
+        _course_row(f"{count} {'person' if count == 1 else 'people'} without a name", *roles)
         for roles, count in unnamed.items()
     ]
-    rows = [_row(change.name, change.before, change.after) for change in named[:_SHOWN]]
+    rows = [_course_row(change.name, change.before, change.after) for change in named[:_SHOWN]]
     return Roster(
         title=tie.title,
         number=number,
@@ -200,7 +200,7 @@ def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
     )
 
 
-def _row(name: str, before: Role | None, after: Role | None) -> RoleChangeRow:
+def _course_row(name: str, before: Role | None, after: Role | None) -> RoleChangeRow:
     return RoleChangeRow(
         name=name,
         before=before.word if before else "not in the class",

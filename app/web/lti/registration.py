@@ -75,7 +75,7 @@ async def ask(
     """The page on which an administrator of a platform registers it."""
     try:
         name = await aside(_named, site, code)
-        page = _page(name, code, openid_configuration, registration_token)
+        page = _registration_page(name, code, openid_configuration, registration_token)
     except AppError as problem:
         return refused_launch(request, problem)
     let_frame(request, [openid_configuration])
@@ -111,7 +111,7 @@ async def register_platform_page(
     return render("lti/register.html", frame(request, translate("Registered")), page)
 
 
-def _page(name: str, code: str, configuration: str, token: str) -> RegisterPage:
+def _registration_page(name: str, code: str, configuration: str, token: str) -> RegisterPage:
     host = origin_of(configuration)
     if not host:
         raise RefusedError(

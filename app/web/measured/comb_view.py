@@ -76,7 +76,7 @@ def comb_view(comb: Comb) -> CombView:
             show(comb.span * tick / _TICKS, SECOND, 3) if tick else "0"
             for tick in range(_TICKS + 1)
         ),
-        rows=tuple(_row(comb, work) for work in comb.works),
+        rows=tuple(_comb_view_row(comb, work) for work in comb.works),
         left_out=left_out,
     )
 
@@ -100,7 +100,7 @@ def _boxes(comb: Comb, lane: int, sort: int, y: int) -> Iterator[str]:
             yield f"M{x:.1f} {top}h{width:.1f}v{height}h-{width:.1f}z"
 
 
-def _row(comb: Comb, work: CombEvent) -> WorkRow:
+def _comb_view_row(comb: Comb, work: CombEvent) -> WorkRow:
     return WorkRow(
         begin=f"{work.begin / _MICRO:.1f}",
         time=f"{work.time / _MICRO:.1f}",

@@ -73,7 +73,9 @@ async def show_measured(
 ) -> Response:
     """The form, and the lists of saved and of published measurements."""
     saved = await aside(saved_links, site, visiting.learner) if visiting.learner else ()
-    return await aside(_page, request, MeasuredPage(fields={}, saved=saved, hardware=hardware))
+    return await aside(
+        _measured_page, request, MeasuredPage(fields={}, saved=saved, hardware=hardware)
+    )
 
 
 @router.post("", dependencies=[FromHere])
@@ -86,13 +88,15 @@ async def compare_files(request: Request, site: Here) -> Response:
         cluster = await aside(_cluster, sent.fields)
         views = [await aside(_offered, site, one, sent.fields, cluster) for one in sent.reports]
     except InputError as error:
-        return await aside(_page, request, MeasuredPage(fields={}, problem=_says(error)), 422)
+        return await aside(
+            _measured_page, request, MeasuredPage(fields={}, problem=_says(error)), 422
+        )
     found = MeasuredPage(
         reports=tuple(one for one in views if isinstance(one.view, ReportView)),
         traces=tuple(one for one in views if isinstance(one.view, TraceView)),
         fields={**_said(sent.reports), **{k: text for k, text in sent.fields.items() if text}},
     )
-    return await aside(_page, request, found)
+    return await aside(_measured_page, request, found)
 
 
 @router.get("/{name}/{number}.{form}")
@@ -133,7 +137,7 @@ def _says(error: AppError) -> str:
     return sentence(str(error))
 
 
-def _page(request: Request, page: MeasuredPage, status: int = 200) -> Response:
+def _measured_page(request: Request, page: MeasuredPage, status: int = 200) -> Response:
     page = replace(
         page,
         fields={name: page.fields.get(name, "") for name in RECORDS},

@@ -102,7 +102,9 @@ async def save(request: Request, site: Here, visiting: Visiting) -> Response:
     spend(request, site.allowances.sent_runs, "files")
     form = await request.form(max_files=0, max_fields=4, max_part_size=_SEALED)
     learner = visitor_learner(visiting)
-    row = _row(site, str(form.get("seal") or ""), str(form.get("title") or ""), learner)
+    row = _saved_measurement_row(
+        site, str(form.get("seal") or ""), str(form.get("title") or ""), learner
+    )
     response = RedirectResponse(f"{ADDRESS}/{row.name}", 303)
     if await aside(saved_measurement, site.engine, row.name):
         return response
@@ -123,7 +125,7 @@ async def discard_measurement(site: Here, visiting: Visiting, name: str) -> Resp
     return RedirectResponse(ADDRESS, 303)
 
 
-def _row(site: Site, seal: str, title: str, learner: str) -> MeasurementRow:
+def _saved_measurement_row(site: Site, seal: str, title: str, learner: str) -> MeasurementRow:
     try:
         first, text, given, serial = _serializer(site).loads(seal, max_age=_AGE)
     except (BadSignature, ValueError):  # or an old one, or one of an earlier version

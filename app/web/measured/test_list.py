@@ -81,7 +81,7 @@ def _groups(hardware: str) -> Iterator[PublishedGroup]:
                 title=title,
                 figure_title=figure.title,
                 figure=drawn_on(BOTH, figure),
-                rows=tuple(_row(one, test) for one, test in found),
+                rows=tuple(_test_list_row(one, test) for one, test in found),
             )
 
 
@@ -109,7 +109,7 @@ def _best(test: CollectiveTest) -> float:
     return max((row.busbw for row in test.rows), default=0.0)
 
 
-def _row(one: PublishedMeasurement, test: CollectiveTest) -> TestRow:
+def _test_list_row(one: PublishedMeasurement, test: CollectiveTest) -> TestRow:
     comparison = compare_test(test)
     return TestRow(
         name=Hyperlink(f"{ADDRESS}/{one.name}", one.name),

@@ -45,7 +45,7 @@ class TracesPage:
 @router.get("")
 def traces(request: Request) -> Response:
     """The form, and the published traces."""
-    return _shown(request, _page())
+    return _shown_traces(request, _traces_page())
 
 
 @router.get("/{name}")
@@ -63,7 +63,7 @@ async def show_published_trace(request: Request, name: str) -> Response:
     beside = await aside(predicted_tolls, request.query_params)
     report = await aside(_report_of, sample)
     view = await aside(trace_view, report, sample.title, beside)
-    return _shown(request, _page(sample, (SaveOffer(view, "", ""),), beside=beside))
+    return _shown_traces(request, _traces_page(sample, (SaveOffer(view, "", ""),), beside=beside))
 
 
 @router.post("", dependencies=[FromHere])
@@ -74,13 +74,13 @@ async def read_traces(request: Request, site: Here) -> Response:
     try:
         sent = await reader.read(request)
     except InputError as error:
-        return _shown(request, _page(problems=(sentence(str(error)),)), 422)
+        return _shown_traces(request, _traces_page(problems=(sentence(str(error)),)), 422)
     beside = await aside(predicted_tolls, sent.fields)
     found = [one for one in sent.reports if isinstance(one, TraceReport)]
     views = tuple([await aside(_offered, site, one, sent.fields, beside) for one in found])
     problems = tuple(_problem(one) for one in sent.reports if not isinstance(one, TraceReport))
-    page = _page(None, views, problems, beside)
-    return _shown(request, page, 200 if views else 422)
+    page = _traces_page(None, views, problems, beside)
+    return _shown_traces(request, page, 200 if views else 422)
 
 
 def _offered(
@@ -100,7 +100,7 @@ def _report_of(sample: TraceSample) -> TraceReport:
     return read_trace([sample.path])[0]
 
 
-def _page(
+def _traces_page(
     sample: TraceSample | None = None,
     views: tuple[SaveOffer[TraceView], ...] = (),
     problems: tuple[str, ...] = (),
@@ -117,5 +117,5 @@ def _page(
     )
 
 
-def _shown(request: Request, page: TracesPage, status: int = 200) -> Response:
+def _shown_traces(request: Request, page: TracesPage, status: int = 200) -> Response:
     return render("measured/traces.html", frame(request, page.title), page, status)

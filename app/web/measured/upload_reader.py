@@ -70,7 +70,7 @@ class UploadReader:
             paths, fields = await _received(counted(request), Path(folder))
             if not paths:
                 raise InputError(translate("paste the output of a test or a log, or choose a file"))
-            return Upload(tuple(await self._jobs.run(lambda: _read(paths))), fields)
+            return Upload(tuple(await self._jobs.run(lambda: _read_upload_reader(paths))), fields)
 
     @contextmanager
     def _counting(self) -> Iterator[Callable[[Request], Request]]:
@@ -134,7 +134,7 @@ def _path(folder: Path, name: str) -> Path:
     return folder / (_NAME.sub("", name).strip(" .")[-_LONGEST:] or "a file")
 
 
-async def _read(paths: Sequence[Path]) -> list[Report]:
+async def _read_upload_reader(paths: Sequence[Path]) -> list[Report]:
     begin = monotonic()
     reader = await asyncio.create_subprocess_exec(
         *command(paths), env=child_environment(), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL

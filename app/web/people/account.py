@@ -169,7 +169,7 @@ async def delete_account(
 
 def _rename(site: Site, person: SignedIn, name: str) -> None:
     with open_writing_session(site.engine) as session:
-        row = _row(session, person)
+        row = _account_row(session, person)
         row.name = clean_name(name)
         session.add(row)
         session.commit()
@@ -202,7 +202,7 @@ def _leave(site: Site, person: SignedIn, class_id: int) -> None:
 
 def _delete(site: Site, person: SignedIn) -> GonePage:
     with open_writing_session(site.engine) as session:
-        stays = delete_person(session, _row(session, person))
+        stays = delete_person(session, _account_row(session, person))
     return GonePage(stays, copies_until(site.settings.database))
 
 
@@ -239,7 +239,7 @@ def _me(request: Request, site: Site, visiting: Visitor, said: str) -> Response:
 
 def _exported(site: Site, person: SignedIn) -> str:
     with open_session(site.engine) as session:
-        stored = dict(all_about(session, _row(session, person)))
+        stored = dict(all_about(session, _account_row(session, person)))
     # An answer whose verdict is hidden is in the file once it is shown.
     answers, veil = stored["attempts"], veil_of(site, person.learner)
     if veil and isinstance(answers, list):
@@ -259,7 +259,7 @@ def _person(request: Request, visiting: Visitor) -> SignedIn:
     return visiting.person
 
 
-def _row(session: Session, person: SignedIn) -> PersonRow:
+def _account_row(session: Session, person: SignedIn) -> PersonRow:
     row = session.get(PersonRow, person.person)
     if row is None:
         raise InputError(translate("this person was deleted a moment ago"))

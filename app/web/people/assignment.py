@@ -77,7 +77,7 @@ async def assignment_page(
         with open_session(site.engine) as session:
             one = mine(session, site, member, found)
             sent = tuple(receipts(session, found.id, member.person.person))
-        page = _page(site, member, one, sent)
+        page = _assignment_page(site, member, one, sent)
         return render("people/assigned.html", frame(request, found.title, here="classes"), page)
 
     return await aside(shown)
@@ -104,7 +104,9 @@ def _begin(site: Site, member: Membership, found: Assignment) -> None:
             begin_sitting(session, found.id, member.person.person)
 
 
-def _page(site: Site, member: Membership, one: Mine, sent: tuple[Receipt, ...]) -> AssignmentPage:
+def _assignment_page(
+    site: Site, member: Membership, one: Mine, sent: tuple[Receipt, ...]
+) -> AssignmentPage:
     assignment, teaches = one.assignment, member.role > Role.STUDENT
     phase = "open" if teaches and one.phase in ("before", "unstarted") else one.phase
     opened = phase in ("open", "late", "closed")

@@ -104,7 +104,7 @@ async def new(
     if chapter:
         topic = site.catalog.topic(chapter)
         form = replace(form, title=topic.title, points=path_points(topic))
-    return await aside(_shown, request, site, member, None, _Draft(form))
+    return await aside(_shown_assignment_editor, request, site, member, None, _Draft(form))
 
 
 @router.post("/classes/{class_id:int}/assignments/new", dependencies=[FromHere])
@@ -122,7 +122,9 @@ async def edit_assignment(
 ) -> Response:
     """The form of an assignment."""
     member, stored = await in_assignment(request, site, visiting, assignment, Role.TEACHER)
-    return await aside(_shown, request, site, member, stored, _Draft(assignment_form_of(stored)))
+    return await aside(
+        _shown_assignment_editor, request, site, member, stored, _Draft(assignment_form_of(stored))
+    )
 
 
 @router.post("/assignments/{assignment:int}/edit", dependencies=[FromHere])
@@ -183,7 +185,7 @@ async def _take(
         draft = replace(draft, problems=error.problems)
     except InputError as error:
         draft = replace(draft, problems={"exercises": sentence(str(error))})
-    return await aside(_shown, request, site, member, stored, draft)
+    return await aside(_shown_assignment_editor, request, site, member, stored, draft)
 
 
 def _store(site: Site, class_id: int, stored: Assignment | None, found: Read) -> Assignment | None:
@@ -212,7 +214,9 @@ def _joined(
     seen, theirs = draft.seen or draft.form, assignment_form_of(now)
     form = merge_edits(seen, draft.form, theirs)
     found = tuple(changes(site.catalog, seen, draft.form, theirs))
-    return _shown(request, site, member, now, _Draft(form, theirs, meanwhile=found))
+    return _shown_assignment_editor(
+        request, site, member, now, _Draft(form, theirs, meanwhile=found)
+    )
 
 
 def _delete(site: Site, assignment: int) -> None:
@@ -221,7 +225,7 @@ def _delete(site: Site, assignment: int) -> None:
         session.commit()
 
 
-def _shown(
+def _shown_assignment_editor(
     request: Request, site: Site, member: Membership, stored: Assignment | None, draft: _Draft
 ) -> Response:
     new_url = f"{class_url(member.class_id)}/assignments/new"

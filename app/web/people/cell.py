@@ -107,7 +107,7 @@ async def cell(
     """The points of a student in an assignment, exercise by exercise."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
     return await aside(
-        _shown, request, site, member, assignment, person, exercise, stored=stored == "yes"
+        _shown_cell, request, site, member, assignment, person, exercise, stored=stored == "yes"
     )
 
 
@@ -131,7 +131,7 @@ async def change_points(
     except InputError as error:
         says = sentence(str(error))
         return await aside(
-            _shown, request, site, member, assignment, person, exercise, problem=says
+            _shown_cell, request, site, member, assignment, person, exercise, problem=says
         )
     book = f"/classes/{class_id}/grades/{assignment}/{person}"
     return RedirectResponse(f"{book}?exercise={exercise}&stored=yes#chosen", 303)
@@ -157,7 +157,7 @@ def _store(site: Site, member: Membership, assignment: int, given: Override, why
         session.commit()
 
 
-def _shown(
+def _shown_cell(
     request: Request,
     site: Site,
     member: Membership,
@@ -216,9 +216,9 @@ def exercise_cells(
             begun=key in cells or exercise == WHOLE,
             chosen=exercise == chosen,
             rows=tuple(
-                _row(site, exercise, one, most, zone, now) for one in given.get(exercise, ())
+                _cell_row(site, exercise, one, most, zone, now) for one in given.get(exercise, ())
             ),
-            changes=tuple(_line(row, zone, now) for row in changes.get(exercise, ())),
+            changes=tuple(_cell_line(row, zone, now) for row in changes.get(exercise, ())),
         )
 
     return (
@@ -240,7 +240,7 @@ def exercise_cells(
     )
 
 
-def _row(
+def _cell_row(
     site: Site, exercise: str, one: Given, most: float, zone: ZoneInfo, now: datetime
 ) -> GivenRow:
     known = site.catalog.by_id.get(exercise)
@@ -262,5 +262,5 @@ def _row(
     )
 
 
-def _line(row: OverrideRow, zone: ZoneInfo, now: datetime) -> OverrideLine:
+def _cell_line(row: OverrideRow, zone: ZoneInfo, now: datetime) -> OverrideLine:
     return OverrideLine(row.points, row.by, row.why, on_the_calendar(row.at, zone, now))

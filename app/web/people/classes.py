@@ -69,7 +69,7 @@ class ClassesPage:
 async def classes(request: Request, site: Here, visiting: Visiting) -> Response:
     """The page that explains classes, lists the visitor's, and makes one."""
     form = MakeForm(allowed=_may_make(site), asks=_asks(visiting.person))
-    return await aside(_shown, request, site, visiting.person, form)
+    return await aside(_shown_classes, request, site, visiting.person, form)
 
 
 @router.post("", dependencies=[FromHere])
@@ -101,7 +101,7 @@ async def submit_new_class(
         class_id, cookie = await aside(_made, site, visiting.person, form)
     except InputError as error:
         again = replace(form, problem=sentence(str(error)))
-        return await aside(_shown, request, site, visiting.person, again, 422)
+        return await aside(_shown_classes, request, site, visiting.person, again, 422)
     response = RedirectResponse(class_url(class_id), 303)
     if cookie:
         sign_in(request, response, cookie)
@@ -116,7 +116,7 @@ def _asks(person: SignedIn | None) -> bool:
     return person is None or not person.name
 
 
-def _shown(
+def _shown_classes(
     request: Request, site: Site, person: SignedIn | None, form: MakeForm, status: int = 200
 ) -> Response:
     cards = _cards(site, person) if person else ()

@@ -80,10 +80,10 @@ def _due(request: Request, site: Site, member: Membership) -> Response:
 
 def _lines(those: Iterable[Mine]) -> tuple[DueLine, ...]:
     ordered = sorted(those, key=lambda one: (one.dates.due or _FAR, one.assignment.id))
-    return tuple(map(_line, ordered))
+    return tuple(map(_due_dates_line, ordered))
 
 
-def _line(one: Mine) -> DueLine:
+def _due_dates_line(one: Mine) -> DueLine:
     return DueLine(
         href=assignment_url(one.assignment.id),
         title=one.assignment.title,

@@ -104,9 +104,12 @@ def changes(
     for name in _plain():
         before, stored, typed = (str(getattr(form, name)) for form in (seen, now, mine))
         if stored != before:
-            yours = _shown(name, typed) if typed not in (before, stored) else ""
+            yours = _shown_edit_conflicts(name, typed) if typed not in (before, stored) else ""
             yield Meanwhile(
-                translate(_NAMES[name]), _shown(name, before), _shown(name, stored), yours
+                translate(_NAMES[name]),
+                _shown_edit_conflicts(name, before),
+                _shown_edit_conflicts(name, stored),
+                yours,
             )
     for exercise in dict.fromkeys((*seen.points, *now.points)):
         worth = [form.points.get(exercise) for form in (seen, now, mine)]
@@ -129,7 +132,7 @@ def _plain() -> Iterator[str]:
     return (one.name for one in fields(AssignmentForm) if one.name not in _APART)
 
 
-def _shown(name: str, text: str) -> str:
+def _shown_edit_conflicts(name: str, text: str) -> str:
     if (name, text) in _WORDS:
         return translate(_WORDS[name, text])
     if name in ("opens", "due", "closes"):

@@ -88,7 +88,7 @@ async def extensions(
     member, one = await in_assignment(request, site, visiting, assignment, Role.ASSISTANT)
     chosen = frozenset(_numbers([person]))
     sent = ExtensionForm(persons=chosen, until=_suggested(one.policy, site.clock()))
-    return await aside(_shown, request, site, member, one, sent)
+    return await aside(_shown_extensions, request, site, member, one, sent)
 
 
 @router.post("", dependencies=[FromHere])
@@ -105,7 +105,7 @@ async def give(request: Request, site: Here, visiting: Visiting, assignment: int
         await aside(_give, site, member, one, sent)
     except InputError as error:
         again = replace(sent, problem=sentence(str(error)))
-        return await aside(_shown, request, site, member, one, again)
+        return await aside(_shown_extensions, request, site, member, one, again)
     return RedirectResponse(f"{assignment_url(assignment)}/extensions", 303)
 
 
@@ -186,7 +186,7 @@ def _students(session: Session, class_id: int) -> Sequence[Member]:
     return [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
 
 
-def _shown(
+def _shown_extensions(
     request: Request, site: Site, member: Membership, one: Assignment, sent: ExtensionForm
 ) -> Response:
     zone, now = one.policy.zone, site.clock()

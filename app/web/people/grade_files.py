@@ -96,7 +96,7 @@ async def grades_csv(
 async def files(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """The files of grades."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    return await aside(_shown, request, site, member, _SentGrades("", ""))
+    return await aside(_shown_grade_files, request, site, member, _SentGrades("", ""))
 
 
 @router.post("/grades/files", dependencies=[FromHere])
@@ -111,7 +111,9 @@ async def compare_grades(
         content = await file.read() if isinstance(file, UploadFile) else b""
         text = str(sent.get("text", "")).encode("utf-8", "replace")
         why = str(sent.get("why", ""))
-    return await aside(_shown, request, site, member, _SentGrades(decode_csv(content or text), why))
+    return await aside(
+        _shown_grade_files, request, site, member, _SentGrades(decode_csv(content or text), why)
+    )
 
 
 @router.post("/grades/files/apply", dependencies=[FromHere])
@@ -126,8 +128,8 @@ async def apply_grades(request: Request, site: Here, visiting: Visiting, class_i
         if await aside(_taken, site, member, sent):
             return RedirectResponse(f"/classes/{class_id}/grades", 303)
     except InputError as error:
-        return await aside(_shown, request, site, member, sent, sentence(str(error)))
-    return await aside(_shown, request, site, member, sent, moved=True)
+        return await aside(_shown_grade_files, request, site, member, sent, sentence(str(error)))
+    return await aside(_shown_grade_files, request, site, member, sent, moved=True)
 
 
 def _written(site: Site, member: Membership, form: Format, wanted: str) -> str:
@@ -153,7 +155,7 @@ def _taken(site: Site, member: Membership, sent: _SentGrades) -> bool:
     return True
 
 
-def _shown(
+def _shown_grade_files(
     request: Request,
     site: Site,
     member: Membership,

@@ -60,7 +60,7 @@ async def grades(
 ) -> Response:
     """People by assignments."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    asked = TableRequest(f"/classes/{class_id}/grades", sort, bool(down), _page(page))
+    asked = TableRequest(f"/classes/{class_id}/grades", sort, bool(down), _grades_page(page))
     return await aside(_class_shown, request, site, member, asked)
 
 
@@ -78,7 +78,7 @@ async def assignment_grades(
     """People by exercises of one assignment."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
     href = f"/classes/{class_id}/grades/{assignment}"
-    asked = TableRequest(href, sort, bool(down), _page(page))
+    asked = TableRequest(href, sort, bool(down), _grades_page(page))
     return await aside(_assignment_shown, request, site, member, assignment, asked)
 
 
@@ -168,6 +168,6 @@ def _links(book: str, assignments: Sequence[Assignment]) -> tuple[Hyperlink, ...
     return tuple(Hyperlink(f"{book}/{one.id}", one.title) for one in assignments)
 
 
-def _page(text: str) -> int:
+def _grades_page(text: str) -> int:
     known = text.isascii() and text.isdecimal() and len(text) <= len(str(_MOST_PAGES))
     return int(text) if known else 1

@@ -93,17 +93,21 @@ async def live(
 ) -> Response:
     """The screen of an assignment: the one that is named, else the one that is due next."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    return await aside(_shown, request, site, member, assignment, names == "yes")
+    return await aside(_shown_live, request, site, member, assignment, names == "yes")
 
 
-def _shown(request: Request, site: Site, member: Membership, wanted: str, named: bool) -> Response:
+def _shown_live(
+    request: Request, site: Site, member: Membership, wanted: str, named: bool
+) -> Response:
     with open_session(site.engine) as session:
-        page = _page(site, session, member, wanted, named)
+        page = _live_page(site, session, member, wanted, named)
     around = frame(request, translate("{name}, live", name=member.row.name), here="classes")
     return render("people/live.html", around, page)
 
 
-def _page(site: Site, session: Session, member: Membership, wanted: str, named: bool) -> LivePage:
+def _live_page(
+    site: Site, session: Session, member: Membership, wanted: str, named: bool
+) -> LivePage:
     assignments = assignments_of(session, member.class_id)
     now = site.clock()
     chosen = _chosen(assignments, wanted, now)

@@ -72,10 +72,10 @@ async def path(
 ) -> Response:
     """The path of a student."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    return await aside(_shown, request, site, member, person)
+    return await aside(_shown_path, request, site, member, person)
 
 
-def _shown(request: Request, site: Site, member: Membership, person: int) -> Response:
+def _shown_path(request: Request, site: Site, member: Membership, person: int) -> Response:
     with open_session(site.engine) as session:
         student = student_in(session, member.class_id, person)
         stages = tuple(

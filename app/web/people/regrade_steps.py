@@ -50,10 +50,14 @@ class SoFar(BaseModel):
     def with_step(self, step: Regraded) -> "SoFar":
         """With what another step has judged."""
         found = [
-            ChangedScore(person=one.stale.member.person, seed=one.stale.seed, before=one.stale.before,
-                  after=one.score)
+            ChangedScore(
+                person=one.stale.member.person,
+                seed=one.stale.seed,
+                before=one.stale.before,
+                after=one.score,
+            )
             for one in step.changes
-        ]  # fmt: skip
+        ]
         return SoFar(
             last=step.last or self.last,
             judged=self.judged + step.judged,

@@ -99,7 +99,7 @@ async def regrade_page(
     """The exercises of a class that were changed after they were answered."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
     known = stored.isascii() and stored.isdecimal() and len(stored) <= _DIGITS
-    page = await aside(_page, site, member)
+    page = await aside(_regrades_page, site, member)
     return _render(request, replace(page, stored=int(stored) if known else None))
 
 
@@ -152,7 +152,7 @@ def _stale(site: Site, class_id: int, exercise: str, after: int) -> Sequence[Sta
         return stale_answers(session, site.secret, site.catalog, class_id, [exercise], after)
 
 
-def _page(site: Site, member: Membership) -> RegradePage:
+def _regrades_page(site: Site, member: Membership) -> RegradePage:
     with open_session(site.engine) as session:
         stale = stale_answers(session, site.secret, site.catalog, member.class_id)
     counts = Counter(one.exercise for one in stale)
@@ -182,7 +182,7 @@ def _tried(site: Site, member: Membership, asked: _Asked) -> RegradePage:
     with open_session(site.engine) as session:
         names = {one.person: one.name for one in members_of(session, member.class_id)}
     return replace(
-        _page(site, member),
+        _regrades_page(site, member),
         tried=link_to(site, asked.exercise),
         exercise=asked.exercise,
         lower=asked.lower,

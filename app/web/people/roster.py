@@ -171,7 +171,9 @@ def _people(request: Request, site: Site, member: Membership, sought: str, place
         teaches=member.teaches,
         link=join_link(request, site, member),
         lines=tuple(
-            _line(one, how_far(seen[one.person], zone, now) if one.person in seen else "never")
+            _roster_line(
+                one, how_far(seen[one.person], zone, now) if one.person in seen else "never"
+            )
             for one in shown
         ),
         total=len(found),
@@ -185,7 +187,7 @@ def _people(request: Request, site: Site, member: Membership, sought: str, place
     return render("people/people.html", around, page)
 
 
-def _line(one: Member, seen: str) -> MemberLine:
+def _roster_line(one: Member, seen: str) -> MemberLine:
     href = f"{class_url(one.class_id)}/people/{one.person}"
     return MemberLine(
         name=one.name,

@@ -47,7 +47,7 @@ async def show_roster_form(
 ) -> Response:
     """The form for a roster."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    return _shown(request, member, RosterPage(head=class_head(member, "People")))
+    return _shown_roster_import(request, member, RosterPage(head=class_head(member, "People")))
 
 
 @router.post("", dependencies=[FromHere])
@@ -89,8 +89,12 @@ def _compared(
             found = roster_difference(members_of(session, member.class_id), read_roster(text))
     except InputError as error:
         problem = sentence(str(error))
-        return _shown(request, member, RosterPage(head=head, text=text, problem=problem))
-    return _shown(request, member, RosterPage(head=head, text=text, found=found, moved=moved))
+        return _shown_roster_import(
+            request, member, RosterPage(head=head, text=text, problem=problem)
+        )
+    return _shown_roster_import(
+        request, member, RosterPage(head=head, text=text, found=found, moved=moved)
+    )
 
 
 def _taken(site: Site, class_id: int, text: str, digest: str, *, removes: bool) -> bool:
@@ -105,6 +109,6 @@ def _taken(site: Site, class_id: int, text: str, digest: str, *, removes: bool) 
     return True
 
 
-def _shown(request: Request, member: Membership, page: RosterPage) -> Response:
+def _shown_roster_import(request: Request, member: Membership, page: RosterPage) -> Response:
     around = frame(request, translate("Roster of {name}", name=member.row.name), here="classes")
     return render("people/roster.html", around, page, 422 if page.problem else 200)

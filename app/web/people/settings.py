@@ -43,7 +43,9 @@ class SettingsPage:
 async def settings(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """The settings of a class."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    return _shown(request, site, member, (member.row.name, member.row.zone, member.row.pseudonyms))
+    return _shown_settings(
+        request, site, member, (member.row.name, member.row.zone, member.row.pseudonyms)
+    )
 
 
 @router.post("/settings", dependencies=[FromHere])
@@ -62,7 +64,7 @@ async def change_settings(
         await aside(_change, site, class_id, name, zone, pseudonyms=bool(pseudonyms))
     except InputError as error:
         sent = (name, zone, bool(pseudonyms))
-        return _shown(request, site, member, sent, sentence(str(error)))
+        return _shown_settings(request, site, member, sent, sentence(str(error)))
     return RedirectResponse(class_url(class_id), 303)
 
 
@@ -95,7 +97,7 @@ async def delete_class_for_good(
     return RedirectResponse("/classes", 303)
 
 
-def _shown(
+def _shown_settings(
     request: Request,
     site: Site,
     member: Membership,

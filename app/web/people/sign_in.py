@@ -71,7 +71,7 @@ async def sign_in_page(
     request: Request, site: Here, visiting: Visiting, next: str = "", join: str = ""
 ) -> Response:
     """The form for a seat code."""
-    return await aside(_shown, request, site, visiting, next, join)
+    return await aside(_shown_sign_in, request, site, visiting, next, join)
 
 
 @router.post("/sign-in", dependencies=[FromHere])
@@ -186,7 +186,7 @@ def _enter(
     return welcome(request, site, visiting, cookie, to or class_url(seat.class_id))
 
 
-def _shown(request: Request, site: Site, visiting: Visitor, to: str, join: str) -> Response:
+def _shown_sign_in(request: Request, site: Site, visiting: Visitor, to: str, join: str) -> Response:
     with open_session(site.engine) as session:
         named = _class_of_link(session, request, site, join)
     return _form(request, site, visiting, to, join, named)

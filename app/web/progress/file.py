@@ -203,7 +203,7 @@ def _rows(
         if len(problems) == _SHOWN:
             break
         try:
-            made.append(_row(kind, row, learner))
+            made.append(_progress_file_row(kind, row, learner))
         except ValidationError as error:
             problems.append(row_problem(f"{name}[{number}]", error))
         except ValueError as error:
@@ -211,7 +211,7 @@ def _rows(
     return tuple(made)
 
 
-def _row(kind: type[_Row], row: object, learner: str) -> _Row:
+def _progress_file_row(kind: type[_Row], row: object, learner: str) -> _Row:
     """*row* of a file as a row of *learner*.
 
     Raises:

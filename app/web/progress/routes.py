@@ -79,7 +79,7 @@ async def show_progress(
     merged = MergeResult(_count(added), _count(known)) if added else None
     copies = copies_until(site.settings.database) if deleted == "1" else ""
     notice = Notice(deleted=deleted == "1", copies=copies, merged=merged, left=_count(left))
-    return await aside(_shown, request, site, visiting.learner, notice)
+    return await aside(_shown_progress, request, site, visiting.learner, notice)
 
 
 @router.get("/export")
@@ -106,13 +106,13 @@ async def import_progress_file(request: Request, site: Here, visiting: Visiting)
         merged = await aside(_merge, site, learner, found.rows)
     except FileError as error:
         notice = Notice(problems=tuple(sentence(one) for one in error.problems))
-        return await aside(_shown, request, site, visiting.learner, notice, 422)
+        return await aside(_shown_progress, request, site, visiting.learner, notice, 422)
     except (InputError, UnavailableError) as error:
         if isinstance(error, UnavailableError):
             note_trouble(request, error, error.cause)
         status = 422 if isinstance(error, InputError) else 503
         notice = Notice(problems=(sentence(str(error)),))
-        return await aside(_shown, request, site, visiting.learner, notice, status)
+        return await aside(_shown_progress, request, site, visiting.learner, notice, status)
     counts = f"added={merged.added}&known={merged.known}&left={found.left}"
     response = RedirectResponse(f"/progress?{counts}#notice", 303)
     remember(request, response, learner, site.secret)
@@ -139,7 +139,7 @@ async def delete_progress(
     return response
 
 
-def _shown(
+def _shown_progress(
     request: Request, site: Site, learner: str, notice: Notice, status: int = 200
 ) -> Response:
     around = frame(request, translate("Progress"), here="progress")

@@ -65,12 +65,14 @@ def authoring(request: Request) -> Response:
     """How to write an exercise."""
     says = translate("One YAML file is one exercise: its keys, its kinds and a sample of each.")
     return render(
-        "reference/authoring.html", frame(request, translate("Write exercises"), says), _page()
+        "reference/authoring.html",
+        frame(request, translate("Write exercises"), says),
+        _authoring_format_page(),
     )
 
 
 @cache
-def _page() -> AuthoringPage:
+def _authoring_format_page() -> AuthoringPage:
     common = tuple(_keys(Base.model_fields))
     kinds = []
     for name, kind in KINDS.items():

@@ -27,13 +27,13 @@ _PAGE = re.compile(r"<code>(/(?:api/docs|api/v1/openapi\.json|[a-z]+))</code>")
 def documentation() -> dict[str, MarkdownDocument]:
     """Every page of the documentation, by its name."""
     files = sorted(_FOLDER.glob(f"*{_SUFFIX}"))
-    return {file.stem: _read(file) for file in files if file.stem != _INDEX}
+    return {file.stem: _read_docs(file) for file in files if file.stem != _INDEX}
 
 
 @router.get("")
 def docs_index(request: Request) -> Response:
     """The index of the documentation."""
-    return _shown(request, _read(_FOLDER / f"{_INDEX}{_SUFFIX}"))
+    return _shown_docs(request, _read_docs(_FOLDER / f"{_INDEX}{_SUFFIX}"))
 
 
 @router.get("/{name}")
@@ -48,16 +48,16 @@ def docs_page(request: Request, name: str) -> Response:
                 near=nearest(name[:80], known),
             )
         )
-    return _shown(request, known[name])
+    return _shown_docs(request, known[name])
 
 
-def _shown(request: Request, page: MarkdownDocument) -> Response:
+def _shown_docs(request: Request, page: MarkdownDocument) -> Response:
     around = frame(request, page.title, page.summary.striptags(), "docs")
     return render("reference/doc.html", around, page)
 
 
 @cache
-def _read(file: Path) -> MarkdownDocument:
+def _read_docs(file: Path) -> MarkdownDocument:
     read = document(file.read_text(encoding="utf-8"), _linked)
     body = _PAGE.sub(r'<a href="\1"><code>\1</code></a>', str(read.body))
     return replace(read, body=Markup(body))  # our own files only

@@ -174,17 +174,17 @@ def folded_program(stored: str) -> Markup:
 
 def stored_names(stored: str) -> Mapping[str, str]:
     """The texts of a *stored* answer by name; empty if it is not one with names."""
-    read = _read(stored)
+    read = _read_views(stored)
     return {str(k): str(v) for k, v in read.items()} if isinstance(read, dict) else {}
 
 
 def stored_list(stored: str) -> list[str]:
     """The texts of a *stored* answer that is a list; empty if it is not one."""
-    read = _read(stored)
+    read = _read_views(stored)
     return [str(one) for one in read] if isinstance(read, list) else []
 
 
-def _read(stored: str) -> object:
+def _read_views(stored: str) -> object:
     try:
         return json.loads(stored)
     except (ValueError, RecursionError):
