@@ -10,7 +10,7 @@ from app.errors import capitalized, sentence
 from app.translation import form_of, form_of_number, translate
 
 
-def environment(language: str = "en") -> Environment:
+def template_environment(language: str = "en") -> Environment:
     """An environment with the compiled templates; an undefined name is an error."""
     made = Environment(
         loader=ModuleLoader(ROOT / "templates"),

@@ -3,6 +3,6 @@
 from app.resolved import resolved
 
 
-def address(name: str) -> str:
+def asset_url(name: str) -> str:
     """Where the browser gets the file *name* from."""
     return f"/static/{resolved('assets')[name]}"

@@ -35,7 +35,7 @@ def signed_in(*_: object) -> None:
     """Nobody signs in to a browser."""
 
 
-def learner_of(visiting: Visitor) -> str:
+def visitor_learner(visiting: Visitor) -> str:
     """The learner of this browser."""
     return visiting.learner
 

@@ -1,0 +1,88 @@
+"""Names: one word for one thing, and nouns for modules. The exceptions may only become fewer."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+from app.config import ROOT
+
+APP = ROOT / "app"
+# They stand in for others, under the names of those.
+STAND_INS = APP / "exporting" / "browser"
+# A type of a formula's result is known to its readers by its name.
+TYPES_TWICE = {"Optimum"}
+# What a protocol calls by its name, and formulas, whose names are theirs for good.
+PROTOCOLS = {"main", "run", "add_options"}
+FUNCTIONS_TWICE = {"critical_batch"}
+# Nouns of the field that end as participles do; a command is called after what one types.
+NOUNS = {"caching", "hashing", "ring", "rounding", "routing", "scaling", "sharding"}
+OTHERS = {"measured", "running", "templating"}
+NO_NOUNS = re.compile(
+    r"about|above|after|apart|around|aside|before|behind|below|beside|between|beyond|due|else"
+    r"|elsewhere|given|here|me|meanwhile|mine|onward|ours|past|since|there|theirs|through|until|ways"
+)
+PRIVATE_MOST = 14  # modules that have a private helper of the same name
+
+
+def modules() -> Iterator[Path]:
+    for path in sorted(APP.rglob("*.py")):
+        if not path.is_relative_to(STAND_INS):
+            yield path
+
+
+def definitions(kind: type | tuple[type, ...]) -> dict[str, list[Path]]:
+    """The modules that define something of *kind* at their top, by its name."""
+    found = defaultdict(list)
+    for path in modules():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, kind):
+                found[node.name].append(path)  # type: ignore[attr-defined]
+    return found
+
+
+FUNCTIONS = definitions((ast.FunctionDef, ast.AsyncFunctionDef))
+
+
+def twice(found: dict[str, list[Path]]) -> set[str]:
+    return {name for name, paths in found.items() if len(paths) > 1}
+
+
+def test_a_type_has_one_meaning() -> None:
+    assert twice(definitions(ast.ClassDef)) == TYPES_TWICE
+
+
+def test_a_public_function_has_one_meaning() -> None:
+    public = {name: paths for name, paths in FUNCTIONS.items() if not name.startswith("_")}
+    assert twice(public) - PROTOCOLS == FUNCTIONS_TWICE
+
+
+def test_a_module_is_a_noun() -> None:
+    bare = {path.stem for path in modules() if re.fullmatch(r"[a-z]+(ing|ed)", path.stem)}
+    assert bare - NOUNS == OTHERS
+    assert {path.stem for path in modules() if NO_NOUNS.fullmatch(path.stem)} == set()
+
+
+def test_a_private_helper_says_of_what() -> None:
+    many = {name: len(paths) for name, paths in FUNCTIONS.items() if len(paths) > PRIVATE_MOST}
+    assert {name for name in many if name.startswith("_")} == set()
+
+
+def test_the_way_of_a_request_is_drawn_as_it_is() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    section = text.partition("## One request")[2].partition("\n## ")[0]
+    names = re.findall(r"`((?:\w+\.)+\w+)`", section)
+    assert len(names) >= 20
+    for name in names:
+        if name.endswith(".py"):
+            continue
+        module, _, last = f"app.{name}".rpartition(".")
+        try:
+            found = import_module(f"app.{name}")
+        except ModuleNotFoundError:
+            found = getattr(import_module(module), last)
+        assert found
+    for path in re.findall(r"`([\w/]+\.py)`", section):
+        assert (APP / path).is_file(), path
