@@ -128,7 +128,7 @@ READER = '''
 import re
 
 from app.measurements.readers.base import CollectiveReader
-from app.measurements.table import RawRow, Table, named
+from app.measurements.table import RawRow, CollectiveTable, collective_named
 
 TITLE = re.compile(r"# OSU .*?(\\w+) Latency Test")
 RANKS = re.compile(r"# ranks (\\d+)")
@@ -145,7 +145,7 @@ class OsuReader(CollectiveReader):
 
     def take(self, line):
         if title := TITLE.match(line):
-            self._tables.append(Table(tool="osu", collective=named(title[1])))
+            self._tables.append(CollectiveTable(tool="osu", collective=collective_named(title[1])))
         elif (row := ROW.match(line)) and self._tables:
             self._tables[-1].add(RawRow(int(row[1]), out_of_place=(row[2],)))
         elif (ranks := RANKS.match(line)) and self._tables:
@@ -197,6 +197,6 @@ def test_to_write_a_reader_of_measurements_is_all_it_takes(tmp_path: Path) -> No
     assert unknown["rows"][0]["busbw"] == pytest.approx(algbw)
     assert "nothing tells the ranks" in unknown["doubts"][0]
     (folder / "notes.txt").write_text("nothing", encoding="utf-8")
-    code = "from pathlib import Path; from app.measurements.file_reader import measured; "
-    said = ran(folder, "-c", f"{code} print(measured([Path('notes.txt')]))")
+    code = "from pathlib import Path; from app.measurements.file_reader import read_files; "
+    said = ran(folder, "-c", f"{code} print(read_files([Path('notes.txt')]))")
     assert "no table of the OSU micro-benchmarks" in said

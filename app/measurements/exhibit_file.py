@@ -17,7 +17,7 @@ from app.measurements.ranks import factor_of
 from app.measurements.readers.nccl_tables import TableReader
 from app.measurements.reports import CollectiveTest, TrainingLog
 from app.measurements.synthetic_traces import MADE
-from app.measurements.table import TestTable
+from app.measurements.table import CollectiveTable
 from app.measurements.trace.reader import read_trace
 from app.measurements.trace.report import TraceReport
 from app.measurements.trace.samples import SAMPLES, TraceSample
@@ -64,7 +64,7 @@ def _shortened(lines: Sequence[str]) -> Sequence[str]:
     return lines if len(lines) <= _DEVICES else [lines[0], "# ...", lines[-1]]
 
 
-def _printed(table: TestTable) -> Iterator[str]:
+def _printed(table: CollectiveTable) -> Iterator[str]:
     """Size, time and bandwidths out of place, as they were printed."""
     for line in (("size", "time", "algbw", "busbw"), ("(B)", "(us)", "(GB/s)", "(GB/s)")):
         yield f"#{_COLUMNS(*line)[1:]}"
@@ -73,7 +73,7 @@ def _printed(table: TestTable) -> Iterator[str]:
         yield f"# Avg bus bandwidth    : {table.average:g}"
 
 
-def _quantities_of_test(test: CollectiveTest, table: TestTable) -> Quantities:
+def _quantities_of_test(test: CollectiveTest, table: CollectiveTable) -> Quantities:
     largest = max(test.rows, key=lambda row: row.size)
     mean = statistics.fmean(row.busbw for row in test.rows)
     found: Quantities = {

@@ -9,7 +9,7 @@ from app.measurements.packed_files import open_unpacked
 from app.measurements.plausibility import judge_table
 from app.measurements.readers.rccl_records import RecordReader
 from app.measurements.reports import CollectiveTest
-from app.measurements.table import RawRow, TestTable, collective_named
+from app.measurements.table import CollectiveTable, RawRow, collective_named
 
 _LIMIT = 16 << 20  # bytes of a file; nccl-tests writes a few kB
 _SPACE = " \t\r\n,"
@@ -68,10 +68,10 @@ def _listed(found: object) -> list[object]:
     return found if isinstance(found, list) else [found]
 
 
-def _table(found: Mapping[str, object]) -> TestTable:
+def _table(found: Mapping[str, object]) -> CollectiveTable:
     """The table of a file of nccl-tests."""
     config = _object(found.get("config"))
-    table = TestTable(collective=_collective_of(found, config))
+    table = CollectiveTable(collective=_collective_of(found, config))
     _take_devices(table, found.get("devices") or config.get("devices"), config)
     results = found.get("results")
     for one in results if isinstance(results, list) else ():
@@ -97,7 +97,7 @@ def _collective_of(found: Mapping[str, object], config: Mapping[str, object]) ->
     return collective_named(str(said)) if said else None
 
 
-def _take_devices(table: TestTable, devices: object, config: Mapping[str, object]) -> None:
+def _take_devices(table: CollectiveTable, devices: object, config: Mapping[str, object]) -> None:
     """Keep how many took part. Some versions list the first GPU of each process alone."""
     listed = [one for one in _listed(devices) if isinstance(one, dict)]
     if not listed:

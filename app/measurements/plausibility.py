@@ -8,8 +8,8 @@ from app.measurements.pieces import pieces
 from app.measurements.ranks import Interval, agrees, common_ratio, factor_of, ranks_by, tells_ranks
 from app.measurements.reports import CollectiveTest, SizeRow, join_doubts
 from app.measurements.table import (
+    CollectiveTable,
     RawRow,
-    TestTable,
     element_size,
     nodes_of,
     prints_bandwidths,
@@ -38,7 +38,7 @@ _COLUMNS = {
 }
 
 
-def judge_table(table: TestTable) -> CollectiveTest:
+def judge_table(table: CollectiveTable) -> CollectiveTest:
     """The test in *table*, and the doubts about it."""
     rows = sound_rows(table)
     printed = rows if prints_bandwidths(table) else []
@@ -71,7 +71,7 @@ def judge_table(table: TestTable) -> CollectiveTest:
     )
 
 
-def _collective(table: TestTable, rows: Sequence[SizeRow]) -> tuple[str | None, str]:
+def _collective(table: CollectiveTable, rows: Sequence[SizeRow]) -> tuple[str | None, str]:
     """The collective that is named, or the one that the columns tell; and a doubt."""
     guesses = _guesses(table, rows)
     if table.collective or not guesses:
@@ -81,7 +81,7 @@ def _collective(table: TestTable, rows: Sequence[SizeRow]) -> tuple[str | None, 
     return guesses[0], f"{_UNNAMED}; its columns are those of {' or '.join(guesses)}"
 
 
-def _misnamed(table: TestTable) -> str:
+def _misnamed(table: CollectiveTable) -> str:
     """A doubt where the name is of a collective that reduces, and the rows are not, or reversed."""
     operations = {row.redop for row in table.rows if row.redop}
     reduces = table.collective in {"all_reduce", "reduce", "reduce_scatter"}
@@ -90,7 +90,7 @@ def _misnamed(table: TestTable) -> str:
     return f"named {table.collective}, but the rows reduce by {', '.join(sorted(operations))}"
 
 
-def _guesses(table: TestTable, rows: Sequence[SizeRow]) -> tuple[str, ...]:
+def _guesses(table: CollectiveTable, rows: Sequence[SizeRow]) -> tuple[str, ...]:
     """Which collectives print such columns: how a row is reduced, its root, its elements."""
     first = next((row for row in table.rows if row.size), None)
     if first is None:
@@ -114,7 +114,7 @@ def _parts_of(row: RawRow) -> int:
 
 
 def _ranks(
-    table: TestTable, collective: str | None, ratio: Interval | None
+    table: CollectiveTable, collective: str | None, ratio: Interval | None
 ) -> tuple[int | None, str]:
     """How many ranks took part, and a doubt if that is not what the table says."""
     said = table.said
@@ -152,7 +152,7 @@ def _about_bandwidths(
         yield f"the bus bandwidth is higher than {collective} can have on any number of ranks"
 
 
-def _about_unprinted(table: TestTable, collective: str | None, ranks: int | None) -> str:
+def _about_unprinted(table: CollectiveTable, collective: str | None, ranks: int | None) -> str:
     if prints_bandwidths(table) or ranks or not tells_ranks(collective):
         return ""
     return "no bus bandwidth is printed, and nothing tells the ranks: it is the algorithm bandwidth"
@@ -187,7 +187,7 @@ def _about_times(rows: Sequence[SizeRow]) -> Iterator[str]:
             )
 
 
-def _about_results(table: TestTable, rows: Sequence[SizeRow]) -> Iterator[str]:
+def _about_results(table: CollectiveTable, rows: Sequence[SizeRow]) -> Iterator[str]:
     wrong = max([table.wrong, *(_wrong(row) for row in table.rows)])
     if wrong:
         yield f"{wrong} values arrived wrong (#wrong), so the times say nothing"
@@ -213,7 +213,7 @@ def _is_count(text: str) -> bool:
         return False
 
 
-def _about_average(table: TestTable) -> Iterator[str]:
+def _about_average(table: CollectiveTable) -> Iterator[str]:
     """Whether the printed mean is that of the rows; a listing is often cut."""
     columns = [
         place[2] for row in table.rows for place in (row.out_of_place, row.in_place) if place[2:]

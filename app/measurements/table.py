@@ -44,7 +44,7 @@ class RawRow:
 
 
 @dataclass(slots=True)
-class TestTable:
+class CollectiveTable:
     """What was read of one test. What was *said* of the ranks may be wrong."""
 
     tool: str = "nccl-tests"  # that printed it
@@ -72,7 +72,7 @@ class TestTable:
             self.left_out += 1
 
 
-def nodes_of(table: TestTable) -> int | None:
+def nodes_of(table: CollectiveTable) -> int | None:
     """How many hosts took part; None if a listing was cut so that it does not tell."""
     if table.nodes:
         return table.nodes
@@ -100,7 +100,7 @@ def number(text: str | float | None) -> float | None:
     return value if 0 <= value < 1e15 else None  # noqa: PLR2004 (more than any of them can be)
 
 
-def sound_rows(table: TestTable) -> list[SizeRow]:
+def sound_rows(table: CollectiveTable) -> list[SizeRow]:
     """The rows that are measurements: out of place, and in place where there is nothing else."""
     values = [(row.size, _values_of(row, table)) for row in table.rows]
     found = [(s, v, row) for (s, v), row in zip(values, table.rows, strict=True) if v]
@@ -116,12 +116,12 @@ def sound_rows(table: TestTable) -> list[SizeRow]:
     ]
 
 
-def prints_bandwidths(table: TestTable) -> bool:
+def prints_bandwidths(table: CollectiveTable) -> bool:
     """Whether the tool prints bus bandwidths, by which the number of ranks can be told."""
     return any(any(row.out_of_place[2:3] + row.in_place[2:3]) for row in table.rows)
 
 
-def _values_of(row: RawRow, table: TestTable) -> tuple[float, float, float] | None:
+def _values_of(row: RawRow, table: CollectiveTable) -> tuple[float, float, float] | None:
     """Time, algorithm and bus bandwidth; what is not printed follows from the size."""
     values = _values(row.out_of_place) or _values(row.in_place)
     time = number(row.out_of_place[0]) if row.out_of_place else None

@@ -17,7 +17,7 @@ _NOTHING = 1e-12
 _FAILED = object()
 
 
-def values_agree(value: object, expected: object) -> bool:
+def alike(value: object, expected: object) -> bool:
     """Whether *value* counts as equal to *expected*.
 
     Lists and tuples are compared part by part, and either may stand for the other. An int may be a
@@ -27,7 +27,7 @@ def values_agree(value: object, expected: object) -> bool:
         return (
             isinstance(value, list | tuple)
             and len(value) == len(expected)
-            and all(values_agree(part, other) for part, other in zip(value, expected, strict=True))
+            and all(alike(part, other) for part, other in zip(value, expected, strict=True))
         )
     if type(expected) is float:
         return type(value) in (int, float) and close(as_float(value), expected)
@@ -49,7 +49,7 @@ def as_float(value: object) -> float:
         return math.nan
 
 
-def function_program(source: str, entry: str) -> AnyFunction:
+def program(source: str, entry: str) -> AnyFunction:
     """The function *entry* of *source*."""
     names: dict[str, object] = {"__name__": "solution"}
     exec(source, names)
@@ -91,9 +91,7 @@ def failing(found: Iterable[object]) -> int:
     return next((place for place, value in enumerate(found) if value is _FAILED), -1)
 
 
-def first_disagreement(
-    found: Iterable[object], expected: Iterable[object], alike: Alike
-) -> list[int]:
+def first(found: Iterable[object], expected: Iterable[object], alike: Alike) -> list[int]:
     """The place of the first result that is not as *expected* (-1: none), and whether any came."""
     first, ran = -1, False
     for place, (value, right) in enumerate(zip(found, expected, strict=False)):

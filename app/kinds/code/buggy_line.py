@@ -15,7 +15,7 @@ from app.expressions import ExpressionError
 from app.kinds.answers import Answer, Verdict, single_text
 from app.kinds.base import Finding, Markdown, Strict, Where
 from app.kinds.code.adequacy import sensible
-from app.kinds.code.agreement import combinations, values_agree
+from app.kinds.code.agreement import alike, combinations
 from app.kinds.code.base import CodeExercise
 from app.kinds.code.calls import TrialCall, function_in, rounded
 from app.kinds.code.edits import Operator
@@ -292,7 +292,7 @@ class BuggyLine(CodeExercise):
         for call, outcome in zip(calls, report.outcomes, strict=False):
             if not isinstance(outcome, CallReturned):
                 return f"{call.text}: {outcome}"
-            if not values_agree(outcome.value, call.expected):
+            if not alike(outcome.value, call.expected):
                 return f"{call.text} gives {rounded(outcome.value)}, not {rounded(call.expected)}"
         if len(report.outcomes) < len(calls):
             raise UnavailableError("the sandbox lost a run")

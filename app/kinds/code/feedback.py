@@ -9,7 +9,7 @@ from pydantic import Field
 
 from app.errors import UnavailableError
 from app.kinds.base import Markdown, Strict
-from app.kinds.code.agreement import CLOSE, as_float, values_agree
+from app.kinds.code.agreement import CLOSE, alike, as_float
 from app.kinds.code.calls import Argument, TrialCall, a_type, plain_argument, rounded
 from app.kinds.common_mistakes import common_mistake
 from app.quotation import code_span, visible_lines
@@ -121,7 +121,7 @@ def returned(example: Worked) -> Plain:
 
 def passes(call: TrialCall, outcome: Outcome) -> bool:
     """Whether *outcome* is what *call* should return."""
-    return isinstance(outcome, CallReturned) and values_agree(outcome.value, call.expected)
+    return isinstance(outcome, CallReturned) and alike(outcome.value, call.expected)
 
 
 def trial_run(call: TrialCall, outcome: Outcome) -> TrialRun:
@@ -240,9 +240,7 @@ def _raised(kind: str, message: str, line: int | None) -> str:
 def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
     """Whether two programs return the same for all calls."""
     return len(some) == len(others) and all(
-        isinstance(a, CallReturned)
-        and isinstance(b, CallReturned)
-        and values_agree(a.value, b.value)
+        isinstance(a, CallReturned) and isinstance(b, CallReturned) and alike(a.value, b.value)
         for a, b in zip(some, others, strict=True)
     )
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from app.measurements.plausibility import judge_table
 from app.measurements.reports import CollectiveTest, TrainingLog
-from app.measurements.table import TestTable
+from app.measurements.table import CollectiveTable
 
 
 class TextReader(ABC):
@@ -34,7 +34,7 @@ class CollectiveReader(TextReader):
     """A reader of tests of collectives, which are judged in the same way."""
 
     @abstractmethod
-    def finish(self) -> Iterable[TestTable]:
+    def finish(self) -> Iterable[CollectiveTable]:
         """The tests in the lines, as they were printed."""
 
     def reports(self, trouble: str = "") -> Iterable[CollectiveTest]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from app.measurements.readers.base import CollectiveReader
-from app.measurements.table import RawRow, TestTable, collective_named, number
+from app.measurements.table import CollectiveTable, RawRow, collective_named, number
 
 _COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # "[1,0]<stdout>:" of mpirun, "[prterun-node1-7@1,0]<stdout>:" of its newer versions, "[0]" of
@@ -58,8 +58,8 @@ class TableReader(CollectiveReader):
 #       size         count      type   redop    root     time   algbw   busbw #wrong
      8388608       2097152     float     sum      -1    301.7   27.80   48.65      0
 """
-    tables: list[TestTable] = field(default_factory=list)
-    _now: TestTable = field(default_factory=TestTable)
+    tables: list[CollectiveTable] = field(default_factory=list)
+    _now: CollectiveTable = field(default_factory=CollectiveTable)
     _columns: int | None = None  # between the type and the first time
     _begun: tuple[re.Match[str], list[str]] | None = None  # a row whose values are to come
 
@@ -76,7 +76,7 @@ class TableReader(CollectiveReader):
         self._begun = None
         return self._take_header(line) or self._take_rank(line) or self._take_other(line)
 
-    def finish(self) -> list[TestTable]:
+    def finish(self) -> list[CollectiveTable]:
         """The tables that have rows."""
         self._next()
         return [table for table in self.tables if table.rows]
@@ -85,7 +85,7 @@ class TableReader(CollectiveReader):
         """What follows is of the next test."""
         if self._now.rows:
             self.tables.append(self._now)
-            self._now = TestTable()
+            self._now = CollectiveTable()
             self._columns = None
 
     def _take_row(self, start: re.Match[str], rest: list[str]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from app.measurements.readers.base import CollectiveReader
-from app.measurements.table import RawRow, TestTable, collective_named
+from app.measurements.table import CollectiveTable, RawRow, collective_named
 
 # nodes, ranks, ranks per node, GPUs per rank; without MPI the GPUs alone. The title has one less.
 _CSV = re.compile(
@@ -22,7 +22,7 @@ class RecordReader(CollectiveReader):
     """Takes records one by one; there is a table for each collective, type and world."""
 
     sample: ClassVar = "AllReduce, 8, 8388608, float, sum, 0, 301.7, 27.80, 48.65, 0"
-    _tables: dict[tuple[str, ...], TestTable] = field(default_factory=dict)
+    _tables: dict[tuple[str, ...], CollectiveTable] = field(default_factory=dict)
     _rows: dict[tuple[str, ...], dict[int, dict[bool, Mapping[str, object]]]] = field(
         default_factory=dict
     )
@@ -48,12 +48,12 @@ class RecordReader(CollectiveReader):
             return
         key = tuple(str(record.get(name, "")) for name in ("name", "type", "redop")) + (str(ranks),)
         if key not in self._tables:
-            self._tables[key] = TestTable(collective=collective_named(key[0]), said=ranks)
+            self._tables[key] = CollectiveTable(collective=collective_named(key[0]), said=ranks)
             self._rows[key] = {}
         place = str(record.get("inPlace", 0)) in {"1", "True"}
         self._rows[key].setdefault(size, {})[place] = record
 
-    def finish(self) -> Iterable[TestTable]:
+    def finish(self) -> Iterable[CollectiveTable]:
         """The tables."""
         for key, table in self._tables.items():
             for size, places in self._rows[key].items():

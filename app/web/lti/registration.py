@@ -93,10 +93,10 @@ async def register_platform_page(
     """Register the platform; it stays inactive until an operator activates it."""
     try:
         tool = tool_in(request)
-        from app.federation.lti.registration import register_at_platform as register_at
+        from app.federation.lti.registration import register_at_platform
 
         name = await aside(_named, site, code)
-        found = await register_at(
+        found = await register_at_platform(
             tool.outgoing, name, openid_configuration, registration_token, tool.address
         )
         await aside(_store, site, code, found)

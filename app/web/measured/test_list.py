@@ -26,7 +26,7 @@ Found = Sequence[tuple[PublishedMeasurement, CollectiveTest]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TestRow:
+class PublishedTestRow:
     """A published test in the list of its collective."""
 
     name: Hyperlink
@@ -45,7 +45,7 @@ class PublishedGroup:
     title: str
     figure_title: str
     figure: Markup
-    rows: tuple[TestRow, ...]
+    rows: tuple[PublishedTestRow, ...]
 
 
 @cache
@@ -109,9 +109,9 @@ def _best(test: CollectiveTest) -> float:
     return max((row.busbw for row in test.rows), default=0.0)
 
 
-def _test_list_row(one: PublishedMeasurement, test: CollectiveTest) -> TestRow:
+def _test_list_row(one: PublishedMeasurement, test: CollectiveTest) -> PublishedTestRow:
     comparison = compare_test(test)
-    return TestRow(
+    return PublishedTestRow(
         name=Hyperlink(f"{ADDRESS}/{one.name}", one.name),
         source=Hyperlink(one.address, "/".join(one.address.split("/")[2:5])),
         hardware=one.hardware,
