@@ -20,9 +20,9 @@ _BLOCK = re.compile(r"\A(?:[#>|=+-]|\d+(?=[.)]))")
 def quote_value(value: object, longest: int = LONGEST) -> str:
     """*value* as Python writes it, at most *longest* characters and a quotation mark.
 
-    >>> quoted("12 GB")
+    >>> quote_value("12 GB")
     "'12 GB'"
-    >>> quoted(["send", 1, "x"], 12)
+    >>> quote_value(["send", 1, "x"], 12)
     "['send', 1,…"
     """
     try:
@@ -49,9 +49,9 @@ def code_span(text: str) -> str:
 def escape_markdown(text: str) -> str:
     r"""The plain *text* as Markdown that reads the same, in one line.
 
-    >>> escaped("rank 0 waits at F[3, 0] for x[3, 0]")
+    >>> escape_markdown("rank 0 waits at F[3, 0] for x[3, 0]")
     'rank 0 waits at F[3, 0] for x[3, 0]'
-    >>> print(escaped("[click](https://evil.example) for $x$"))
+    >>> print(escape_markdown("[click](https://evil.example) for $x$"))
     [click\](https://evil.example) for \$x\$
     """
     line = visible(" ".join(text.split()))

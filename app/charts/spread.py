@@ -39,7 +39,7 @@ class Spread:
 def guess_place(value: float, right: float) -> int:
     """The place of a guess of *value*; those farther away are at the ends.
 
-    >>> place_of(70, 70), place_of(700, 70), place_of(7e-300, 70)
+    >>> guess_place(70, 70), guess_place(700, 70), guess_place(7e-300, 70)
     (0, 6, -12)
     """
     away = _PER_DECADE * (math.log10(value) - math.log10(right))

@@ -95,7 +95,7 @@ def plain_figure(label: str, value: float, digits: int = 4) -> KeyFigure:
 def change_words(now: float, before: float) -> str:
     """How far *now* is from *before*, in percent or, from twice on, as a factor.
 
-    >>> change(110, 100), change(50, 100), change(300, 100), change(1, 1)
+    >>> change_words(110, 100), change_words(50, 100), change_words(300, 100), change_words(1, 1)
     ('+10 %', '−50 %', '× 3', 'the same')
     """
     ratio = now / before

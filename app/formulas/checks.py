@@ -35,7 +35,7 @@ def at_least(name: str, value: float, least: float) -> float:
     return value
 
 
-def require_signed(name: str, value: float) -> float:
+def signed(name: str, value: float) -> float:
     """*value*, which must be a number of either sign within the allowed range."""
     return at_least(name, value, -LARGEST)
 
@@ -59,7 +59,7 @@ def positive(name: str, value: float) -> float:
     return value
 
 
-def require_whole(name: str, value: float, least: int = 1) -> Count:
+def whole(name: str, value: float, least: int = 1) -> Count:
     """*value* as an int; it must be a whole number of at least *least*."""
     if not (_is_number(value) and value == int(value)):
         raise ValueError(
@@ -79,7 +79,7 @@ def require_whole(name: str, value: float, least: int = 1) -> Count:
     return int(value)
 
 
-def require_one_of(name: str, value: object, allowed: Collection[object]) -> None:
+def one_of(name: str, value: object, allowed: Collection[object]) -> None:
     """Refuse *value* if it is not one of *allowed*; True does not count as 1."""
     if not any(
         value == choice and isinstance(value, bool) == isinstance(choice, bool)
@@ -95,7 +95,7 @@ def require_one_of(name: str, value: object, allowed: Collection[object]) -> Non
         )
 
 
-def require_list(name: str, values: object, least: int = 1) -> Sequence[Any]:
+def several(name: str, values: object, least: int = 1) -> Sequence[Any]:
     """*values*, which must be a list of at least *least* items; the caller checks the items."""
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise ValueError(say("{name} must be a list, not {value}", name=name, value=short(values)))
@@ -111,7 +111,7 @@ def require_list(name: str, values: object, least: int = 1) -> Sequence[Any]:
     return values
 
 
-def require_record(name: str, value: R, kind: type[R]) -> R:
+def recorded(name: str, value: R, kind: type[R]) -> R:
     """*value*, which must be a record of type *kind*."""
     if not isinstance(value, kind):
         example = next(iter(kind.known()), "")
@@ -144,7 +144,7 @@ def divides(name: str, value: int, what: str, total: int) -> None:
 
 def chosen_experts(top_k: Count, experts: Count) -> Count:
     """*top_k* as an int; a token cannot be sent to more experts than there are."""
-    if require_whole("top_k", top_k) > experts:
+    if whole("top_k", top_k) > experts:
         raise larger_than("top_k", top_k, noted("the experts"), experts)
     return int(top_k)
 

@@ -3,7 +3,7 @@
 from app.charts.color import Color
 from app.charts.diagram import Arrow, Sheet, Words
 from app.charts.paper import Paper
-from app.formulas.checks import require_whole
+from app.formulas.checks import whole
 from app.illustrations.base import GAP, Illustration, Sketch, box, few, sketch
 from app.translation import translate
 from app.units import Count
@@ -13,8 +13,8 @@ _MOST = 16
 
 
 def _cables(flows: Count, links: Count) -> Sketch:
-    require_whole("flows", flows)
-    require_whole("links", links)
+    whole("flows", flows)
+    whole("links", links)
     return sketch(
         translate("{flows:,} flows and {links:,} cables", flows=flows, links=links),
         translate("the switch hashes each flow to one of the cables"),

@@ -5,7 +5,7 @@ from typing import Literal
 from app.charts.color import Color, Tone
 from app.charts.diagram import Arrow, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
-from app.formulas.checks import require_whole
+from app.formulas.checks import whole
 from app.illustrations.base import GAP, Illustration, Sketch, box, few, note_lines, sketch
 from app.translation import noted, translate
 from app.units import BYTE_PER_SECOND, BytesPerSecond, Count, show
@@ -28,9 +28,9 @@ def _mesh(
         (translate("pipeline"), pipeline),
     ]
     for name, degree in degrees:
-        require_whole(name, degree)
+        whole(name, degree)
     if data is not None:
-        require_whole("data", data)
+        whole("data", data)
     says = note_lines(f"{name} {degree:,}" for name, degree in degrees if degree > 1)
     count = (
         translate("{data:,} times", data=data) if data else translate("as many as the GPUs allow")
@@ -75,8 +75,8 @@ def _nodes(
     across: BytesPerSecond | None = None,
     group: Literal["nodes", "groups", "pods"] = "nodes",
 ) -> Sketch:
-    require_whole("nodes", nodes, 1)
-    require_whole("gpus", gpus)
+    whole("nodes", nodes, 1)
+    whole("gpus", gpus)
     one = translate(group.removesuffix("s"))
     links = [
         translate(
@@ -146,9 +146,9 @@ def _grids_line(x1: float, y1: float, x2: float, y2: float) -> Arrow:
 def _matrix(
     rows: Count, columns: Count, ranks: Count, split: Literal["columns", "rows"] = "columns"
 ) -> Sketch:
-    require_whole("rows", rows)
-    require_whole("columns", columns)
-    require_whole("ranks", ranks)
+    whole("rows", rows)
+    whole("columns", columns)
+    whole("ranks", ranks)
     return sketch(
         translate("A matrix, split by columns")
         if split == "columns"
@@ -184,7 +184,7 @@ def _parts(rows: int, columns: int, ranks: int, split: str, paper: Paper) -> She
 
 def _scores(heads: Count, sequence: Count, batch: Count = 1) -> Sketch:
     for name, value in (("heads", heads), ("sequence", sequence), ("batch", batch)):
-        require_whole(name, value)
+        whole(name, value)
     says = note_lines(
         [
             translate("{heads:,} heads", heads=heads) if heads > 1 else translate("one head"),
@@ -224,8 +224,8 @@ def _squares(count: int, sequence: int, says: str) -> Sheet:
 
 
 def _dispatch(nodes: Count, experts: Count) -> Sketch:
-    require_whole("nodes", nodes)
-    require_whole("experts", experts)
+    whole("nodes", nodes)
+    whole("experts", experts)
 
     def on(paper: Paper) -> Sheet:
         shown = few(nodes, 5)

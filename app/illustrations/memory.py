@@ -3,7 +3,7 @@
 from app.charts.color import Color, Tone
 from app.charts.diagram import Rect, Sheet, Words
 from app.charts.paper import Paper
-from app.formulas.checks import ZeroStage, positive, require_whole
+from app.formulas.checks import ZeroStage, positive, whole
 from app.illustrations.base import GAP, Illustration, Piece, Sketch, box, few, gaps, row, sketch
 from app.translation import say, translate
 from app.units import BYTE, Bytes, Count, show
@@ -19,7 +19,7 @@ def _state(
     gradients: Bytes = 2.0,
     optimizer: Bytes = 12.0,
 ) -> Sketch:
-    require_whole("ranks", ranks)
+    whole("ranks", ranks)
     parts = (
         (translate("weights"), Tone.WEIGHTS, weights, 3),
         (translate("gradients"), Tone.GRADIENTS, gradients, 2),
@@ -109,7 +109,7 @@ def _memory(memory: Bytes, activations: Bytes | None = None, state: Bytes | None
 
 
 def _batch(batch: Count, context: Count) -> Sketch:
-    sequences, tokens = require_whole("batch", batch), require_whole("context", context)
+    sequences, tokens = whole("batch", batch), whole("context", context)
     shown = few(sequences, 6)
 
     def on(paper: Paper) -> Sheet:

@@ -3,7 +3,7 @@
 from app.charts.color import Color, Tone
 from app.charts.diagram import Arrow, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
-from app.formulas.checks import positive, require_whole
+from app.formulas.checks import positive, whole
 from app.illustrations.base import Illustration, Sketch, box, key, sketch
 from app.translation import plural, translate
 from app.units import (
@@ -51,8 +51,8 @@ def _roof(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> Sketch:
 
 
 def _bits(exponent: Count, fraction: Count) -> Sketch:
-    require_whole("exponent", exponent)
-    require_whole("fraction", fraction, 0)
+    whole("exponent", exponent)
+    whole("fraction", fraction, 0)
     parts = ((translate("sign"), 1, Tone.BUFFERS), (translate("exponent"), exponent, Tone.WEIGHTS))
     fields = (*parts, (translate("fraction"), fraction, Tone.GRADIENTS))
 
@@ -80,7 +80,7 @@ def _bits(exponent: Count, fraction: Count) -> Sketch:
 
 
 def _bins(experts: Count, factor: Ratio, popular: Ratio) -> Sketch:
-    require_whole("experts", experts, 2)
+    whole("experts", experts, 2)
     positive("factor", factor)
     positive("popular", popular)
 

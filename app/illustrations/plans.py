@@ -3,7 +3,7 @@
 from app.charts.color import Color, Tone
 from app.charts.diagram import Arrow, Sheet, Words
 from app.charts.paper import Paper
-from app.formulas.checks import require_whole
+from app.formulas.checks import whole
 from app.illustrations.base import Illustration, Piece, Sketch, box, key, row, sketch
 from app.units import Count
 
@@ -11,7 +11,7 @@ _ROW, _HIGH = 26, 96
 
 
 def _rent(gpus: Count) -> Sketch:
-    many = f"{require_whole('gpus', gpus):,} {'GPU' if gpus == 1 else 'GPUs'}"
+    many = f"{whole('gpus', gpus):,} {'GPU' if gpus == 1 else 'GPUs'}"
 
     def on(paper: Paper) -> Sheet:
         left, top = 24.0, 22.0

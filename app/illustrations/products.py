@@ -3,7 +3,7 @@
 from app.charts.color import Tone
 from app.charts.diagram import Rect, Sheet, Words
 from app.charts.paper import Paper
-from app.formulas.checks import require_whole
+from app.formulas.checks import whole
 from app.illustrations.base import Illustration, Sketch, box, sketch
 from app.translation import translate
 from app.units import Count
@@ -14,7 +14,7 @@ _COLORS = (Tone.WEIGHTS, Tone.ACTIVATIONS, Tone.GRADIENTS)
 
 def _product(rows: Count, inner: Count, columns: Count) -> Sketch:
     for name, value in (("rows", rows), ("inner", inner), ("columns", columns)):
-        require_whole(name, value)
+        whole(name, value)
     shapes = [(rows, inner), (inner, columns), (rows, columns)]
 
     def on(paper: Paper) -> Sheet:

@@ -3,7 +3,7 @@
 from app.charts.color import Color, Tone
 from app.charts.diagram import Arrow, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.illustrations.base import GAP, Illustration, Piece, Sketch, box, gaps, key, row, sketch
 from app.translation import say
 from app.units import BYTE, Bytes, Count, show
@@ -34,7 +34,7 @@ def _replica(memory: Bytes, weights: Bytes, free: Bytes = 0.0) -> Sketch:
 
 
 def _request(batch: Count | None = None) -> Sketch:
-    many = f"of {require_whole('batch', batch):,} requests" if batch else "request of the batch"
+    many = f"of {whole('batch', batch):,} requests" if batch else "request of the batch"
 
     def on(paper: Paper) -> Sheet:
         steps = 5 if paper is NARROW else 9

@@ -5,7 +5,7 @@ import math
 from app.charts.color import Color
 from app.charts.diagram import Arrow, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
-from app.formulas.checks import require_whole
+from app.formulas.checks import whole
 from app.illustrations.base import GAP, Illustration, Sketch, few, note_lines, sketch
 from app.translation import translate
 from app.units import BYTE, BYTE_PER_SECOND, SECOND, Bytes, BytesPerSecond, Count, Seconds, show
@@ -23,7 +23,7 @@ def _ring(
     bandwidth: BytesPerSecond | None = None,
     latency: Seconds | None = None,
 ) -> Sketch:
-    require_whole("ranks", ranks, 2)
+    whole("ranks", ranks, 2)
     notes = [
         translate("{size} on each", size=show(size, BYTE)) if size else "",
         translate("{bandwidth} per link", bandwidth=show(bandwidth, BYTE_PER_SECOND))
@@ -111,7 +111,7 @@ def _between(
 
 
 def _tree(ranks: Count) -> Sketch:
-    require_whole("ranks", ranks, 2)
+    whole("ranks", ranks, 2)
     cut = ranks >= 2**_LEVELS
     says = translate("sums go up to the root, rank 0; then the total goes down the same way")
     return sketch(
@@ -143,7 +143,7 @@ def _leaf(rank: int, paper: Paper) -> tuple[float, float]:
 
 
 def _root(ranks: Count, size: Bytes | None = None) -> Sketch:
-    require_whole("ranks", ranks, 2)
+    whole("ranks", ranks, 2)
     note = translate("{size} each way, per rank", size=show(size, BYTE)) if size else ""
     says = translate("every other rank sends its array to rank 0 and receives the sum")
     return sketch(

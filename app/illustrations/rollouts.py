@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from app.charts.color import Tone
 from app.charts.diagram import Rect, Sheet, Words
 from app.charts.paper import Paper
-from app.formulas.checks import require_list, require_whole
+from app.formulas.checks import several, whole
 from app.illustrations.base import (
     GAP,
     Illustration,
@@ -25,7 +25,7 @@ _ROW, _BAR, _STEP = 30.0, 14.0, 19.0
 
 
 def _answers(lengths: Sequence[Count]) -> Sketch:
-    tokens = [require_whole("lengths", one) for one in require_list("lengths", lengths)]
+    tokens = [whole("lengths", one) for one in several("lengths", lengths)]
 
     def on(paper: Paper) -> Sheet:
         scale = (paper.width - 60) / max(tokens)
@@ -46,7 +46,7 @@ def _answers(lengths: Sequence[Count]) -> Sketch:
 
 
 def _groups(group: Count) -> Sketch:
-    require_whole("group", group, 2)
+    whole("group", group, 2)
     names = ((Tone.COMPUTE, translate("right")), (Tone.DROPPED, translate("wrong")))
     rows = (
         (translate("all right"), 1.0),
@@ -101,8 +101,8 @@ def _policy_step() -> Sketch:
 
 
 def _copies(trainers: Count, ranks: Count) -> Sketch:
-    require_whole("trainers", trainers)
-    require_whole("ranks", ranks)
+    whole("trainers", trainers)
+    whole("ranks", ranks)
 
     def on(paper: Paper) -> Sheet:
         above = [Piece(1, "" if k is not None else GAP, Tone.BACKWARD) for k in few(trainers, 24)]

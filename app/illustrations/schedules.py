@@ -9,7 +9,7 @@ from app.charts.diagram import Arrow, Sheet, Words
 from app.charts.paper import NARROW, Paper
 from app.charts.timeline import SAID, SCHEDULE_NAMES, Lane, TimeBar, Timeline
 from app.errors import capitalized
-from app.formulas.checks import positive, require_whole
+from app.formulas.checks import positive, whole
 from app.illustrations.base import (
     GAP,
     Illustration,
@@ -41,7 +41,7 @@ def _pipeline(
     virtual: Count = 1,
 ) -> Sketch:
     for name, count in (("stages", stages), ("microbatches", microbatches), ("virtual", virtual)):
-        if require_whole(name, count) > _STAGES * (1 if name == "stages" else 16):
+        if whole(name, count) > _STAGES * (1 if name == "stages" else 16):
             raise ValueError(
                 say(
                     "a pipeline of {count} {name} is too large to draw",
@@ -94,7 +94,7 @@ def _bars(played: Played, device: int, end: float) -> Iterator[TimeBar]:
 
 
 def _overlap(layers: Count, compute: Seconds, reduce: Seconds) -> Sketch:
-    if require_whole("layers", layers) > _LAYERS:
+    if whole("layers", layers) > _LAYERS:
         raise ValueError(
             say(
                 "{layers} layers are too many to draw: at most {most}",
@@ -131,7 +131,7 @@ def _accumulation(
     compute: Seconds | None = None, reduce: Seconds | None = None, count: Count | None = None
 ) -> Sketch:
     work, talk = compute or reduce or 1.0, reduce or compute or 1.0
-    many = require_whole("count", count, 2) if count else 0
+    many = whole("count", count, 2) if count else 0
     note = note_lines(
         [
             translate("{many:,} micro-batches", many=many) if many else "",
@@ -228,8 +228,8 @@ def _saves(
 
 
 def _layers(layers: Count, stages: Count) -> Sketch:
-    require_whole("layers", layers)
-    require_whole("stages", stages)
+    whole("layers", layers)
+    whole("stages", stages)
 
     def on(paper: Paper) -> Sheet:
         left, right = 0.0, float(paper.width)

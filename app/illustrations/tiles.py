@@ -3,7 +3,7 @@
 from app.charts.color import Color, Tone
 from app.charts.diagram import Rect, Sheet, Words
 from app.charts.paper import Paper
-from app.formulas.checks import require_whole
+from app.formulas.checks import whole
 from app.illustrations.base import GAP, Illustration, Sketch, box, sketch
 from app.translation import translate
 from app.units import Count
@@ -13,9 +13,9 @@ _LABEL = 70.0  # pixels to the left of the matrix
 
 def _tiles(rows: Count, columns: Count, tile_rows: Count, tile_columns: Count) -> Sketch:
     for name, value in (("rows", rows), ("columns", columns)):
-        require_whole(name, value)
+        whole(name, value)
     for name, value in (("tile_rows", tile_rows), ("tile_columns", tile_columns)):
-        require_whole(name, value)
+        whole(name, value)
     return sketch(
         translate("The output of a product, in tiles"),
         translate(

@@ -20,7 +20,7 @@ _REMEMBERED = 8_192
 def mistake_key(wording: str) -> str:
     """The key of a diagnosis with this *wording*, before any value is filled in.
 
-    >>> key_of("Is a factor of {ranks} missing?")
+    >>> mistake_key("Is a factor of {ranks} missing?")
     'cc4f9172394f'
     """
     return blake2s(wording.strip().encode(), digest_size=_BYTES).hexdigest()

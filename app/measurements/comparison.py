@@ -48,7 +48,7 @@ class Comparison:
         return self.row.busbw / self.wire
 
 
-def test_cluster(test: CollectiveTest) -> Cluster | None:
+def cluster_of_test(test: CollectiveTest) -> Cluster | None:
     """The cluster whose GPU the test names; None if it names none of which the links are known."""
     return cluster_named_in(test.hardware)
 
@@ -63,7 +63,7 @@ def cluster_named_in(hardware: str) -> Cluster | None:
 
 def compare_test(test: CollectiveTest, cluster: Cluster | None = None) -> Comparison | None:
     """*test* beside *cluster*, by default that of its GPU; None without ranks or a cluster."""
-    cluster = cluster or test_cluster(test)
+    cluster = cluster or cluster_of_test(test)
     if cluster is None or not test.ranks or test.ranks < 2 or not test.rows or not test.collective:  # noqa: PLR2004
         return None
     row = max(test.rows, key=lambda row: row.size)

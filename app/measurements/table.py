@@ -83,8 +83,8 @@ def nodes_of(table: CollectiveTable) -> int | None:
 def collective_named(text: str) -> str | None:
     """The collective called *text* in any spelling, such as "AllReduce"; None if it is none.
 
-    >>> named("AllToAll"), named("all-reduce"), named("sendrecv_perf"), named("memcpy")
-    ('alltoall', 'all_reduce', 'sendrecv', None)
+    >>> [collective_named(text) for text in ("AllToAll", "all-reduce", "sendrecv_perf", "memcpy")]
+    ['alltoall', 'all_reduce', 'sendrecv', None]
     """
     text = text.removesuffix("_perf")
     name = text if text in COLLECTIVES else _NAMES.get(_PLAIN.sub("", text.lower()))

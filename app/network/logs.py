@@ -33,7 +33,7 @@ class Lines(logging.Formatter):
 def escape_control(text: str) -> str:
     r"""*text* with the characters escaped that move the cursor, or change colors or direction.
 
-    >>> escaped("\x1b[2J ring\n")
+    >>> escape_control("\x1b[2J ring\n")
     '\\x1b[2J ring\\n'
     """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

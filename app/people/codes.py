@@ -31,7 +31,7 @@ def read_code(text: str) -> str:
 def group_code(code: str) -> str:
     """*code* in groups of four, which are easier to copy.
 
-    >>> grouped("K7M29QXT")
+    >>> group_code("K7M29QXT")
     'K7M2-9QXT'
     """
     return "-".join(code[start : start + 4] for start in range(0, len(code), 4))

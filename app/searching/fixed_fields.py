@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.formulas.checks import require_whole
+from app.formulas.checks import whole
 from app.formulas.presets import Layout
 from app.formulas.records import field_value, hints_of
 from app.searching.space import CONSTANT, SEARCHED
@@ -38,7 +38,7 @@ def fixed_fields(pairs: Sequence[str]) -> Mapping[str, Any]:
             raise ValueError(say("{name} is fixed twice", name=name))
         fixed[name] = field_value(Layout, name, text)
         if hints_of(Layout)[name] == Count:
-            require_whole(name, fixed[name], 0 if name in CONSTANT else 1)
+            whole(name, fixed[name], 0 if name in CONSTANT else 1)
     return fixed
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from app.formulas.checks import require_record, require_whole
+from app.formulas.checks import recorded, whole
 from app.formulas.parallelism.degrees import expert_split
 from app.formulas.parallelism.numbers import PLAIN, Numbers
 from app.formulas.parallelism.rules import WITHOUT_A_LAYER
@@ -74,13 +74,13 @@ class Space:
     )
 
     def __post_init__(self) -> None:
-        require_record("model", self.model, ModelShape)
-        require_record("cluster", self.cluster, Cluster)
-        require_whole("sequence", self.sequence)
+        recorded("model", self.model, ModelShape)
+        recorded("cluster", self.cluster, Cluster)
+        whole("sequence", self.sequence)
         _at_most(noted("GPUs in the cluster"), self.cluster.gpus, MOST_GPUS)
         _at_most(noted("layers of the model"), self.model.layers, MOST_LAYERS)
         _at_most(noted("experts of the model"), self.model.experts, MOST_EXPERTS)
-        _at_most(noted("sequences per step"), require_whole("batch", self.batch), MOST_SEQUENCES)
+        _at_most(noted("sequences per step"), whole("batch", self.batch), MOST_SEQUENCES)
         for name in _DIVIDING:
             self._must_divide(name, self.cluster.gpus, noted("GPUs"))
         self._must_divide("micro_batch", self.batch, noted("sequences per step"))

@@ -74,15 +74,15 @@ def refuse(parts: Count) -> None:
     """A check is no formula."""
 '''
 LIST = """
-from app.formulas import FORMULAS, evaluate, lookup
-print(*FORMULAS, evaluate(lookup("cost.halved"), {"size": "4 MB"}))
+from app.formulas import FORMULAS, formula_value, lookup
+print(*FORMULAS, formula_value(lookup("cost.halved"), {"size": "4 MB"}))
 """
 
 
 def test_to_write_a_function_is_all_it_takes(tmp_path: Path) -> None:
     for room in ("formulas", "translation", "units"):
         shutil.copytree(ROOT / "app" / room, tmp_path / "app" / room)
-    shutil.copy(ROOT / "app" / "quoting.py", tmp_path / "app")
+    shutil.copy(ROOT / "app" / "quotation.py", tmp_path / "app")
     (tmp_path / "app" / "__init__.py").touch()
     (tmp_path / "app" / "formulas" / "cost" / "new.py").write_text(NEW, encoding="utf-8")
     ran = subprocess.run(

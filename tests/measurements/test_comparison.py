@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.formulas.presets import cluster
-from app.measurements.comparison import compare_test, test_cluster
+from app.measurements.comparison import cluster_of_test, compare_test
 from app.measurements.published import published_tests
 from app.measurements.reports import CollectiveTest, SizeRow
 from tests.each import each
@@ -77,7 +77,7 @@ def test_the_published_ones_reach_most_of_their_wire() -> None:
 
 def test_other_boards_and_unknown_ones_have_no_cluster() -> None:
     test = ran("all_reduce", 8, 1, 1e9)
-    assert test_cluster(test) == cluster("DGX-H100")
+    assert cluster_of_test(test) == cluster("DGX-H100")
     for name in ("NVIDIA H100 PCIe", "NVIDIA H100 NVL", "Tesla T4", ""):
         assert compare_test(replace(test, hardware=name)) is None
     assert compare_test(replace(test, ranks=None)) is None

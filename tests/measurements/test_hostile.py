@@ -132,7 +132,7 @@ def test_a_process_that_did_not_end_well_is_one_sentence(code: int, says: str) -
 
 
 def test_a_reader_leaves_the_processor_to_pages() -> None:
-    said = "import os, sys; from app.measurements import apart; del sys.argv[1:]; apart.main(); "
+    said = "import os, sys; from app.measurements import child_process; del sys.argv[1:]; child_process.main(); "
     done = subprocess.run(
         [sys.executable, "-c", said + "print(os.nice(0))"],
         env=child_environment(),

@@ -1,6 +1,6 @@
 """Gradient accumulation: several micro-batches, one all-reduce."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.units import Count, Seconds
 
 
@@ -29,9 +29,9 @@ def effective_batch(micro_batch: Count, accumulation: Count, data_parallel: Coun
         arXiv:1706.02677, section 3 (n workers with k samples each).
     """
     return (
-        require_whole("micro_batch", micro_batch)
-        * require_whole("accumulation", accumulation)
-        * require_whole("data_parallel", data_parallel)
+        whole("micro_batch", micro_batch)
+        * whole("accumulation", accumulation)
+        * whole("data_parallel", data_parallel)
     )
 
 
@@ -57,10 +57,8 @@ def accumulation_steps(target_batch: Count, micro_batch: Count, data_parallel: C
     Source:
         From the definition of the effective batch.
     """
-    at_once = require_whole("micro_batch", micro_batch) * require_whole(
-        "data_parallel", data_parallel
-    )
-    return -(-require_whole("target_batch", target_batch) // at_once)
+    at_once = whole("micro_batch", micro_batch) * whole("data_parallel", data_parallel)
+    return -(-whole("target_batch", target_batch) // at_once)
 
 
 def accumulated_step_time(
@@ -87,7 +85,7 @@ def accumulated_step_time(
         From the definition; PyTorch, DistributedDataParallel.no_sync (gradients are
         reduced by the first backward pass outside of it).
     """
-    passes = require_whole("accumulation", accumulation) * positive("micro_time", micro_time)
+    passes = whole("accumulation", accumulation) * positive("micro_time", micro_time)
     return passes + at_least("all_reduce_time", all_reduce_time, 0)
 
 
@@ -111,5 +109,5 @@ def accumulation_saving(accumulation: Count, all_reduce_time: Seconds) -> Second
     Source:
         From the definition; PyTorch, DistributedDataParallel.no_sync.
     """
-    saved = require_whole("accumulation", accumulation) - 1
+    saved = whole("accumulation", accumulation) - 1
     return saved * at_least("all_reduce_time", all_reduce_time, 0)

@@ -1,6 +1,6 @@
 """Sequences per second, and the share of a step that is communication."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.units import Count, PerSecond, Ratio, Seconds
 
 
@@ -22,7 +22,7 @@ def sequences_per_second(batch: Count, step_time: Seconds) -> PerSecond:
     Source:
         From the definition.
     """
-    return require_whole("batch", batch) / positive("step_time", step_time)
+    return whole("batch", batch) / positive("step_time", step_time)
 
 
 def communication_share(compute_time: Seconds, communication_time: Seconds) -> Ratio:

@@ -2,7 +2,7 @@
 
 import math
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.formulas.refusals import larger_than, not_below
 from app.translation import noted
 from app.units import Count, Ratio
@@ -66,7 +66,7 @@ def cosine_rate(
         arXiv:2407.21783, section 3.4.1.
     """
     last, ahead, high, low = _plan(total_steps, peak, floor, warmup)
-    now = require_whole("step", step, 0)
+    now = whole("step", step, 0)
     if now > last:
         raise larger_than("step", step, "total_steps", last)
     if now < ahead:
@@ -105,7 +105,7 @@ def rate_exposure(total_steps: Count, peak: Ratio, floor: Ratio = 0.0, warmup: C
 def _plan(
     total_steps: Count, peak: Ratio, floor: Ratio, warmup: Count
 ) -> tuple[int, int, float, float]:
-    last, ahead = require_whole("total_steps", total_steps), require_whole("warmup", warmup, 0)
+    last, ahead = whole("total_steps", total_steps), whole("warmup", warmup, 0)
     high, low = positive("peak", peak), at_least("floor", floor, 0)
     if ahead >= last:
         raise not_below("warmup", warmup, "total_steps", last)

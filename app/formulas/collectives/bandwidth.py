@@ -2,7 +2,7 @@
 
 from typing import Literal, get_args
 
-from app.formulas.checks import positive, require_one_of, require_whole
+from app.formulas.checks import one_of, positive, whole
 from app.units import Bytes, BytesPerSecond, Count, Ratio, Seconds
 
 Collective = Literal[
@@ -67,8 +67,8 @@ def bus_bandwidth(
     Source:
         nccl-tests, doc/PERFORMANCE.md, section Bus bandwidth.
     """
-    require_one_of("collective", collective, get_args(Collective))
-    share = (require_whole("ranks", ranks) - 1) / ranks
+    one_of("collective", collective, get_args(Collective))
+    share = (whole("ranks", ranks) - 1) / ranks
     factors = {
         "all_reduce": 2 * share,
         "all_gather": share,

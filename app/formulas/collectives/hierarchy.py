@@ -1,6 +1,6 @@
 """All-reduce over several nodes, and in the network."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.formulas.rounds import rounds_time
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
@@ -45,10 +45,10 @@ def hierarchical_all_reduce_time(
         Cho et al., BlueConnect: Decomposing All-Reduce for Deep Learning on Heterogeneous
         Network Hierarchy, MLSys 2019.
     """
-    require_whole("nodes", nodes)
+    whole("nodes", nodes)
     positive("inter_bandwidth", inter_bandwidth)
     at_least("inter_latency", inter_latency, 0)
-    piece = positive("size", size) / require_whole("gpus_per_node", gpus_per_node)
+    piece = positive("size", size) / whole("gpus_per_node", gpus_per_node)
     transfer = piece / positive("intra_bandwidth", intra_bandwidth)
     inside = (gpus_per_node - 1) * (at_least("intra_latency", intra_latency, 0) + transfer)
     return 2 * (inside + rounds_time(piece, nodes, inter_bandwidth, inter_latency))
@@ -78,7 +78,7 @@ def node_all_reduce_time(
     Source:
         nccl-tests, doc/PERFORMANCE.md, section AllReduce, with nodes for ranks.
     """
-    require_whole("nodes", nodes)
+    whole("nodes", nodes)
     positive("node_bandwidth", node_bandwidth)
     return 2 * rounds_time(size, nodes, node_bandwidth, latency)
 

@@ -1,6 +1,6 @@
 """The naive all-reduce: everything through one rank."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 
@@ -26,7 +26,7 @@ def naive_all_reduce_root_bytes(size: Bytes, ranks: Count) -> Bytes:
         From the definition; the baseline of Patarasuk and Yuan, Journal of Parallel and
         Distributed Computing 69(2), 2009.
     """
-    return 2 * (require_whole("ranks", ranks) - 1) * positive("size", size)
+    return 2 * (whole("ranks", ranks) - 1) * positive("size", size)
 
 
 def naive_all_reduce_time(
@@ -56,6 +56,6 @@ def naive_all_reduce_time(
         From the definition; Thakur, Rabenseifner and Gropp, International Journal of
         High Performance Computing Applications 19(1), 2005 (the cost model).
     """
-    transfers = 2 * (require_whole("ranks", ranks) - 1)
+    transfers = 2 * (whole("ranks", ranks) - 1)
     transfer = positive("size", size) / positive("bandwidth", bandwidth)
     return transfers * (at_least("latency", latency, 0) + transfer)

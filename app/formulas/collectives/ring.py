@@ -1,6 +1,6 @@
 """Collectives on a ring, where every rank sends to the next and receives from the one before."""
 
-from app.formulas.checks import require_whole
+from app.formulas.checks import whole
 from app.formulas.rounds import rounds_bytes, rounds_time
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
@@ -22,7 +22,7 @@ def ring_all_reduce_steps(ranks: Count) -> Count:
         Patarasuk and Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations,
         Journal of Parallel and Distributed Computing 69(2), 2009.
     """
-    return 2 * (require_whole("ranks", ranks) - 1)
+    return 2 * (whole("ranks", ranks) - 1)
 
 
 def ring_all_reduce_bytes(size: Bytes, ranks: Count) -> Bytes:

@@ -1,6 +1,6 @@
 """Collectives that distribute arrays without reducing them."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.formulas.rounds import rounds_bytes, rounds_time
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
@@ -98,8 +98,8 @@ def hierarchical_all_to_all_time(
         Rajbhandari et al., DeepSpeed-MoE, arXiv:2201.05596 (hierarchical all-to-all);
         NVIDIA, Doubling all2all performance with NCCL 2.12 (PXN).
     """
-    require_whole("gpus_per_node", gpus_per_node)
-    require_whole("nodes", nodes)
+    whole("gpus_per_node", gpus_per_node)
+    whole("nodes", nodes)
     positive("intra_bandwidth", intra_bandwidth)
     positive("inter_bandwidth", inter_bandwidth)
     at_least("intra_latency", intra_latency, 0)
@@ -136,7 +136,7 @@ def broadcast_time(
         nccl-tests, doc/PERFORMANCE.md, section Broadcast (the bandwidth term); counted from the
         definition (the latency term).
     """
-    hops = require_whole("ranks", ranks) - 1
+    hops = whole("ranks", ranks) - 1
     streaming = positive("size", size) / positive("bandwidth", bandwidth)
     waiting = hops * at_least("latency", latency, 0)
     return waiting + streaming if hops else 0.0

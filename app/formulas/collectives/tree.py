@@ -1,12 +1,12 @@
 """All-reduce on trees, and the sizes at which a ring overtakes them."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 
 def _levels(ranks: Count, least: int = 1) -> int:
     """ceil(log2(ranks)), exactly."""
-    return (require_whole("ranks", ranks, least) - 1).bit_length()
+    return (whole("ranks", ranks, least) - 1).bit_length()
 
 
 def tree_all_reduce_steps(ranks: Count) -> Count:
@@ -127,7 +127,7 @@ def ring_tree_crossover_size(ranks: Count, bandwidth: BytesPerSecond, latency: S
         19(1), 2005.
     """
     levels = _levels(ranks, 2)
-    saved_steps = require_whole("ranks", ranks) - 1 - levels
+    saved_steps = whole("ranks", ranks) - 1 - levels
     product = positive("bandwidth", bandwidth) * at_least("latency", latency, 0)
     return product * ranks * saved_steps / (ranks * levels - ranks + 1)
 

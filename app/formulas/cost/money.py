@@ -1,6 +1,6 @@
 """GPU-hours and their cost."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.translation import say
 from app.units import Count, Dollars, DollarsPerHour, Ratio, Seconds
 
@@ -26,7 +26,7 @@ def gpu_hours(gpus: Count, duration: Seconds) -> Ratio:
     Source:
         From the definition.
     """
-    return require_whole("gpus", gpus) * positive("duration", duration) / _HOUR
+    return whole("gpus", gpus) * positive("duration", duration) / _HOUR
 
 
 def rental_cost(gpus: Count, duration: Seconds, dollars_per_gpu_hour: DollarsPerHour) -> Dollars:

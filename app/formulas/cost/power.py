@@ -1,6 +1,6 @@
 """Energy and its cost."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.units import Count, Dollars, DollarsPerKwh, Joules, Ratio, Seconds, Watts
 
 _JOULES_IN_KWH = 3.6e6
@@ -29,7 +29,7 @@ def energy(gpus: Count, watts: Watts, duration: Seconds, overhead: Ratio = 1) ->
     Source:
         From the definition; 700 W from the Llama 3.1 model card.
     """
-    power = require_whole("gpus", gpus) * positive("watts", watts)
+    power = whole("gpus", gpus) * positive("watts", watts)
     return power * positive("duration", duration) * at_least("overhead", overhead, 1)
 
 

@@ -2,7 +2,7 @@
 
 import math
 
-from app.formulas.checks import fraction, positive, require_whole
+from app.formulas.checks import fraction, positive, whole
 from app.formulas.refusals import too_large
 from app.translation import say
 from app.units import Count, Ratio, Seconds
@@ -133,7 +133,7 @@ def replica_loss(repair_time: Seconds, replicas: Count) -> Seconds:
     Source:
         From the definition; Jang et al., Oobleck, arXiv:2309.08125 (runs that go on).
     """
-    return positive("repair_time", repair_time) / require_whole("replicas", replicas)
+    return positive("repair_time", repair_time) / whole("replicas", replicas)
 
 
 def late_share(chance: Ratio, ranks: Count) -> Ratio:
@@ -158,5 +158,5 @@ def late_share(chance: Ratio, ranks: Count) -> Ratio:
         From the definition; Petrini et al., The Case of the Missing Supercomputer Performance,
         SC 2003 (what many small delays do to a large machine).
     """
-    late, count = fraction("chance", chance), require_whole("ranks", ranks)
+    late, count = fraction("chance", chance), whole("ranks", ranks)
     return 1.0 if late == 1 else -math.expm1(count * math.log1p(-late))

@@ -1,6 +1,6 @@
 """The size of a checkpoint, and the time to write it."""
 
-from app.formulas.checks import positive, require_whole
+from app.formulas.checks import positive, whole
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 
@@ -26,7 +26,7 @@ def checkpoint_bytes(parameters: Count, bytes_per_parameter: Bytes = 14) -> Byte
         Counted from Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1, without gradients.
     """
     each = positive("bytes_per_parameter", bytes_per_parameter)
-    return each * require_whole("parameters", parameters)
+    return each * whole("parameters", parameters)
 
 
 def write_time(size: Bytes, bandwidth: BytesPerSecond, writers: Count = 1) -> Seconds:
@@ -50,5 +50,5 @@ def write_time(size: Bytes, bandwidth: BytesPerSecond, writers: Count = 1) -> Se
     Source:
         From the definition.
     """
-    together = positive("bandwidth", bandwidth) * require_whole("writers", writers)
+    together = positive("bandwidth", bandwidth) * whole("writers", writers)
     return positive("size", size) / together

@@ -1,6 +1,6 @@
 """The rate of failures, and the cost of one."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.units import Count, Dollars, DollarsPerHour, Ratio, Seconds
 
 _HOUR = 3600
@@ -28,7 +28,7 @@ def cluster_mtbf(mtbf: Seconds, components: Count) -> Seconds:
         Sum of the rates; the example: Grattafiori et al., arXiv:2407.21783, section 3.3.4 and
         table 5.
     """
-    return positive("mtbf", mtbf) / require_whole("components", components)
+    return positive("mtbf", mtbf) / whole("components", components)
 
 
 def expected_failures(duration: Seconds, mtbf: Seconds) -> Ratio:
@@ -79,6 +79,6 @@ def cost_per_failure(
         From the definition; Young, A first order approximation to the optimum checkpoint interval,
         CACM 17(9), 1974 (half of the interval).
     """
-    price = require_whole("gpus", gpus) * at_least("dollars_per_gpu_hour", dollars_per_gpu_hour, 0)
+    price = whole("gpus", gpus) * at_least("dollars_per_gpu_hour", dollars_per_gpu_hour, 0)
     lost = positive("interval", interval) / 2 + at_least("restart_time", restart_time, 0)
     return price * lost / _HOUR

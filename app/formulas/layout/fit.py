@@ -1,6 +1,6 @@
 """Whether a layout fits on a cluster."""
 
-from app.formulas.checks import at_least, require_record
+from app.formulas.checks import at_least, recorded
 from app.formulas.memory import memory_budget
 from app.formulas.presets import Cluster, Layout, ModelShape, Recipe
 from app.translation import say
@@ -41,16 +41,14 @@ def fits(
         Follows from memory_budget.
     """
     same_gpus(cluster, layout)
-    room = require_record("cluster", cluster, Cluster).gpu.memory - at_least(
-        "reserved", reserved, 0
-    )
+    room = recorded("cluster", cluster, Cluster).gpu.memory - at_least("reserved", reserved, 0)
     return memory_budget(model, layout, recipe).total <= room
 
 
 def same_gpus(cluster: Cluster, layout: Layout) -> None:
     """Refuse a layout with another number of GPUs than *cluster*."""
-    require_record("cluster", cluster, Cluster)
-    require_record("layout", layout, Layout)
+    recorded("cluster", cluster, Cluster)
+    recorded("layout", layout, Layout)
     if layout.gpus != cluster.gpus:
         raise ValueError(
             say(

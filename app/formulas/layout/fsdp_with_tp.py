@@ -2,7 +2,7 @@
 
 import math
 
-from app.formulas.checks import positive, require_whole
+from app.formulas.checks import positive, whole
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio
 
 
@@ -31,8 +31,8 @@ def best_data_degree(batch_tokens: Count, gpus: Count, feed_forward: Count) -> R
         Austin et al., How to Scale Your Model, 2025, section "Training", combining FSDP and tensor
         parallelism (there with a set of links for each axis, so with another factor).
     """
-    together = 1.0 * require_whole("batch_tokens", batch_tokens) * require_whole("gpus", gpus)
-    return math.sqrt(together / require_whole("feed_forward", feed_forward))
+    together = 1.0 * whole("batch_tokens", batch_tokens) * whole("gpus", gpus)
+    return math.sqrt(together / whole("feed_forward", feed_forward))
 
 
 def mixed_tokens_to_hide(
@@ -65,4 +65,4 @@ def mixed_tokens_to_hide(
     """
     moved = positive("element_bytes", element_bytes) * positive("peak", peak)
     ratio = moved / positive("bandwidth", bandwidth)
-    return ratio * ratio / require_whole("feed_forward", feed_forward)
+    return ratio * ratio / whole("feed_forward", feed_forward)

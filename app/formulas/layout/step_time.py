@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.formulas.checks import require_record
+from app.formulas.checks import recorded
 from app.formulas.layout.fit import same_gpus
 from app.formulas.memory.placement import fits_together
 from app.formulas.parallelism.degrees import Degrees
@@ -234,10 +234,10 @@ def _parts(
     recipe: Recipe,
     side: Side,
 ) -> Parts:
-    require_record("model", model, ModelShape)
+    recorded("model", model, ModelShape)
     same_gpus(cluster, layout)
     fits_together(model, layout)
-    require_record("shares", shares, Shares)
-    require_record("recipe", recipe, Recipe)
+    recorded("shares", shares, Shares)
+    recorded("recipe", recipe, Recipe)
     speeds = speeds_of(model, cluster, shares, layout.precision, side)
     return step_parts(model, speeds, Degrees.of(layout), PLAIN, reduced_by(recipe))

@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from app.formulas.checks import Recompute, divides, positive, require_one_of, require_whole
+from app.formulas.checks import Recompute, divides, one_of, positive, whole
 from app.formulas.refusals import larger_than
 from app.translation import noted
 from app.units import Bytes, Count, Ratio
@@ -52,15 +52,11 @@ def layer_activation_bytes(
         Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models,
         arXiv:2205.05198, section 4, equations 1 to 6, and table 2.
     """
-    require_one_of("sequence_parallel", sequence_parallel, (False, True))
-    require_one_of("recompute", recompute, get_args(Recompute))
-    elements = (
-        require_whole("sequence", sequence)
-        * require_whole("batch", batch)
-        * require_whole("hidden", hidden)
-    )
-    require_whole("tensor_ranks", tensor_ranks)
-    divides("tensor_ranks", tensor_ranks, noted("heads"), require_whole("heads", heads))
+    one_of("sequence_parallel", sequence_parallel, (False, True))
+    one_of("recompute", recompute, get_args(Recompute))
+    elements = whole("sequence", sequence) * whole("batch", batch) * whole("hidden", hidden)
+    whole("tensor_ranks", tensor_ranks)
+    divides("tensor_ranks", tensor_ranks, noted("heads"), whole("heads", heads))
     if recompute == "full":
         return 2 * elements
     if sequence_parallel:
@@ -113,7 +109,7 @@ def activation_bytes(
     Source:
         Korthikanti et al., arXiv:2205.05198, section 4.2.3.
     """
-    if require_whole("stages", stages) > require_whole("layers", layers):
+    if whole("stages", stages) > whole("layers", layers):
         raise larger_than("stages", stages, noted("the layers"), layers)
     layer = layer_activation_bytes(
         sequence, batch, hidden, heads, tensor_ranks, sequence_parallel, recompute

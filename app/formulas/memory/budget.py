@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.formulas.checks import at_least, require_record, require_whole
+from app.formulas.checks import at_least, recorded, whole
 from app.formulas.memory.placement import fits_together
 from app.formulas.parallelism.degrees import Degrees
 from app.formulas.presets import Layout, ModelShape, Recipe
@@ -84,7 +84,7 @@ def stage_memory(
         Megatron Core and Transformer Engine (padding, gradients beside the main gradients).
     """
     on, rank = _rank(model, layout, recipe)
-    place = require_whole("stage", stage, 0)
+    place = whole("stage", stage, 0)
     if place >= layout.pipeline:
         raise not_below("stage", stage, noted("the pipeline's stages"), layout.pipeline)
     return stage_bytes(model, on, rank, place)
@@ -162,9 +162,9 @@ def card_memory(
 
 
 def _rank(model: ModelShape, layout: Layout, recipe: Recipe) -> tuple[Degrees, RankMemoryTerms]:
-    require_record("model", model, ModelShape)
-    require_record("layout", layout, Layout)
-    require_record("recipe", recipe, Recipe)
+    recorded("model", model, ModelShape)
+    recorded("layout", layout, Layout)
+    recorded("recipe", recipe, Recipe)
     fits_together(model, layout)
     on = Degrees.of(layout)
     return on, RankMemoryTerms.of(model, LayerParts.of(model), recipe, on)

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from app.formulas.checks import ZeroStage, at_least, positive, require_whole
+from app.formulas.checks import ZeroStage, at_least, positive, whole
 from app.formulas.memory.split import Split
 from app.formulas.refusals import larger_than
 from app.translation import noted, say
@@ -48,7 +48,7 @@ def zero_smallest_ranks(
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5, solved for the number of ranks.
     """
     kept, shared = Split.of(stage, weight_bytes, gradient_bytes, optimizer_bytes)
-    count = require_whole("parameters", parameters)
+    count = whole("parameters", parameters)
     floor = Fraction(at_least("reserved", reserved, 0)) + count * Fraction(kept)
     room = Fraction(positive("memory", memory)) - floor
     if room < 0 or (shared and not room):
@@ -104,4 +104,4 @@ def zero_largest_model(
     room = Fraction(positive("memory", memory)) - Fraction(at_least("reserved", reserved, 0))
     if room < 0:
         raise larger_than("reserved", show(reserved, BYTE), noted("the memory"), show(memory, BYTE))
-    return math.floor(room / (Fraction(kept) + Fraction(shared) / require_whole("ranks", ranks)))
+    return math.floor(room / (Fraction(kept) + Fraction(shared) / whole("ranks", ranks)))

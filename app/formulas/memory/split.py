@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, get_args
 
-from app.formulas.checks import ZeroStage, at_least, positive, require_one_of
+from app.formulas.checks import ZeroStage, at_least, one_of, positive
 from app.units import Bytes
 
 WEIGHTS_FROM, GRADIENTS_FROM, OPTIMIZER_FROM = 3, 2, 1
@@ -33,4 +33,4 @@ class Split(NamedTuple):
 
 def check_stage(stage: ZeroStage) -> None:
     """Refuse a value that is not a ZeRO stage."""
-    require_one_of("stage", stage, get_args(ZeroStage))
+    one_of("stage", stage, get_args(ZeroStage))

@@ -1,6 +1,6 @@
 """Bytes of weights, gradients and optimizer state on a rank."""
 
-from app.formulas.checks import ZeroStage, require_whole
+from app.formulas.checks import ZeroStage, whole
 from app.formulas.memory.split import Split
 from app.units import Bytes, Count
 
@@ -36,7 +36,7 @@ def state_bytes(
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1.
     """
     kept, _ = Split.of(0, weight_bytes, gradient_bytes, optimizer_bytes)
-    return require_whole("parameters", parameters) * kept
+    return whole("parameters", parameters) * kept
 
 
 def zero_state_bytes(
@@ -76,7 +76,7 @@ def zero_state_bytes(
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5 and table 1.
     """
     kept, shared = Split.of(stage, weight_bytes, gradient_bytes, optimizer_bytes)
-    return require_whole("parameters", parameters) * (kept + shared / require_whole("ranks", ranks))
+    return whole("parameters", parameters) * (kept + shared / whole("ranks", ranks))
 
 
 def zero_redundant_bytes(
@@ -114,7 +114,7 @@ def zero_redundant_bytes(
         states).
     """
     kept, _ = Split.of(stage, weight_bytes, gradient_bytes, optimizer_bytes)
-    return (require_whole("ranks", ranks) - 1) * require_whole("parameters", parameters) * kept
+    return (whole("ranks", ranks) - 1) * whole("parameters", parameters) * kept
 
 
 def hybrid_shard_state_bytes(
@@ -149,6 +149,4 @@ def hybrid_shard_state_bytes(
         Zhao et al., PyTorch FSDP, arXiv:2304.11277, section 3.2 (sharding strategies).
     """
     _, shared = Split.of(3, weight_bytes, gradient_bytes, optimizer_bytes)
-    return (
-        require_whole("parameters", parameters) * shared / require_whole("shard_ranks", shard_ranks)
-    )
+    return whole("parameters", parameters) * shared / whole("shard_ranks", shard_ranks)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.formulas.checks import ZeroStage, positive, require_whole
+from app.formulas.checks import ZeroStage, positive, whole
 from app.formulas.memory.split import GRADIENTS_FROM, WEIGHTS_FROM, check_stage
 from app.units import Bytes, Count
 
@@ -16,7 +16,7 @@ class HybridTraffic(NamedTuple):
 
 def _others(name: str, ranks: Count) -> float:
     """The share of an evenly divided array that the other ranks hold."""
-    return (require_whole(name, ranks) - 1) / ranks
+    return (whole(name, ranks) - 1) / ranks
 
 
 def zero_traffic_bytes(weight_bytes_total: Bytes, ranks: Count, stage: ZeroStage) -> Bytes:
@@ -79,7 +79,7 @@ def zero_accumulated_traffic_bytes(
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 7, extended to several micro-batches.
     """
     check_stage(stage)
-    scatters = require_whole("accumulation", accumulation) if stage >= GRADIENTS_FROM else 1
+    scatters = whole("accumulation", accumulation) if stage >= GRADIENTS_FROM else 1
     gathers = 2 * accumulation if stage >= WEIGHTS_FROM else 1
     size = positive("weight_bytes_total", weight_bytes_total)
     return (scatters + gathers) * size * _others("ranks", ranks)

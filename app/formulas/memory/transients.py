@@ -1,6 +1,6 @@
 """Memory that is full only for a moment: a gathered unit, the logits, what waits for the host."""
 
-from app.formulas.checks import at_least, fraction, positive, require_whole
+from app.formulas.checks import at_least, fraction, positive, whole
 from app.formulas.refusals import not_below
 from app.translation import noted
 from app.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerSecond, Ratio, Seconds
@@ -45,12 +45,12 @@ def fully_sharded_peak_bytes(
     weight = positive("weight_bytes", weight_bytes)
     gradient = at_least("gradient_bytes", gradient_bytes, 0)
     each = weight + gradient + at_least("optimizer_bytes", optimizer_bytes, 0)
-    count, many = require_whole("parameters", parameters), require_whole("units", units)
-    ahead = require_whole("prefetched", prefetched, 0)
+    count, many = whole("parameters", parameters), whole("units", units)
+    ahead = whole("prefetched", prefetched, 0)
     if ahead >= many:
         raise not_below("prefetched", ahead, noted("the units"), many)
     gathered = ((1 + ahead) * weight + gradient) * count / many
-    return each * count / require_whole("ranks", ranks) + gathered
+    return each * count / whole("ranks", ranks) + gathered
 
 
 def logits_bytes(tokens: Count, vocabulary: Count, bytes_per_logit: Bytes = 10) -> Bytes:
@@ -76,7 +76,7 @@ def logits_bytes(tokens: Count, vocabulary: Count, bytes_per_logit: Bytes = 10) 
         Counted; Wijmans et al., Cut Your Losses in Large-Vocabulary Language Models,
         arXiv:2411.09009.
     """
-    logits = require_whole("tokens", tokens) * require_whole("vocabulary", vocabulary)
+    logits = whole("tokens", tokens) * whole("vocabulary", vocabulary)
     return logits * positive("bytes_per_logit", bytes_per_logit)
 
 

@@ -3,7 +3,7 @@
 import math
 from operator import mul
 
-from app.formulas.checks import require_whole
+from app.formulas.checks import whole
 from app.formulas.refusals import too_large
 from app.units import Count, Ratio
 
@@ -73,7 +73,7 @@ def separate_links_probability(flows: Count, links: Count) -> Ratio:
 
 
 def _few(name: str, value: Count) -> int:
-    count = require_whole(name, value)
+    count = whole(name, value)
     if count > _MOST:
         raise too_large(name, value, _MOST)
     return count

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.formulas.checks import positive, require_whole
+from app.formulas.checks import positive, whole
 from app.formulas.refusals import not_even, too_large
 from app.units import Bytes, BytesPerSecond, Count, Seconds
 
@@ -42,10 +42,10 @@ def fat_tree(ports: Count, levels: Count = 3) -> TreeSize:
         Al-Fares, Loukissas and Vahdat, A Scalable, Commodity Data Center Network Architecture,
         SIGCOMM 2008 (three levels).
     """
-    half, odd = divmod(require_whole("ports", ports, 2), 2)
+    half, odd = divmod(whole("ports", ports, 2), 2)
     if odd:
         raise not_even("ports", ports)
-    high = require_whole("levels", levels)
+    high = whole("levels", levels)
     if high > _MOST_LEVELS:
         raise too_large("levels", levels, _MOST_LEVELS)
     return TreeSize(2 * half**high, (2 * high - 1) * half ** (high - 1))
@@ -76,7 +76,7 @@ def torus_bisection(side: Count, dimensions: Count, bandwidth: BytesPerSecond) -
         Jouppi et al., TPU v4, arXiv:2304.01433.
     """
     along = _even_side(side)
-    many = require_whole("dimensions", dimensions)
+    many = whole("dimensions", dimensions)
     if many > _MOST_DIMENSIONS:
         raise too_large("dimensions", dimensions, _MOST_DIMENSIONS)
     return 2 * float(along) ** (many - 1) * positive("bandwidth", bandwidth)
@@ -111,6 +111,6 @@ def torus_all_to_all_time(side: Count, size: Bytes, bandwidth: BytesPerSecond) -
 
 
 def _even_side(side: Count) -> int:
-    if require_whole("side", side, 2) % 2:
+    if whole("side", side, 2) % 2:
         raise not_even("side", side)
     return int(side)

@@ -1,6 +1,6 @@
 """Muon: the Newton-Schulz iteration, its operations, and what it sends."""
 
-from app.formulas.checks import at_least, fraction, positive, require_whole
+from app.formulas.checks import at_least, fraction, positive, whole
 from app.formulas.refusals import too_large
 from app.units import Bytes, Count, Flops, Ratio
 
@@ -33,8 +33,8 @@ def newton_schulz_flops(rows: Count, columns: Count, steps: Count = 5) -> Flops:
         Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024, section
         Runtime analysis.
     """
-    short, long = sorted((require_whole("rows", rows), require_whole("columns", columns)))
-    return require_whole("steps", steps) * (4.0 * short**2 * long + 2.0 * short**3)
+    short, long = sorted((whole("rows", rows), whole("columns", columns)))
+    return whole("steps", steps) * (4.0 * short**2 * long + 2.0 * short**3)
 
 
 def newton_schulz(value: Ratio, steps: Count = 5) -> Ratio:
@@ -62,7 +62,7 @@ def newton_schulz(value: Ratio, steps: Count = 5) -> Ratio:
         Tuning the coefficients.
     """
     x = fraction("value", value)
-    if require_whole("steps", steps) > _MOST_STEPS:
+    if whole("steps", steps) > _MOST_STEPS:
         raise too_large("steps", steps, _MOST_STEPS)
     for _ in range(int(steps)):
         x = 3.4445 * x - 4.7750 * x**3 + 2.0315 * x**5

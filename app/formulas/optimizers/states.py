@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from app.formulas.checks import require_one_of, require_whole
+from app.formulas.checks import one_of, whole
 from app.units import Bytes, Count
 
 Optimizer = Literal["adam", "adam_8bit", "muon", "adafactor"]
@@ -39,8 +39,8 @@ def state_bytes_per_parameter(
         Dettmers et al., 8-bit Optimizers, arXiv:2110.02861; Shazeer and Stern, Adafactor,
         arXiv:1804.04235; Liu et al., Muon is Scalable, arXiv:2502.16982.
     """
-    require_one_of("optimizer", optimizer, ("adam", "adam_8bit", "muon", "adafactor"))
-    high, wide = require_whole("rows", rows), require_whole("columns", columns)
-    scaled = 1 + 4 / require_whole("block", block)
+    one_of("optimizer", optimizer, ("adam", "adam_8bit", "muon", "adafactor"))
+    high, wide = whole("rows", rows), whole("columns", columns)
+    scaled = 1 + 4 / whole("block", block)
     kept = {"adam": 8, "adam_8bit": 2 * scaled, "muon": 4, "adafactor": 4 / wide + 4 / high}
     return 4 + kept[optimizer]

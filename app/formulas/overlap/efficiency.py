@@ -1,6 +1,6 @@
 """The cost of waiting: utilization, scaling efficiency and speedup."""
 
-from app.formulas.checks import at_least, fraction, positive, require_whole
+from app.formulas.checks import at_least, fraction, positive, whole
 from app.formulas.refusals import too_large
 from app.units import Count, PerSecond, Ratio, Seconds
 
@@ -53,7 +53,7 @@ def scaling_efficiency(ranks: Count, rate_of_one: PerSecond, rate: PerSecond) ->
     Source:
         Gustafson, Reevaluating Amdahl's Law, CACM 31(5), 1988.
     """
-    alone = require_whole("ranks", ranks) * positive("rate_of_one", rate_of_one)
+    alone = whole("ranks", ranks) * positive("rate_of_one", rate_of_one)
     return positive("rate", rate) / alone
 
 
@@ -80,4 +80,4 @@ def amdahl_speedup(serial_fraction: Ratio, ranks: Count) -> Ratio:
     serial = at_least("serial_fraction", serial_fraction, 0)
     if serial > 1:
         raise too_large("serial_fraction", serial_fraction, 1)
-    return 1 / (serial + (1 - serial) / require_whole("ranks", ranks))
+    return 1 / (serial + (1 - serial) / whole("ranks", ranks))

@@ -1,6 +1,6 @@
 """How much of the communication computation hides."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
 
@@ -55,7 +55,7 @@ def exposed_communication_time(
     """
     talking = at_least("layer_communication_time", layer_communication_time, 0)
     overrun = max(0.0, talking - positive("layer_compute_time", layer_compute_time))
-    return talking + (require_whole("layers", layers) - 1) * overrun
+    return talking + (whole("layers", layers) - 1) * overrun
 
 
 def overlapped_fraction(
@@ -85,7 +85,7 @@ def overlapped_fraction(
     """
     each = at_least("layer_communication_time", layer_communication_time, 0)
     exposed = exposed_communication_time(layers, layer_compute_time, each)
-    return 1 - exposed / (require_whole("layers", layers) * each) if each else 1.0
+    return 1 - exposed / (whole("layers", layers) * each) if each else 1.0
 
 
 def exposed_gather_time(gather_time: Seconds, compute_time: Seconds) -> Seconds:
@@ -134,7 +134,7 @@ def tokens_to_hide(gather_time: Seconds, layer_parameters: Count, rate: FlopsPer
         Solved from 2 N FLOP per token; Kaplan et al., arXiv:2001.08361, section 2.1.
     """
     work = at_least("gather_time", gather_time, 0) * positive("rate", rate)
-    return work / (2 * require_whole("layer_parameters", layer_parameters))
+    return work / (2 * whole("layer_parameters", layer_parameters))
 
 
 def fsdp_tokens_to_hide(

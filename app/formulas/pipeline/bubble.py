@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from app.formulas.checks import positive, require_one_of, require_whole
+from app.formulas.checks import one_of, positive, whole
 from app.translation import say
 from app.units import Count, Ratio
 
@@ -32,8 +32,8 @@ def bubble_ratio(stages: Count, microbatches: Count, virtual: Count = 1) -> Rati
         Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters,
         arXiv:2104.04473, sections 2.2.1 and 2.2.2.
     """
-    waits = require_whole("stages", stages) - 1
-    return waits / (require_whole("virtual", virtual) * require_whole("microbatches", microbatches))
+    waits = whole("stages", stages) - 1
+    return waits / (whole("virtual", virtual) * whole("microbatches", microbatches))
 
 
 def bubble_fraction(stages: Count, microbatches: Count, virtual: Count = 1) -> Ratio:
@@ -59,8 +59,8 @@ def bubble_fraction(stages: Count, microbatches: Count, virtual: Count = 1) -> R
         Huang et al., GPipe, arXiv:1811.06965, section 2.3; Qi et al., Zero Bubble Pipeline
         Parallelism, arXiv:2401.10241, section 5.3 (bubble rate).
     """
-    waits = require_whole("stages", stages) - 1
-    work = require_whole("virtual", virtual) * require_whole("microbatches", microbatches)
+    waits = whole("stages", stages) - 1
+    work = whole("virtual", virtual) * whole("microbatches", microbatches)
     return waits / (work + waits)
 
 
@@ -91,9 +91,9 @@ def microbatches_for_ratio(
     Source:
         Solved from Narayanan et al., arXiv:2104.04473, section 2.2.2.
     """
-    waits = require_whole("stages", stages) - 1
+    waits = whole("stages", stages) - 1
     bound = _decimal(positive("limit", limit))
-    return _fewest(waits / (require_whole("virtual", virtual) * bound), strict)
+    return _fewest(waits / (whole("virtual", virtual) * bound), strict)
 
 
 def microbatches_for_fraction(
@@ -122,13 +122,13 @@ def microbatches_for_fraction(
     Source:
         Solved from Huang et al., arXiv:1811.06965, section 2.3.
     """
-    waits = require_whole("stages", stages) - 1
+    waits = whole("stages", stages) - 1
     bound = _decimal(positive("limit", limit))
     if bound > 1:
         raise ValueError(
             say("{name} must be at most 1, the whole step, not {value}", name="limit", value=limit)
         )
-    return _fewest(waits * (1 - bound) / (require_whole("virtual", virtual) * bound), strict)
+    return _fewest(waits * (1 - bound) / (whole("virtual", virtual) * bound), strict)
 
 
 def _decimal(limit: float) -> Fraction:
@@ -137,5 +137,5 @@ def _decimal(limit: float) -> Fraction:
 
 
 def _fewest(needed: Fraction, strict: bool) -> int:
-    require_one_of("strict", strict, (False, True))
+    one_of("strict", strict, (False, True))
     return max(1, needed.__floor__() + 1 if strict else needed.__ceil__())

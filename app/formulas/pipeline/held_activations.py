@@ -1,6 +1,6 @@
 """Activations that a stage holds between a forward pass and its backward pass."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.formulas.pipeline.schedules import ScheduleName, Sizes
 from app.formulas.refusals import not_below
 from app.translation import noted
@@ -52,7 +52,7 @@ def in_flight_microbatches(
         arXiv:2412.19437, table 2.
     """
     p, m, v = Sizes.of(schedule, stages, microbatches, virtual)
-    place = require_whole("stage", stage, 0)
+    place = whole("stage", stage, 0)
     if place >= p:
         raise not_below("stage", stage, noted("the stages"), p)
     if schedule == "interleaved" and v > 1:

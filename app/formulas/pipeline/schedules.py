@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple, get_args
 
-from app.formulas.checks import at_least, positive, require_one_of, require_whole
+from app.formulas.checks import at_least, one_of, positive, whole
 from app.translation import noted, say
 from app.units import Count, Seconds
 
@@ -98,7 +98,7 @@ def schedule_bubble(
     b = positive("backward_input", backward_input)
     w = at_least("backward_weight", backward_weight, 0)
     c = at_least("communication", communication, 0)
-    require_one_of("waits", waits, get_args(Waits))
+    one_of("waits", waits, get_args(Waits))
     if schedule == "interleaved" and v > 1:
         return _interleaved(p, v, f, b + w, c, waits)
     if schedule in ("naive", "gpipe", "1f1b", "interleaved"):
@@ -130,11 +130,11 @@ class Sizes(NamedTuple):
         cls, schedule: ScheduleName, stages: Count, microbatches: Count, virtual: Count
     ) -> "Sizes":
         """The sizes of *schedule*, which must exist for them."""
-        require_one_of("schedule", schedule, get_args(ScheduleName))
+        one_of("schedule", schedule, get_args(ScheduleName))
         p, m, v = (
-            require_whole("stages", stages),
-            require_whole("microbatches", microbatches),
-            require_whole("virtual", virtual),
+            whole("stages", stages),
+            whole("microbatches", microbatches),
+            whole("virtual", virtual),
         )
         if v > 1 and schedule != "interleaved":
             raise ValueError(

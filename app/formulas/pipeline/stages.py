@@ -1,6 +1,6 @@
 """The layers of a pipeline stage, and the traffic between stages."""
 
-from app.formulas.checks import at_least, require_whole
+from app.formulas.checks import at_least, whole
 from app.formulas.refusals import larger_than, too_large
 from app.translation import noted
 from app.units import Bytes, Count
@@ -32,7 +32,7 @@ def layers_per_stage(layers: Count, stages: Count) -> tuple[Count, ...]:
         Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.2 (balance of
         memory and of computation).
     """
-    total, count = require_whole("layers", layers), require_whole("stages", stages)
+    total, count = whole("layers", layers), whole("stages", stages)
     if count > total:
         raise larger_than("stages", stages, noted("the layers"), total)
     if count > _MOST_STAGES:
@@ -71,6 +71,6 @@ def point_to_point_bytes(
     Source:
         Narayanan et al., arXiv:2104.04473, sections 2.2.2 and 3.2.
     """
-    boundaries = require_whole("stages", stages) * require_whole("virtual", virtual) - 1
+    boundaries = whole("stages", stages) * whole("virtual", virtual) - 1
     each = at_least("boundary_bytes", boundary_bytes, 0)
-    return 2 * each * require_whole("microbatches", microbatches) * boundaries
+    return 2 * each * whole("microbatches", microbatches) * boundaries

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from app.formulas.checks import (
+    one_of,
     positive,
-    require_list,
-    require_one_of,
-    require_signed,
-    require_whole,
+    several,
+    signed,
+    whole,
 )
 from app.formulas.precision.limits import largest_finite, smallest_subnormal
 from app.formulas.precision.rounding import round_to
@@ -43,8 +43,8 @@ def bits_per_value(element_bits: Count, scale_bits: Count, block: Count) -> Rati
     Source:
         OCP Microscaling Formats (MX) Specification 1.0, table 1.
     """
-    shared = require_whole("scale_bits", scale_bits) / require_whole("block", block)
-    return require_whole("element_bits", element_bits) + shared
+    shared = whole("scale_bits", scale_bits) / whole("block", block)
+    return whole("element_bits", element_bits) + shared
 
 
 def block_scale(largest: Ratio, element: ElementFormat, scale: ScaleFormat) -> Ratio:
@@ -74,8 +74,8 @@ def block_scale(largest: Ratio, element: ElementFormat, scale: ScaleFormat) -> R
         OCP Microscaling Formats (MX) Specification 1.0, section 6.3; NVIDIA, Pretraining Large
         Language Models with NVFP4, arXiv:2509.25149.
     """
-    require_one_of("element", element, ("fp8_e4m3", "fp8_e5m2", "mxfp4"))
-    require_one_of("scale", scale, ("e8m0", "e4m3"))
+    one_of("element", element, ("fp8_e4m3", "fp8_e5m2", "mxfp4"))
+    one_of("scale", scale, ("e8m0", "e4m3"))
     top, size = largest_finite(element), positive("largest", largest)
     if scale == "e8m0":
         return 2.0 ** (_exponent(size) - _exponent(top))
@@ -105,8 +105,8 @@ def quantized_block(values: Sequence[Ratio], format: BlockFormat) -> tuple[Ratio
         OCP Microscaling Formats (MX) Specification 1.0, section 6.3; NVIDIA, Pretraining Large
         Language Models with NVFP4, arXiv:2509.25149.
     """
-    require_one_of("format", format, ("mxfp4", "nvfp4"))
-    numbers = [require_signed("values", value) for value in require_list("values", values)]
+    one_of("format", format, ("mxfp4", "nvfp4"))
+    numbers = [signed("values", value) for value in several("values", values)]
     largest = max(map(abs, numbers))
     if not largest:
         return tuple(0.0 for _ in numbers)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from app.formulas.checks import require_one_of
+from app.formulas.checks import one_of
 from app.units import Count
 
 Format = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2", "mxfp4"]
@@ -33,7 +33,7 @@ class NumberFormat:
         Raises:
             ValueError: there is no such format.
         """
-        require_one_of("format", name, FORMATS)
+        one_of("format", name, FORMATS)
         return FORMATS[name]
 
     @property

@@ -2,7 +2,7 @@
 
 import math
 
-from app.formulas.checks import require_signed
+from app.formulas.checks import signed
 from app.formulas.precision.formats import Format, NumberFormat
 from app.translation import say
 from app.units import Ratio
@@ -126,7 +126,7 @@ def spacing(value: Ratio, format: Format) -> Ratio:
         IEEE 754-2019, section 3.3.
     """
     known = NumberFormat.named(format)
-    size = abs(require_signed("value", value))
+    size = abs(signed("value", value))
     if size > largest_finite(format):
         raise ValueError(
             say(

@@ -2,7 +2,7 @@
 
 import math
 
-from app.formulas.checks import require_signed
+from app.formulas.checks import signed
 from app.formulas.precision.formats import Format, NumberFormat
 from app.translation import noted, say
 from app.units import Ratio
@@ -32,7 +32,7 @@ def round_to(value: Ratio, format: Format) -> Ratio:
         IEEE 754-2019, section 4.3.1; OCP OFP8 specification 1.0, section 5.2.1.
     """
     known = NumberFormat.named(format)
-    rounded = _nearest(require_signed("value", value), known)
+    rounded = _nearest(signed("value", value), known)
     top = (2 - (2 if known.reserved == "code" else 1) * 2.0**-known.mantissa_bits) * (
         2.0**known.largest_exponent
     )
@@ -71,8 +71,8 @@ def update_survives(weight: Ratio, update: Ratio, format: Format) -> bool:
         Micikevicius et al., Mixed Precision Training, arXiv:1710.03740, section 3.1.
     """
     known = NumberFormat.named(format)
-    stored = _within(known, "weight", require_signed("weight", weight))
-    changed = _within(known, "update", stored + require_signed("update", update))
+    stored = _within(known, "weight", signed("weight", weight))
+    changed = _within(known, "update", stored + signed("update", update))
     return changed != stored
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from app.formulas.checks import (
     LARGEST,
     SMALLEST,
+    one_of,
     positive,
-    require_list,
-    require_one_of,
-    require_whole,
+    several,
+    whole,
 )
 from app.formulas.precision.formats import Format
 from app.formulas.precision.limits import smallest_normal
@@ -50,10 +50,10 @@ def loss_scale(
     Source:
         PyTorch, torch.amp.GradScaler; Micikevicius et al., arXiv:1710.03740, section 3.2.
     """
-    require_list("overflows", overflows, least=0)
+    several("overflows", overflows, least=0)
     scale, interval = (
         positive("initial", initial),
-        require_whole("growth_interval", growth_interval),
+        whole("growth_interval", growth_interval),
     )
     if positive("growth", growth) < 1:
         raise ValueError(
@@ -65,7 +65,7 @@ def loss_scale(
         raise too_large("backoff", backoff, 1)
     trace, clean = [scale], 0
     for overflow in overflows:
-        require_one_of("overflows", overflow, (False, True))
+        one_of("overflows", overflow, (False, True))
         clean = 0 if overflow else clean + 1
         scale *= backoff if overflow else growth if clean == interval else 1
         clean %= interval

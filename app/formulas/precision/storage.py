@@ -1,6 +1,6 @@
 """Bytes of training state and activations in different formats."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.formulas.refusals import larger_than
 from app.units import Bytes, Count
 
@@ -29,7 +29,7 @@ def mixed_precision_bytes(parameters: Count, gradient_bytes: Bytes = 2) -> Bytes
         arXiv:1710.03740, section 3.1.
     """
     each = 14 + at_least("gradient_bytes", gradient_bytes, 0)
-    return each * require_whole("parameters", parameters)
+    return each * whole("parameters", parameters)
 
 
 def full_precision_bytes(parameters: Count, gradient_bytes: Bytes = 4) -> Bytes:
@@ -54,7 +54,7 @@ def full_precision_bytes(parameters: Count, gradient_bytes: Bytes = 4) -> Bytes:
         Kingma and Ba, Adam, arXiv:1412.6980 (two moments).
     """
     each = 12 + at_least("gradient_bytes", gradient_bytes, 0)
-    return each * require_whole("parameters", parameters)
+    return each * whole("parameters", parameters)
 
 
 def activation_saving(elements: Count, element_bytes: Bytes = 2, smaller_bytes: Bytes = 1) -> Bytes:
@@ -80,4 +80,4 @@ def activation_saving(elements: Count, element_bytes: Bytes = 2, smaller_bytes: 
     now, then = positive("element_bytes", element_bytes), positive("smaller_bytes", smaller_bytes)
     if then > now:
         raise larger_than("smaller_bytes", then, "element_bytes", f"{now:g}")
-    return require_whole("elements", elements) * (now - then)
+    return whole("elements", elements) * (now - then)

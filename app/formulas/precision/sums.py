@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from app.formulas.checks import positive, require_signed, require_whole
+from app.formulas.checks import positive, signed, whole
 from app.formulas.precision.formats import Format, NumberFormat
 from app.formulas.precision.rounding import round_to
 from app.formulas.refusals import larger_than
@@ -66,8 +66,8 @@ def sequential_sum(value: Ratio, terms: Count, format: Format) -> Ratio:
     Source:
         Higham, Accuracy and Stability of Numerical Algorithms, chapter 4.
     """
-    term = round_to(require_signed("value", value), format)
-    total, step, left = 0.0, 0.0, require_whole("terms", terms)
+    term = round_to(signed("value", value), format)
+    total, step, left = 0.0, 0.0, whole("terms", terms)
     while left:
         before, last = total, step
         total = round_to(before + term, format)
@@ -111,8 +111,8 @@ def pairwise_sum(value: Ratio, terms: Count, format: Format) -> Ratio:
     Source:
         Higham, Accuracy and Stability of Numerical Algorithms, chapter 4.
     """
-    same = last = round_to(require_signed("value", value), format)
-    count = require_whole("terms", terms)
+    same = last = round_to(signed("value", value), format)
+    count = whole("terms", terms)
     while count > 1:
         last = last if count % 2 else round_to(same + last, format)
         count = count // 2 + count % 2
@@ -147,7 +147,7 @@ def stochastic_drift(update: Ratio, spacing: Ratio, steps: Count) -> Drift:
         Gupta et al., Deep Learning with Limited Numerical Precision, arXiv:1502.02551,
         section 3.1.
     """
-    require_whole("steps", steps)
+    whole("steps", steps)
     if positive("update", update) > positive("spacing", spacing):
         raise larger_than("update", update, noted("the spacing"), f"{spacing:g}")
     chance = update / spacing

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Self
 
-from app.formulas.checks import at_least, divides, positive, require_record, require_whole
+from app.formulas.checks import at_least, divides, positive, recorded, whole
 from app.formulas.presets.gpus import GPUS, Gpu
 from app.formulas.records import Record
 from app.translation import noted
@@ -43,15 +43,15 @@ class Cluster(Record):
     source: str = "as given"
 
     def __post_init__(self) -> None:
-        require_record("gpu", self.gpu, Gpu)
+        recorded("gpu", self.gpu, Gpu)
         total, node = (
-            require_whole("gpus", self.gpus),
-            require_whole("gpus_per_node", self.gpus_per_node),
+            whole("gpus", self.gpus),
+            whole("gpus_per_node", self.gpus_per_node),
         )
         if node <= _LARGEST_NODE:
             divides("gpus_per_node", min(node, total), noted("GPUs"), total)
-        require_whole("rack", self.rack, 0)
-        require_whole("pod", self.pod, 0)
+        whole("rack", self.rack, 0)
+        whole("pod", self.pod, 0)
         for name in ("intra_bandwidth", "inter_bandwidth"):
             positive(name, getattr(self, name))
         for name in ("intra_latency", "inter_latency"):

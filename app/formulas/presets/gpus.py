@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Self
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.formulas.records import Record
 from app.formulas.refusals import too_large
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Watts
@@ -46,7 +46,7 @@ class Gpu(Record):
     source: str = "as given"
 
     def __post_init__(self) -> None:
-        require_whole("year", self.year)
+        whole("year", self.year)
         for name in ("peak", "memory", "memory_bandwidth"):
             positive(name, getattr(self, name))
         for name in ("peak_8bit", "peak_4bit", "nvlink", "power"):
@@ -54,8 +54,8 @@ class Gpu(Record):
         for name in ("product_share", "product_share_8bit", "memory_share"):
             if at_least(name, getattr(self, name), 0) > 1:
                 raise too_large(name, getattr(self, name), 1)
-        require_whole("tensor_cores", self.tensor_cores, 0)
-        require_whole("sms", self.sms, 0)
+        whole("tensor_cores", self.tensor_cores, 0)
+        whole("sms", self.sms, 0)
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Literal, Self, get_args
 
-from app.formulas.checks import ZeroStage, at_least, positive, require_one_of, require_whole
+from app.formulas.checks import ZeroStage, at_least, one_of, positive, whole
 from app.formulas.parallelism.degrees import expert_split
 from app.formulas.parallelism.rules import refuse_layout
 from app.formulas.records import Record
@@ -61,14 +61,14 @@ class Layout(Record):
             "tensor", "pipeline", "context", "expert", "data", "virtual", "microbatches",
             "micro_batch", "sequence",
         ):  # fmt: skip
-            require_whole(name, getattr(self, name))
+            whole(name, getattr(self, name))
         for name in ("expert_tensor", "shard_ranks", "first_layers", "last_layers"):
-            require_whole(name, getattr(self, name), 0)
-        require_one_of("precision", self.precision, get_args(Precision))
-        require_one_of("context_by", self.context_by, get_args(ContextBy))
-        require_one_of("zero_stage", self.zero_stage, (0, 1, 2, 3))
-        require_one_of("recompute", self.recompute, get_args(Again))
-        require_one_of("sequence_parallel", self.sequence_parallel, (False, True))
+            whole(name, getattr(self, name), 0)
+        one_of("precision", self.precision, get_args(Precision))
+        one_of("context_by", self.context_by, get_args(ContextBy))
+        one_of("zero_stage", self.zero_stage, (0, 1, 2, 3))
+        one_of("recompute", self.recompute, get_args(Again))
+        one_of("sequence_parallel", self.sequence_parallel, (False, True))
         refuse_layout(self)
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Literal, Self
 
-from app.formulas.checks import require_one_of, require_whole
+from app.formulas.checks import one_of, whole
 from app.formulas.records import Record
 from app.formulas.refusals import larger_than
 from app.translation import noted, say
@@ -59,16 +59,16 @@ class ModelShape(Record):
 
     def __post_init__(self) -> None:
         for name in ("layers", "hidden", "heads", "key_value_heads", "head_size", "vocabulary"):
-            require_whole(name, getattr(self, name))
+            whole(name, getattr(self, name))
         for name in (
             "positions", "experts", "active_experts", "expert_feed_forward", "shared",
             "dense_layers", "latent", "query_latent", "rope", "feed_forward", "multi_token",
         ):  # fmt: skip
-            require_whole(name, getattr(self, name), 0)
+            whole(name, getattr(self, name), 0)
         for name in ("gated", "tied", "query_key_norm", "router_bias"):
-            require_one_of(name, getattr(self, name), (False, True))
-        require_one_of("biases", self.biases, ("none", "qkv", "all"))
-        require_one_of("norm", self.norm, ("rms", "layer"))
+            one_of(name, getattr(self, name), (False, True))
+        one_of("biases", self.biases, ("none", "qkv", "all"))
+        one_of("norm", self.norm, ("rms", "layer"))
         self._check_parts()
 
     def _check_parts(self) -> None:

@@ -8,7 +8,7 @@ from math import prod
 from types import MappingProxyType
 from typing import ClassVar, Self
 
-from app.formulas.checks import positive, require_whole
+from app.formulas.checks import positive, whole
 from app.formulas.records import Record
 from app.formulas.refusals import too_large
 from app.translation import noted, offer, say
@@ -213,7 +213,7 @@ def _sizes(field: str, text: str) -> Mapping[str, int]:
             say("{name} must have each letter once, not {value!r}", name=field, value=text)
         )
     return {
-        letter: require_whole(field, int(number.replace(",", "").replace("_", "")))
+        letter: whole(field, int(number.replace(",", "").replace("_", "")))
         for letter, number in found
     }
 

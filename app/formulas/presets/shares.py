@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Literal, Self, get_args
 
-from app.formulas.checks import at_least, require_one_of
+from app.formulas.checks import at_least, one_of
 from app.formulas.records import Record
 from app.formulas.refusals import too_large
 from app.translation import noted
@@ -50,7 +50,7 @@ class Shares(Record):
             if getattr(self, name) != -1:
                 _share(name, getattr(self, name), 0.0)
         at_least("skew", self.skew, 0)
-        require_one_of("kernels", self.kernels, get_args(Kernels))
+        one_of("kernels", self.kernels, get_args(Kernels))
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":

@@ -1,6 +1,6 @@
 """Computation for training a model and for serving it."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.formulas.refusals import not_below
 from app.units import Count, Flops, Ratio
 
@@ -26,7 +26,7 @@ def inference_flops(parameters: Count, tokens: Ratio) -> Flops:
     Source:
         Kaplan et al., Scaling Laws for Neural Language Models, arXiv:2001.08361, section 2.1.
     """
-    return 2 * require_whole("parameters", parameters) * at_least("tokens", tokens, 0)
+    return 2 * whole("parameters", parameters) * at_least("tokens", tokens, 0)
 
 
 def lifetime_flops(
@@ -56,8 +56,8 @@ def lifetime_flops(
         arXiv:2401.00448, section 2.
     """
     trained = 6 * at_least("training_tokens", training_tokens, 0)
-    served = 2 * at_least("served_tokens", served_tokens, 0) * require_whole("samples", samples)
-    return (trained + served) * require_whole("parameters", parameters)
+    served = 2 * at_least("served_tokens", served_tokens, 0) * whole("samples", samples)
+    return (trained + served) * whole("parameters", parameters)
 
 
 def smaller_model_breakeven(
@@ -91,10 +91,10 @@ def smaller_model_breakeven(
     Source:
         Solved from lifetime_flops; Sardana et al., arXiv:2401.00448, section 2.
     """
-    small = require_whole("small_parameters", small_parameters)
-    large = require_whole("large_parameters", large_parameters)
+    small = whole("small_parameters", small_parameters)
+    large = whole("large_parameters", large_parameters)
     if small >= large:
         raise not_below("small_parameters", small_parameters, "large_parameters", large)
     spent = small * positive("small_tokens", small_tokens)
     extra = 6 * (spent - large * positive("large_tokens", large_tokens))
-    return max(0.0, extra) / (2 * (large - small) * require_whole("samples", samples))
+    return max(0.0, extra) / (2 * (large - small) * whole("samples", samples))

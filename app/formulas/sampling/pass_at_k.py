@@ -1,6 +1,6 @@
 """The probability that one of several answers is correct."""
 
-from app.formulas.checks import require_whole
+from app.formulas.checks import whole
 from app.formulas.refusals import larger_than, too_large
 from app.translation import noted
 from app.units import Count, Ratio
@@ -35,12 +35,12 @@ def pass_at_k(samples: Count, correct: Count, k: Count) -> Ratio:
         Chen et al., Evaluating Large Language Models Trained on Code, arXiv:2107.03374, section
         2.1, equation 1 and figure 3.
     """
-    drawn, right = require_whole("samples", samples), require_whole("correct", correct, 0)
+    drawn, right = whole("samples", samples), whole("correct", correct, 0)
     if drawn > _MOST:
         raise too_large("samples", samples, f"{_MOST:,}")
     if right > drawn:
         raise larger_than("correct", correct, noted("the samples"), drawn)
-    if require_whole("k", k) > drawn:
+    if whole("k", k) > drawn:
         raise larger_than("k", k, noted("the samples"), drawn)
     if drawn - right < k:
         return 1.0

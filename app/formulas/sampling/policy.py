@@ -1,6 +1,6 @@
 """A step of reinforcement learning: writing answers, scoring them, and learning from them."""
 
-from app.formulas.checks import at_least, fraction, positive, require_whole
+from app.formulas.checks import at_least, fraction, positive, whole
 from app.translation import say
 from app.units import Bytes, BytesPerSecond, Count, Flops, Ratio, Seconds
 
@@ -35,8 +35,8 @@ def policy_step_flops(
         Kaplan et al., arXiv:2001.08361, section 2.1 (2 and 6 FLOP); the models of a step: Shao et
         al., DeepSeekMath, arXiv:2402.03300, figure 4.
     """
-    read = 2 * require_whole("scorers", scorers, 0) + 8 * require_whole("critics", critics, 0)
-    return (2 + 6 + read) * require_whole("parameters", parameters) * at_least("tokens", tokens, 0)
+    read = 2 * whole("scorers", scorers, 0) + 8 * whole("critics", critics, 0)
+    return (2 + 6 + read) * whole("parameters", parameters) * at_least("tokens", tokens, 0)
 
 
 def generator_share(write_time: Seconds, learn_time: Seconds) -> Ratio:
@@ -117,7 +117,7 @@ def weight_sync_time(size: Bytes, writer_ranks: Count, bandwidth: BytesPerSecond
         Sheng et al., HybridFlow, arXiv:2409.19256, section 5 (resharding between training and
         generation); the bound is the volume over the bandwidth.
     """
-    part = positive("size", size) / require_whole("writer_ranks", writer_ranks)
+    part = positive("size", size) / whole("writer_ranks", writer_ranks)
     return part / positive("bandwidth", bandwidth)
 
 
@@ -142,5 +142,5 @@ def silent_groups(probability: Ratio, group: Count) -> Ratio:
         Yu et al., DAPO, arXiv:2503.14476, section 3.2 (dynamic sampling).
     """
     chance = fraction("probability", probability) if probability else 0.0
-    answers = require_whole("group", group)
+    answers = whole("group", group)
     return chance**answers + (1 - chance) ** answers

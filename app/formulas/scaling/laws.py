@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.formulas.checks import positive, require_record
+from app.formulas.checks import positive, recorded
 from app.formulas.presets import ScalingLaw
 from app.translation import say
 from app.units import Flops, Ratio
@@ -38,7 +38,7 @@ def loss(parameters: Ratio, tokens: Ratio, law: ScalingLaw) -> Ratio:
         Hoffmann et al., Training Compute-Optimal Large Language Models, arXiv:2203.15556,
         equation 2.
     """
-    found = require_record("law", law, ScalingLaw)
+    found = recorded("law", law, ScalingLaw)
     size = found.size_scale / positive("parameters", parameters) ** found.size_exponent
     data = found.data_scale / positive("tokens", tokens) ** found.data_exponent
     return float(found.floor + size + data)
@@ -69,7 +69,7 @@ def optimum(flops: Flops, law: ScalingLaw) -> Optimum:
         Hoffmann et al., arXiv:2203.15556, equation 4.
     """
     product = positive("flops", flops) / 6
-    found = require_record("law", law, ScalingLaw)
+    found = recorded("law", law, ScalingLaw)
     total = found.size_exponent + found.data_exponent
     parameters = _balance(found) * product ** (found.data_exponent / total)
     return Optimum(parameters, product / parameters)
@@ -99,7 +99,7 @@ def least_flops_for_loss(loss: Ratio, law: ScalingLaw) -> Flops:
     Source:
         Solved from equations 2 and 4 of Hoffmann et al., arXiv:2203.15556.
     """  # noqa: E501
-    found, target = require_record("law", law, ScalingLaw), positive("loss", loss)
+    found, target = recorded("law", law, ScalingLaw), positive("loss", loss)
     if target <= found.floor:
         raise ValueError(
             say(

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from app.formulas.checks import at_least, positive, require_list, require_whole
+from app.formulas.checks import at_least, positive, several, whole
 from app.formulas.refusals import larger_than
 from app.translation import noted
 from app.units import Bytes, BytesPerSecond, Count, Ratio, Seconds
@@ -69,9 +69,9 @@ def cache_pages(lengths: Sequence[Count], page: Count) -> Count:
         Kwon et al., Efficient Memory Management for Large Language Model Serving with
         PagedAttention, arXiv:2309.06180, section 4.
     """
-    require_list("lengths", lengths)
-    tokens = [require_whole("lengths", length) for length in lengths]
-    return sum(-(-one // require_whole("page", page)) for one in tokens)
+    several("lengths", lengths)
+    tokens = [whole("lengths", length) for length in lengths]
+    return sum(-(-one // whole("page", page)) for one in tokens)
 
 
 def cache_used(lengths: Sequence[Count], longest: Count) -> Ratio:
@@ -94,10 +94,10 @@ def cache_used(lengths: Sequence[Count], longest: Count) -> Ratio:
     Source:
         Kwon et al., arXiv:2309.06180, section 3.1 and figure 2.
     """
-    require_list("lengths", lengths)
-    reserved = require_whole("longest", longest)
+    several("lengths", lengths)
+    reserved = whole("longest", longest)
     for length in lengths:
-        if require_whole("lengths", length) > reserved:
+        if whole("lengths", length) > reserved:
             raise larger_than("lengths", length, noted("the longest"), reserved)
     return sum(lengths) / len(lengths) / reserved
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.formulas.checks import positive, require_list, require_whole
+from app.formulas.checks import positive, several, whole
 from app.units import Count, PerSecond, Ratio
 
 _SUMMED = 100  # terms of a harmonic number; a series is exact beyond
@@ -67,8 +67,8 @@ def static_batch_idle(lengths: Sequence[Count]) -> Ratio:
     Source:
         Yu et al., Orca, OSDI 2022, section 3 (early-finished and late-joining requests).
     """
-    require_list("lengths", lengths)
-    tokens = [require_whole("lengths", length) for length in lengths]
+    several("lengths", lengths)
+    tokens = [whole("lengths", length) for length in lengths]
     return 1 - sum(tokens) / (len(tokens) * max(tokens))
 
 
@@ -95,7 +95,7 @@ def expected_longest(mean: Ratio, batch: Count) -> Ratio:
         Order statistics of the exponential distribution: Rényi, On the theory of order statistics,
         Acta Mathematica Hungarica 4, 1953.
     """
-    return positive("mean", mean) * _harmonic(require_whole("batch", batch))
+    return positive("mean", mean) * _harmonic(whole("batch", batch))
 
 
 def _harmonic(terms: int) -> float:

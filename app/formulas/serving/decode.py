@@ -2,7 +2,7 @@
 
 import math
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.units import Bytes, BytesPerSecond, Count, Dollars, DollarsPerHour, Ratio, Seconds
 
 _HOUR = 3600
@@ -44,8 +44,8 @@ def decode_step_time(
         Pope et al., Efficiently Scaling Transformer Inference, arXiv:2211.05102, section 2.
     """
     cached = positive("context", context) * positive("cache_bytes_per_token", cache_bytes_per_token)
-    read = positive("weight_bytes", weight_bytes) + require_whole("batch", batch) * cached
-    return read / (require_whole("gpus", gpus) * positive("memory_bandwidth", memory_bandwidth))
+    read = positive("weight_bytes", weight_bytes) + whole("batch", batch) * cached
+    return read / (whole("gpus", gpus) * positive("memory_bandwidth", memory_bandwidth))
 
 
 def dollars_per_million_tokens(
@@ -73,10 +73,8 @@ def dollars_per_million_tokens(
         From the definition; Pope et al., arXiv:2211.05102, section 1 (cost in chip-seconds per
         token).
     """
-    paid = require_whole("gpus", gpus) * at_least("dollars_per_gpu_hour", dollars_per_gpu_hour, 0)
-    return (
-        paid * positive("step_time", step_time) / _HOUR / require_whole("batch", batch) * _MILLION
-    )
+    paid = whole("gpus", gpus) * at_least("dollars_per_gpu_hour", dollars_per_gpu_hour, 0)
+    return paid * positive("step_time", step_time) / _HOUR / whole("batch", batch) * _MILLION
 
 
 def best_tensor_degree(
@@ -107,6 +105,6 @@ def best_tensor_degree(
         Derived from decode_step_time and collectives.ring_all_reduce_time; Pope et al.,
         arXiv:2211.05102, section 3.2 (layouts for low latency).
     """
-    hops = 4 * require_whole("layers", layers) * positive("latency", latency)
+    hops = 4 * whole("layers", layers) * positive("latency", latency)
     size = positive("weight_bytes", weight_bytes)
     return math.sqrt(size / positive("memory_bandwidth", memory_bandwidth) / hops)

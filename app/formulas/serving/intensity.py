@@ -1,6 +1,6 @@
 """FLOP per byte of a decoding step: of its matrix products, and of its attention."""
 
-from app.formulas.checks import divides, positive, require_whole
+from app.formulas.checks import divides, positive, whole
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerByte, FlopsPerSecond, Ratio
 
 
@@ -60,8 +60,8 @@ def decode_attention_intensity(
         arXiv:2305.13245.
     """
     heads, shared = (
-        require_whole("query_heads", query_heads),
-        require_whole("key_value_heads", key_value_heads),
+        whole("query_heads", query_heads),
+        whole("key_value_heads", key_value_heads),
     )
     divides("key_value_heads", shared, "query_heads", heads)
     return 2 * heads / (shared * positive("element_bytes", element_bytes))
@@ -93,6 +93,6 @@ def latent_attention_intensity(
     Source:
         Counted from DeepSeek-V2, arXiv:2405.04434, section 2.1.
     """
-    compressed, position = require_whole("latent", latent), require_whole("rope", rope, 0)
-    used = 2 * require_whole("heads", heads) * (2 * compressed + position)
+    compressed, position = whole("latent", latent), whole("rope", rope, 0)
+    used = 2 * whole("heads", heads) * (2 * compressed + position)
     return used / ((compressed + position) * positive("element_bytes", element_bytes))

@@ -2,7 +2,7 @@
 
 import math
 
-from app.formulas.checks import at_least, fraction, positive, require_whole
+from app.formulas.checks import at_least, fraction, positive, whole
 from app.translation import say
 from app.units import Count, FlopsPerSecond, Ratio, Seconds
 
@@ -34,9 +34,9 @@ def prefill_time(
         Kaplan et al., arXiv:2001.08361, section 2.1 (2 FLOP); Pope et al., arXiv:2211.05102,
         section 2.
     """
-    computed = 2 * require_whole("parameters", parameters) * at_least("tokens", tokens, 0)
+    computed = 2 * whole("parameters", parameters) * at_least("tokens", tokens, 0)
     reached = positive("peak", peak) * fraction("utilization", utilization)
-    return computed / (require_whole("gpus", gpus) * reached)
+    return computed / (whole("gpus", gpus) * reached)
 
 
 def free_prefill_tokens(
@@ -72,9 +72,9 @@ def free_prefill_tokens(
         Agrawal et al., Sarathi-Serve, arXiv:2403.02310, section 4 (chunked prefill).
     """
     reached = positive("peak", peak) * fraction("utilization", utilization)
-    computed = positive("step_time", step_time) * require_whole("gpus", gpus) * reached
-    tokens = computed / (2 * require_whole("parameters", parameters))
-    return max(0, math.floor(tokens - require_whole("batch", batch)))
+    computed = positive("step_time", step_time) * whole("gpus", gpus) * reached
+    tokens = computed / (2 * whole("parameters", parameters))
+    return max(0, math.floor(tokens - whole("batch", batch)))
 
 
 def time_to_first_token(service_time: Seconds, load: Ratio) -> Seconds:

@@ -2,7 +2,7 @@
 
 import math
 
-from app.formulas.checks import at_least, require_whole
+from app.formulas.checks import at_least, whole
 from app.formulas.refusals import too_large
 from app.units import Count, Ratio
 
@@ -30,7 +30,7 @@ def speculative_tokens(acceptance: Ratio, drafted: Count) -> Ratio:
         Leviathan, Kalman and Matias, Fast Inference from Transformers via Speculative Decoding,
         arXiv:2211.17192, equation 1.
     """
-    terms = require_whole("drafted", drafted, 0) + 1
+    terms = whole("drafted", drafted, 0) + 1
     chance = at_least("acceptance", acceptance, 0)
     if chance > 1:
         raise too_large("acceptance", acceptance, 1)
@@ -63,5 +63,5 @@ def speculative_speedup(acceptance: Ratio, drafted: Count, draft_cost: Ratio) ->
     Source:
         Leviathan, Kalman and Matias, arXiv:2211.17192, theorem 3.8.
     """
-    taken = 1 + require_whole("drafted", drafted, 0) * at_least("draft_cost", draft_cost, 0)
+    taken = 1 + whole("drafted", drafted, 0) * at_least("draft_cost", draft_cost, 0)
     return speculative_tokens(acceptance, drafted) / taken

@@ -1,6 +1,6 @@
 """Bounds of tensor parallelism: the largest group whose communication is not the longer part."""
 
-from app.formulas.checks import positive, require_whole
+from app.formulas.checks import positive, whole
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio
 
 
@@ -32,5 +32,5 @@ def largest_tensor_degree(
         Austin et al., How to Scale Your Model, 2025, section "Training" (Y < F W / C).
     """
     computed = positive("element_bytes", element_bytes) * positive("peak", peak)
-    sent = 2 * require_whole("feed_forward", feed_forward) * positive("bandwidth", bandwidth)
+    sent = 2 * whole("feed_forward", feed_forward) * positive("bandwidth", bandwidth)
     return 1 + sent / computed

@@ -1,6 +1,6 @@
 """Context parallelism: the traffic of keys and values."""
 
-from app.formulas.checks import divides, positive, require_whole
+from app.formulas.checks import divides, positive, whole
 from app.translation import noted
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond
 
@@ -118,11 +118,11 @@ def context_ring_hides(
         Liu et al., arXiv:2310.01889, section 3 (arithmetic intensity between hosts), with shared
         key-value heads.
     """
-    long, parts = require_whole("sequence", sequence), require_whole("ranks", ranks)
+    long, parts = whole("sequence", sequence), whole("ranks", ranks)
     divides("ranks", parts, noted("tokens of a sequence"), long)
     queries, shared = (
-        require_whole("heads", heads),
-        require_whole("key_value_heads", key_value_heads),
+        whole("heads", heads),
+        whole("key_value_heads", key_value_heads),
     )
     divides("key_value_heads", shared, noted("heads"), queries)
     least = shared * positive("element_bytes", element_bytes) * positive("rate", rate)
@@ -138,8 +138,8 @@ def _block(
     element_bytes: Bytes,
     ranks: Count,
 ) -> float:
-    long, parts = require_whole("sequence", sequence), require_whole("ranks", ranks)
+    long, parts = whole("sequence", sequence), whole("ranks", ranks)
     divides("ranks", parts, noted("tokens of a sequence"), long)
-    wide = require_whole("key_value_heads", key_value_heads) * require_whole("head_size", head_size)
-    tokens = require_whole("batch", batch) * (long // parts)
+    wide = whole("key_value_heads", key_value_heads) * whole("head_size", head_size)
+    tokens = whole("batch", batch) * (long // parts)
     return 2.0 * tokens * wide * positive("element_bytes", element_bytes)

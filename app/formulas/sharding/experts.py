@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from app.formulas.checks import at_least, chosen_experts, positive, require_list, require_whole
+from app.formulas.checks import at_least, chosen_experts, positive, several, whole
 from app.translation import say
 from app.units import Bytes, Count, Ratio
 
@@ -37,11 +37,9 @@ def expert_all_to_all_bytes(
         Lepikhin et al., GShard, arXiv:2006.16668, section 3.2; DeepSeek-V3 Technical Report,
         arXiv:2412.19437, section 3.2.2.
     """
-    copies = require_whole("tokens", tokens) * require_whole("top_k", top_k)
-    size = float(copies * require_whole("hidden", hidden)) * positive(
-        "element_bytes", element_bytes
-    )
-    return size * (require_whole("ranks", ranks) - 1) / ranks
+    copies = whole("tokens", tokens) * whole("top_k", top_k)
+    size = float(copies * whole("hidden", hidden)) * positive("element_bytes", element_bytes)
+    return size * (whole("ranks", ranks) - 1) / ranks
 
 
 def expert_capacity(tokens: Count, experts: Count, top_k: Count, factor: Ratio = 1.0) -> Count:
@@ -67,8 +65,8 @@ def expert_capacity(tokens: Count, experts: Count, top_k: Count, factor: Ratio =
     Source:
         Fedus et al., Switch Transformers, arXiv:2101.03961, section 2.2, equation 3.
     """
-    among = require_whole("experts", experts)
-    copies = require_whole("tokens", tokens) * chosen_experts(top_k, among)
+    among = whole("experts", experts)
+    copies = whole("tokens", tokens) * chosen_experts(top_k, among)
     share = copies * positive("factor", factor) / among
     return max(1, math.ceil(share * (1 - 1e-12)))
 
@@ -92,7 +90,7 @@ def expert_imbalance(loads: Sequence[Ratio]) -> Ratio:
     Source:
         Lepikhin et al., GShard, arXiv:2006.16668, section 2.2 (load balance).
     """
-    require_list("loads", loads)
+    several("loads", loads)
     largest = max(at_least("loads", load, 0) for load in loads)
     if not largest:
         raise ValueError(

@@ -1,6 +1,6 @@
 """How the kinds of parallelism divide the GPUs of a run."""
 
-from app.formulas.checks import require_whole
+from app.formulas.checks import whole
 from app.translation import say
 from app.units import Count
 
@@ -32,10 +32,10 @@ def data_parallel_degree(
         Grattafiori et al., arXiv:2407.21783, section 3.3.2 and table 4; Megatron-LM, expert
         parallelism.
     """
-    total, one_copy = require_whole("gpus", gpus), 1
+    total, one_copy = whole("gpus", gpus), 1
     for name, degree in (("tensor", tensor), ("pipeline", pipeline), ("context", context)):
         left = total // one_copy
-        one_copy *= require_whole(name, degree)
+        one_copy *= whole(name, degree)
         if total % one_copy:
             raise ValueError(
                 say(
@@ -48,7 +48,7 @@ def data_parallel_degree(
                 )
             )
     copies = total // one_copy
-    if copies * int(context) % require_whole("expert", expert):
+    if copies * int(context) % whole("expert", expert):
         raise ValueError(
             say(
                 "{name} must divide the data and context parallel ranks, {whole}, not {value}",

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from itertools import count
 from math import prod
 
-from app.formulas.checks import require_record
+from app.formulas.checks import recorded
 from app.formulas.presets.shardings import Cuts, ShardingPlan, ShardingTask, Step
 from app.translation import say
 from app.units import Bytes
@@ -84,8 +84,8 @@ def plan_bytes(task: ShardingTask, plan: ShardingPlan) -> Bytes:
         Multiply Them"; Xu et al., GSPMD, arXiv:2105.04663, section 3.
     """
     task, plan = (
-        require_record("task", task, ShardingTask),
-        require_record("plan", plan, ShardingPlan),
+        recorded("task", task, ShardingTask),
+        recorded("plan", plan, ShardingPlan),
     )
     state, total = _start(task), Fraction(0)
     for number, step in enumerate(plan.steps, 1):
@@ -140,7 +140,7 @@ def cheapest_plan(task: ShardingTask) -> tuple[str, ...]:
         Zheng et al., Alpa, arXiv:2201.12023, section 4 (the cost of resharding); Dijkstra,
         Numerische Mathematik 1, 1959.
     """
-    task = require_record("task", task, ShardingTask)
+    task = recorded("task", task, ShardingTask)
     goal, turn = (task.target[0], _Array(task.target[1])), count()
     heap: list[tuple[Fraction, int, int, _State, tuple[Step, ...]]] = [
         (Fraction(0), 0, next(turn), _start(task), ())

@@ -1,6 +1,6 @@
 """Context parallelism with a causal mask, and by heads."""
 
-from app.formulas.checks import divides, positive, require_whole
+from app.formulas.checks import divides, positive, whole
 from app.translation import noted
 from app.units import Bytes, Count, Ratio
 
@@ -27,7 +27,7 @@ def causal_ring_imbalance(ranks: Count) -> Ratio:
         Brandon et al., Striped Attention, arXiv:2311.09431, section 2 (the imbalance of ring
         attention).
     """
-    return (2 * require_whole("ranks", ranks) - 1) / ranks
+    return (2 * whole("ranks", ranks) - 1) / ranks
 
 
 def ulysses_bytes(
@@ -59,10 +59,8 @@ def ulysses_bytes(
         Jacobs et al., DeepSpeed Ulysses, arXiv:2309.14509, section 3.2 (with as many key heads as
         query heads: 4 N h / P).
     """
-    long, parts = require_whole("sequence", sequence), require_whole("ranks", ranks)
+    long, parts = whole("sequence", sequence), whole("ranks", ranks)
     divides("ranks", parts, noted("tokens of a sequence"), long)
-    wide = 2 * (
-        require_whole("hidden", hidden) + require_whole("key_value_hidden", key_value_hidden)
-    )
+    wide = 2 * (whole("hidden", hidden) + whole("key_value_hidden", key_value_hidden))
     held = float(wide * (long // parts)) * positive("element_bytes", element_bytes)
     return held * (parts - 1) / parts

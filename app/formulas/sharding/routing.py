@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from app.formulas.checks import chosen_experts, divides, positive, require_whole
+from app.formulas.checks import chosen_experts, divides, positive, whole
 from app.formulas.refusals import too_large
 from app.formulas.sharding.experts import expert_imbalance
 from app.translation import noted
@@ -46,7 +46,7 @@ def expert_critical_batch(
     """
     read = positive("weight_bytes", weight_bytes) * positive("peak", peak)
     dense = read / (2 * positive("memory_bandwidth", memory_bandwidth))
-    return dense * require_whole("experts", experts) / chosen_experts(top_k, experts)
+    return dense * whole("experts", experts) / chosen_experts(top_k, experts)
 
 
 def tokens_per_expert(tokens: Count, gpus: Count, top_k: Count, experts: Count) -> Ratio:
@@ -71,12 +71,8 @@ def tokens_per_expert(tokens: Count, gpus: Count, top_k: Count, experts: Count) 
     Source:
         From the definition; DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.4.
     """
-    require_whole("experts", experts)
-    copies = (
-        require_whole("tokens", tokens)
-        * require_whole("gpus", gpus)
-        * chosen_experts(top_k, experts)
-    )
+    whole("experts", experts)
+    copies = whole("tokens", tokens) * whole("gpus", gpus) * chosen_experts(top_k, experts)
     return copies / int(experts)
 
 
@@ -104,7 +100,7 @@ def expected_nodes(experts: Count, nodes: Count, top_k: Count) -> Ratio:
         Drawing without replacement (hypergeometric); the routing: DeepSeek-V3 Technical Report,
         arXiv:2412.19437, section 2.1.2.
     """
-    total, parts = require_whole("experts", experts), require_whole("nodes", nodes)
+    total, parts = whole("experts", experts), whole("nodes", nodes)
     if total > _MOST:
         raise too_large("experts", experts, f"{_MOST:,}")
     divides("nodes", parts, noted("experts"), total)
@@ -148,11 +144,11 @@ def dispatch_bytes(
         DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.2.2 and 3.3; DeepEP, legacy.md
         (low-latency mode).
     """
-    wide = require_whole("hidden", hidden)
-    scales = math.ceil(wide / require_whole("scale_group", scale_group))
+    wide = whole("hidden", hidden)
+    scales = math.ceil(wide / whole("scale_group", scale_group))
     copy = wide * positive("element_bytes", element_bytes)
     copy += scales * positive("scale_bytes", scale_bytes)
-    return require_whole("tokens", tokens) * require_whole("top_k", top_k) * float(copy)
+    return whole("tokens", tokens) * whole("top_k", top_k) * float(copy)
 
 
 def expert_idle(loads: Sequence[Ratio]) -> Ratio:

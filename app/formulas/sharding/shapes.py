@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.formulas.checks import divides, require_whole
+from app.formulas.checks import divides, whole
 from app.translation import noted, say
 from app.units import Count
 
@@ -46,9 +46,9 @@ def column_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
     Source:
         Shoeybi et al., Megatron-LM, arXiv:1909.08053, section 3.
     """
-    wide, parts = require_whole("columns", columns), require_whole("ranks", ranks)
+    wide, parts = whole("columns", columns), whole("ranks", ranks)
     divides("ranks", parts, noted("columns"), wide)
-    return Shard(require_whole("rows", rows), wide // parts)
+    return Shard(whole("rows", rows), wide // parts)
 
 
 def row_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
@@ -75,9 +75,9 @@ def row_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
     Source:
         Shoeybi et al., Megatron-LM, arXiv:1909.08053, section 3.
     """
-    high, parts = require_whole("rows", rows), require_whole("ranks", ranks)
+    high, parts = whole("rows", rows), whole("ranks", ranks)
     divides("ranks", parts, noted("rows"), high)
-    return Shard(high // parts, require_whole("columns", columns))
+    return Shard(high // parts, whole("columns", columns))
 
 
 def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> Heads:
@@ -108,10 +108,10 @@ def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> 
         with grouped queries.
     """
     queries, shared = (
-        require_whole("query_heads", query_heads),
-        require_whole("key_value_heads", key_value_heads),
+        whole("query_heads", query_heads),
+        whole("key_value_heads", key_value_heads),
     )
-    parts = require_whole("ranks", ranks)
+    parts = whole("ranks", ranks)
     divides("key_value_heads", shared, noted("query heads"), queries)
     divides("ranks", parts, noted("query heads"), queries)
     if shared % parts and parts % shared:

@@ -1,6 +1,6 @@
 """Traffic and overhead of tensor parallelism."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.units import Bytes, Count, Ratio, Seconds
 
 
@@ -27,10 +27,8 @@ def tensor_all_reduce_size(
     Source:
         Narayanan et al., arXiv:2104.04473, section 3.2.
     """
-    tokens = require_whole("batch", batch) * require_whole("sequence", sequence)
-    return float(tokens * require_whole("hidden", hidden)) * positive(
-        "element_bytes", element_bytes
-    )
+    tokens = whole("batch", batch) * whole("sequence", sequence)
+    return float(tokens * whole("hidden", hidden)) * positive("element_bytes", element_bytes)
 
 
 def tensor_all_reduces(layers: Count, passes: Count = 2) -> Count:
@@ -55,7 +53,7 @@ def tensor_all_reduces(layers: Count, passes: Count = 2) -> Count:
         Shoeybi et al., Megatron-LM, arXiv:1909.08053, section 3; Rajbhandari et al.,
         arXiv:1910.02054, section 8 (six with recomputation).
     """
-    return 2 * require_whole("passes", passes) * require_whole("layers", layers)
+    return 2 * whole("passes", passes) * whole("layers", layers)
 
 
 def tensor_traffic_bytes(
@@ -85,9 +83,9 @@ def tensor_traffic_bytes(
     Source:
         Narayanan et al., arXiv:2104.04473, section 3.2.
     """
-    times = 2 * require_whole("passes", passes) * positive("layers", layers)
-    sent = 2 * positive("size", size) * (require_whole("ranks", ranks) - 1) / ranks
-    return times * require_whole("microbatches", microbatches) * sent
+    times = 2 * whole("passes", passes) * positive("layers", layers)
+    sent = 2 * positive("size", size) * (whole("ranks", ranks) - 1) / ranks
+    return times * whole("microbatches", microbatches) * sent
 
 
 def sequence_parallel_traffic_bytes(
@@ -119,9 +117,9 @@ def sequence_parallel_traffic_bytes(
     Source:
         Korthikanti et al., arXiv:2205.05198, section 4.2.2.
     """
-    part = positive("size", size) * (require_whole("ranks", ranks) - 1) / ranks
-    times = 2 * require_whole("passes", passes) * positive("layers", layers)
-    return times * require_whole("microbatches", microbatches) * (part + part)
+    part = positive("size", size) * (whole("ranks", ranks) - 1) / ranks
+    times = 2 * whole("passes", passes) * positive("layers", layers)
+    return times * whole("microbatches", microbatches) * (part + part)
 
 
 def tensor_overhead(
@@ -148,5 +146,5 @@ def tensor_overhead(
         Narayanan et al., arXiv:2104.04473, section 3.2.
     """
     each = at_least("all_reduce_time", all_reduce_time, 0)
-    times = 2 * require_whole("passes", passes) * positive("layers", layers)
+    times = 2 * whole("passes", passes) * positive("layers", layers)
     return times * each / positive("compute_time", compute_time)

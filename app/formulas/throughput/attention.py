@@ -2,7 +2,7 @@
 
 import math
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.units import Bytes, Count, Ratio
 
 
@@ -28,7 +28,7 @@ def standard_attention_bytes(sequence: Count, head_size: Count, element_bytes: B
     Source:
         Dao et al., FlashAttention, arXiv:2205.14135, algorithm 0 and theorem 2.
     """
-    long, wide = require_whole("sequence", sequence), require_whole("head_size", head_size)
+    long, wide = whole("sequence", sequence), whole("head_size", head_size)
     return (4.0 * long * wide + 4.0 * long**2) * positive("element_bytes", element_bytes)
 
 
@@ -61,7 +61,7 @@ def flash_attention_bytes(
     Source:
         Dao et al., FlashAttention, arXiv:2205.14135, algorithm 1.
     """
-    long, wide = require_whole("sequence", sequence), require_whole("head_size", head_size)
+    long, wide = whole("sequence", sequence), whole("head_size", head_size)
     each = positive("element_bytes", element_bytes)
     row = 4 * wide * each
     block = math.ceil(at_least("on_chip_bytes", on_chip_bytes, row) / row)
@@ -96,4 +96,4 @@ def flash_attention_share(
         Dao et al., FlashAttention, arXiv:2205.14135, theorem 2.
     """
     numbers = positive("on_chip_bytes", on_chip_bytes) / positive("element_bytes", element_bytes)
-    return float(require_whole("head_size", head_size)) ** 2 / numbers
+    return float(whole("head_size", head_size)) ** 2 / numbers

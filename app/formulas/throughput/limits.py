@@ -2,7 +2,7 @@
 
 import math
 
-from app.formulas.checks import positive, require_whole
+from app.formulas.checks import positive, whole
 from app.units import Count, Ratio, Seconds
 
 
@@ -35,9 +35,9 @@ def wave_utilization(
         NVIDIA, Matrix Multiplication Background User's Guide, sections on tile quantization and
         wave quantization.
     """
-    high = -(-require_whole("rows", rows) // require_whole("tile_rows", tile_rows))
-    wide = -(-require_whole("columns", columns) // require_whole("tile_columns", tile_columns))
-    at_once = require_whole("processors", processors)
+    high = -(-whole("rows", rows) // whole("tile_rows", tile_rows))
+    wide = -(-whole("columns", columns) // whole("tile_columns", tile_columns))
+    at_once = whole("processors", processors)
     tiles = int(high) * int(wide)
     return tiles / (at_once * -(-tiles // at_once))
 
@@ -66,7 +66,7 @@ def launch_bound_time(kernels: Count, launch_time: Seconds, device_time: Seconds
         PyTorch, Accelerating Generative AI with PyTorch II: GPT, Fast, 2023, section on the
         overhead of the host.
     """
-    launches = require_whole("kernels", kernels) * positive("launch_time", launch_time)
+    launches = whole("kernels", kernels) * positive("launch_time", launch_time)
     return max(launches, positive("device_time", device_time))
 
 
@@ -93,5 +93,5 @@ def loader_workers(samples: Count, sample_time: Seconds, step_time: Seconds) -> 
         Little, A Proof for the Queuing Formula L = λW, Operations Research 9(3), 1961; Mohan et
         al., Analyzing and Mitigating Data Stalls in DNN Training, arXiv:2007.06775.
     """
-    work = require_whole("samples", samples) * positive("sample_time", sample_time)
+    work = whole("samples", samples) * positive("sample_time", sample_time)
     return max(1, math.ceil(work / positive("step_time", step_time) * (1 - 1e-12)))

@@ -2,7 +2,7 @@
 
 import math
 
-from app.formulas.checks import at_least, positive, require_one_of, require_whole
+from app.formulas.checks import at_least, one_of, positive, whole
 from app.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerByte, FlopsPerSecond
 
 
@@ -27,7 +27,7 @@ def matmul_flops(m: Count, n: Count, k: Count) -> Flops:
     Source:
         NVIDIA, Matrix Multiplication Background User's Guide, section 2.
     """
-    return 2.0 * require_whole("m", m) * require_whole("n", n) * require_whole("k", k)
+    return 2.0 * whole("m", m) * whole("n", n) * whole("k", k)
 
 
 def matmul_bytes(
@@ -57,8 +57,8 @@ def matmul_bytes(
     Source:
         NVIDIA, Matrix Multiplication Background User's Guide, section 2.
     """
-    require_one_of("count_output", count_output, (False, True))
-    rows, columns, depth = require_whole("m", m), require_whole("n", n), require_whole("k", k)
+    one_of("count_output", count_output, (False, True))
+    rows, columns, depth = whole("m", m), whole("n", n), whole("k", k)
     elements = float(rows) * depth + float(depth) * columns
     elements += float(rows) * columns if count_output else 0.0
     return elements * positive("element_bytes", element_bytes)
@@ -147,9 +147,5 @@ def elementwise_intensity(
     Source:
         Williams, Waterman and Patterson, Roofline, CACM 52(4), 2009.
     """
-    moved = require_whole("reads", reads) + at_least(
-        "writes", require_whole("writes", writes, 0), 0
-    )
-    return require_whole("operations", operations) / (
-        moved * positive("element_bytes", element_bytes)
-    )
+    moved = whole("reads", reads) + at_least("writes", whole("writes", writes, 0), 0)
+    return whole("operations", operations) / (moved * positive("element_bytes", element_bytes))

@@ -1,6 +1,6 @@
 """The time of a run, and its utilization."""
 
-from app.formulas.checks import at_least, fraction, positive, require_whole
+from app.formulas.checks import at_least, fraction, positive, whole
 from app.formulas.refusals import too_large
 from app.units import Count, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
 
@@ -28,9 +28,7 @@ def training_time(flops: Flops, gpus: Count, peak: FlopsPerSecond, utilization: 
     Source:
         Narayanan et al., arXiv:2104.04473, section 5.1, equation 4.
     """
-    rate = (
-        require_whole("gpus", gpus) * positive("peak", peak) * fraction("utilization", utilization)
-    )
+    rate = whole("gpus", gpus) * positive("peak", peak) * fraction("utilization", utilization)
     return positive("flops", flops) / rate
 
 
@@ -60,7 +58,7 @@ def model_utilization(
     Source:
         Chowdhery et al., PaLM, arXiv:2204.02311, section 4.1 and appendix B.
     """
-    could = positive("time", time) * require_whole("gpus", gpus) * positive("peak", peak)
+    could = positive("time", time) * whole("gpus", gpus) * positive("peak", peak)
     return positive("model_flops", model_flops) / could
 
 
@@ -91,7 +89,7 @@ def hardware_utilization(
         Korthikanti et al., arXiv:2205.05198, section 6 and table 5; Chowdhery et al.,
         arXiv:2204.02311, section 4.1.
     """
-    could = positive("time", time) * require_whole("gpus", gpus) * positive("peak", peak)
+    could = positive("time", time) * whole("gpus", gpus) * positive("peak", peak)
     return positive("hardware_flops", hardware_flops) / could
 
 
@@ -120,10 +118,8 @@ def tokens_per_second(
     Source:
         Solved from Kaplan et al., arXiv:2001.08361, section 2.1.
     """
-    rate = (
-        require_whole("gpus", gpus) * positive("peak", peak) * fraction("utilization", utilization)
-    )
-    return rate / (6.0 * require_whole("parameters", parameters))
+    rate = whole("gpus", gpus) * positive("peak", peak) * fraction("utilization", utilization)
+    return rate / (6.0 * whole("parameters", parameters))
 
 
 def utilization_comb(busy: Seconds, idle: Seconds, repeats: Count) -> tuple[Seconds, ...]:
@@ -150,7 +146,7 @@ def utilization_comb(busy: Seconds, idle: Seconds, repeats: Count) -> tuple[Seco
     Source:
         From the definition.
     """
-    times = require_whole("repeats", repeats)
+    times = whole("repeats", repeats)
     if times > _MOST_SPANS:
         raise too_large("repeats", repeats, f"{_MOST_SPANS:,}")
     return (positive("busy", busy), at_least("idle", idle, 0)) * times

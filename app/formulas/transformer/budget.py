@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.units import Count, Flops, Ratio
 
 _PETAFLOP_DAY = 1e15 * 86400
@@ -37,7 +37,7 @@ def training_flops(parameters: Count, tokens: Ratio) -> Flops:
     Source:
         Kaplan et al., Scaling Laws for Neural Language Models, arXiv:2001.08361, section 2.1.
     """
-    return 6.0 * require_whole("parameters", parameters) * at_least("tokens", tokens, 0)
+    return 6.0 * whole("parameters", parameters) * at_least("tokens", tokens, 0)
 
 
 def petaflop_days(flops: Flops) -> Ratio:

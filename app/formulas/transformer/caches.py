@@ -1,6 +1,6 @@
 """The key-value cache of inference."""
 
-from app.formulas.checks import at_least, positive, require_whole
+from app.formulas.checks import at_least, positive, whole
 from app.units import Bytes, Count, Ratio
 
 
@@ -34,8 +34,8 @@ def key_value_cache_bytes(
     Source:
         Shazeer, Fast Transformer Decoding, arXiv:1911.02150; Ainslie et al., arXiv:2305.13245.
     """
-    wide = require_whole("key_value_heads", key_value_heads) * require_whole("head_size", head_size)
-    each = 2.0 * require_whole("layers", layers) * wide * positive("element_bytes", element_bytes)
+    wide = whole("key_value_heads", key_value_heads) * whole("head_size", head_size)
+    each = 2.0 * whole("layers", layers) * wide * positive("element_bytes", element_bytes)
     return at_least("tokens", tokens, 0) * each
 
 
@@ -66,6 +66,6 @@ def latent_cache_bytes(
     Source:
         DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 2.1.1 and 4.2.
     """
-    wide = require_whole("latent", latent) + require_whole("rope", rope, 0)
-    each = 1.0 * require_whole("layers", layers) * wide * positive("element_bytes", element_bytes)
+    wide = whole("latent", latent) + whole("rope", rope, 0)
+    each = 1.0 * whole("layers", layers) * wide * positive("element_bytes", element_bytes)
     return at_least("tokens", tokens, 0) * each

@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from app.formulas.checks import Recompute, require_one_of, require_whole
+from app.formulas.checks import Recompute, one_of, whole
 from app.formulas.refusals import larger_than
 from app.translation import noted
 from app.units import Count, Flops, Ratio
@@ -46,11 +46,11 @@ def layer_flops(
         Narayanan et al., arXiv:2104.04473, appendix; Korthikanti et al., arXiv:2205.05198,
         appendix A.
     """
-    require_one_of("causal", causal, (False, True))
-    require_one_of("recompute", recompute, get_args(Recompute))
+    one_of("causal", causal, (False, True))
+    one_of("recompute", recompute, get_args(Recompute))
     tokens, wide = (
-        require_whole("batch", batch) * require_whole("sequence", sequence),
-        require_whole("hidden", hidden),
+        whole("batch", batch) * whole("sequence", sequence),
+        whole("hidden", hidden),
     )
     weights = 24.0 * tokens * wide**2
     attention = (2.0 if causal else 4.0) * tokens * sequence * wide
@@ -97,10 +97,10 @@ def step_flops(
         Narayanan et al., arXiv:2104.04473, equation 3; Korthikanti et al., arXiv:2205.05198,
         equations 7 and 8.
     """
-    require_one_of("recompute", recompute, get_args(Recompute))
-    deep, wide = require_whole("layers", layers), require_whole("hidden", hidden)
-    words, length = require_whole("vocabulary", vocabulary), require_whole("sequence", sequence)
-    base = 72.0 * require_whole("batch", batch) * length * deep * wide**2
+    one_of("recompute", recompute, get_args(Recompute))
+    deep, wide = whole("layers", layers), whole("hidden", hidden)
+    words, length = whole("vocabulary", vocabulary), whole("sequence", sequence)
+    base = 72.0 * whole("batch", batch) * length * deep * wide**2
     head = words / (12.0 * wide * deep)
     if recompute == "full":
         return base * 4 / 3 * (1 + length / (6.0 * wide) + words / (16.0 * wide * deep))
@@ -152,12 +152,10 @@ def token_flops(
         Chowdhery et al., PaLM, arXiv:2204.02311, appendix B; DeepSeek-V2, arXiv:2405.04434,
         section 2.1 (query and key of latent attention).
     """
-    require_one_of("causal", causal, (False, True))
-    wide = require_whole("heads", heads) * (
-        2 * require_whole("head_size", head_size) + require_whole("rope", rope, 0)
-    )
-    scores = 1.0 * require_whole("layers", layers) * wide * require_whole("sequence", sequence)
-    multiplied = require_whole("parameters", parameters) - require_whole("embedding", embedding, 0)
+    one_of("causal", causal, (False, True))
+    wide = whole("heads", heads) * (2 * whole("head_size", head_size) + whole("rope", rope, 0))
+    scores = 1.0 * whole("layers", layers) * wide * whole("sequence", sequence)
+    multiplied = whole("parameters", parameters) - whole("embedding", embedding, 0)
     if multiplied < 0:
         raise larger_than("embedding", embedding, noted("the parameters"), parameters)
     return 6.0 * multiplied + (3 if causal else 6) * scores
@@ -197,7 +195,7 @@ def attention_share(
         Kaplan et al., arXiv:2001.08361, section 2.1; Chowdhery et al., arXiv:2204.02311,
         appendix B.
     """
-    require_one_of("causal", causal, (False, True))
-    wide = require_whole("heads", heads) * require_whole("head_size", head_size)
-    scores = 1.0 * require_whole("layers", layers) * wide * require_whole("sequence", sequence)
-    return (1 if causal else 2) * scores / require_whole("parameters", parameters)
+    one_of("causal", causal, (False, True))
+    wide = whole("heads", heads) * whole("head_size", head_size)
+    scores = 1.0 * whole("layers", layers) * wide * whole("sequence", sequence)
+    return (1 if causal else 2) * scores / whole("parameters", parameters)

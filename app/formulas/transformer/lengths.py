@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from app.formulas.checks import require_list, require_one_of, require_whole
+from app.formulas.checks import one_of, several, whole
 from app.units import Count, Flops, Ratio
 
 
@@ -33,10 +33,8 @@ def sequence_where_attention_equals(
     Source:
         Narayanan et al., arXiv:2104.04473, appendix (both costs); solved for the length.
     """
-    require_one_of("causal", causal, (False, True))
-    each = require_whole("parameters_per_layer", parameters_per_layer) / require_whole(
-        "hidden", hidden
-    )
+    one_of("causal", causal, (False, True))
+    each = whole("parameters_per_layer", parameters_per_layer) / whole("hidden", hidden)
     return each if causal else each / 2
 
 
@@ -68,10 +66,6 @@ def packed_flops(
         Chowdhery et al., arXiv:2204.02311, appendix B, halved for the mask; Wang et al., WLB-LLM,
         arXiv:2503.17924 (imbalance of packed documents).
     """
-    long = [1.0 * require_whole("lengths", one) for one in require_list("lengths", lengths)]
-    scores = (
-        require_whole("layers", layers)
-        * require_whole("hidden", hidden)
-        * math.fsum(s * s for s in long)
-    )
-    return 6.0 * require_whole("parameters", parameters) * math.fsum(long) + 6 * scores
+    long = [1.0 * whole("lengths", one) for one in several("lengths", lengths)]
+    scores = whole("layers", layers) * whole("hidden", hidden) * math.fsum(s * s for s in long)
+    return 6.0 * whole("parameters", parameters) * math.fsum(long) + 6 * scores

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.formulas.checks import divides, require_one_of, require_record, require_whole
+from app.formulas.checks import divides, one_of, recorded, whole
 from app.formulas.presets import ModelShape
 from app.translation import noted
 from app.units import Count
@@ -34,13 +34,13 @@ def attention_parameters(
     Source:
         Ainslie et al., GQA, arXiv:2305.13245; Grattafiori et al., arXiv:2407.21783, table 3.
     """
-    wide, queries = require_whole("hidden", hidden), require_whole("heads", heads)
-    shared = require_whole("key_value_heads", key_value_heads)
+    wide, queries = whole("hidden", hidden), whole("heads", heads)
+    shared = whole("key_value_heads", key_value_heads)
     divides("key_value_heads", shared, noted("heads"), queries)
     if head_size is None:
         divides("heads", queries, noted("hidden size of the model"), wide)
         return 2 * wide * wide + 2 * wide * shared * (wide // queries)
-    return 2 * wide * require_whole("head_size", head_size) * (queries + shared)
+    return 2 * wide * whole("head_size", head_size) * (queries + shared)
 
 
 def feed_forward_parameters(hidden: Count, feed_forward: Count, gated: bool = True) -> Count:
@@ -66,12 +66,8 @@ def feed_forward_parameters(hidden: Count, feed_forward: Count, gated: bool = Tr
     Source:
         Shazeer, GLU Variants Improve Transformer, arXiv:2002.05202.
     """
-    require_one_of("gated", gated, (False, True))
-    return (
-        (3 if gated else 2)
-        * require_whole("hidden", hidden)
-        * require_whole("feed_forward", feed_forward)
-    )
+    one_of("gated", gated, (False, True))
+    return (3 if gated else 2) * whole("hidden", hidden) * whole("feed_forward", feed_forward)
 
 
 def layer_parameters(
@@ -134,7 +130,7 @@ def model_parameters(shape: ModelShape) -> Count:
         Counted from the released weights; Grattafiori et al., arXiv:2407.21783, table 3;
         DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2.
     """
-    require_record("shape", shape, ModelShape)
+    recorded("shape", shape, ModelShape)
     return _model(shape, shape.experts)
 
 
@@ -160,7 +156,7 @@ def active_parameters(shape: ModelShape) -> Count:
         DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2; Qwen3 Technical Report,
         arXiv:2505.09388.
     """
-    require_record("shape", shape, ModelShape)
+    recorded("shape", shape, ModelShape)
     return _model(shape, shape.active_experts)
 
 

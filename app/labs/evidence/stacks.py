@@ -48,7 +48,7 @@ def place_in(text: str) -> StackLine | None:
     ...   File "/x/site-packages/torch/distributed/c10d_logger.py", line 83 in wrapper
     ...   File "/x/library/zero/worker.py", line 12 in main
     ... ''')
-    Place(where='worker.py line 12', call='barrier')
+    StackLine(where='worker.py line 12', call='barrier')
     """
     for thread in reversed(_THREAD.split(text)):  # the main thread comes last
         call = ""

@@ -70,7 +70,7 @@ def by_hashed_name() -> Mapping[str, Asset]:
 def asset_url(name: str) -> str:
     """Where the browser gets the file *name* from.
 
-    >>> address("favicon.svg").startswith("/static/favicon.")
+    >>> asset_url("favicon.svg").startswith("/static/favicon.")
     True
     """
     return f"/static/{assets()[name].hashed}"

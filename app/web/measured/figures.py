@@ -20,7 +20,7 @@ Points = tuple[tuple[float, float], ...]
 FAMILIES = ("GB300", "GB200", "B200", "H200", "H100", "GH200", "A100", "MI300X", "T4")
 
 
-def test_figures(
+def figures_of_test(
     test: CollectiveTest, comparison: Comparison | None, beside: Sequence[PublishedMeasurement]
 ) -> Iterator[Plot]:
     """The figures of *test*; none without a size."""

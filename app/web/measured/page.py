@@ -26,7 +26,7 @@ from app.translation import localized, noted, translate
 from app.web.explore.figures import figure_file
 from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, spend
-from app.web.measured.figures import neighbors, test_figures
+from app.web.measured.figures import figures_of_test, neighbors
 from app.web.measured.saved_measurement import SaveOffer, save_offer, saved_links, saved_page
 from app.web.measured.step_comparison import RECORDS
 from app.web.measured.test_list import PublishedGroup, published_groups, published_hardware
@@ -187,5 +187,5 @@ def _file(name: str, number: int, form: str) -> Response:
     report = _named(name).report
     figures: Sequence[object] = ()
     if isinstance(report, CollectiveTest):
-        figures = list(test_figures(report, compare_test(report), neighbors(report, name)))
+        figures = list(figures_of_test(report, compare_test(report), neighbors(report, name)))
     return figure_file(figures, number, form, name)  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from app.translation import noted, plural, translate, translate_known
 from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
 from app.web.explore.figures import FigureView, figure_view
 from app.web.frame.renderer import Hyperlink
-from app.web.measured.figures import family, neighbors, test_figures
+from app.web.measured.figures import family, figures_of_test, neighbors
 from app.web.measured.step_comparison import StepComparison, predict_log
 from app.web.measured.trace_view import TraceView, predicted_tolls, trace_view
 
@@ -75,7 +75,7 @@ def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") 
     """The view of a test; *name* is that of a published one."""
     comparison, beside = compare_test(test, cluster), neighbors(test, name)
     base = f"{ADDRESS}/{name}" if name else ADDRESS
-    figures = test_figures(test, comparison, beside)
+    figures = figures_of_test(test, comparison, beside)
     headline, says, good = _outcome(test, comparison, beside, name)
     return ReportView(
         title=_title(test),

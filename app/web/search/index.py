@@ -148,7 +148,7 @@ class Index:
 def index_words(text: str) -> list[str]:
     """The words of *text*, as the index knows them: in lower case, and in the singular.
 
-    >>> words("All-reduces of 14,336 bytes")
+    >>> index_words("All-reduces of 14,336 bytes")
     ['all', 'reduce', 'of', '14336', 'byte']
     """
     return [_singular(word) for word in _WORD.findall(_plain(text))]
