@@ -115,13 +115,15 @@ def formula_value(
         raise ValueError(
             say(
                 "{formula}: the result has {count} parts; at most {most} are shown",
-                name=formula.name,
+                formula=formula.name,
                 count=f"{len(values):,}",
                 most=f"{most:,}",
             )
         )
     if not all(isinstance(v, str) or math.isfinite(v) for v in values):
-        raise ValueError(say("{formula}: the result is too large for a number", name=formula.name))
+        raise ValueError(
+            say("{formula}: the result is too large for a number", formula=formula.name)
+        )
     return value
 
 

@@ -6,6 +6,7 @@ import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from string import Formatter
 from urllib.parse import urlencode
 
 import pytest
@@ -260,3 +261,20 @@ def test_a_record_refuses_in_every_language() -> None:
             except ValueError as error:
                 with speaking("de"):
                     assert not reads_english(localized(str(error))), str(error)
+
+
+def test_a_sentence_names_the_values_that_it_is_given() -> None:
+    wrong = []
+    for path in sorted((ROOT / "app").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(ast.Name("say" | "translate"), [ast.Constant(str(form))], given) if (
+                    given
+                ):
+                    fields = {
+                        field.split(".")[0] for _, field, *_ in Formatter().parse(form) if field
+                    }
+                    values = {one.arg for one in given}
+                    if None not in values and fields != values:
+                        wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {fields ^ values}")
+    assert wrong == []
