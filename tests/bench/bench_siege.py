@@ -143,12 +143,15 @@ def _late(times: Sequence[float]) -> float:
     return sorted(times)[int(0.99 * len(times))]
 
 
-def _dearest(folder: Path) -> Iterator[Figure]:
+def _dearest() -> Iterator[Figure]:
     """One address repeats what costs most, on several connections, with the usual allowances."""
     shares = {}
     for name in _dear(0):
         # A server each: the budget of the address is full again.
-        with server(folder, WALLCLOCK_PROCESSOR_ALLOWED="40") as running:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            server(Path(folder), WALLCLOCK_PROCESSOR_ALLOWED="40") as running,
+        ):
             shares[name] = _share(*asyncio.run(_beside(running, name)))
     worst = max(shares, key=lambda name: shares[name])
     says = f"simple page beside 8 × {worst}, p99 / p99 alone"
@@ -157,8 +160,7 @@ def _dearest(folder: Path) -> Iterator[Figure]:
 
 def measure() -> Iterator[Figure]:
     """Visitors, pages and an honest learner on one server, all from one other process."""
-    with tempfile.TemporaryDirectory() as folder:
-        yield from _dearest(Path(folder))
+    yield from _dearest()
     with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as running:
         pages, programs = asyncio.run(_siege(running))
     page, code = 1e3 * pages.quantile(0.99), 1e3 * programs.quantile(0.5)
