@@ -67,16 +67,13 @@ def seed_of(text: str) -> int:
     Raises:
         NotFoundError: it is not a seed.
     """
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(SEEDS))):
+    is_short = text.isascii() and text.isdigit() and len(text) <= len(str(SEEDS))
+    if not is_short or int(text) >= SEEDS:
         raise NotFoundError(
             translate(
                 "a seed is a whole number from 0 to {seeds}, not {text!r}",
                 seeds=SEEDS - 1,
                 text=text[:40],
             )
-        )
-    if int(text) >= SEEDS:
-        raise NotFoundError(
-            translate("there is no seed {text}: the largest is {seeds}", text=text, seeds=SEEDS - 1)
         )
     return int(text)

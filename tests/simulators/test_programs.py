@@ -164,7 +164,7 @@ def test_messages_that_do_not_meet_are_named() -> None:
     other = play_schedule(machine, [[("send", 1, ("x", 0, 0))], [("recv", 0, ("x", 1, 0))]])
     assert other.problem == "rank 1 expects x[1, 0] from rank 0, which sends x[0, 0]"
     itself = play_schedule(machine, [[("send", 0, ("x", 0, 0))], []])
-    assert "there is no other rank 0" in itself.problem
+    assert "the rank must be another one, from 0 to 1, not 0" in itself.problem
     replicas: Start = tuple({("W", 0): None, ("x", 0, r): None} for r in range(2))
     machine = ScheduleMachine(1, replicas, {"F": 1, "B": 1, "reduce": 1}, {})
     late = play_schedule(machine, [[("F", 0, 0), ("B", 0, 0), ("reduce", 0)], []])

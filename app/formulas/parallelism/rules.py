@@ -225,8 +225,9 @@ OF_MODELS = (
         ("first", "last"),
         _ends_take_too_much,
         lambda shape, on: say(
-            "layout must have first_layers and last_layers that leave a layer of {layers} for every"
-            " other stage, and none where there is no other, not {first} + {last}",
+            "layout must have first_layers and last_layers that leave at least one of {layers}"
+            " layers for each stage between them, or add up to {layers} if none is,"
+            " not {first} + {last}",
             layers=shape.layers,
             first=on.first,
             last=on.last,

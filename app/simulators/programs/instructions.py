@@ -138,9 +138,8 @@ def _instruction(
     if op in SENDING | RECEIVING:
         peer, name = operands
         if not _is_whole(peer) or not 0 <= peer < ranks or peer == rank:
-            raise _refusal(
-                where, say("there is no other rank {rank}", rank=_shown_instructions(peer))
-            )
+            form = noted("the rank must be another one, from 0 to {last}, not {rank}")
+            raise _refusal(where, say(form, last=ranks - 1, rank=_shown_instructions(peer)))
         return Instruction(op, place, after, peer=peer, name=_name(where, name))
     if op == "drop":
         return Instruction(op, place, after, name=_name(where, operands[0]))

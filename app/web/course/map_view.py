@@ -80,7 +80,7 @@ def topics_on(catalog: Catalog, route: str) -> tuple[Topic, ...]:
     """The chapters on *route*; empty: all chapters.
 
     Raises:
-        NotFoundError: there is no such route.
+        NotFoundError: the route does not exist.
     """
     if not route:
         return catalog.topics

@@ -79,7 +79,7 @@ async def begin_placement(site: Here, route: str = "") -> Response:
     """A new placement, about the chapters on *route*; by default, about all.
 
     Raises:
-        NotFoundError: there is no such route.
+        NotFoundError: the route does not exist.
     """
     if not topics_on(site.catalog, route):
         return RedirectResponse("/placement", 303)

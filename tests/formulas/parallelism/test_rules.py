@@ -101,7 +101,7 @@ def broken(shape: ModelShape, on: Degrees) -> list[str]:
         ),
         (
             "pipeline=2 first_layers=100 last_layers=20",
-            "none where there is no other, not 100 + 20; the nearest is first_layers=106",
+            "or add up to 126 if none is, not 100 + 20; the nearest is first_layers=106",
         ),
         (
             "pipeline=3 first_layers=120 last_layers=20",
