@@ -21,7 +21,11 @@ from app.authoring.proofs import (
     trouble_of_figure,
 )
 from app.authoring.prose import prove_shape_of
-from app.authoring.translations import problems_of_translations, stray_translations
+from app.authoring.translations import (
+    lags_of_translations,
+    problems_of_translations,
+    stray_translations,
+)
 from app.config import ROOT
 from app.content.catalog import Catalog
 from app.content.files import read_exercise, read_topic, topic_of
@@ -86,8 +90,13 @@ async def lint(
     ]
     problems += stray_translations(iter((*files, *topics)))
     problems.sort(key=lambda problem: (problem.path, problem.line))
-    notes = tuple(note for one in linted for note in one.notes)
-    return Linted(len(files), tuple(dict.fromkeys(problems)), notes)
+    notes = [note for one in linted for note in one.notes]
+    notes += [
+        Note(path, says, "warning")
+        for file in (*files, *topics)
+        for path, says in lags_of_translations(file)
+    ]
+    return Linted(len(files), tuple(dict.fromkeys(problems)), tuple(notes))
 
 
 async def lint_file(

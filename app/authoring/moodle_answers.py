@@ -26,6 +26,7 @@ _SPECIAL = re.compile(r"([\\}#~/\"])")  # in the answers of a cloze question
 _PLAIN = re.compile(
     r"[num]?s|min|h|[kMGTP]?i?B(/s)?|[kMGT]?bit(/s)?|[MGTPE]?FLOP(/s|/B)?|[kMG]?(W|J|Wh)"
 )
+_STORED = 1e-12, 1e15  # Moodle keeps multipliers with 38 digits, 19 of them decimals
 _MATHEMATICS = re.compile(r"\$[^$]+\$")
 _MARKS = re.compile(r"[*`]|\[([^\]]*)\]\([^)]*\)")
 
@@ -117,7 +118,9 @@ def _units(scale: Scale) -> Iterator[tuple[str, str]]:
         alike = other.unit.dimension == scale.unit.dimension and symbol.casefold() not in seen
         if alike and symbol.isascii() and _PLAIN.fullmatch(symbol) and scale.symbol != "%":
             seen.add(symbol.casefold())
-            yield symbol, _plain(scale.factor / other.factor)
+            multiplier = scale.factor / other.factor
+            if _STORED[0] < multiplier < _STORED[1]:
+                yield symbol, _plain(multiplier)
 
 
 def _asked_in(scale: Scale) -> str:

@@ -1,6 +1,6 @@
 """Proofs of translations: they fit their originals, which have not changed since."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from app.content.files import read_exercise, read_topic, topic_of
@@ -37,9 +37,28 @@ def problems_of_translations(file: Path) -> Iterator[Problem]:
         return  # the original is reported as it is
     try:
         for one in translations_of(file, texts):
-            yield from _problems(one, exercise, document, texts)
+            yield from _problems(one, exercise, document)
     except ContentError as error:
         yield from error.problems
+
+
+def lags_of_translations(file: Path) -> Iterator[tuple[Path, str]]:
+    """Each translation beside *file* that is older than its original, and what to do."""
+    try:
+        texts = (
+            topic_texts(read_topic(file)[0])
+            if file.name == TOPIC_FILE
+            else exercise_texts(read_exercise(file, topic_of(file))[0])
+        )
+        found = [one for one in translations_of(file, texts) if not one.is_fresh]
+    except ContentError:
+        return  # reported as problems
+    for one in found:
+        says = (
+            "the original has changed since this translation, so English is shown: bring it up to"
+            f" date, then write {OF}: {texts_digest(texts)}"
+        )
+        yield one.document.path, says
 
 
 def stray_translations(files: Iterator[Path]) -> Iterator[Problem]:
@@ -49,12 +68,10 @@ def stray_translations(files: Iterator[Path]) -> Iterator[Problem]:
 
 
 def _problems(
-    one: Translation, exercise: Exercise | None, original: YamlDocument, texts: Mapping[Where, str]
+    one: Translation, exercise: Exercise | None, original: YamlDocument
 ) -> Iterator[Problem]:
-    if not one.is_fresh:
-        says = "is not the digest of the original: its texts have changed since the translation"
-        cure = f"bring the translation up to date, then write {OF}: {texts_digest(texts)}"
-        yield one.document.problem((OF,), says, cure)
+    if not one.is_fresh:  # it is not shown
+        return
     for where, text in one.texts.items():
         if exercise is None:
             yield from _of_text(one.document, where, text)

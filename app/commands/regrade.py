@@ -8,17 +8,19 @@ from collections.abc import Iterable, Iterator
 
 from sqlalchemy import Engine
 
+from app.commands.people import class_called
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.content.course import read_course
 from app.db.learner_cookie import signing_secret
 from app.db.migrations import migrate
 from app.db.session import connect, open_session
+from app.people.classes import number_of
 from app.people.regrade_run import (
     Judged,
     Regraded,
     Stale,
-    classes_with_answers,
+    classes_with_assignments,
     regraded,
     stale_answers,
 )
@@ -31,7 +33,7 @@ def add_options(parser: ArgumentParser) -> None:
         "exercise", nargs="*", metavar="EXERCISE", help="IDs (default: all that have changed)"
     )
     parser.add_argument(
-        "--class", dest="class_id", type=int, metavar="ID", help="a class (default: all)"
+        "--class", dest="class_called", default="", metavar="CLASS", help="a class (default: all)"
     )
     parser.add_argument("--dry-run", action="store_true", help="list what would change, no more")
     parser.add_argument(
@@ -48,7 +50,7 @@ def run(arguments: Namespace) -> int:
     migrate(settings.database)
     engine = connect(settings.database)
     try:
-        for class_id, stale in _stale(engine, settings, catalog, arguments.class_id, names):
+        for class_id, stale in _stale(engine, settings, catalog, arguments.class_called, names):
             found = asyncio.run(_regraded(engine, stale, catalog, settings, arguments))
             _list(class_id, found.changes, arguments.json)
             sys.stderr.write(f"class {class_id}: {_summary(found, arguments.dry_run)}\n")
@@ -58,12 +60,13 @@ def run(arguments: Namespace) -> int:
 
 
 def _stale(
-    engine: Engine, settings: Settings, catalog: Catalog, class_id: int | None, names: set[str]
+    engine: Engine, settings: Settings, catalog: Catalog, called: str, names: set[str]
 ) -> Iterator[tuple[int, list[Stale]]]:
     """The answers to judge, class by class."""
     secret = signing_secret(engine, settings.secret)
     with open_session(engine) as session:
-        classes = classes_with_answers(session, class_id)
+        one = number_of(class_called(session, called)) if called else None
+        classes = [one] if one is not None else classes_with_assignments(session)
     for number in classes:
         with open_session(engine) as session:
             yield number, list(stale_answers(session, secret, catalog, number, names))

@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 from app.errors import AnswerError, ContentError
 from app.expressions import Quantity, fill, holds
 from app.kinds.base import Markdown, Strict
-from app.kinds.drawn_values import Draw, DrawnValue, UnitName, draw, shuffled
+from app.kinds.drawn_values import Draw, DrawnChoices, DrawnValue, UnitName, draw, shuffled
 from app.kinds.quantity import AskedQuantity
 from app.translation import translate
 from app.yaml_file import read_document
@@ -40,7 +40,7 @@ class _QuestionInFile(Strict):
 
     title: str = Field(max_length=60)
     asks: Markdown
-    given: dict[str, list[DrawnValue]]
+    given: dict[str, DrawnChoices]
     let: dict[str, str] = {}
     where: str = ""
     answer: str

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, HttpUrl, model_validator
 from app.expressions import fill
 from app.kinds.answers import Answer, CountedParts, PlayedAnswer, Verdict
 from app.kinds.diagnosis_key import common_diagnosis, mistake_key
-from app.kinds.drawn_values import Draw, DrawnValue, draw
+from app.kinds.drawn_values import Draw, DrawnChoices, DrawnValue, draw
 from app.kinds.memo import Remembered
 from app.kinds.parameters import ChapterParameter, refuse_others, values
 from app.kinds.text_language import Worded
@@ -49,7 +49,7 @@ class Variant:
 class Strict(BaseModel):
     """A part of an exercise file: no unknown keys, and never changed after reading."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
 
 
 class Embedded(Strict):
@@ -97,7 +97,7 @@ class Base(Strict, Worded, ABC):
     core: bool = Field(default=False, description="part of the core path through the chapter")
     label: str = Field(default="", max_length=20, description="short name, such as ring-02")
     prompt: Markdown = Field(description="Markdown; {size} is a drawn value, $...$ math")
-    given: dict[str, list[DrawnValue]] = Field(
+    given: dict[str, DrawnChoices] = Field(
         default_factory=dict, description="what is drawn: variant 0 takes the first of each"
     )
     cases: list[dict[str, DrawnValue]] = Field(

@@ -8,7 +8,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
 from app.measurements.exhibits import Exhibit, exhibit_called
@@ -23,6 +23,7 @@ def _unit(name: str) -> str:
 UnitName = Annotated[str, AfterValidator(_unit)]
 _Item = TypeVar("_Item")
 DrawnValue = int | float | str
+DrawnChoices = Annotated[list[DrawnValue], Field(min_length=1)]
 _TRIES = 1000
 _LARGE = {"6": "million", "9": "billion", "12": "trillion"}
 

@@ -9,6 +9,7 @@ from app.kinds.drawn_values import Draw
 from app.simulators.sharding import RankMesh, Resharding, ShardedLayout
 from app.units import BYTE, show
 
+_LARGEST_COUNT = 2**53  # above, floating-point numbers skip whole ones
 _DIM = re.compile(r"([A-Z])(?:/([A-Z]+))?")
 
 
@@ -113,9 +114,11 @@ def whole_count(where: str, value: str | int, drawn: Draw) -> int:
     """A whole number that an exercise file gives as an expression.
 
     Raises:
-        ExpressionError: it is not one, or not positive.
+        ExpressionError: it is not one, not positive, or too large to be exact.
     """
     found = evaluate(str(value), drawn.names).value
     if found < 1 or found != int(found):
         raise ExpressionError(f"{where} must be a whole number, not {found:g}")
+    if found > _LARGEST_COUNT:
+        raise ExpressionError(f"{where} must be at most {_LARGEST_COUNT:g}, not {found:g}")
     return int(found)

@@ -29,6 +29,7 @@ _SAYS: Mapping[str, tuple[str, str]] = {
     "int_parsing": ("must be a whole number, not {given}", "write digits only"),
     "int_from_float": ("must be a whole number, not {given}", "write digits only"),
     "float_parsing": ("must be a number, not {given}", "write digits only"),
+    "finite_number": ("must be a finite number, not {given}", "write digits only"),
     "bool_parsing": ("must be true or false, not {given}", "write true or false"),
     "url_parsing": ("must be a URL, not {given}", "write it in full: https://..."),
     "url_scheme": ("must be a URL, not {given}", "write it in full: https://..."),

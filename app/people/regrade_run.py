@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 from sqlmodel import Session, col, select
 
 from app.content.catalog import Catalog
-from app.db.people import AssignmentRow, ClassRow, RegradeRow
+from app.db.people import AssignmentRow, RegradeRow
 from app.db.session import open_writing_session
 from app.db.tables import AttemptRow, now
-from app.errors import AnswerError, NotFoundError
+from app.errors import AnswerError
 from app.kinds import Exercise
 from app.kinds.answers import stored_answer
 from app.people.assignments import Assignment, assignments_of
@@ -135,22 +135,9 @@ async def regraded(
     return result
 
 
-def classes_with_answers(session: Session, class_id: int | None = None) -> Sequence[int]:
-    """The classes that have assignments; or *class_id* alone.
-
-    Raises:
-        NotFoundError: there is no such class.
-    """
-    if class_id is None:
-        numbers = session.exec(select(AssignmentRow.class_id).distinct())
-        return sorted(numbers)
-    if session.get(ClassRow, class_id) is None:
-        raise NotFoundError(
-            translate(
-                "there is no class {class_id}; wallclock class list shows them", class_id=class_id
-            )
-        )
-    return [class_id]
+def classes_with_assignments(session: Session) -> Sequence[int]:
+    """The classes that have assignments."""
+    return sorted(session.exec(select(AssignmentRow.class_id).distinct()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -272,6 +272,7 @@ def test_points_are_given_by_hand_listed_and_taken_back(made: Callable[[], Api])
     for change, says in (
         ({"why": " "}, "give a reason"), ({"points": -1}, "body.points"), ({"points": 1001}, "body.points"), ({"points": True}, "body.points"),
         ({"exercise": f"{RING}s"}, "did you mean"), ({"people": ["471"]}, "nobody in this class"),
+        ({"people": [""]}, "nobody in this class is called ''"),
     ):  # fmt: skip
         assert says in api.send("POST", path, 422, json={**given, **change})["detail"]
 

@@ -127,6 +127,7 @@ def test_a_number_has_the_same_verdict_as_here(
             assert judged(question, value / factor) == right, (name, value)
             seen += 1
         for unit in question.iter("unit"):
+            assert 1e-12 < float(text(unit, "multiplier")) < 1e15  # Moodle stores no others
             typed = f"{key.right / factor * float(text(unit, 'multiplier')):.12g}"
             reading = key.asked.read(f"{typed} {text(unit, 'unit_name')}")
             assert key.holds(reading), (name, text(unit, "unit_name"))

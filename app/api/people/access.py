@@ -1,5 +1,6 @@
 """Which classes a token opens, and lists in pages."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode
@@ -86,14 +87,19 @@ def persons_called(session: Session, class_id: int, texts: Iterable[str]) -> fro
     """The numbers of the members whom *texts* name, each by the id of another system or by number.
 
     Raises:
-        InputError: nobody in the class is called so; the message offers the closest.
+        InputError: nobody in the class is called so, and the message offers the closest; or several
+            members are.
     """
     members = members_of(session, class_id)
-    ids = {one.outside_id: one.person for one in members if one.outside_id}
-    known = {str(one.person): one.person for one in members} | ids
+    ids = Counter(one.outside_id for one in members if one.outside_id)
+    known = {str(one.person): one.person for one in members}
+    known |= {one.outside_id: one.person for one in members if one.outside_id}
     texts = set(texts)
-    if missing := min(texts - known.keys(), default=None):
-        raise InputError(f"nobody in this class is called {missing[:60]!r}{nearest(missing, ids)}")
+    for text in sorted(texts):
+        if text not in known:
+            raise InputError(f"nobody in this class is called {text[:60]!r}{nearest(text, ids)}")
+        if ids[text] > 1:
+            raise InputError(f"several people are called {text[:60]!r}; send the number")
     return frozenset(known[text] for text in texts)
 
 

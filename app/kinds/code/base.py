@@ -3,7 +3,7 @@
 import math
 import random
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, PrivateAttr
 
@@ -29,7 +29,7 @@ class Reference(Strict):
     reference: str = Field(description="a formula's name, or an expression of the arguments")
     unit: UnitName = Field(default="", description="of the result: ms, GB; the base unit if empty")
     result: Literal["float", "int"] = Field(default="float", description="float or int")
-    arguments: dict[str, list[Argument]] = Field(
+    arguments: dict[str, Annotated[list[Argument], Field(min_length=1)]] = Field(
         min_length=1, description="values of each argument; every one occurs in a drawn call"
     )
     _made: Remembered[str, TrialCall] = PrivateAttr(default_factory=_Calls)
