@@ -1,10 +1,10 @@
 """Anonymous work of a browser that becomes a person's own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import CursorResult, Update, exists, func, update
+from sqlalchemy import exists, func, update
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
@@ -32,6 +32,10 @@ _FIRST_STAYS: Sequence[tuple[_FirstStays, tuple[str, ...]]] = (
     (KnownChapterRow, ("chapter",)),
     (BoardRow, ("exercise",)),
 )
+
+_FIRST = [table for table, _ in _FIRST_STAYS]
+_ALL_MOVE = (AttemptRow, LabRunRow, MeasurementRow)
+_AT_ONCE = 500  # numbers in one statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +65,38 @@ def claim_rows(session: Session, anonymous: str, learner: str) -> int:
 
     Where both have a row of which there may be one, as a prediction, both stay as they are.
     """
-    moved = 0
-    for table in (AttemptRow, LabRunRow, MeasurementRow):
-        mine = col(table.learner) == anonymous
-        moved += _changed(session, update(table).where(mine).values(learner=learner))
-    for first, fields in _FIRST_STAYS:
-        other = aliased(first)
-        same = [getattr(other, name) == getattr(first, name) for name in fields]
-        taken = exists().where(col(other.learner) == learner, *same)
-        mine = col(first.learner) == anonymous
-        moved += _changed(session, update(first).where(mine, ~taken).values(learner=learner))
+    rows = movable_rows(session, anonymous, learner)
+    give_rows(session, rows, learner)
     session.commit()
-    return moved
+    return sum(map(len, rows.values()))
 
 
-def _changed(session: Session, statement: Update) -> int:
-    result = session.connection().execute(statement)
-    return result.rowcount if isinstance(result, CursorResult) else 0
+def movable_rows(session: Session, one: str, other: str) -> Mapping[str, Sequence[int]]:
+    """The numbers of the rows of *one* learner that can be those of the *other*, by table.
+
+    Where both have a row of which there may be one, it is not among them.
+    """
+    run = session.connection().execute
+    found = {}
+    for table in _ALL_MOVE:
+        found[str(table.__tablename__)] = columns(col(table.id)).where(col(table.learner) == one)
+    for first, fields in _FIRST_STAYS:
+        theirs = aliased(first)
+        same = [getattr(theirs, name) == getattr(first, name) for name in fields]
+        taken = exists().where(col(theirs.learner) == other, *same)
+        found[str(first.__tablename__)] = columns(col(first.id)).where(
+            col(first.learner) == one, ~taken
+        )
+    return {
+        name: [number or 0 for (number,) in run(statement)] for name, statement in found.items()
+    }
+
+
+def give_rows(session: Session, rows: Mapping[str, Sequence[int]], learner: str) -> None:
+    """Let *rows*, numbers by table, be those of *learner*. Not committed."""
+    tables = {str(table.__tablename__): table for table in (*_ALL_MOVE, *_FIRST)}
+    for name, numbers in rows.items():
+        table = tables[name]
+        for start in range(0, len(numbers), _AT_ONCE):
+            some = col(table.id).in_(numbers[start : start + _AT_ONCE])
+            session.connection().execute(update(table).where(some).values(learner=learner))

@@ -6,7 +6,7 @@ links are stored as digests. What belongs to a deleted row is deleted with it.
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, Index, UniqueConstraint
+from sqlalchemy import BigInteger, Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from app.db.columns import RowNumber, UtcDateTime
@@ -129,6 +129,9 @@ class AssignmentRow(SQLModel, table=True):
     show_points: bool = Field(default=True, description="if not, points are hidden until due")
     sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
     made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+    changed: datetime | None = Field(
+        default=None, sa_type=UtcDateTime, description="when anything last moved everyone's points"
+    )
 
 
 class AssignedRow(SQLModel, table=True):
@@ -204,3 +207,18 @@ class OverrideRow(SQLModel, table=True):
     by: str = Field(default="", max_length=NAME_LIMIT)
     why: str = Field(default="", max_length=REASON_LIMIT)
     at: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class MergeRow(SQLModel, table=True):
+    """Two persons who turned out to be one: what of *gone* became that of *kept*."""
+
+    __tablename__ = "merge"
+    __table_args__ = (Index("ix_merge_kept", "kept"), Index("ix_merge_gone", "gone"))
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
+    kept: int = Field(foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
+    gone: int = Field(foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
+    by: str = Field(default="", max_length=NAME_LIMIT)
+    at: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+    undone: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    moved: str = Field(sa_type=Text, description="JSON: the numbers of the rows, by table")

@@ -79,6 +79,9 @@ class LinkRow(SQLModel, table=True):
     item_digest: str = Field(
         default="", max_length=DIGEST_LENGTH, description="of what its line item was last told"
     )
+    posted: datetime | None = Field(
+        default=None, sa_type=UtcDateTime, description="when everyone's points were last computed"
+    )
 
 
 class NonceRow(SQLModel, table=True):
@@ -106,6 +109,9 @@ class OutboxRow(SQLModel, table=True):
     )
     subject: str = Field(max_length=SUBJECT_LIMIT, description="the person's name there")
     points: float = Field(description="share of the assignment's points, 0 to 1")
+    answered: datetime | None = Field(
+        default=None, sa_type=UtcDateTime, description="when the last answer that counts was given"
+    )
     sent_points: float | None = Field(default=None)
     sent_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     tries: int = Field(default=0)

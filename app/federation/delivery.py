@@ -2,7 +2,8 @@
 
 Points change when someone answers, and when a teacher extends, overrides or regrades. All of these
 store a row, so what is new in those tables says whose points to compute again: nothing has to
-tell the outbox. Every ten minutes all points are computed, whatever was missed.
+tell the outbox. What moves everyone's points, such as other rules or a new link, leaves a mark.
+Every ten minutes all points are computed, whatever was missed.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from app.db.tables import now
 from app.errors import AppError, RefusedError, UnavailableError
 from app.federation import outbox
 from app.federation.changes import Changes
+from app.federation.earned_shares import shares_of
 from app.federation.line_items import LineItems
 from app.federation.lti.platforms import Platform, platform_with
 from app.federation.lti.scores import ResourceLink, Score, line_item, send_score, terms_of
@@ -94,12 +96,13 @@ class Courier:
                 changed: Mapping[int, set[int] | None] = dict.fromkeys(linked)
                 self._everything_at = at
             else:
-                changed = self._changes.since(session, at)
+                changed = {**self._changes.since(session, at)}
+                changed |= dict.fromkeys(outbox.unposted(session))
         for assignment, persons in changed.items():
             with open_session(self._engine) as session:  # computed without the lock of a writer
-                shares = outbox.shares_of(session, self._secret, assignment, at, persons)
+                shares = shares_of(session, self._secret, assignment, at, persons)
             with open_writing_session(self._engine) as session:
-                outbox.post(session, assignment, shares, at)
+                outbox.post(session, assignment, shares, at, everyone=persons is None)
 
     def _waiting(self) -> Sequence[int]:
         with open_session(self._engine) as session:
@@ -142,7 +145,11 @@ class Courier:
         at = self._clock()
         sent = max(at, one.previous + _TICK) if one.previous else at
         try:
-            await self._send(platform, link, Score(subject=one.subject, share=one.share, at=sent))
+            await self._send(
+                platform,
+                link,
+                Score(subject=one.subject, share=one.share, answered=one.answered, at=sent),
+            )
         except RefusedError as error:
             SCORES.labels("refused").inc()
             await asyncio.to_thread(self._failed, one, str(error), True)

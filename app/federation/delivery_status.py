@@ -11,6 +11,7 @@ from sqlmodel import Session, col, select
 
 from app.db.people import AssignmentRow
 from app.db.platforms import ContextRow, LinkRow, OutboxRow, PlatformRow
+from app.federation.outbox import unposted
 from app.people.classes import members_of
 from app.translation import translate
 
@@ -48,11 +49,15 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """How many scores of a class have arrived at platforms, wait, or were refused."""
+    """How many scores of a class have arrived at platforms, wait, or were refused.
+
+    Those of *computing* assignments are computed again, since something has just changed.
+    """
 
     arrived: int = 0
     waiting: int = 0
     refused: int = 0
+    computing: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +119,9 @@ def sending_of(session: Session, class_id: int) -> Sending:
     counts = {"arrived": 0, "waiting": 0, "refused": 0}
     for refused, at_rest, count in session.connection().execute(statement):
         counts["refused" if refused else "arrived" if at_rest else "waiting"] += count
-    return Sending(**counts)
+    own = columns(col(AssignmentRow.id)).where(col(AssignmentRow.class_id) == class_id)
+    mine = set(session.connection().execute(own).scalars())
+    return Sending(**counts, computing=len(mine.intersection(unposted(session))))
 
 
 def unsent_of(session: Session, class_id: int, most: int) -> Sequence[Unsent]:

@@ -9,17 +9,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, update
+from sqlalchemy import ColumnElement, or_, update
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from app.db.people import AssignmentRow, IdentityRow
 from app.db.platforms import LinkRow, OutboxRow, PlatformRow
+from app.federation.earned_shares import EarnedShare
 from app.federation.lti.platforms import identities_of
-from app.people.assignments import assignment_with, dates_for
-from app.people.classes import members_of
-from app.people.gradebook import cells_of, total
-from app.people.work import release_of
 
 LEASE = timedelta(minutes=3)  # longer than a score takes on its way
 _APART = timedelta(seconds=2)  # between two scores of a cell: platforms drop the second of a second
@@ -29,17 +26,19 @@ _DOUBLINGS = 20
 _TRIES_DOWN, _TRIES_REFUSED = 24, 5  # about four days, and four minutes
 _SAID = 500  # characters
 _NEAR = 1e-9  # of a share
+_COMMITTING = timedelta(seconds=10)  # a change may be dated that long before others see it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """A score on its way; *previous* is when the last one was sent."""
+    """A score on its way: *previous* is when the last one was sent, *answered* as it was earned."""
 
     link: int
     person: int
     platform: int
     subject: str
     share: float
+    answered: datetime | None
     tries: int
     previous: datetime | None
 
@@ -49,46 +48,37 @@ def linked_assignments(session: Session) -> Sequence[int]:
     return sorted(session.exec(select(LinkRow.assignment).distinct()))
 
 
-def shares_of(
+def unposted(session: Session) -> Collection[int]:
+    """The assignments with a link whose points were computed before the last change, or never."""
+    behind = or_(col(LinkRow.posted).is_(None), col(LinkRow.posted) <= col(AssignmentRow.changed))
+    statement = (
+        columns(col(LinkRow.assignment))
+        .distinct()
+        .join_from(LinkRow, AssignmentRow, col(AssignmentRow.id) == col(LinkRow.assignment))
+        .where(behind)
+    )
+    return set(session.connection().execute(statement).scalars())
+
+
+def post(
     session: Session,
-    secret: str,
     assignment: int,
+    shares: Mapping[int, EarnedShare],
     at: datetime,
-    persons: Collection[int] | None = None,
-) -> Mapping[int, float]:
-    """The share of the points, 0 to 1, of *persons*, or everyone, as platforms should have it.
-
-    A person without an answer has no score yet. Points that students do not see before the due
-    date are not sent before it either.
-    """
-    found = assignment_with(session, assignment)
-    everyone = members_of(session, found.class_id)
-    members = [one for one in everyone if persons is None or one.person in persons]
-    cells, most = cells_of(session, secret, found, members), found.points
-    shares = {
-        person: min(1.0, max(0.0, total(cells, person, found) / most)) if most else 0.0
-        for person in {person for person, _ in cells}
-    }
-    if found.policy.show_points:
-        return shares
-    released = {
-        person: release_of(found.policy, dates_for(session, found, person)) for person in shares
-    }
-    return {
-        person: share
-        for person, share in shares.items()
-        if (moment := released[person]) is None or at > moment
-    }
-
-
-def post(session: Session, assignment: int, shares: Mapping[int, float], at: datetime) -> int:
+    *,
+    everyone: bool = False,
+) -> int:
     """Put *shares* of persons in an assignment into the outbox; how many have changed. Commits.
 
-    Servers take turns at each link: two would insert the same row.
+    Servers take turns at each link: two would insert the same row. With *everyone*, nothing that
+    was changed before *at* is missing.
     """
     linked = select(LinkRow).where(LinkRow.assignment == assignment).order_by(col(LinkRow.id))
     links = session.exec(linked.with_for_update()).all()
     changes = sum(_post_link(session, link, shares, at) for link in links)
+    for link in links if everyone else ():
+        link.posted = at - _COMMITTING
+        session.add(link)
     session.commit()
     return changes
 
@@ -211,7 +201,9 @@ def wait_after(tries: int) -> timedelta:
     return min(_FIRST_WAIT * doubled, _LONGEST_WAIT)
 
 
-def _post_link(session: Session, link: LinkRow, shares: Mapping[int, float], at: datetime) -> int:
+def _post_link(
+    session: Session, link: LinkRow, shares: Mapping[int, EarnedShare], at: datetime
+) -> int:
     """Store what a link should have; the number of cells that changed."""
     if link.id is None:
         raise ValueError("this link is not stored yet")
@@ -229,8 +221,10 @@ def _post_link(session: Session, link: LinkRow, shares: Mapping[int, float], at:
         row = known.get(person) or OutboxRow(
             link=link.id, person=person, subject=subject, points=-1.0
         )
-        if abs(row.points - shares[person]) > _NEAR or row.subject != subject:
-            row.subject, row.points, row.tries, row.said = subject, shares[person], 0, ""
+        earned = shares[person]
+        if abs(row.points - earned.share) > _NEAR or row.subject != subject:
+            row.subject, row.points, row.tries, row.said = subject, earned.share, 0, ""
+            row.answered = earned.answered
             row.next = max(at, row.sent_at + _APART) if row.sent_at else at
             session.add(row)
             changes += 1
@@ -248,6 +242,7 @@ def _due(row: OutboxRow, platform: int) -> Due:
         platform=platform,
         subject=row.subject,
         share=row.points,
+        answered=row.answered,
         tries=row.tries,
         previous=row.sent_at,
     )

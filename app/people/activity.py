@@ -16,7 +16,7 @@ from app.db.tables import AttemptRow
 from app.people.assignments import Assignment
 from app.people.classes import Member
 from app.people.gradebook import JudgedAgain, Key, judged_again, points_by_hand
-from app.people.variants import Drawings
+from app.people.variants import Drawings, former_learners
 
 State = Literal["new", "trying", "stuck", "solved"]
 STATES: tuple[State, ...] = ("new", "trying", "stuck", "solved")
@@ -80,7 +80,7 @@ def work_in(
     points given by hand, an exercise is solved also without an answer.
     """
     persons = {member.learner: member.person for member in members}
-    drawings = Drawings(secret, assignment.id, assignment.policy.variants)
+    drawings = Drawings(secret, assignment.id, assignment.policy.variants, former_learners(session))
     found: dict[Key, ExerciseActivity] = {}
     again = judged_again(session, assignment)
     single = persons.keys() & {one.learner for one in again.values()}

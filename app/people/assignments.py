@@ -6,10 +6,11 @@ from datetime import datetime
 from hashlib import sha256
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 from sqlmodel import Session, col, select
 
 from app.db.people import AssignedRow, AssignmentRow, ClassRow, ExtensionRow, SittingRow
+from app.db.tables import now
 from app.errors import InputError, NotFoundError
 from app.people.persons import clean_name
 from app.people.policy import Dates, Policy, dates_of
@@ -19,7 +20,6 @@ MOST_EXERCISES = 200
 MOST_POINTS = 1_000.0
 _LONGEST_SITTING = 7 * 24 * 60  # minutes
 _MOST_ATTEMPTS = 1_000
-_UTC = ZoneInfo("UTC")
 _CHOICES = {
     "variants": ("own", "same", "many"),
     "hints": ("free", "cost", "off"),
@@ -89,9 +89,15 @@ def change_assignment(
         NotFoundError: there is no such assignment.
     """
     row = _assignments_row(session, assignment)
-    row.title = clean_name(title)
+    row.title, row.changed = clean_name(title), now()
     session.add(_with(row, policy))
     _store_entries(session, assignment, entries)
+
+
+def mark_changed(session: Session, class_id: int) -> None:
+    """Note that everyone's points in a class may have changed. Not committed."""
+    mine = col(AssignmentRow.class_id) == class_id
+    session.connection().execute(update(AssignmentRow).where(mine).values(changed=now()))
 
 
 def delete_assignment(session: Session, assignment: int) -> None:
@@ -266,8 +272,8 @@ def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[As
     )
     for row in session.exec(assigned):
         entries[row.assignment].append(AssignmentEntry(row.exercise, row.points))
-    zones = {
-        row.id: ZoneInfo(row.zone)
+    classes = {
+        row.id: row
         for row in session.exec(
             select(ClassRow).where(col(ClassRow.id).in_({row.class_id for row in rows}))
         )
@@ -277,14 +283,16 @@ def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[As
             id=row.id or 0,
             class_id=row.class_id,
             title=row.title,
-            policy=policy_of(row, zones[row.class_id]),
+            policy=policy_of(row, classes[row.class_id].zone, classes[row.class_id].archived),
             entries=tuple(entries[row.id or 0]),
         )
         for row in rows
     ]
 
 
-def policy_of(row: object, zone: ZoneInfo = _UTC) -> Policy:
-    """The rules in a *row* that has the columns of an assignment."""
+def policy_of(row: object, zone: str = "UTC", archived: datetime | None = None) -> Policy:
+    """The rules in a *row* that has the columns of an assignment; *archived*: closed since then."""
     rules = {name: getattr(row, name) for name in Policy.__slots__ if name != "zone"}
-    return Policy(zone=zone, **rules)
+    if archived is not None:
+        rules["closes"] = min(rules["closes"] or archived, archived)
+    return Policy(zone=ZoneInfo(zone), **rules)

@@ -116,9 +116,24 @@ def class_with(session: Session, class_id: int) -> ClassRow:
 
 
 def set_archived(session: Session, row: ClassRow) -> None:
-    """Archive a class: nobody can join it anymore. Not committed."""
+    """Archive a class: nobody joins it, and nothing in it changes anymore. Not committed."""
     row.archived, row.joining = row.archived or now(), "closed"
     session.add(row)
+
+
+def refuse_archived(row: ClassRow) -> None:
+    """Refuse to change what is archived.
+
+    Raises:
+        InputError: the class is.
+    """
+    if row.archived is not None:
+        raise InputError(
+            translate(
+                "{name} is archived, so nothing in it changes: take it out of the archive first",
+                name=row.name,
+            )
+        )
 
 
 def take_out_of_archive(session: Session, row: ClassRow) -> None:

@@ -25,7 +25,8 @@ from app.db.platforms import OutboxRow
 from app.db.tables import AttemptRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
 from app.errors import InputError
 from app.people.classes import Role, classes_of, members_of, number_of
-from app.people.members import remove_members
+from app.people.members import in_other_classes, remove_members
+from app.people.merges import merged_into
 from app.translation import translate
 
 _OfPerson = (
@@ -72,7 +73,23 @@ def all_about(session: Session, person: PersonRow) -> Mapping[str, object]:
         {"id": row.id, "name": row.name, "role": role.word}
         for row, role in classes_of(session, number)
     ]
+    about["merged"] = sorted(merged_into(session, number))
     return {**about, **everything(session, person.learner)}
+
+
+def refuse_elsewhere(session: Session, person: int, own: Collection[int]) -> None:
+    """Refuse that those who may change the classes *own* learn or delete everything of *person*.
+
+    Raises:
+        InputError: the person is in another class, too.
+    """
+    if in_other_classes(session, [person], own):
+        raise InputError(
+            translate(
+                "this person is in another class, too: they can do it themselves on their account "
+                "page, or an operator can: wallclock person"
+            )
+        )
 
 
 def leave_class(session: Session, class_id: int, person: int) -> None:
@@ -96,6 +113,7 @@ def delete_person(session: Session, person: PersonRow) -> bool:
     """
     number = number_of(person)
     _refuse_last_teacher(session, number)
+    _delete_merged(session, merged_into(session, number))
     graded = _graded(session, number, person.learner)
     if graded:
         _forget(session, person, graded)
@@ -104,6 +122,13 @@ def delete_person(session: Session, person: PersonRow) -> bool:
         session.connection().execute(delete(PersonRow).where(col(PersonRow.id) == number))
     session.commit()
     return bool(graded)
+
+
+def _delete_merged(session: Session, persons: Collection[int]) -> None:
+    """Delete those who became part of another person: what they had is that person's."""
+    rows = session.exec(select(PersonRow).where(col(PersonRow.id).in_(persons))).all()
+    delete_learners(session, [row.learner for row in rows])
+    session.connection().execute(delete(PersonRow).where(col(PersonRow.id).in_(persons)))
 
 
 def _forget(session: Session, person: PersonRow, graded: Mapping[int, Collection[str]]) -> None:

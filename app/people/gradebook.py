@@ -1,7 +1,8 @@
 """The points of a class: a pure function of what is stored, never a stored sum."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -14,7 +15,7 @@ from app.db.tables import AttemptRow
 from app.people.assignments import Assignment, dates_of_everyone
 from app.people.classes import Member
 from app.people.policy import CountableAnswer, best_share, dates_of
-from app.people.variants import Drawings
+from app.people.variants import Drawings, former_learners
 
 WHOLE = ""  # the exercise of an override that is of the whole assignment
 _AT_ONCE = 100  # learners of a query: databases limit its parameters
@@ -36,14 +37,19 @@ _ANSWERS = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The points of a person for an exercise; *tries*: the answers that count."""
+    """The points of a person for an exercise; *tries*: the answers that count.
+
+    *at* is when the answer that earned them was given.
+    """
 
     points: float
     tries: int = 0
     late: bool = False
     overridden: bool = False
+    at: datetime | None = None
 
 
+_NO_ANSWER = Cell(0.0)
 Key = tuple[int, str]  # a person, an exercise
 Cells = Mapping[Key, Cell]
 
@@ -62,8 +68,8 @@ def cells_of(
     persons = {member.learner: member.person for member in members}
     points = {entry.exercise: entry.points for entry in assignment.entries}
     policy, dates = assignment.policy, dates_of_everyone(session, assignment)
-    general, drawings = dates_of(policy), Drawings(secret, assignment.id, policy.variants)
-    regraded = judged_again(session, assignment)
+    drawings = Drawings(secret, assignment.id, policy.variants, former_learners(session))
+    general, regraded = dates_of(policy), judged_again(session, assignment)
     found: dict[Key, Cell] = {}
     for (learner, exercise), rows in _answers(session, assignment, persons):
         person, own = persons[learner], drawings.only(learner, exercise)
@@ -72,12 +78,12 @@ def cells_of(
                 at, regraded[number].score if number in regraded else score, hints, revealed
             )
             for _, _, seed, number, at, score, hints, revealed in rows
-            if own is None or seed == own
+            if own is None or seed in own
         ]
         share = best_share(policy, dates.get(person, general), answers)
         if share.tries:
             earned = points[exercise] * share.earned
-            found[person, exercise] = Cell(earned, share.tries, share.late)
+            found[person, exercise] = Cell(earned, share.tries, share.late, at=share.at)
     return {**found, **_overrides(session, assignment, set(persons.values()), found)}
 
 
@@ -146,7 +152,7 @@ def points_by_hand(session: Session, assignment: Assignment) -> Mapping[Key, flo
 def _overrides(session: Session, assignment: Assignment, persons: set[int], found: Cells) -> Cells:
     """The cells whose points were given by hand."""
     return {
-        key: Cell(points, found[key].tries if key in found else 0, overridden=True)
+        key: replace(found.get(key, _NO_ANSWER), points=points, overridden=True)
         for key, points in points_by_hand(session, assignment).items()
         if key[0] in persons
     }

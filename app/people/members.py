@@ -88,20 +88,26 @@ def rename_member(session: Session, class_id: int, person: int, name: str, outsi
                 subject_limit=SUBJECT_LIMIT,
             )
         )
-    if outside and outside != row.outside_id:
-        taken = select(MemberRow).where(
-            MemberRow.class_id == class_id, MemberRow.outside_id == outside
-        )
-        if other := session.exec(taken).first():
-            raise InputError(
-                translate(
-                    "the id {outside!r} is that of {value}",
-                    outside=outside[:40],
-                    value=other.label or "another member",
-                )
+    if outside != row.outside_id and (other := holder_of_id(session, class_id, outside)):
+        raise InputError(
+            translate(
+                "the id {outside!r} is that of {value}",
+                outside=outside[:40],
+                value=other.label or "another member",
             )
+        )
     row.label, row.outside_id = clean_name(name), outside
     session.add(row)
+
+
+def holder_of_id(session: Session, class_id: int, outside: str) -> MemberRow | None:
+    """The member of a class whose id in other systems is *outside*; the first, if two have it."""
+    same = select(MemberRow).where(
+        MemberRow.class_id == class_id,
+        MemberRow.outside_id == outside,
+        col(MemberRow.left).is_(None),
+    )
+    return session.exec(same.order_by(col(MemberRow.person))).first() if outside else None
 
 
 def remove_members(session: Session, class_id: int, persons: Iterable[int]) -> int:
@@ -150,27 +156,44 @@ def new_seat_codes(
 
 def with_own_way_in(session: Session, persons: Collection[int], teacher: int) -> Collection[int]:
     """Those of *persons* who sign in by another provider, or are in a class not of *teacher*."""
-    own = {
-        row.class_id
-        for row in session.exec(select(MemberRow).where(MemberRow.person == teacher))
-        if row.left is None and row.role == Role.TEACHER.word
-    }
+    provided = with_identity(session, persons)
+    taught = taught_by(session, teacher)
+    return (provided | in_other_classes(session, persons, taught)) - {teacher}
+
+
+def with_identity(session: Session, persons: Collection[int]) -> set[int]:
+    """Those of *persons* whom a provider of identities or a learning platform signs in."""
     found: set[int] = set()
     for some in in_parts(persons):
         provided = select(IdentityRow.person).where(
             col(IdentityRow.person).in_(some), IdentityRow.issuer != INVENTED
         )
         found |= set(session.exec(provided))
-        found |= set(
-            session.exec(
-                select(MemberRow.person).where(
-                    col(MemberRow.person).in_(some),
-                    col(MemberRow.left).is_(None),
-                    col(MemberRow.class_id).not_in(own),
-                )
-            )
+    return found
+
+
+def taught_by(session: Session, teacher: int) -> Collection[int]:
+    """The classes that *teacher* teaches."""
+    return {
+        row.class_id
+        for row in session.exec(select(MemberRow).where(MemberRow.person == teacher))
+        if row.left is None and row.role == Role.TEACHER.word
+    }
+
+
+def in_other_classes(
+    session: Session, persons: Collection[int], classes: Collection[int]
+) -> set[int]:
+    """Those of *persons* who are in another class than *classes*."""
+    found: set[int] = set()
+    for some in in_parts(persons):
+        elsewhere = select(MemberRow.person).where(
+            col(MemberRow.person).in_(some),
+            col(MemberRow.left).is_(None),
+            col(MemberRow.class_id).not_in(classes),
         )
-    return found - {teacher}
+        found |= set(session.exec(elsewhere))
+    return found
 
 
 def last_seen(session: Session, members: Iterable[Member]) -> Mapping[int, datetime]:

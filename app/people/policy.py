@@ -77,11 +77,15 @@ class CountableAnswer(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What an exercise earned, 0 to 1; whether the answer was late; and the *tries* that count."""
+    """What an exercise earned, 0 to 1; whether the answer was late; and the *tries* that count.
+
+    *at* is when the answer that earned it was given: the best, or without one the last.
+    """
 
     earned: float
     late: bool
     tries: int
+    at: datetime | None
 
 
 def dates_of(
@@ -129,7 +133,7 @@ def days_late(due: datetime, at: datetime, zone: ZoneInfo) -> int:
 
 def best_share(policy: Policy, dates: Dates, answers: Iterable[CountableAnswer]) -> Share:
     """The best of *answers*, which are in order; only the first *attempts* of them count."""
-    best, late, counted = 0.0, False, 0
+    best, late, counted, given = 0.0, False, 0, None
     first, last = dates.window(policy.grace)
     for answer in answers:
         if policy.attempts and counted == policy.attempts:
@@ -137,12 +141,13 @@ def best_share(policy: Policy, dates: Dates, answers: Iterable[CountableAnswer])
         if not first <= answer.at <= last:
             continue
         counted += 1
+        given = answer.at if best == 0.0 else given
         earned = answer.score * unaided(policy, answer)
         if earned > best:  # it can be: no answer is worth more than its score
             part = worth(policy, dates, answer.at)
             if earned * part > best:
-                best, late = earned * part, part < 1.0
-    return Share(best, late, counted)
+                best, late, given = earned * part, part < 1.0, answer.at
+    return Share(best, late, counted, given)
 
 
 def counts(dates: Dates, policy: Policy, at: datetime) -> bool:

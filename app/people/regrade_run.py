@@ -18,7 +18,7 @@ from app.kinds import Exercise
 from app.kinds.answers import stored_answer
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
-from app.people.variants import Drawings
+from app.people.variants import Drawings, former_learners
 from app.sandbox.runner import Runner
 from app.translation import translate
 
@@ -176,7 +176,7 @@ def _stale(
     students: Sequence[Member],
     after: int,
 ) -> Iterator[Stale]:
-    drawings = Drawings(secret, assignment.id, assignment.policy.variants)
+    drawings = Drawings(secret, assignment.id, assignment.policy.variants, former_learners(session))
     whose = {one.learner: one for one in students}
     learners = sorted(whose)
     for start in range(0, len(learners), _LEARNERS):

@@ -1,9 +1,18 @@
 """The drawing of an exercise that belongs to each person: it follows, so nothing is stored."""
 
 import hmac
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
+from sqlalchemy import select as columns
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from app.db.people import MergeRow, PersonRow
 from app.kinds import SEEDS
 from app.people.policy import Variants
+
+Former = Mapping[str, Collection[str]]
 
 
 def variant_seed(secret: str, assignment: int, exercise: str, learner: str = "") -> int:
@@ -15,22 +24,48 @@ def variant_seed(secret: str, assignment: int, exercise: str, learner: str = "")
     return int.from_bytes(hmac.digest(secret.encode(), named.encode(), "sha256")[:8]) % SEEDS
 
 
-class Drawings:
-    """The drawings whose answers count in an assignment."""
+def former_learners(session: Session) -> Former:
+    """The learners whose answers became those of another in a merge, by that other learner."""
+    kept, gone = aliased(PersonRow), aliased(PersonRow)
+    rows = session.connection().execute(
+        columns(col(kept.learner), col(gone.learner))
+        .join_from(MergeRow, kept, col(kept.id) == col(MergeRow.kept))
+        .join(gone, col(gone.id) == col(MergeRow.gone))
+        .where(col(MergeRow.undone).is_(None))
+        .order_by(col(MergeRow.id))
+    )
+    found: dict[str, set[str]] = {}
+    for one, other in rows:  # oldest first: what became another's then goes on with it
+        found.setdefault(one, set()).update({other}, found.get(other, ()))
+    return found
 
-    def __init__(self, secret: str, assignment: int, variants: Variants) -> None:
+
+class Drawings:
+    """The drawings whose answers count in an assignment; with a person's own, *former* ones."""
+
+    def __init__(
+        self,
+        secret: str,
+        assignment: int,
+        variants: Variants,
+        former: Former = MappingProxyType({}),
+    ) -> None:
         self._secret = secret
         self._assignment = assignment
         self._variants = variants
+        self._former = former
         self._known: dict[tuple[str, str], int] = {}
 
     def counts(self, learner: str, exercise: str, seed: int) -> bool:
         """Whether answers of *learner* to that drawing count."""
-        return self.only(learner, exercise) in (None, seed)
+        own = self.only(learner, exercise)
+        return own is None or seed in own
 
-    def only(self, learner: str, exercise: str) -> int | None:
-        """The seed of the only drawing that counts; None: any counts."""
-        return None if self._variants == "many" else self.of(learner, exercise)
+    def only(self, learner: str, exercise: str) -> Collection[int] | None:
+        """The seeds of the only drawings that count; None: any counts."""
+        if self._variants == "many":
+            return None
+        return {self.of(one, exercise) for one in (learner, *self._former.get(learner, ()))}
 
     def of(self, learner: str, exercise: str) -> int:
         """The seed of *exercise* for *learner*; if many count, the one to begin with."""

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from sqlalchemy import BindParameter, bindparam
 from sqlalchemy import select as columns
@@ -64,7 +63,7 @@ _ASSIGNED = (
     .order_by(col(AssignedRow.assignment))
 )
 _RULES = (
-    columns(*AssignmentRow.__table__.columns, col(ClassRow.zone))  # type: ignore[attr-defined]
+    columns(*AssignmentRow.__table__.columns, col(ClassRow.zone), col(ClassRow.archived))  # type: ignore[attr-defined]
     .join_from(AssignmentRow, ClassRow, col(ClassRow.id) == col(AssignmentRow.class_id))
     .where(col(AssignmentRow.id).in_(_NUMBERS))
 )
@@ -230,7 +229,7 @@ def _assignments(session: Session, numbers: Collection[int]) -> Mapping[int, Ass
             id=row.id,
             class_id=row.class_id,
             title=row.title,
-            policy=policy_of(row, ZoneInfo(row.zone)),
+            policy=policy_of(row, row.zone, row.archived),
             entries=tuple(entries[row.id]),
         )
         for row in run(_RULES, wanted)

@@ -250,7 +250,7 @@ def test_the_command_lists_then_changes(
     crowd = crowd_of(site, "Bo")
     crowd.answers("Bo", RING, site.clock(), right=False, digest="old")
     monkeypatch.setenv("WALLCLOCK_DATABASE", site.settings.database)
-    which = ["regrade", RING, "--class", "Systems", "--json"]
+    which = ["regrade", RING, "--class", str(crowd.class_id), "--json"]
     for given, would in (([*which, "--dry-run"], "would be "), (which, "")):
         assert main(given) == 0
         said = capsys.readouterr()
@@ -260,3 +260,5 @@ def test_the_command_lists_then_changes(
     assert points(site, crowd, "Bo", RING) == 1.0
     assert main(["regrade", "--class", "987654"]) == 1
     assert "there is no class '987654'" in capsys.readouterr().err
+    assert main(["regrade", "--class", "Sistems"]) == 1
+    assert "did you mean 'Systems'" in capsys.readouterr().err

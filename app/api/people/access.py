@@ -14,7 +14,7 @@ from app.db.people import ClassRow
 from app.db.tokens import Grant
 from app.errors import InputError, NotFoundError, nearest
 from app.people.assignments import Assignment, assignment_with
-from app.people.classes import members_of
+from app.people.classes import members_of, refuse_archived
 
 CLASSES = "/api/v1/classes"
 ONE_CLASS = "/api/v1/classes/{class_id}"
@@ -67,6 +67,18 @@ def class_for(session: Session, grant: Grant, class_id: int) -> ClassRow:
     row = session.get(ClassRow, class_id) if grant.allows(class_id) else None
     if row is None:
         raise NotFoundError(_NOT_HERE)
+    return row
+
+
+def class_to_change(session: Session, grant: Grant, class_id: int) -> ClassRow:
+    """The class with that number, to be changed.
+
+    Raises:
+        NotFoundError: there is none, or the token does not open it: it is not said which.
+        InputError: it is archived.
+    """
+    row = class_for(session, grant, class_id)
+    refuse_archived(row)
     return row
 
 

@@ -15,6 +15,7 @@ from app.api.people.access import (
     Scoped,
     assignment_for,
     class_for,
+    class_to_change,
 )
 from app.api.people.shapes import AssignmentDocument, EntryDocument, NewAssignment, PersonVariants
 from app.db.session import open_session, open_writing_session
@@ -73,7 +74,7 @@ def make_assignment(
 ) -> AssignmentDocument:
     """Returns the assignment with its number."""
     with open_writing_session(site.engine) as session:
-        class_for(session, grant, class_id)
+        class_to_change(session, grant, class_id)
         entries = _entries(site, body, ())
         number = create_assignment(session, class_id, body.title, _policy(body), entries)
         session.commit()
@@ -122,6 +123,7 @@ def put_assignment(
 ) -> AssignmentDocument:
     """Replaces the assignment; what is left out gets its usual value. Answers stay."""
     with open_writing_session(site.engine) as session:
+        class_to_change(session, grant, class_id)
         assignment_for(session, grant, class_id, assignment)
         before = assignment_to_change(session, assignment)
         _refuse_other_version(before, if_match)
@@ -137,6 +139,7 @@ def remove_assignment(
 ) -> Response:
     """Deletes it with its extensions and the points given by hand; answers stay."""
     with open_writing_session(site.engine) as session:
+        class_to_change(session, grant, class_id)
         assignment_for(session, grant, class_id, assignment)
         _refuse_other_version(assignment_to_change(session, assignment), if_match)
         delete_assignment(session, assignment)

@@ -12,6 +12,7 @@ from app.api.people.access import (
     Paged,
     Scoped,
     assignment_for,
+    class_to_change,
     persons_called,
 )
 from app.api.people.assignments import ASSIGNMENT
@@ -49,6 +50,7 @@ def give_extensions(
     if not why.isprintable():
         raise InputError("body.why: a reason has printable characters only")
     with open_writing_session(site.engine) as session:
+        class_to_change(session, grant, class_id)
         _refuse_useless(assignment_for(session, grant, class_id, assignment), until)
         persons = persons_called(session, class_id, body.people)
         extend(session, assignment, sorted(persons), until, f"token {grant.name}"[:100], why)
@@ -63,6 +65,7 @@ def end_extension(
 ) -> Response:
     """The dates of everyone hold again for the person with that number."""
     with open_writing_session(site.engine) as session:
+        class_to_change(session, grant, class_id)
         assignment_for(session, grant, class_id, assignment)
         row = session.get(ExtensionRow, (assignment, person))
         if row is None:

@@ -16,6 +16,7 @@ from app.api.people.access import (
     Scoped,
     assignment_for,
     class_for,
+    class_to_change,
 )
 from app.api.people.shapes import (
     AssignmentSum,
@@ -125,7 +126,7 @@ async def put_grades_file(
 
     def change() -> GradesDifference:
         with open_writing_session(site.engine) as session:
-            class_for(session, grant, class_id)
+            class_to_change(session, grant, class_id)
             found = difference_in(session, site.secret, class_id, decode_csv(content))
             if not dry_run:
                 store_difference(session, found, f"token {grant.name}", why)

@@ -12,6 +12,7 @@ from app.api.people.access import (
     Paged,
     Scoped,
     assignment_for,
+    class_to_change,
     persons_called,
 )
 from app.api.people.assignments import ASSIGNMENT
@@ -53,6 +54,7 @@ def give_points(
 ) -> list[OverrideDocument]:
     """Gives these people the same points, and returns what holds for them now."""
     with open_writing_session(site.engine) as session:
+        class_to_change(session, grant, class_id)
         found = assignment_for(session, grant, class_id, assignment)
         persons = persons_called(session, class_id, body.people)
         given = [Override(one, body.exercise or WHOLE, body.points) for one in sorted(persons)]
@@ -74,6 +76,7 @@ def take_points_back(
 ) -> Response:
     """The points of the answers hold again for the person with that number."""
     with open_writing_session(site.engine) as session:
+        class_to_change(session, grant, class_id)
         found = assignment_for(session, grant, class_id, assignment)
         if not any(
             (row.person, row.exercise) == (person, exercise) for row in held(session, found.id)

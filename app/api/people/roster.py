@@ -8,7 +8,16 @@ from fastapi.responses import PlainTextResponse
 from sqlmodel import Session
 from starlette.concurrency import run_in_threadpool
 
-from app.api.people.access import ERRORS, LINK, ONE_CLASS, Number, Paged, Scoped, class_for
+from app.api.people.access import (
+    ERRORS,
+    LINK,
+    ONE_CLASS,
+    Number,
+    Paged,
+    Scoped,
+    class_for,
+    class_to_change,
+)
 from app.api.people.shapes import NewPerson, PersonChange, PersonDocument, RosterDifference
 from app.db.session import open_session, open_writing_session
 from app.db.tokens import Grant
@@ -86,7 +95,7 @@ async def put_roster_file(
 
     def change() -> RosterDifference:
         with open_session(site.engine) as session:
-            class_for(session, grant, class_id)
+            class_to_change(session, grant, class_id)
         roster = list(read_roster(content))
         return _change(site, grant, class_id, roster, dry_run=dry_run, removes=remove_missing)
 
@@ -100,7 +109,7 @@ def add_person(
     """Returns the person, with 201 if they are new; one with the same id is changed."""
     listed = _listed(1, body)
     with open_writing_session(site.engine) as session:
-        class_for(session, grant, class_id)
+        class_to_change(session, grant, class_id)
         before = members_of(session, class_id)
         found = roster_difference(before, [listed])
         apply(session, class_id, found)
@@ -143,7 +152,7 @@ def _change(
     removes: bool,
 ) -> RosterDifference:
     with open_writing_session(site.engine) as session:
-        class_for(session, grant, class_id)
+        class_to_change(session, grant, class_id)
         found = roster_difference(members_of(session, class_id), roster)
         if not dry_run:
             apply(session, class_id, found, remove_missing=removes)

@@ -90,6 +90,25 @@ class PersonChange(BaseModel):
     after: NewPerson
 
 
+class NewMerge(BaseModel):
+    """Two students who are one person, by number or by the id in other systems."""
+
+    model_config = _example(kept="4711", gone="4712")
+
+    kept: StrictStr = Field(max_length=255, description="stays, and gets everything of the other")
+    gone: StrictStr = Field(max_length=255, description="leaves the class")
+
+
+class MergeDocument(BaseModel):
+    """A merge that can be taken back."""
+
+    id: int
+    kept: int = Field(description="the number of the person who stays")
+    gone: int
+    by: str
+    at: datetime
+
+
 class RosterDifference(BaseModel):
     """What a roster changes."""
 

@@ -1,17 +1,21 @@
 """From a launch to a person, a class and an assignment here."""
 
 from dataclasses import dataclass
+from typing import Literal
 from zoneinfo import available_timezones
 
+from sqlalchemy import select as columns
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, select
+from sqlmodel import Session, col, select
 
-from app.db.people import AssignmentRow, IdentityRow
+from app.db.people import AssignmentRow, IdentityRow, MemberRow
 from app.db.platforms import ContextRow, LinkRow
 from app.errors import RefusedError
 from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import identities_of
-from app.people.classes import Role, class_with, create_class, enroll, number_of
+from app.people.classes import Role, class_with, create_class, enroll, number_of, role_in
+from app.people.members import holder_of_id
+from app.people.merges import merge_persons
 from app.people.persons import known_person, new_person
 from app.translation import translate
 
@@ -101,6 +105,74 @@ def enroll_launch(session: Session, launch: Launch) -> Arrival:
     raise RefusedError(translate("this launch was opened twice at the same moment; open it again"))
 
 
+def connect_launch(session: Session, launch: Launch, person: int) -> None:
+    """Let whoever opened a launch be *person* from now on. Not committed."""
+    issuer = identities_of(launch.platform)
+    session.add(IdentityRow(issuer=issuer, subject=launch.subject, person=person))
+    session.flush()
+
+
+def person_with_id(session: Session, platform: int, class_id: int, outside: str) -> int | None:
+    """The member of a class with that id in other systems, if the platform may say who that is.
+
+    It may not if it signs them in as somebody else already, or if they are in a class that is no
+    course of the platform: whoever administers it would get in there.
+    """
+    holder = holder_of_id(session, class_id, outside)
+    if holder is None:
+        return None
+    person = holder.person
+    known = select(IdentityRow).where(
+        IdentityRow.person == person, IdentityRow.issuer == identities_of(platform)
+    )
+    courses = columns(col(ContextRow.class_id)).where(col(ContextRow.platform) == platform)
+    elsewhere = select(MemberRow).where(
+        MemberRow.person == person,
+        col(MemberRow.left).is_(None),
+        MemberRow.class_id != class_id,
+        col(MemberRow.class_id).not_in(courses),
+    )
+    barred = any(session.exec(one).first() is not None for one in (known, elsewhere))
+    return None if barred else person
+
+
+def free_id(session: Session, class_id: int, person: int, outside: str) -> str:
+    """*outside*, unless another member of the class has that id."""
+    holder = holder_of_id(session, class_id, outside)
+    return "" if holder is not None and holder.person != person else outside
+
+
+Doubt = Literal["", "connect", "merge"]
+
+
+def doubt_of(session: Session, launch: Launch, class_id: int, person: int) -> Doubt:
+    """What makes one of whoever opened a launch and *person*, who is signed in; "": they differ.
+
+    They are *connected* if the launch is the first of somebody. If that somebody has been here,
+    the two are *merged*, where both are students of the class.
+    """
+    issuer = identities_of(launch.platform)
+    own = select(IdentityRow).where(IdentityRow.person == person, IdentityRow.issuer == issuer)
+    if session.exec(own).first() is not None:  # the platform calls them otherwise
+        return ""
+    known = session.get(IdentityRow, (issuer, launch.subject))
+    if known is None:
+        roster = person_with_id(session, launch.platform, class_id, launch.outside_id)
+        return "" if roster == person else "connect"
+    roles = {role_in(session, class_id, one) for one in (person, known.person)}
+    return "merge" if roles == {Role.STUDENT} else ""
+
+
+def unite(session: Session, launch: Launch, class_id: int, person: int) -> None:
+    """Make *person*, who says so, and whoever opened a launch one. Not committed."""
+    doubt = doubt_of(session, launch, class_id, person)
+    known = session.get(IdentityRow, (identities_of(launch.platform), launch.subject))
+    if doubt == "connect":
+        connect_launch(session, launch, person)
+    elif doubt == "merge" and known is not None:
+        merge_persons(session, known.person, person, translate("the student"))
+
+
 def name_link(session: Session, launch: Launch, class_id: int, assignment: int) -> None:
     """Let the link of a launch open *assignment* from now on; not committed.
 
@@ -123,16 +195,21 @@ def name_link(session: Session, launch: Launch, class_id: int, assignment: int) 
 
 def _arrived(session: Session, launch: Launch, class_id: int) -> Arrival:
     row = class_with(session, class_id)
-    issuer = identities_of(launch.platform)
-    found = known_person(session, issuer, launch.subject)
-    if found is None:
-        found = new_person(session, "" if row.pseudonyms else launch.name)
-        identity = IdentityRow(issuer=issuer, subject=launch.subject, person=number_of(found))
-        session.add(identity)
-        session.flush()
-    person = number_of(found)
+    found = known_person(session, identities_of(launch.platform), launch.subject)
     label = "" if row.pseudonyms else launch.name
-    enroll(session, class_id, person, Role.read(launch.role), label, launch.outside_id)
+    if found is not None:
+        person = number_of(found)
+    else:
+        roster = person_with_id(session, launch.platform, class_id, launch.outside_id)
+        person = number_of(new_person(session, label)) if roster is None else roster
+        connect_launch(session, launch, person)
+    own = role_in(session, class_id, person)
+    if row.archived is not None and own is None:
+        raise RefusedError(
+            translate("{name} is archived: nobody can join it anymore", name=row.name)
+        )
+    outside = free_id(session, class_id, person, launch.outside_id)
+    enroll(session, class_id, person, Role.read(launch.role), label, outside)
     _refresh(session, launch)
     return Arrival(person=person, class_id=class_id, assignment=_opened(session, launch, class_id))
 

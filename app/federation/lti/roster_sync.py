@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from sqlmodel import Session, col, select
 
 from app.db.people import IdentityRow
+from app.federation.lti.enrollment import free_id, person_with_id
 from app.federation.lti.platforms import Platform
 from app.federation.lti.roster import Participant
 from app.people.classes import Member, Role, class_with, enroll, members_of, number_of
-from app.people.members import change_role, remove_members
+from app.people.members import change_role, member_row, remove_members
 from app.people.persons import new_person
 
 
@@ -18,13 +19,23 @@ from app.people.persons import new_person
 class RoleChange:
     """A person of the course, and the role that they will have; none: they leave.
 
-    The *name* is empty if neither the class nor the platform knows it.
+    The *name* is empty if neither the class nor the platform knows it. With *by_id*, a member was
+    found by the id in other systems, and the platform signs them in from now on. *new_name* and
+    *new_id* are what the platform calls a member whom the class calls otherwise.
     """
 
     subject: str
     name: str
     before: Role | None
     after: Role | None
+    by_id: bool = False
+    new_name: str = ""
+    new_id: str = ""
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything changes."""
+        return self.before != self.after or self.by_id or bool(self.new_name or self.new_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +66,7 @@ def compare_course(
     Members who did not come from the platform stay as they are.
     """
     steps = _steps(session, platform, class_id, people)
-    differing = tuple(step.change for step in steps if step.change.before != step.change.after)
+    differing = tuple(step.change for step in steps if step.change.differs)
     return CourseDifference(differing, len(steps) - len(differing))
 
 
@@ -78,17 +89,33 @@ def apply_difference(
 def _enter(
     session: Session, platform: Platform, class_id: int, step: _Step, one: Participant
 ) -> None:
-    """Enroll a person, or change their role."""
+    """Enroll a person, or change what the class knows of them."""
     if step.member is not None:
-        if step.member.role is not one.role:
-            change_role(session, class_id, step.member.person, one.role)
+        _change(session, platform, step.member, step.change, one)
         return
     named = "" if class_with(session, class_id).pseudonyms else one.name
     identity = session.get(IdentityRow, (platform.identities, one.subject))
     person = identity.person if identity else number_of(new_person(session, named))
     if identity is None:
         session.add(IdentityRow(issuer=platform.identities, subject=one.subject, person=person))
-    enroll(session, class_id, person, one.role, named, one.outside_id)
+    outside = free_id(session, class_id, person, one.outside_id)
+    enroll(session, class_id, person, one.role, named, outside)
+
+
+def _change(
+    session: Session, platform: Platform, member: Member, change: RoleChange, one: Participant
+) -> None:
+    if change.by_id:
+        issuer = platform.identities
+        session.add(IdentityRow(issuer=issuer, subject=one.subject, person=member.person))
+    if member.role is not one.role:
+        change_role(session, member.class_id, member.person, one.role)
+    row = member_row(session, member.class_id, member.person)
+    row.label = change.new_name or row.label
+    row.outside_id = (
+        free_id(session, member.class_id, member.person, change.new_id) or row.outside_id
+    )
+    session.add(row)
 
 
 def _steps(
@@ -96,22 +123,38 @@ def _steps(
 ) -> Sequence[_Step]:
     """Everyone who is in the course, or was, in the order of the course."""
     members = {member.person: member for member in members_of(session, class_id)}
-    known = _known(session, platform)
+    known, pseudonyms = _known(session, platform), class_with(session, class_id).pseudonyms
     steps, seen = [], set[int]()
     for one in people:
         member = members.get(known.get(one.subject, 0))
+        by_id = member is None and one.subject not in known and one.active
+        if by_id and (held := person_with_id(session, platform.id, class_id, one.outside_id)):
+            member = members.get(held) if held not in seen else None
         if member is not None:
             seen.add(member.person)
         after = one.role if one.active else None
         if after is None and member is None:
             continue
-        name, before = (member.name, member.role) if member else (one.name, None)
-        steps.append(_Step(one, member, RoleChange(one.subject, name, before, after)))
+        found = by_id and member is not None
+        steps.append(_Step(one, member, _difference(one, member, found, pseudonyms)))
     for subject, person in known.items():
         if person in members and person not in seen:
             member = members[person]
             steps.append(_Step(None, member, RoleChange(subject, member.name, member.role, None)))
     return steps
+
+
+def _difference(
+    one: Participant, member: Member | None, by_id: bool, pseudonyms: bool
+) -> RoleChange:
+    """What the class would learn from the course about a person."""
+    after = one.role if one.active else None
+    if member is None or after is None:
+        name, before = (member.name, member.role) if member else (one.name, None)
+        return RoleChange(one.subject, name, before, after)
+    named = one.name if one.name != member.name and not pseudonyms else ""
+    called = one.outside_id if one.outside_id != member.outside_id else ""
+    return RoleChange(one.subject, member.name, member.role, after, by_id, named, called)
 
 
 def _known(session: Session, platform: Platform) -> Mapping[str, int]:

@@ -22,6 +22,8 @@ from app.federation.lti.vocabulary import (
 )
 from app.people.assignments import Assignment
 
+# https://canvas.instructure.com/doc/api/score.html: else each score counts as another attempt.
+_CANVAS = "https://canvas.instructure.com/lti/submission"
 _TAKEN = (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED, HTTPStatus.NO_CONTENT)
 
 
@@ -68,11 +70,16 @@ class ResourceLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """The share of the points that a person has, 0 to 1, at a moment."""
+    """The share of the points that a person has, 0 to 1, at a moment.
+
+    *answered* is when the last answer that counts was given: without it, a platform takes a score
+    that is sent after the due date, such as a regrade, for work that came late.
+    """
 
     subject: str
     share: float
     at: datetime
+    answered: datetime | None = None
 
 
 async def line_item(services: Services, platform: Platform, link: ResourceLink) -> str:
@@ -117,6 +124,9 @@ async def send_score(
         "gradingProgress": "FullyGraded",  # Open edX publishes nothing else
         "timestamp": stamp(score.at),
     }
+    if score.answered:
+        body["submission"] = {"submittedAt": stamp(score.answered)}
+        body[_CANVAS] = {"new_submission": False, "submitted_at": stamp(score.answered)}
     answer = await services.call(
         platform,
         SCORE_SCOPE,

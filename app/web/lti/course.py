@@ -1,7 +1,7 @@
 """/classes/{id}/platform: the courses of learning platforms that a class is, and their scores."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -14,7 +14,12 @@ from app.errors import AppError, InputError, NotFoundError, RefusedError, Unavai
 from app.federation.delivery_status import Sending, Tie, Unsent, sending_of, ties_of, unsent_of
 from app.federation.lti.platforms import Platform, platform_with
 from app.federation.lti.roster import Participant
-from app.federation.lti.roster_sync import CourseDifference, apply_difference, compare_course
+from app.federation.lti.roster_sync import (
+    CourseDifference,
+    RoleChange,
+    apply_difference,
+    compare_course,
+)
 from app.federation.outbox import send_again, send_refused_again
 from app.network.door import note_trouble
 from app.network.routes import Router
@@ -79,7 +84,7 @@ async def platform(
 @router.post("/classes/{class_id}/platform", dependencies=[FromHere])
 async def resend(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """Send the scores again that did not arrive."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
     count = await aside(_resend, site, member.class_id)
     return RedirectResponse(f"/classes/{class_id}/platform?again={count}", 303)
 
@@ -189,7 +194,10 @@ def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
         _course_row(f"{count} {'person' if count == 1 else 'people'} without a name", *roles)
         for roles, count in unnamed.items()
     ]
-    rows = [_course_row(change.name, change.before, change.after) for change in named[:_SHOWN]]
+    rows = [
+        _course_row(change.name, change.before, change.after, _news(change))
+        for change in named[:_SHOWN]
+    ]
     return Roster(
         title=tie.title,
         number=number,
@@ -200,12 +208,25 @@ def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
     )
 
 
-def _course_row(name: str, before: Role | None, after: Role | None) -> RoleChangeRow:
+def _course_row(
+    name: str, before: Role | None, after: Role | None, news: Iterable[str] = ()
+) -> RoleChangeRow:
+    role = after.word if after else translate("leaves the class")
     return RoleChangeRow(
         name=name,
-        before=before.word if before else "not in the class",
-        after=after.word if after else "leaves the class",
+        before=before.word if before else translate("not in the class"),
+        after="; ".join([role, *news]),
     )
+
+
+def _news(change: RoleChange) -> Iterator[str]:
+    """What else the class would learn about a member."""
+    if change.by_id:
+        yield translate("found by id")
+    if change.new_name:
+        yield translate("called {name}", name=change.new_name)
+    if change.new_id:
+        yield translate("id {id}", id=change.new_id)
 
 
 def _resend(site: Site, class_id: int) -> int:

@@ -14,10 +14,12 @@ from app.federation.lti.enrollment import (
     Arrival,
     check_tied,
     class_of,
+    doubt_of,
     enroll_launch,
     name_link,
     new_class,
     tie,
+    unite,
 )
 from app.federation.lti.launch_message import Launch
 from app.federation.lti.tickets import seal_ticket
@@ -30,6 +32,7 @@ from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import Visitor, sign_in
 
 _CLASS, _ASSIGNMENT, _NEW, _NONE = "class:", "assignment:", "class:new", "assignment:none"
+_SAME, _OTHER = "person:same", "person:other"
 _SIGN_IN = noted(" To choose a class that you have here already, sign in here first.")
 
 
@@ -44,9 +47,9 @@ class LaunchTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskPage:
-    """A question that a teacher answers once; the *ticket* leads on.
+    """A question that is answered once; the *ticket* leads on.
 
-    *zones* are those that a new class may have.
+    *zones* are those that a new class may have. With *suggests*, the first answer is chosen.
     """
 
     heading: str
@@ -54,6 +57,7 @@ class AskPage:
     options: tuple[LaunchTarget, ...]
     ticket: str
     zones: tuple[str, ...] = ()
+    suggests: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +76,12 @@ async def entered(
     Raises:
         RefusedError: the course is not set up, or the platform is not active anymore.
     """
-    found = await aside(_entered, site, visiting, launch, said)
+    found, cookie = await aside(_entered, site, visiting, launch, said)
+    response: Response
     if isinstance(found, AskPage):
-        return render("lti/ask.html", frame(request, found.heading), found)
-    path, cookie = found
-    response = RedirectResponse(path, 303)
+        response = render("lti/ask.html", frame(request, found.heading), found)
+    else:
+        response = RedirectResponse(found, 303)
     if cookie:
         sign_in(request, response, cookie)
     return response
@@ -84,22 +89,24 @@ async def entered(
 
 def _entered(
     site: Site, visiting: Visitor, launch: Launch, said: Said
-) -> AskPage | tuple[str, str]:
-    """A question, or the address to go to and the cookie of the session."""
+) -> tuple[AskPage | str, str]:
+    """A question, or the address to go to; and the cookie of a new session, if there is one."""
     before = visiting.person.person if visiting.person else None
     with open_writing_session(site.engine) as session:
         if class_of(session, launch) is None and launch.teaches:
             if not said.chosen.startswith(_CLASS):
-                return _which_class(session, site, launch, before)
+                return _which_class(session, site, launch, before), ""
             _tie(session, site, launch, said, before)
-        check_tied(session, launch)
+        class_id = check_tied(session, launch)
+        if before is not None and said.chosen == _SAME:
+            unite(session, launch, class_id, before)
+        elif said.chosen != _OTHER and before and doubt_of(session, launch, class_id, before):
+            return _which_person(site, visiting, launch), ""
         arrival = enroll_launch(session, launch)
         found = _opened(session, launch, arrival, said.chosen)
-        if found is None:
-            return _which_assignment(session, site, launch, arrival)
         cookie = "" if before == arrival.person else open_browser(session, arrival.person)
         session.commit()
-    return found, cookie
+        return found or _which_assignment(session, site, launch, arrival), cookie
 
 
 def _opened(session: Session, launch: Launch, arrival: Arrival, chosen: str) -> str | None:
@@ -137,6 +144,35 @@ def _which_class(session: Session, site: Site, launch: Launch, person: int | Non
         options=tuple(options),
         ticket=seal_ticket(site.secret, launch),
         zones=tuple(sorted(available_timezones())),
+    )
+
+
+def _which_person(site: Site, visiting: Visitor, launch: Launch) -> AskPage:
+    """The question whether whoever opened a launch is the one who is signed in here."""
+    here = visiting.person.name if visiting.person else ""
+    name = here or translate("someone without a name")
+    other = launch.name or translate("someone else")
+    return AskPage(
+        heading=translate("Is this you?"),
+        lead=translate(
+            "This browser is signed in as {name}. Your learning platform calls you {other}.",
+            name=name,
+            other=other,
+        ),
+        options=(
+            LaunchTarget(
+                _SAME,
+                translate("Yes, both are me"),
+                translate("answers and points are kept together from now on"),
+            ),
+            LaunchTarget(
+                _OTHER,
+                translate("No, I am {other}", other=other),
+                translate("{name} is signed out in this browser", name=name),
+            ),
+        ),
+        ticket=seal_ticket(site.secret, launch),
+        suggests=False,
     )
 
 

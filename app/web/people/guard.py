@@ -11,7 +11,7 @@ from app.db.people import AssignmentRow, ClassRow
 from app.db.session import open_session
 from app.errors import NotFoundError
 from app.people.assignments import Assignment, assignment_with
-from app.people.classes import Role, number_of, role_in
+from app.people.classes import Role, number_of, refuse_archived, role_in
 from app.people.persons import SignedIn
 from app.site import Site
 from app.translation import noted, translate
@@ -45,17 +45,29 @@ class Membership:
 
 
 async def in_class(
-    request: Request, site: Site, visiting: Visitor, class_id: int, least: Role
+    request: Request,
+    site: Site,
+    visiting: Visitor,
+    class_id: int,
+    least: Role,
+    *,
+    archived: bool = False,
 ) -> Membership:
     """The membership of the visitor, who must have at least the role *least*.
+
+    With *archived*, a form may also change what is archived.
 
     Raises:
         HTTPException: 303 to the page for signing in, if the visitor is not signed in.
         NotFoundError: there is no such class, or none for this person in this role.
+        InputError: a form would change a class that is archived.
     """
     person = _person(request, visiting)
     with open_session(site.engine) as session:
-        return _membership(session, person, class_id, least)
+        member = _membership(session, person, class_id, least)
+    if request.method == "POST" and not archived:
+        refuse_archived(member.row)
+    return member
 
 
 async def in_assignment(
@@ -66,6 +78,7 @@ async def in_assignment(
     Raises:
         HTTPException: 303 to the page for signing in, if the visitor is not signed in.
         NotFoundError: there is no such assignment, or none for this person in this role.
+        InputError: a form would change an assignment of a class that is archived.
     """
     person = _person(request, visiting)
     with open_session(site.engine) as session:
@@ -73,6 +86,8 @@ async def in_assignment(
         if row is None:
             raise NotFoundError(translate(_NOT_HERE))
         member = _membership(session, person, row.class_id, least)
+        if request.method == "POST":
+            refuse_archived(member.row)
         return member, assignment_with(session, assignment)
 
 

@@ -11,17 +11,12 @@ from fastapi.responses import RedirectResponse
 from app.aside import aside
 from app.db.people import ClassRow
 from app.db.session import open_session, open_writing_session
-from app.errors import InputError, sentence
+from app.errors import InputError
 from app.network.routes import Router
 from app.people.classes import Member, Role, class_with, members_of, renew_join_link
 from app.people.local_time import how_far
 from app.people.members import (
-    change_role,
-    hold,
     last_seen,
-    member_row,
-    remove_members,
-    rename_member,
 )
 from app.site import Here, Site
 from app.translation import translate
@@ -65,20 +60,6 @@ class PeoplePage:
     places: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberPage:
-    """A member, to be changed or removed; *codes*: the teacher may make a code for them."""
-
-    head: ClassHead
-    href: str
-    name: str
-    outside_id: str
-    role: str
-    has_code: bool
-    is_visitor: bool
-    problem: str
-
-
 @router.get("")
 async def people(
     request: Request, site: Here, visiting: Visiting, class_id: int, q: str = "", page: str = "1"
@@ -97,56 +78,6 @@ async def change_join_link(
     await in_class(request, site, visiting, class_id, Role.TEACHER)
     await aside(_change_link, site, class_id, do)
     return RedirectResponse(f"{class_url(class_id)}/people#link", 303)
-
-
-@router.get("/{person:int}/edit")
-async def edit_member(
-    request: Request, site: Here, visiting: Visiting, class_id: int, person: int
-) -> Response:
-    """A member's name, id and role."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    return await aside(_member, request, site, member, person)
-
-
-@router.post("/{person:int}/edit", dependencies=[FromHere])
-async def change_member(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    person: int,
-    name: Annotated[str, Form()] = "",
-    outside_id: Annotated[str, Form()] = "",
-    role: Annotated[str, Form()] = "",
-) -> Response:
-    """Change a member's name, id and role."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    try:
-        await aside(_change, site, class_id, person, name, outside_id, role)
-    except InputError as error:
-        return await aside(_member, request, site, member, person, sentence(str(error)))
-    return RedirectResponse(f"{class_url(class_id)}/people", 303)
-
-
-@router.post("/{person:int}/remove", dependencies=[FromHere])
-async def remove(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    person: int,
-    sure: Annotated[str, Form()] = "",
-) -> Response:
-    """Take a member out of the class."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    if sure != "yes":
-        says = translate("Nobody was removed: tick the box to confirm, then remove again.")
-        return await aside(_member, request, site, member, person, says)
-    try:
-        await aside(_remove, site, class_id, person)
-    except InputError as error:
-        return await aside(_member, request, site, member, person, sentence(str(error)))
-    return RedirectResponse(f"{class_url(class_id)}/people", 303)
 
 
 def matching(members: Sequence[Member], sought: str) -> Sequence[Member]:
@@ -198,42 +129,6 @@ def _roster_line(one: Member, seen: str) -> MemberLine:
         seen=seen,
         has_code=one.has_code,
     )
-
-
-def _member(
-    request: Request, site: Site, member: Membership, person: int, problem: str = ""
-) -> Response:
-    with open_session(site.engine) as session:
-        member_row(session, member.class_id, person)
-        everyone = members_of(session, member.class_id)
-    one = next(other for other in everyone if other.person == person)
-    page = MemberPage(
-        head=class_head(member, "People"),
-        href=f"{class_url(member.class_id)}/people/{person}",
-        name=one.name,
-        outside_id=one.outside_id,
-        role=one.role.word,
-        has_code=one.has_code,
-        is_visitor=person == member.person.person,
-        problem=problem,
-    )
-    status = 422 if problem else 200
-    return render("people/member.html", frame(request, one.name, here="classes"), page, status)
-
-
-def _change(site: Site, class_id: int, person: int, name: str, outside_id: str, role: str) -> None:
-    with open_writing_session(site.engine) as session:
-        hold(session, class_id)
-        rename_member(session, class_id, person, name, outside_id)
-        change_role(session, class_id, person, Role.read(role))
-        session.commit()
-
-
-def _remove(site: Site, class_id: int, person: int) -> None:
-    with open_writing_session(site.engine) as session:
-        hold(session, class_id)
-        remove_members(session, class_id, [person])
-        session.commit()
 
 
 def _change_link(site: Site, class_id: int, do: str) -> None:

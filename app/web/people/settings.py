@@ -11,6 +11,7 @@ from app.aside import aside
 from app.db.session import open_writing_session
 from app.errors import InputError, sentence
 from app.network.routes import Router
+from app.people.assignments import mark_changed
 from app.people.classes import Role, class_with, take_out_of_archive, zone_named
 from app.people.classes import set_archived as archive_class
 from app.people.deletion import delete_class, refuse_other_name
@@ -77,7 +78,7 @@ async def post_archive(
     archived: Annotated[str, Form()] = "",
 ) -> Response:
     """Archive a class, or take it out of the archive."""
-    await in_class(request, site, visiting, class_id, Role.TEACHER)
+    await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
     await aside(_archive, site, class_id, archived=archived == "yes")
     return RedirectResponse(class_url(class_id), 303)
 
@@ -91,7 +92,7 @@ async def delete_class_for_good(
     sure: Annotated[str, Form()] = "",
 ) -> Response:
     """Delete a class with everything in it, once its name is typed."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
     refuse_other_name(sure, member.row.name)
     await aside(_delete, site, class_id)
     return RedirectResponse("/classes", 303)
@@ -132,6 +133,7 @@ def _archive(site: Site, class_id: int, *, archived: bool) -> None:
         row = class_with(session, class_id)
         change = archive_class if archived else take_out_of_archive
         change(session, row)
+        mark_changed(session, class_id)
         session.commit()
 
 

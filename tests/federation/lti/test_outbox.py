@@ -12,18 +12,19 @@ from sqlmodel import col, select
 from starlette.responses import Response
 
 from app.db.migrations import migrate
-from app.db.people import ExtensionRow, IdentityRow, OverrideRow, RegradeRow
+from app.db.people import AssignmentRow, ExtensionRow, IdentityRow, OverrideRow, RegradeRow
 from app.db.platforms import LinkRow, OutboxRow
 from app.db.session import connect, open_session
 from app.db.tables import AttemptRow
 from app.federation import outbox
 from app.federation.delivery import Courier
 from app.federation.delivery_status import receipts, sending_of, unsent_of
+from app.federation.earned_shares import EarnedShare
 from app.federation.http_client import Outgoing
 from app.federation.lti.platforms import Platform, platforms, register_platform
 from app.federation.lti.roster import participants
 from app.federation.lti.services import Services
-from app.people.assignments import AssignmentEntry, create_assignment
+from app.people.assignments import AssignmentEntry, change_assignment, create_assignment
 from app.people.classes import create_class, enroll, number_of
 from app.people.persons import new_person
 from app.people.policy import Policy
@@ -33,6 +34,7 @@ from tests.federation.lti.fake_platform import FakePlatform, fake_platform
 SECRET = "a secret of sixteen characters and more"
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 EXERCISE = "collectives/ring-all-reduce-time"
+ANOTHER = "collectives/bytes-sent-by-a-ring"
 
 
 @pytest.fixture(scope="module")
@@ -439,7 +441,7 @@ def test_a_score_that_changes_on_its_way_is_sent_again(
         )
         assert outbox.claim_score(session, one, held.now)
         assert not outbox.claim_score(session, one, held.now), "another server may not take it"
-        outbox.post(session, held.assignment, {held.persons[0]: 0.5}, held.now)
+        outbox.post(session, held.assignment, {held.persons[0]: EarnedShare(0.5, None)}, held.now)
         outbox.arrived(session, one, held.now)
         (receipt,) = receipts(session, held.assignment, held.persons[0])
     assert (receipt.state, receipt.share, receipt.sent) == ("waiting", 0.5, 0.25)
@@ -454,3 +456,70 @@ def test_a_page_of_the_roster_elsewhere_does_not_get_our_token(
     services = Services(Outgoing(private={"127.0.0.1"}), engine)
     people = loop.run_until_complete(participants(services, registered, f"{platform.url}/members"))
     assert [one.subject for one in people] == ["p1-0", "p1-1", "p1-2", "p2-0", "p2-1", "p2-2"]
+
+
+def test_other_points_reach_the_platform_at_the_next_look(
+    engine: Engine, platform: FakePlatform, course: Make
+) -> None:
+    held = course(2)
+    held.answer(0, 0.5)
+    courier = held.courier()
+    held.settle(courier)
+    with open_session(engine) as session:
+        assert sending_of(session, held.class_id).computing == 0
+        given = [AssignmentEntry(EXERCISE, 4.0), AssignmentEntry(ANOTHER, 4.0)]
+        change_assignment(session, held.assignment, "Week 1", Policy(), given)
+        row = session.get(AssignmentRow, held.assignment)
+        assert row is not None
+        row.changed = held.now + timedelta(seconds=1)
+        session.commit()
+        assert sending_of(session, held.class_id).computing == 1
+    held.now += timedelta(seconds=3)
+    held.settle(courier)
+    assert [one["scoreGiven"] for one in platform.scores] == [2.0, 2.0]
+    assert [one["scoreMaximum"] for one in platform.scores] == [4.0, 8.0]
+    held.now += timedelta(seconds=30)
+    held.settle(courier)
+    with open_session(engine) as session:
+        assert sending_of(session, held.class_id).computing == 0
+
+
+def test_a_new_link_gets_the_points_that_are_there_at_the_next_look(
+    engine: Engine, platform: FakePlatform, course: Make
+) -> None:
+    held = course(1)
+    held.answer(0)
+    courier = held.courier()
+    held.settle(courier)
+    with open_session(engine) as session:
+        first = session.get(LinkRow, held.link)
+        assert first is not None
+        session.add(
+            LinkRow(
+                platform=first.platform, deployment="1", resource_link="r2",
+                assignment=held.assignment, lineitems_url=first.lineitems_url,
+            )
+        )  # fmt: skip
+        session.commit()
+        assert sending_of(session, held.class_id).computing == 1
+    held.now += timedelta(seconds=3)
+    held.settle(courier)
+    assert len(platform.scores) == 2
+
+
+def test_a_score_says_when_the_answer_that_counts_was_given(
+    engine: Engine, platform: FakePlatform, course: Make
+) -> None:
+    held = course(1)
+    held.answer(0, 0.75)
+    held.now += timedelta(hours=1)
+    held.answer(0, 0.5)
+    held.now += timedelta(days=9)  # as after a regrade, or where the platform was down
+    held.settle()
+    (score,) = platform.scores
+    assert score["timestamp"] == "2026-11-11T10:00:00.000Z"
+    assert score["submission"] == {"submittedAt": "2026-11-02T09:00:00.000Z"}
+    assert score["https://canvas.instructure.com/lti/submission"] == {
+        "new_submission": False,
+        "submitted_at": "2026-11-02T09:00:00.000Z",
+    }

@@ -1,0 +1,254 @@
+"""Two members who are one person: what moves, who may do it, and the way back."""
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlmodel import select
+
+from app.__main__ import main
+from app.db.people import ExtensionRow, IdentityRow, MemberRow, OverrideRow, PersonRow, SessionRow
+from app.db.personal import everything
+from app.db.session import open_session
+from app.errors import InputError, NotFoundError
+from app.people.assignments import extend
+from app.people.classes import Role, create_class, enroll, members_of, number_of, renew_seat_code
+from app.people.erasure import delete_person
+from app.people.gradebook import cells_of, total
+from app.people.members import taught_by
+from app.people.merges import merge_members, merge_persons, merges_in, take_back
+from app.people.overrides import Override, override
+from app.people.persons import new_person
+from app.site import Site
+from app.web.frame.visitor import SESSION
+from tests.people.crowd import RING, STAGE, Crowd, crowd_of
+
+
+@pytest.fixture
+def crowd(site: Site) -> Crowd:
+    return crowd_of(site, "Ada", "Ada again")
+
+
+def points(site: Site, crowd: Crowd) -> Mapping[str, float]:
+    with open_session(site.engine) as session:
+        members = members_of(session, crowd.class_id)
+        cells = cells_of(session, site.secret, crowd.assignment, members)
+        return {one.name: total(cells, one.person, crowd.assignment) for one in members}
+
+
+def merged(site: Site, crowd: Crowd) -> int:
+    with open_session(site.engine) as session:
+        own = taught_by(session, crowd.persons["Ada Teacher"])
+        number = merge_members(
+            session, crowd.class_id, crowd.persons["Ada"], crowd.persons["Ada again"],
+            own=own, by="Ada Teacher",
+        )  # fmt: skip
+        session.commit()
+        return number
+
+
+def stored(site: Site, crowd: Crowd) -> list[object]:
+    """Everything that a merge may touch."""
+    tables = (MemberRow, IdentityRow, ExtensionRow, OverrideRow)
+    with open_session(site.engine) as session:
+        found = sorted(
+            repr(row.model_dump(exclude={"left", "code_digest"}))
+            for table in tables
+            for row in session.exec(select(table))
+            if not isinstance(row, MemberRow) or row.left is None
+        )
+        return [*found, *(everything(session, one) for one in crowd.learners.values())]
+
+
+def prepare(site: Site, crowd: Crowd) -> None:
+    """Both Adas have answers; the second one has all the rest."""
+    at = site.clock()
+    crowd.answers("Ada", RING, at, right=True)
+    crowd.answers("Ada again", STAGE, at, right=True)
+    again = crowd.persons["Ada again"]
+    with open_session(site.engine) as session:
+        extend(session, crowd.assignment.id, [again], at + timedelta(days=3), "Tom", "ill")
+        session.add(IdentityRow(issuer="lti:1", subject=f"u{again}", person=again))
+        session.commit()
+
+
+def test_points_are_those_of_both_and_each_may_have_answered_an_own_drawing(
+    site: Site, crowd: Crowd
+) -> None:
+    prepare(site, crowd)
+    assert points(site, crowd) == {"Ada Teacher": 0, "Ada": 1, "Ada again": 4, "Tom Assistant": 0}
+    merged(site, crowd)
+    assert points(site, crowd) == {"Ada Teacher": 0, "Ada": 5, "Tom Assistant": 0}
+    with open_session(site.engine) as session:
+        identity = session.get(IdentityRow, ("lti:1", f"u{crowd.persons['Ada again']}"))
+        extension = session.get(ExtensionRow, (crowd.assignment.id, crowd.persons["Ada"]))
+        assert identity is not None
+        assert identity.person == crowd.persons["Ada"]
+        assert extension is not None
+        assert extension.why == "ill"
+
+
+def test_a_merge_that_is_taken_back_leaves_everything_as_it_was(site: Site, crowd: Crowd) -> None:
+    prepare(site, crowd)
+    with open_session(site.engine) as session:
+        given = [Override(crowd.persons["Ada again"], RING, 0.5)]
+        override(session, crowd.assignment, given, "Tom", "oral")
+        session.commit()
+    before, earned = stored(site, crowd), points(site, crowd)
+    number = merged(site, crowd)
+    assert stored(site, crowd) != before
+    with open_session(site.engine) as session:
+        assert [row.id for row in merges_in(session, crowd.class_id)] == [number]
+        take_back(session, number, crowd.class_id)
+        session.commit()
+        assert merges_in(session, crowd.class_id) == []
+        with pytest.raises(NotFoundError, match="taken back already"):
+            take_back(session, number, crowd.class_id)
+    assert stored(site, crowd) == before
+    assert points(site, crowd) == earned
+
+
+def test_the_browsers_and_the_code_of_the_one_who_goes_sign_nobody_in(
+    client: TestClient, site: Site, crowd: Crowd
+) -> None:
+    with open_session(site.engine) as session:
+        row = session.get(MemberRow, (crowd.class_id, crowd.persons["Ada again"]))
+        assert row is not None
+        code = renew_seat_code(session, row)
+        session.commit()
+    merged(site, crowd)
+    assert client.post("/sign-in", data={"code": code}).status_code == 422
+    with open_session(site.engine) as session:
+        sessions = select(SessionRow).where(SessionRow.person == crowd.persons["Ada again"])
+        assert session.exec(sessions).all() == []
+
+
+def test_nobody_gets_into_a_class_of_others_by_a_merge(site: Site, crowd: Crowd) -> None:
+    with open_session(site.engine) as session:
+        other = number_of(create_class(session, site.secret, "Of somebody else"))
+        enroll(session, other, crowd.persons["Ada again"])
+        session.commit()
+    with pytest.raises(InputError, match="wallclock person merge"):
+        merged(site, crowd)
+    with open_session(site.engine) as session:  # one with an own way in brings it along
+        row = session.get(MemberRow, (other, crowd.persons["Ada again"]))
+        assert row is not None
+        session.delete(row)
+        enroll(session, other, crowd.persons["Ada"])
+        again = crowd.persons["Ada again"]
+        session.add(IdentityRow(issuer="lti:1", subject=f"u{again}", person=again))
+        session.commit()
+    with pytest.raises(InputError, match="wallclock person merge"):
+        merged(site, crowd)
+
+
+def test_only_students_are_merged_and_nobody_with_themselves(site: Site, crowd: Crowd) -> None:
+    ada, tom = crowd.persons["Ada"], crowd.persons["Tom Assistant"]
+    with open_session(site.engine) as session:
+        own = [crowd.class_id]
+        with pytest.raises(InputError, match="the same member"):
+            merge_members(session, crowd.class_id, ada, ada, own=own, by="")
+        with pytest.raises(InputError, match="only students"):
+            merge_members(session, crowd.class_id, ada, tom, own=own, by="")
+        with pytest.raises(NotFoundError, match="not in the class"):
+            merge_members(session, crowd.class_id, ada, 10**9, own=own, by="")
+
+
+def test_three_are_one_and_are_taken_apart_in_the_other_order(site: Site) -> None:
+    crowd = crowd_of(site, "Ada", "Bo", "Cy")
+    for name, exercise in (("Ada", RING), ("Cy", STAGE)):
+        crowd.answers(name, exercise, site.clock(), right=True)
+    ada, bo, cy = (crowd.persons[name] for name in ("Ada", "Bo", "Cy"))
+    with open_session(site.engine) as session:
+        first = merge_persons(session, bo, cy, "T")
+        second = merge_persons(session, ada, bo, "T")
+        session.commit()
+    assert points(site, crowd)["Ada"] == 5
+    with open_session(site.engine) as session:
+        with pytest.raises(InputError, match="take that back first"):
+            take_back(session, first)
+        take_back(session, second)
+        take_back(session, first)
+        session.commit()
+    assert (points(site, crowd)["Ada"], points(site, crowd)["Cy"]) == (1, 4)
+
+
+def test_whoever_is_deleted_takes_along_who_became_part_of_them(site: Site, crowd: Crowd) -> None:
+    prepare(site, crowd)
+    merged(site, crowd)
+    with open_session(site.engine) as session:
+        row = session.get(PersonRow, crowd.persons["Ada"])
+        assert row is not None
+        delete_person(session, row)
+        assert session.get(PersonRow, crowd.persons["Ada again"]) is None
+
+
+def test_a_teacher_merges_and_takes_back_on_the_page_of_a_member(
+    client: TestClient, site: Site, crowd: Crowd
+) -> None:
+    prepare(site, crowd)
+    client.cookies.set(SESSION, crowd.cookies["Ada Teacher"])
+    page = f"/classes/{crowd.class_id}/people/{crowd.persons['Ada']}"
+    assert "Ada again (id-3)" in client.get(f"{page}/edit").text
+    assert "Choose the other student" in client.post(f"{page}/merge", data={"other": "x"}).text
+    sent = client.post(f"{page}/merge", data={"other": str(crowd.persons["Ada again"])})
+    assert sent.headers["location"] == f"{page}/edit#merges"
+    shown = client.get(f"{page}/edit").text
+    assert "Ada again became part of this student" in shown
+    back = shown.partition('/back"')[0].rpartition('"')[2] + "/back"
+    assert client.post(back).status_code == 303
+    assert points(site, crowd)["Ada again"] == 4
+    assert client.post(back).status_code == 404
+
+
+def test_a_teacher_saves_and_deletes_a_person_for_a_reason(
+    client: TestClient, site: Site, crowd: Crowd, caplog: pytest.LogCaptureFixture
+) -> None:
+    prepare(site, crowd)
+    client.cookies.set(SESSION, crowd.cookies["Ada Teacher"])
+    page = f"/classes/{crowd.class_id}/people/{crowd.persons['Ada again']}"
+    assert "Give a reason" in client.post(f"{page}/everything").text
+    with caplog.at_level("INFO"):
+        saved = client.post(f"{page}/everything", data={"why": "a letter of May 3"}).json()
+    assert len(saved["attempts"]) == 1
+    assert "a letter of May 3" in caplog.text
+    assert "tick the box" in client.post(f"{page}/delete", data={"why": "a letter"}).text
+    gone = client.post(f"{page}/delete", data={"why": "a letter", "sure": "yes"})
+    assert gone.status_code == 303
+    with open_session(site.engine) as session:
+        row = session.get(PersonRow, crowd.persons["Ada again"])
+        assert row is not None
+        assert (row.name, row.deleted is not None) == ("", True)
+    assert points(site, crowd)["Ada"] == 1
+
+
+def test_an_operator_merges_exports_and_deletes(
+    site: Site, crowd: Crowd, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(site, crowd)
+    monkeypatch.setenv("WALLCLOCK_DATABASE", site.settings.database)
+    ada, again = (str(crowd.persons[name]) for name in ("Ada", "Ada again"))
+    assert main(["person", "merge", ada, again]) == 0
+    number = capsys.readouterr().out.strip()
+    assert main(["person", "export", ada]) == 0
+    assert len(json.loads(capsys.readouterr().out)["attempts"]) == 2
+    assert main(["person", "unmerge", number]) == 0
+    assert main(["person", "unmerge", number]) == 1
+    assert main(["person", "delete", again]) == 1
+    assert "add --yes" in capsys.readouterr().err
+    assert main(["person", "delete", again, "--yes"]) == 0
+    assert "without a name" in capsys.readouterr().err
+    assert main(["person", "export", "987654"]) == 1
+    assert "there is no person 987654" in capsys.readouterr().err
+
+
+def test_a_person_without_a_class_is_merged_too(site: Site) -> None:
+    with open_session(site.engine) as session:
+        one, other = (number_of(new_person(session, name)) for name in ("One", "Other"))
+        number = merge_persons(session, one, other, "")
+        session.commit()
+        take_back(session, number)
+        session.commit()
+        assert Role.STUDENT.word == "student"
