@@ -194,7 +194,7 @@ form.addEventListener("click", (event) => {
   const box = form.elements[button.dataset.run];
   const slide = slideOf(button.dataset.run);
   const stop = () => {
-    clearInterval(playing);
+    clearTimeout(playing);
     playing = 0;
     button.textContent = say("Play");
   };
@@ -203,12 +203,16 @@ form.addEventListener("click", (event) => {
   if (explored().dataset.ended) box.value = slide.value = slide.min;
   // A long way takes larger steps, faster.
   const stride = Math.max(1, Math.round((slide.max - slide.min) / 60));
-  playing = setInterval(async () => {
+  const wait = stride > 1 ? 120 : 700;
+  // The next step comes after the answer to this one, however slow the line is.
+  const step = async () => {
     slide.value = Number(box.value) + stride;
     box.value = slide.value;
     await show();
     if (explored().dataset.ended) stop();
-  }, stride > 1 ? 120 : 700);
+    else if (playing) playing = setTimeout(step, wait);
+  };
+  playing = setTimeout(step, wait);
 });
 
 // A point of a figure moves its control: to whole numbers and powers of two where it has only those.
