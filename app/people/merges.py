@@ -46,7 +46,7 @@ def merge_members(
     *kept*. Who merges them may change the classes *own*.
 
     Raises:
-        InputError: they are the same, one of them teaches, or is in a class of somebody else.
+        InputError: they are the same, one of them teaches, or is in a class of others.
         NotFoundError: one of them is not in the class.
     """
     hold(session, class_id)
@@ -60,7 +60,7 @@ def merge_members(
 
 
 def _refuse_strangers(session: Session, kept: int, gone: int, own: Collection[int]) -> None:
-    """Nobody may get into somebody else's class, or change grades there, by a merge."""
+    """Nobody may get into a class of others, or change grades there, by a merge."""
     concerned = [kept, gone] if with_identity(session, [gone]) else [gone]
     if in_other_classes(session, concerned, own):
         raise InputError(
@@ -74,7 +74,7 @@ def _refuse_strangers(session: Session, kept: int, gone: int, own: Collection[in
 
 
 def merge_persons(session: Session, kept: int, gone: int, by: str) -> int:
-    """The number of a merge of two persons, in all classes of *gone*; not committed.
+    """The number of a merge of two persons, in each class of *gone*; not committed.
 
     The browsers of *gone* are signed out, and their seat codes stop working.
 

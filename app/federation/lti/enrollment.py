@@ -106,7 +106,7 @@ def enroll_launch(session: Session, launch: Launch) -> Arrival:
 
 
 def connect_launch(session: Session, launch: Launch, person: int) -> None:
-    """Let whoever opened a launch be *person* from now on. Not committed."""
+    """Let the one who opened a launch be *person* from now on. Not committed."""
     issuer = identities_of(launch.platform)
     session.add(IdentityRow(issuer=issuer, subject=launch.subject, person=person))
     session.flush()
@@ -115,8 +115,8 @@ def connect_launch(session: Session, launch: Launch, person: int) -> None:
 def person_with_id(session: Session, platform: int, class_id: int, outside: str) -> int | None:
     """The member of a class with that id in other systems, if the platform may say who that is.
 
-    It may not if it signs them in as somebody else already, or if they are in a class that is no
-    course of the platform: whoever administers it would get in there.
+    It may not if it signs them in as another person already, or if they are in a class that is no
+    course of the platform: those who administer it would get in there.
     """
     holder = holder_of_id(session, class_id, outside)
     if holder is None:
@@ -146,10 +146,10 @@ Doubt = Literal["", "connect", "merge"]
 
 
 def doubt_of(session: Session, launch: Launch, class_id: int, person: int) -> Doubt:
-    """What makes one of whoever opened a launch and *person*, who is signed in; "": they differ.
+    """How the one who opened a launch and *person*, who is signed in, become one; "": they differ.
 
-    They are *connected* if the launch is the first of somebody. If that somebody has been here,
-    the two are *merged*, where both are students of the class.
+    A launch that is someone's first is connected with *person*. One who has been here before is
+    merged, where both are students of the class.
     """
     issuer = identities_of(launch.platform)
     own = select(IdentityRow).where(IdentityRow.person == person, IdentityRow.issuer == issuer)
@@ -164,7 +164,7 @@ def doubt_of(session: Session, launch: Launch, class_id: int, person: int) -> Do
 
 
 def unite(session: Session, launch: Launch, class_id: int, person: int) -> None:
-    """Make *person*, who says so, and whoever opened a launch one. Not committed."""
+    """Make *person*, who says so, and the one who opened a launch the same. Not committed."""
     doubt = doubt_of(session, launch, class_id, person)
     known = session.get(IdentityRow, (identities_of(launch.platform), launch.subject))
     if doubt == "connect":

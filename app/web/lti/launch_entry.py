@@ -148,7 +148,7 @@ def _which_class(session: Session, site: Site, launch: Launch, person: int | Non
 
 
 def _which_person(site: Site, visiting: Visitor, launch: Launch) -> AskPage:
-    """The question whether whoever opened a launch is the one who is signed in here."""
+    """The question whether the one who opened a launch is the one who is signed in here."""
     here = visiting.person.name if visiting.person else ""
     name = here or translate("someone without a name")
     other = launch.name or translate("someone else")
