@@ -42,7 +42,7 @@ def test_a_layout_is_right_within_five_percent_of_the_fastest_of_all(
     )
     fastest = find_layouts(space, top=1).top[0].step_time
     right = 0
-    for t, p, v in ((4, 8, 8), (8, 16, 8), (16, 8, 8), (32, 8, 8), (16, 16, 1)):
+    for t, p, v in ((4, 8, 8), (8, 16, 8), (16, 8, 8), (16, 8, 4), (16, 16, 1)):
         answer = {"tensor": str(t), "pipeline": str(p), "virtual": str(v)}
         verdict = loop.run_until_complete(
             exercise.grade(seed_with(exercise, 2048), answer, runner)
