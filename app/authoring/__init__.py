@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from app.authoring.cures import cured
+from app.authoring.displays import prove_displays
 from app.authoring.giveaways import longest_is_right, prove_giveaways, too_long
 from app.authoring.prose import prove_characters, prove_phrases, prove_shape
 from app.authoring.texts import SEEDS, Script
@@ -19,4 +20,5 @@ def prove_words(exercise: Exercise) -> Iterator[Finding]:
     yield from prove_phrases(script)
     yield from prove_shown(script)
     yield from prove_numbers(script)
+    yield from prove_displays(script)
     yield from prove_giveaways(script)

@@ -11,7 +11,7 @@ from app.charts.svg import to_svg
 from app.expressions import ExpressionError, Quantity
 from app.illustrations import ILLUSTRATIONS, Sketch, illustrated, listed_inputs
 from app.kinds import Exercise, Finding
-from app.kinds.base import Illustrated
+from app.kinds.figures import Illustrated
 
 _TEXT = re.compile(r'>([^<>]+)<|(?:aria-label|data-says|data-names)="([^"]*)"')
 _CURE = "leave that input out, or choose another figure"

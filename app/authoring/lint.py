@@ -10,6 +10,7 @@ from typing import Literal
 
 from app.authoring import cured, longest_is_right, prove_characters, prove_words, too_long
 from app.authoring.addresses import Places, trouble_of_addresses
+from app.authoring.claims import prove_claims, unproven
 from app.authoring.illustrations import prove_illustration
 from app.authoring.proofs import (
     prove,
@@ -38,6 +39,7 @@ from app.formulas import FORMULAS
 from app.kinds import Exercise, Finding, Where
 from app.markdown import MathematicsError, check_mathematics
 from app.sandbox.runner import Runner
+from app.yaml_file import YamlDocument
 
 _AT_ONCE = 4  # files
 _NO_EXERCISES = (TOPIC_FILE, PACK_FILE)
@@ -50,6 +52,7 @@ class Note:
     path: Path
     says: str
     level: Literal["note", "warning"] = "note"
+    line: int = 0  # 0: of the whole file
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,7 @@ async def lint_file(
         findings += await asyncio.to_thread(lambda: list(prove_sources(exercise)))
     complete = (cured(finding, exercise) for finding in findings)
     problems = [document.problem(one.where, one.says, one.cure) for one in complete]
-    return Linted(1, tuple(problems), () if problems else tuple(_notes(file, exercise)))
+    return Linted(1, tuple(problems), () if problems else tuple(_notes(document, exercise)))
 
 
 def lint_topic(file: Path, places: Places | None = None) -> Linted:
@@ -194,16 +197,19 @@ def _words(exercise: Exercise) -> list[Finding]:
     """Everything wrong with the texts of *exercise*, as far as it can be drawn."""
     found = []
     try:
-        for finding in prove_words(exercise):
+        for finding in chain(prove_words(exercise), prove_claims(exercise)):
             found.append(finding)
     except ExpressionError:  # reported by the proofs of the drawings
         return found
     return found
 
 
-def _notes(file: Path, exercise: Exercise) -> Iterator[Note]:
+def _notes(document: YamlDocument, exercise: Exercise) -> Iterator[Note]:
+    file = document.path
     yield from (Note(file, says) for says in exercise.notes())
     yield from (Note(file, says, "warning") for says in too_long(exercise))
+    for where, says in unproven(exercise):
+        yield Note(file, says, line=document.line(where))
 
 
 def _places(beside: Sequence[Path], files: Iterable[Path]) -> Places:

@@ -16,7 +16,7 @@ from app.explorers import EXPLORERS, open_explorer
 from app.expressions import ExpressionError
 from app.kinds import Exercise, Finding, Where
 from app.kinds.answers import Answer, single_text
-from app.kinds.base import Embedded
+from app.kinds.figures import Embedded
 from app.kinds.lab import LabExercise
 from app.kinds.parameters import corners
 from app.labs.results.archive import shipped_runs

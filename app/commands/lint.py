@@ -43,7 +43,8 @@ def print_findings(linted: Linted) -> int:
         sys.stdout.write(f"{_near(problem.path)}:{problem.line}: {problem.says}{cure}\n")
     for note in linted.notes:
         level = "warning: " if note.level == "warning" else ""
-        sys.stderr.write(f"{_near(note.path)}: {level}{note.says}\n")
+        line = f":{note.line}" if note.line else ""
+        sys.stderr.write(f"{_near(note.path)}{line}: {level}{note.says}\n")
     files = f"{linted.files} exercise file{'s' if linted.files != 1 else ''}"
     found = len(linted.problems)
     sys.stderr.write(f"{files}, {found or 'no'} problem{'s' if found != 1 else ''}\n")
@@ -65,7 +66,12 @@ def findings_document(linted: Linted) -> dict[str, object]:
             for p in linted.problems
         ],
         "notes": [
-            {"path": str(_near(note.path)), "level": note.level, "says": note.says}
+            {
+                "path": str(_near(note.path)),
+                "line": note.line,
+                "level": note.level,
+                "says": note.says,
+            }
             for note in linted.notes
         ],
     }

@@ -14,7 +14,7 @@ from app.content.topic_file import TOPIC_FILE, ChapterFact, Route
 from app.content.translations import is_translation
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.kinds import Exercise
-from app.kinds.base import Embedded
+from app.kinds.figures import Embedded
 from app.kinds.parameters import ChapterParameter
 from app.translation import SOURCE, translate
 

@@ -16,9 +16,9 @@ from pydantic import Field, ValidationError
 
 from app.errors import AnswerError, ContentError
 from app.expressions import Quantity, fill, holds
-from app.kinds.base import Markdown, Strict
 from app.kinds.drawn_values import Draw, DrawnChoices, DrawnValue, UnitName, draw, shuffled
 from app.kinds.quantity import AskedQuantity
+from app.kinds.strict import Markdown, Strict
 from app.translation import translate
 from app.yaml_file import read_document
 

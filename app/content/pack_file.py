@@ -11,8 +11,8 @@ from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, Field, ValidationError
 
 from app.errors import ContentError, Problem
-from app.kinds.base import Strict
 from app.kinds.schema_errors import faults
+from app.kinds.strict import Strict
 from app.yaml_file import YamlDocument, read_document
 
 PACK_FILE = "pack.yaml"

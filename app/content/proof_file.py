@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from app.kinds.base import Strict
+from app.kinds.strict import Strict
 
 _EXACT = 1e-9  # relative
 

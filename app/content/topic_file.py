@@ -4,8 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.kinds.base import Embedded, Strict
+from app.kinds.figures import Embedded
 from app.kinds.parameters import ChapterParameters
+from app.kinds.strict import Strict
 
 TOPIC_FILE = "topic.yaml"
 Route = Literal["train", "serve", "cluster"]

@@ -5,6 +5,7 @@ derivations: `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_b
 """
 
 from app.expressions.arithmetic import read_answer, read_argument
+from app.expressions.branches import Branch, parts
 from app.expressions.evaluation import Names, evaluate, holds
 from app.expressions.mathematics import latex
 from app.expressions.operations import Quantity, same_kind
@@ -16,6 +17,7 @@ from app.expressions.tree import Node, names_in
 
 __all__ = [
     "BLANK",
+    "Branch",
     "ExpressionError",
     "Names",
     "Node",
@@ -30,6 +32,7 @@ __all__ = [
     "latex",
     "names_in",
     "parse_expression",
+    "parts",
     "parse_plain",
     "read_answer",
     "read_argument",

@@ -2,12 +2,14 @@
 
 `{size}` stands for a value as the author typed it, `{2 * size}` for the value of an expression,
 `{2 * size | GiB}` for that value in a unit, `{2 * size | GiB 3}` to three significant digits.
-Inside `$...$`, where braces belong to LaTeX, write `{{size}}`.
+Inside `$...$`, where braces belong to LaTeX, write `{{size}}`. A piece between `{when a > b}` and
+`{end}` is shown only where the condition holds.
 """
 
 import re
 from collections.abc import Mapping
 
+from app.expressions.branches import choose_branches, conditions, without_tags
 from app.expressions.evaluation import Names, evaluate
 from app.expressions.mathematics import upright
 from app.expressions.parser import ExpressionError
@@ -39,13 +41,13 @@ def fill(text: str, names: Names, shown: Mapping[str, str]) -> str:
             )
         return _slot(match["slot"], names, shown)
 
-    return _PIECE.sub(piece, text)
+    return _PIECE.sub(piece, choose_branches(text, names))
 
 
 def slots(text: str) -> list[str]:
-    """Every expression in a slot of *text*."""
-    found = []
-    for match in _PIECE.finditer(text):
+    """Every expression in a slot or a condition of *text*."""
+    found = conditions(text)
+    for match in _PIECE.finditer(without_tags(text)):
         inside = _INSIDE_MATH.findall(match["math"]) if match["math"] else [match["slot"]]
         found += [slot.partition("|")[0].strip() for slot in inside]
     return found
@@ -57,7 +59,7 @@ def blanked(text: str) -> str:
     >>> blanked("Each of {ranks} ranks sends `x`.").split()
     ['Each', 'of', '◊', 'ranks', 'sends', '.']
     """
-    prose = _CODE.sub(" ", text)
+    prose = _CODE.sub(" ", without_tags(text))
     return _PIECE.sub(lambda match: BLANK if match["slot"] else " ", prose)
 
 

@@ -10,8 +10,8 @@ from app.errors import nearest
 from app.expressions import ExpressionError, evaluate, fill
 from app.formulas import Argument, Input
 from app.illustrations.base import Illustration, Sketch
-from app.kinds.base import Illustrated
 from app.kinds.drawn_values import Draw
+from app.kinds.figures import Illustrated
 from app.translation import say
 
 __all__ = ["ILLUSTRATIONS", "Illustration", "Sketch", "illustrated", "listed_inputs"]

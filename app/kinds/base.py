@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, ClassVar, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, HttpUrl, model_validator
+from pydantic import Field, HttpUrl, model_validator
 
 from app.expressions import fill
 from app.kinds.answers import Answer, CountedParts, PlayedAnswer, Verdict
 from app.kinds.diagnosis_key import common_diagnosis, mistake_key
 from app.kinds.drawn_values import Draw, DrawnChoices, DrawnValue, draw
+from app.kinds.figures import Embedded, Illustrated
 from app.kinds.memo import Remembered
 from app.kinds.parameters import ChapterParameter, refuse_others, values
+from app.kinds.strict import Markdown, Quotes, Strict
 from app.kinds.text_language import Worded
 from app.sandbox.runner import Runner
 from app.translation import translate
@@ -23,7 +25,6 @@ SEEDS = 2**31  # 0 to 2**31 - 1
 _DOTTED = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+")
 
 Where = tuple[str | int, ...]  # the path of keys to a value in an exercise file
-Markdown = Annotated[str, Field(min_length=1)]
 Slug = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=40)]  # of an option, a step
 
 
@@ -44,34 +45,6 @@ class Variant:
     prompt: str
     hints: tuple[str, ...]
     solution: str
-
-
-class Strict(BaseModel):
-    """A part of an exercise file: no unknown keys, and never changed after reading."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
-
-
-class Embedded(Strict):
-    """Figures of an explorer in a state that is fixed, or filled with an exercise's values."""
-
-    explorer: str = Field(description="its name, as in /explore/pipeline")
-    state: dict[str, str | int | float] = Field(
-        default_factory=dict, description='controls by name; in an exercise "{p}" is a drawn value'
-    )
-    figure: Annotated[int, Field(ge=0)] | None = Field(
-        default=None, description="which of its figures, from 0; all if omitted"
-    )
-    predict: bool = Field(default=False, description="ask for a number before it is shown")
-
-
-class Illustrated(Strict):
-    """A figure of what is asked, drawn with the values of an exercise; it shows no result."""
-
-    draws: str = Field(description="its name: /authoring lists them")
-    given: dict[str, str | int | float] = Field(
-        default_factory=dict, alias="with", description="its inputs: expressions of drawn values"
-    )
 
 
 class Base(Strict, Worded, ABC):
@@ -96,7 +69,9 @@ class Base(Strict, Worded, ABC):
     position: float = Field(default=1000, description="place in the chapter")
     core: bool = Field(default=False, description="part of the core path through the chapter")
     label: str = Field(default="", max_length=20, description="short name, such as ring-02")
-    prompt: Markdown = Field(description="Markdown; {size} is a drawn value, $...$ math")
+    prompt: Markdown = Field(
+        description="Markdown; {size} is a drawn value, {when a > b}…{end} a condition, $...$ math"
+    )
     given: dict[str, DrawnChoices] = Field(
         default_factory=dict, description="what is drawn: variant 0 takes the first of each"
     )
@@ -125,9 +100,13 @@ class Base(Strict, Worded, ABC):
         default=None, description="drawn under the prompt: what is given, and its shape"
     )
     skills: list[str] = Field(default_factory=list, description="search terms")
+    claims: dict[str, Quotes] = Field(
+        default_factory=dict,
+        description="condition that holds in every drawing: the words in texts that rely on it",
+    )
     fixed: list[str] = Field(
         default_factory=list,
-        description="numbers in texts that hold for every variant, as they are written there",
+        description="numbers and comparisons as texts say them that hold whatever is drawn",
     )
     implied: list[str] = Field(
         default_factory=list, description="drawn values that the prompt does not show but implies"

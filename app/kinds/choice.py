@@ -9,9 +9,10 @@ from pydantic import Field, model_validator
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, holds
 from app.kinds.answers import Answer, Verdict
-from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
+from app.kinds.base import Base, Finding, Slug, Where
 from app.kinds.diagnosis_key import mistake_key
 from app.kinds.drawn_values import Draw, shuffled
+from app.kinds.strict import Markdown, Strict
 from app.sandbox.runner import Runner
 from app.translation import noted, plural, translate
 

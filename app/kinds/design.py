@@ -11,11 +11,12 @@ from pydantic import Field, PrivateAttr
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
 from app.kinds.answers import Answer, Verdict
-from app.kinds.base import Base, Finding, Markdown, Where
+from app.kinds.base import Base, Finding, Where
 from app.kinds.diagnosis_key import mistake_key
 from app.kinds.drawn_values import Draw
 from app.kinds.knob import DesignQuestion, Knob, KnobRow, shown_value
 from app.kinds.memo import Remembered
+from app.kinds.strict import Markdown
 from app.kinds.training_run import TrainingRun
 from app.sandbox.runner import Runner
 from app.translation import noted, translate

@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Names, Node, Quantity, evaluate, latex, parse_plain
 from app.kinds.answers import Answer, Verdict, single_text
-from app.kinds.base import Base, Finding, Markdown, Strict, Where
+from app.kinds.base import Base, Finding, Where
 from app.kinds.diagnosis_key import key_told
 from app.kinds.drawn_values import Draw, DrawnValue, UnitName
 from app.kinds.equivalence import (
@@ -23,6 +23,7 @@ from app.kinds.equivalence import (
     why_none,
 )
 from app.kinds.memo import Remembered
+from app.kinds.strict import Markdown, Strict
 from app.sandbox.runner import Runner
 from app.translation import localized, noted, translate
 from app.units import Scale, scale_of, show, unit_of

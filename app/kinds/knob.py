@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from app.expressions import evaluate, read_answer
-from app.kinds.base import Markdown, Strict
 from app.kinds.drawn_values import DrawnValue
+from app.kinds.strict import Markdown, Strict
 from app.units import figures, scale_of
 
 

@@ -9,13 +9,14 @@ from pydantic import Field, PrivateAttr, model_validator
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Names, Quantity, fill
 from app.kinds.answers import Answer, PartVerdict, Verdict
-from app.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
+from app.kinds.base import Base, Finding, Slug, Where
 from app.kinds.choice import Offered, Option
 from app.kinds.diagnosis_key import first_mistake, mistake_key
 from app.kinds.drawn_values import Draw, shuffled
 from app.kinds.memo import Remembered
 from app.kinds.quantities_base import TELL, Box
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
+from app.kinds.strict import Markdown, Strict
 from app.sandbox.runner import Runner
 from app.translation import noted, translate
 from app.units import Reading

@@ -9,11 +9,11 @@ from pydantic import Field, field_validator
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Names, Quantity, evaluate, read_answer
 from app.kinds.answers import PartVerdict
-from app.kinds.base import Strict
 from app.kinds.common_mistakes import common_mistake, in_another_unit
 from app.kinds.diagnosis_key import key_told
 from app.kinds.drawn_values import UnitName
 from app.kinds.near_misses import no_factor, not_whole, too_coarse
+from app.kinds.strict import Strict
 from app.translation import localized, translate
 from app.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.units import parse as parse_quantity

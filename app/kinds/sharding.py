@@ -10,7 +10,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, evaluate
 from app.kinds.answers import Answer, PartVerdict, Verdict
-from app.kinds.base import Finding, Markdown, Where
+from app.kinds.base import Finding, Where
 from app.kinds.diagnosis_key import first_mistake, mistake_key
 from app.kinds.drawn_values import Draw
 from app.kinds.layouts import ArrayLayout, layout_rows, refuse_unrelated, task_of, whole_count
@@ -18,6 +18,7 @@ from app.kinds.memo import Remembered
 from app.kinds.move_plan import THEN, dearer, read_plan, tolerated, trouble_of, written_plan
 from app.kinds.quantities_base import Asking, Box
 from app.kinds.quantity import AskedQuantity
+from app.kinds.strict import Markdown
 from app.sandbox.runner import Runner
 from app.simulators.sharding import (
     Move,

@@ -10,7 +10,7 @@ from app.expressions import Quantity
 from app.formulas.layout import total_step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import Cluster, ModelShape
-from app.kinds.base import Strict
+from app.kinds.strict import Strict
 from app.searching import Space, find_layouts, fixed_fields
 from app.units import BYTE, SECOND
 

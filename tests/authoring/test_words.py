@@ -8,6 +8,7 @@ import pytest
 
 from tests.authoring.conftest import Lint, Look
 from tests.content.test_catalog import GOOD
+from tests.each import each
 
 Write = Callable[[str], Path]
 PROMPT = "prompt: How much is {x} twice?"
@@ -279,3 +280,25 @@ def test_a_chapter_in_which_the_longest_is_always_right_is_a_warning(
     assert linted.problems == ()
     assert [note.level for note in linted.notes] == ["warning"]
     assert "in 3 of 3 choices of chapter the right option is the longest" in linted.notes[0].says
+
+
+@each(
+    ("old", "new", "says"),
+    [
+        ("It takes {answer}", "It takes {answer} ms", "shows two units: 35 ms ms"),
+        ("It takes {answer}", "They take {ranks * answer} GPU-hours", "GPU-hours"),
+        ("It takes {answer}", "At {size} bytes it takes {answer}", "1 GB bytes"),
+    ],
+)
+def test_a_value_has_one_unit(found: Lint, old: str, new: str, says: str) -> None:
+    problems = [problem.says for problem in found(RING.replace(old, new))]
+    assert any("two units" in one and says in one for one in problems), problems
+
+
+def test_a_rounded_answer_shows_the_digits_that_decide(found: Lint) -> None:
+    text = GOOD.replace("[1, 2, 3]", "[9001, 9010, 9019]")
+    text = text.replace("answer: 2 * x", "answer: ceil(x / 9)\ntolerance: exact")
+    text = text.replace(SOLUTION, "solution: '{x / 9}, rounded up, is {answer}.'")
+    (problem,) = found(text)
+    assert problem.says.startswith("solution: shows 1,000 for 1000.11")
+    assert found(text.replace("{x / 9}", "{x / 9 | 6}")) == ()

@@ -136,6 +136,18 @@ def test_no_translation_of_the_course_lags(catalog: Catalog) -> None:
     assert [*chain.from_iterable(map(lags_of_translations, folders.rglob("*.yaml")))] == []
 
 
+def test_a_translation_has_the_conditions_of_its_original(chapter: Path) -> None:
+    path = chapter / "points-or-percent.yaml"
+    changed(path, "solution: >\n", "solution: >\n  {when after > before}It rose.{end}\n")
+    fresh = texts_digest(exercise_texts(read_exercise(path, "testtime")[0]))
+    german = chapter / "points-or-percent.de.yaml"
+    changed(german, re.findall(r'of: "\w+"', german.read_text("utf-8"))[0], f'of: "{fresh}"')
+    assert any("lacks {end}, {when after > before}" in one for one in problems(chapter))
+    changed(german, "solution: >\n", "solution: >\n  {when after > before}Sie stieg.{end}\n")
+    exercise = Catalog.read([chapter.parent]).spoken("de").exercise("testtime/points-or-percent")
+    assert exercise.variant(0).solution.startswith("Sie stieg.")
+
+
 def test_a_number_that_changes_needs_no_new_translation(chapter: Path) -> None:
     changed(chapter / "points-or-percent.yaml", "42.4 %", "43.4 %")
     german = Catalog.read([chapter.parent]).spoken("de").exercise("testtime/points-or-percent")

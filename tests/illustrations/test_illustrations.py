@@ -12,7 +12,7 @@ from app.charts.svg import to_svg
 from app.content.catalog import Catalog
 from app.illustrations import ILLUSTRATIONS, illustrated
 from app.kinds import Exercise
-from app.kinds.base import Illustrated
+from app.kinds.figures import Illustrated
 from app.kinds.numeric import Numeric
 from app.web.exercise.illustration import illustration_view
 

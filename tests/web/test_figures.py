@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 from app.db.learner_cookie import unsign
 from app.db.queries import efforts, latest_attempts
 from app.db.session import open_session
-from app.kinds.base import Embedded
+from app.kinds.figures import Embedded
 from app.site import Site
 from app.web.explore.figures import embedded_view
 from app.web.frame.visitor import COOKIE

@@ -8,10 +8,11 @@ from typing import Annotated, Literal
 from pydantic import Field, PrivateAttr
 
 from app.expressions import ExpressionError, Quantity, evaluate, holds
-from app.kinds.base import Base, Strict
+from app.kinds.base import Base
 from app.kinds.code.calls import Argument, TrialCall, call_numbers, column, plain_argument, python
 from app.kinds.drawn_values import Draw, UnitName, draw
 from app.kinds.memo import Remembered
+from app.kinds.strict import Strict
 from app.units import scale_of
 
 _CALLS = 10  # drawn calls, or as many as there are values of an argument

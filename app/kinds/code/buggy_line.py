@@ -13,7 +13,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from app.errors import AnswerError, UnavailableError
 from app.expressions import ExpressionError
 from app.kinds.answers import Answer, Verdict, single_text
-from app.kinds.base import Finding, Markdown, Strict, Where
+from app.kinds.base import Finding, Where
 from app.kinds.code.adequacy import sensible
 from app.kinds.code.agreement import alike, combinations
 from app.kinds.code.base import CodeExercise
@@ -35,6 +35,7 @@ from app.kinds.code.symptoms import symptom_of, symptom_text
 from app.kinds.diagnosis_key import mistake_key
 from app.kinds.drawn_values import Draw, shuffled
 from app.kinds.memo import Remembered
+from app.kinds.strict import Markdown, Strict
 from app.sandbox.execution import CallReturned
 from app.sandbox.runner import Runner
 from app.translation import noted, translate

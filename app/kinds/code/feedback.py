@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from app.errors import UnavailableError
-from app.kinds.base import Markdown, Strict
 from app.kinds.code.agreement import CLOSE, alike, as_float
 from app.kinds.code.calls import Argument, TrialCall, a_type, plain_argument, rounded
 from app.kinds.common_mistakes import common_mistake
+from app.kinds.strict import Markdown, Strict
 from app.quotation import code_span, visible_lines
 from app.sandbox.execution import CallRaised, CallReturned, Execution, Outcome, Plain, Stopped
 from app.translation import noted, translate

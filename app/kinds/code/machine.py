@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.kinds.base import Strict
+from app.kinds.strict import Strict
 from app.simulators.programs import Name, PlayedSchedule, ScheduleMachine, Summed, memory_name
 from app.translation import noted, translate
 

@@ -11,8 +11,8 @@ from app.illustrations.counted_parts import counted_sketch
 from app.illustrations.programs import schedule_sketch
 from app.kinds import Exercise
 from app.kinds.answers import CountedParts, PlayedAnswer
-from app.kinds.base import Illustrated
 from app.kinds.drawn_values import Draw
+from app.kinds.figures import Illustrated
 from app.kinds.memo import Remembered
 from app.simulators.programs import PlayedSchedule
 from app.translation import language, localized

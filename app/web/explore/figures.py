@@ -26,7 +26,7 @@ from app.explorers import (
     open_explorer,
     predicted_figure,
 )
-from app.kinds.base import Embedded
+from app.kinds.figures import Embedded
 from app.markdown import inline_html
 from app.translation import language, translate
 from app.web.explore.state import url_state
