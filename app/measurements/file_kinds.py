@@ -35,7 +35,7 @@ class FileContent(Enum):
     """What a file holds, as far as its beginning says."""
 
     TRACE = "a trace of the PyTorch profiler"
-    TESTS_AS_JSON = "nccl-tests or rccl-tests as JSON"
+    JSON = "nccl-tests, rccl-tests or a log of Hugging Face's Trainer as JSON"
     TEXT = "text: tables of nccl-tests, training logs, or both"
 
 
@@ -51,7 +51,7 @@ def content_of(path: Path) -> FileContent:
         return FileContent.TEXT
     if _TRACE.search(head):
         return FileContent.TRACE
-    return FileContent.TESTS_AS_JSON
+    return FileContent.JSON
 
 
 def _check(name: str, head: bytes) -> None:

@@ -38,7 +38,7 @@ def _read_file_reader(path: Path) -> Iterable[Report | RankTrace]:
         case FileContent.TRACE:
             with path.open("rb") as file:
                 return [read_rank(file, path.name)]
-        case FileContent.TESTS_AS_JSON:
+        case FileContent.JSON:
             return from_json(path)
         case FileContent.TEXT:
             return from_text(path)
