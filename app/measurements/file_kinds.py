@@ -9,7 +9,8 @@ from app.measurements.packed_files import file_head
 from app.measurements.readers import TEXT_READERS
 
 _SNIFFED = 1 << 18  # bytes at the beginning of a file that decide
-_JSON = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:\{|\[\s*[\{\]])")
+# A dictionary as Python prints it begins with another quote, and is a line of a log.
+_JSON = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?(?:\{\s*[\"}]|\{\s*$|(?<=\[)\s*\])")
 _TRACE = re.compile(
     rb'"(?:traceEvents|ph|schemaVersion|deviceProperties|distributedInfo|displayTimeUnit)"\s*:'
 )

@@ -39,6 +39,21 @@ def _read_file_reader(path: Path) -> Iterable[Report | RankTrace]:
             with path.open("rb") as file:
                 return [read_rank(file, path.name)]
         case FileContent.JSON:
-            return from_json(path)
+            return _json_or_lines(path)
         case FileContent.TEXT:
             return from_text(path)
+
+
+def _json_or_lines(path: Path) -> Iterable[Report]:
+    """What is in a JSON file, or in a text that begins like one.
+
+    Raises:
+        InputError: neither is in it.
+    """
+    try:
+        return from_json(path)
+    except InputError as error:
+        try:
+            return from_text(path)
+        except InputError:
+            raise error from None

@@ -126,8 +126,8 @@ def _take_devices(table: CollectiveTable, devices: object, config: Mapping[str, 
 
 
 def _json_output_row(one: Mapping[str, object]) -> RawRow | None:
-    size = _whole(one.get("size"))
-    if not size:
+    size, places = _whole(one.get("size")), (one.get("out_of_place"), one.get("in_place"))
+    if not size or not any(map(_place, places)):  # cut off
         return None
     root = str(one.get("root", "")).strip()
     return RawRow(

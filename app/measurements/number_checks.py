@@ -38,6 +38,11 @@ def in_seconds(value: float, behind: str, scale: float) -> float | None:
     return in_counts(value, behind, scale)
 
 
+def in_named_seconds(value: float, behind: str, scale: float) -> float | None:
+    """*value* in seconds where the unit is *behind* it, as always; None without."""
+    return in_seconds(value, behind, scale) if behind else None
+
+
 def in_flops(value: float, behind: str, scale: float) -> float | None:
     """*value* in FLOP per second, by the unit *behind* it, else by *scale*."""
     name = behind.partition("/")[0].upper().rstrip("S")

@@ -50,6 +50,8 @@ def _judge(table: CollectiveTable) -> CollectiveTest:
     rows = sound_rows(table)
     printed = rows if prints_bandwidths(table) else []
     collective, unnamed = _collective(table, printed)
+    if not printed:
+        rows = sound_rows(replace(table, collective=collective))
     ratio, agree = common_ratio(printed)
     ranks, about_ranks = _ranks(table, collective, ratio if agree else None)
     rows, resized = _whole_arrays(rows, ranks)
@@ -132,9 +134,15 @@ def _ranks(
         alone = "the bus bandwidth is 0, as on one rank: was nccl-tests built with MPI=1?"
         return 1, alone
     tells = ranks_by(collective, ratio)
-    if tells is None or said is None:
-        return (tells or said or table.called), ""
-    return tells, f"said to be {said} ranks, but the bandwidths say {tells}"
+    if tells is None:
+        return said or table.called, ""
+    if said is not None:
+        return tells.likely, f"said to be {said} ranks, but the bandwidths say {tells.likely}"
+    if tells.fewest == tells.most:
+        return tells.likely, ""
+    return tells.likely, (
+        f"no line says how many ranks there are; the bandwidths say {tells.fewest} to {tells.most}"
+    )
 
 
 def _about_bandwidths(

@@ -11,6 +11,7 @@ from app.measurements.table import CollectiveTable
 from app.units import BYTE_PER_SECOND, SECOND, show, show_size
 
 _FAST = 0.5e9  # bytes per second: enough digits are printed to compare them
+_MOST_WRONG = 0.2  # of the rows: of more, none is shown
 _UNKNOWN = 2.0  # times what is known: for hardware that is newer than the presets
 
 
@@ -27,16 +28,18 @@ def checked_rows(
 ) -> CheckedRows:
     """*rows* without those that fail a check, of a table on *ranks* GPUs called *hardware*."""
     doubts = list(_about_columns(table))
-    if rows and table.cpu_time and not _completes(rows):
+    if rows and table.cpu_time:
         return CheckedRows((), (*doubts, _about_cpu_time(rows)))
     if rows and ranks == 1:
         return CheckedRows((), (*doubts, _about_one_rank(rows)))
     consistent = [row for row in rows if not _contradicts(row)]
-    if len(consistent) < len(rows):
-        doubts.append(_about_contradiction(rows, len(rows) - len(consistent)))
     limit = _limit(hardware)
     possible = [row for row in consistent if not above(row.busbw, limit)]
-    if len(possible) < len(consistent):
+    if len(rows) - len(possible) > _MOST_WRONG * len(rows):
+        possible = []  # the others are of the same kind, if less so
+    if len(consistent) < len(rows):
+        doubts.append(_about_contradiction(rows, len(rows) - len(consistent)))
+    if any(above(row.busbw, limit) for row in consistent):
         doubts.append(_about_limit(consistent, len(consistent) - len(possible), limit, hardware))
     if any(b.size < a.size for a, b in zip(rows, rows[1:], strict=False)):
         doubts.append("the sizes do not rise: rows of several tests, or in another order")
@@ -47,15 +50,11 @@ def _about_columns(table: CollectiveTable) -> Iterator[str]:
     if table.unknown:
         names = ", ".join(table.unknown)
         yield f"columns whose titles are not known are left out: {names}"
+    if table.without_bandwidths:
+        yield "the title has no column for both bandwidths: they are computed from sizes and times"
     if table.misfits:
         rows = "row does" if table.misfits == 1 else "rows do"
         yield f"{table.misfits} {rows} not fit the title, and are left out: cut off or joined"
-
-
-def _completes(rows: Sequence[SizeRow]) -> bool:
-    """Whether the bandwidths beside a CPU time are those of the transfer: they differ from it."""
-    fast = [row for row in rows if row.algbw > _FAST]
-    return bool(fast) and all(far_apart(row.size / row.time, row.algbw) for row in fast)
 
 
 def _about_cpu_time(rows: Sequence[SizeRow]) -> str:

@@ -47,8 +47,23 @@ def _about(number: int, count: int, key: Key, kinds: set[tuple[str, str, int | N
         kind if len({one[0] for one in kinds}) > 1 else "",
         redop if len({one[1] for one in kinds}) > 1 else "",
         f"root {root}" if len({one[2] for one in kinds}) > 1 else "",
-        f"the sizes for time {again}" if again > 1 else "",
+        f"repetition {again} of its sizes" if again > 1 else "",
     ]
-    named = ", ".join(filter(None, what)) or "the sizes for the first time"
+    named = ", ".join(filter(None, what)) or "repetition 1 of its sizes"
     left_out = f"; those after {_MOST_TESTS} are left out" if count > _MOST_TESTS else ""
     return f"test {number} of {count} in one table, told by its rows: {named}{left_out}"
+
+
+def doubt_mixed_tables(tables: Sequence[CollectiveTable]) -> None:
+    """Add a doubt to those of *tables* between whose lines those of others stand."""
+    for before, table in zip(tables, tables[1:], strict=False):
+        if table.listed and 0 not in table.listed:
+            for one in (before, table):
+                one.doubts.append("its ranks are listed on both sides of rows: lines are mixed")
+    titled, ended = (any(getattr(one, name) for one in tables) for name in ("titled", "ended"))
+    for table in tables[1:]:
+        if titled and not table.titled:
+            table.doubts.append("no title stands above these rows, as above others: mixed lines")
+    for table in tables[:-1]:
+        if ended and not table.ended:
+            table.doubts.append("no summary stands below these rows, as below others: mixed lines")

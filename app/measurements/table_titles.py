@@ -17,7 +17,7 @@ _OTHERS = (
     "impl", "algo", "proto", "kernelvariant", "sync", "#channels", "#warps", "netchunksize",
     "cycle", "iter", "iters",
 )  # fmt: skip
-_NAMES = {"impl", "algo", "proto", "kernelvariant", "sync", "timestamp"}  # no numbers
+_NAMES = {"impl", "algo", "proto", "kernelvariant", "sync"}  # no numbers
 _BEFORE = ("redop", "op", "root")
 _KNOWN = frozenset((*_TIMES, *_SHOWN, *_COUNTS, *_OTHERS, *_BEFORE))
 _MOST_BEFORE = 2  # a reduction and a root
@@ -34,7 +34,7 @@ class TableTitle:
 
     before: tuple[str, ...]
     places: tuple[tuple[str, ...], ...]
-    behind: int = 0
+    behind: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, words: Sequence[str]) -> "TableTitle | None":
@@ -45,16 +45,20 @@ class TableTitle:
             return None
         ends = [*starts[1:], len(lowered)]
         places = [tuple(lowered[a:b]) for a, b in zip(starts, ends, strict=True)][:2]
-        behind = max(0, len(places[-1]) - len(places[0])) if len(places) > 1 else 0
-        if behind:
-            places[-1] = places[-1][:-behind]
+        width = len(places[0]) if len(places) > 1 else len(lowered)
+        places, behind = [place[:width] for place in places], places[-1][width:]
         return cls(tuple(lowered[: starts[0]]), tuple(places), behind)
 
     @property
     def unknown(self) -> tuple[str, ...]:
         """Titles that are not known here."""
-        every = [*self.before, *(word for place in self.places for word in place)]
+        every = [*self.before, *(word for place in self.places for word in place), *self.behind]
         return tuple(dict.fromkeys(word for word in every if word not in _KNOWN))
+
+    @property
+    def has_bandwidths(self) -> bool:
+        """Whether every place has both bandwidths."""
+        return all(set(_SHOWN) <= set(place) for place in self.places)
 
     @property
     def cpu_time(self) -> bool:
@@ -68,20 +72,33 @@ class TableTitle:
         empty do not say so in the title.
         """
         words = self._without_time_of_day(words)
-        for count in range(len(self.places), 0, -1):
-            width = sum(map(len, self.places[:count]))
-            for behind in dict.fromkeys((self.behind, 0)):
-                first = len(words) - behind - width
-                if self._fits(words, first, count):
-                    return self._built(start, words, first, count)
+        expected = len(self.before) if before is None else before
+        found = [
+            (first, count)
+            for count in range(len(self.places), 0, -1)
+            for behind in dict.fromkeys((0, len(self.behind)))
+            if self._fits(words, first := self._first(words, count, behind), count)
+            and (before is None or first == before)
+        ]
+        if found:
+            first, count = min(found, key=lambda one: one[0] != expected)
+            return self._built(start, words, first, count)
         if before is not None and self._fits(words, before, 1):  # the rest is cut off
             return self._built(start, words, before, 1)
         return None
 
+    def _first(self, words: Sequence[str], count: int, behind: int) -> int:
+        """Where the times begin if *count* places and *behind* words are printed."""
+        return len(words) - behind - sum(map(len, self.places[:count]))
+
     def _without_time_of_day(self, words: Sequence[str]) -> Sequence[str]:
-        """*words* without those behind the last value, where every column is a number."""
+        """*words* without those behind the last value, where every other column is a number.
+
+        A launcher may have added them, or `-S`; a day and an hour are one column of two words.
+        """
         last = len(words)
-        numbers = not self.behind and not any(set(place) & _NAMES for place in self.places)
+        columns = {word for place in (*self.places, self.behind) for word in place}
+        numbers = not columns & _NAMES
         while numbers and last and not VALUE.match(words[last - 1]):
             last -= 1
         return words[:last]

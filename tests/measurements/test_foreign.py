@@ -84,7 +84,9 @@ def test_a_table_says_what_is_right(name: str) -> None:
         assert isinstance(test, CollectiveTest), test
         assert (test.ranks, len(test.rows)) == (ranks, sizes)
         if best is not None:
-            assert max(test.rows, key=lambda row: row.size).busbw == pytest.approx(best * 1e9, rel=1e-4)
+            assert max(test.rows, key=lambda row: row.size).busbw == pytest.approx(
+                best * 1e9, rel=1e-4
+            )
 
 
 @each("name", FILES)

@@ -9,6 +9,7 @@ from app.measurements.number_checks import (
     as_share,
     in_counts,
     in_flops,
+    in_named_seconds,
     in_seconds,
     read_number,
 )
@@ -65,14 +66,15 @@ _FIELDS = (
     _times("elapsed", rf"elapsed time per iteration ?\(?ms\)?{_N}", _MILLI),
     _times("elapsed", rf"elapsed time per iteration(?: ?\(?s\)?)?{_N}"),
     _times("train step", rf"train step timing(?: in s)?{_N}"),
-    _times("iter time", rf"iter time(?: \(s\))?{_N}"),
+    _times("iter time", rf"iter time \(s\){_N}"),
+    _field("step_time", "iter time", rf"iter time:{_DIGITS}{_BEHIND}", in_named_seconds),
     _times("seconds", rf"seconds{_N}"),
     _times("step time", rf"step time{_N}"),
     _times("end to end", rf"time metrics/end to end\(s\)\W{{0,9}}{_N}"),
     _times("perf/time", rf"perf/time per step{_N}"),
     _times("timing s/step", rf"timing s/step{_N}"),
-    _times("dt:", rf"dt:{_DIGITS}{_BEHIND}"),
-    _times("ms, mfu", rf", time {_DIGITS}{_BEHIND}"),
+    _field("step_time", "dt:", rf"dt:{_DIGITS}{_BEHIND}", in_named_seconds),
+    _field("step_time", ", time", rf", time {_DIGITS}{_BEHIND}", in_named_seconds),
     _times("s/it", rf"{_FIRST}()s/it"),
     _field("step_time", "it/s", rf"{_FIRST}()it/s", _inverse),
     _flops("tflop/s/gpu", rf"(?:throughput|compute) per gpu \(tflop/s/gpu\){_N}"),
@@ -118,7 +120,8 @@ def plain_line(line: str) -> str:
     >>> plain_line("'elapsed_time_per_iteration_ms' =  3415.3 |")
     'elapsed time per iteration ms:3415.3 |'
     """
-    return _JOINT.sub(":", _SPACE.sub(" ", _COLOR.sub("", line).translate(_QUOTES)))
+    joined = _JOINT.sub(":", _SPACE.sub(" ", _COLOR.sub("", line).translate(_QUOTES)))
+    return joined.replace("( ", "(").replace(" )", ")")
 
 
 def without_colors(line: str) -> str:

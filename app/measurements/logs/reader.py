@@ -23,6 +23,7 @@ _SOURCE = re.compile(
 _SERIES = re.compile(r"train_step_timing in s: *\[([\d., ]+)\]")
 _TRAINER = re.compile(r"^\W{0,3}[\"']?(?:loss|train_runtime)[\"']?: ")
 _A_SUMMARY = re.compile(r"[\"']train_steps_per_second[\"']: ([\d.e+-]{1,20})")
+_A_RUN = re.compile(r"[\"']train_runtime[\"']: ([\d.e+-]{1,20})")
 _STEP_WORDS = ("iter", "step", "Step", "PerSec", "%|")
 _GOES_ON = re.compile(r"[|:=]|\d")
 _LONGEST = 1 << 13  # characters of a line that was wrapped
@@ -172,6 +173,8 @@ class LogReader:
         run.trainer = True
         if (found := _A_SUMMARY.search(line)) and (rate := read_number(found[1])):
             run.summary["step_time"] = 1 / rate
+            if (time := _A_RUN.search(line)) and (seconds := read_number(time[1])):
+                run.summary["steps"] = rate * seconds
         elif (values := line_numbers(line).values) and len(run.unnumbered) < MOST_STEPS:
             run.unnumbered.append(LoggedStep(0, None, values))
 

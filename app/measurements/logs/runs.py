@@ -41,9 +41,19 @@ class StepCount:
             return False
         if known is not None and _of_another_time(known, step):
             return True
-        if step.at is not None and self.highest - step.at > _BACK and known is None:
+        if known is None and self._is_elsewhen(step):
             return True
         return self.counter.began_again(source, step.number, known=known is not None)
+
+    def _is_elsewhen(self, step: LoggedStep) -> bool:
+        """Whether the clock went back, or stood still for long and other numbers follow."""
+        if step.at is None or not self.steps:
+            return False
+        last = self.steps[next(reversed(self.steps))]
+        usual = last.values.get("step_time", 0.0) * max(1, step.number - last.number)
+        if self.highest - step.at > _BACK:
+            return True
+        return step.at - self.highest > max(_PAUSE, 10 * usual) and _differ(last, step)
 
     def add(self, step: LoggedStep) -> None:
         """Keep *step*; what another line or rank said of it first counts."""
@@ -61,6 +71,7 @@ class StepCount:
                 known.values.setdefault(name, value)
 
 
+_PAUSE = 3600.0  # seconds without a line
 _BACK = 60.0  # seconds by which a clock that goes back tells another run
 
 
@@ -77,6 +88,11 @@ def _of_another_time(known: LoggedStep, step: LoggedStep) -> bool:
     if known.at is not None and step.at is not None:
         usual = known.values.get("step_time", 0.0)
         return abs(step.at - known.at) > max(_LATE, usual)
+    return _differ(known, step)
+
+
+def _differ(known: LoggedStep, step: LoggedStep) -> bool:
+    """Whether one number of both differs by more than a quarter."""
     return any(
         far_apart(known.values[name], value)
         for name, value in step.values.items()

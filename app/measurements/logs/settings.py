@@ -63,6 +63,7 @@ _GPU = re.compile(
     r"(?:capacity:|hardware:|device_name\W+|Device name:?|^\W{0,3}GPU:)\s*(.{3,80})", re.IGNORECASE
 )
 _AFTER_NAME = re.compile(r" with |[,;'\")(|]")
+_TITAN = re.compile(r"\bcapacity:|\bPeak FLOPS|-D device mesh|\bBuilding llama", re.IGNORECASE)
 _PEAK = re.compile(r"Peak FLOPS used for computing MFU:\s*(\d[\d.]{0,20}e[+-]?\d{1,3})", re.I)
 _EIGHT_BITS = re.compile(
     r"\bfp8(?:_\w+)?[ .:='\"]+(?:hybrid|e4m3|true|delayed|tensorwise|blockwise|mxfp8)",
@@ -87,6 +88,7 @@ class LogSettings:
     model: str = ""
     peak: float | None = None  # by which the log divides
     eight_bits: bool = False
+    printed_by: set[str] = field(default_factory=set)  # families with such lines
     _said: dict[str, str] = field(default_factory=dict)  # by the name that was printed
 
     def __bool__(self) -> bool:
@@ -127,6 +129,7 @@ class LogSettings:
             self.values.setdefault(name, value)
         self.gpu, self.model = self.gpu or other.gpu, self.model or other.model
         self.peak, self.eight_bits = self.peak or other.peak, self.eight_bits or other.eight_bits
+        self.printed_by |= other.printed_by
 
 
 def read_settings(line: str) -> LogSettings | None:
@@ -138,7 +141,11 @@ def read_settings(line: str) -> LogSettings | None:
     for match in _SETTING.finditer(plain):
         if not _OTHERS.search(plain[: match.start()].rstrip()):
             found.keep(match["key"].lower(), (match["value"] or match["number"]).rstrip("."))
+    if found.values and "...." in line:
+        found.printed_by.add("megatron")
     _read_special(found, line)
+    if found and _TITAN.search(line):
+        found.printed_by.add("torchtitan")
     return found if found else None
 
 

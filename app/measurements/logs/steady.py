@@ -37,7 +37,7 @@ class SteadyRun:
         """How many steps there are."""
         if self.counts:
             return len(self.counts[0][0].steps)
-        return len(self.run.unnumbered)
+        return len(self.run.unnumbered) or round(self.run.summary.get("steps", 0))
 
     def each(self, name: str) -> list[float]:
         """What the steps say as *name*, of the first family that says it."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from app.measurements.readers.base import CollectiveReader
 from app.measurements.table import CollectiveTable, RawRow, collective_named, number
+from app.measurements.table_split import doubt_mixed_tables
 from app.measurements.table_titles import VALUE, WHOLE, TableTitle, is_title, raw_row
 
 _COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -83,7 +84,8 @@ class TableReader(CollectiveReader):
         """The tables that have rows."""
         self._drop_begun()
         self._next()
-        return [table for table in self.tables if table.rows]
+        doubt_mixed_tables(self.tables)
+        return self.tables
 
     def _next(self) -> None:
         """What follows is of the next test."""
@@ -140,8 +142,10 @@ class TableReader(CollectiveReader):
     def _take_titles(self, words: list[str]) -> None:
         self._titles, self._wrapped = words, True
         self._title = title = TableTitle.read(words)
+        self._now.titled = True
         self._now.columns = title.before if title else None
         self._now.unknown = title.unknown if title else ()
+        self._now.without_bandwidths = bool(title and not title.has_bandwidths)
         self._now.cpu_time = title.cpu_time if title else False
 
     def _take_rank(self, line: str) -> bool:
@@ -164,10 +168,10 @@ class TableReader(CollectiveReader):
             self._take_said(said[1], said[2])
             return True
         if average := _AVERAGE.search(line):
-            self._now.average = number(average[1])
+            self._now.average, self._now.ended = number(average[1]), True
             return True
         if wrong := _WRONG.search(line):
-            self._now.wrong = int(wrong[1])
+            self._now.wrong, self._now.ended = int(wrong[1]), True
             return True
         return self._take_start(line)
 

@@ -26,6 +26,7 @@ class LogFamily:
     rank: int = 5  # of several families that match a line, and whose numbers count: the lowest
     below: bool = False
     companion: bool = False
+    settings_of: tuple[str, ...] = ()  # families whose lines of settings stand above its steps
     mfu_scale: float = 0.0
     mfu_of: str = ""
     mfu_peak: float = 0.0  # by which every MFU of the family divides

@@ -15,6 +15,7 @@ PIPELINE_ENGINE = LogFamily(
     companion=True,
     rank=6,
     rate_fault=_FAULT,
+    settings_of=("megatron",),
     sample="""\
 steps: 1 loss: 12.7902 iter time (s): 150.471 samples/sec: 6.805
 steps: 2 loss: 12.8004 iter time (s): 145.206 samples/sec: 7.052
@@ -31,6 +32,7 @@ ENGINE = LogFamily(
     companion=True,
     rank=7,
     rate_fault=_FAULT,
+    settings_of=("megatron",),
     sample="""\
 [2023-07-25 21:03:17,269] [INFO] [timer.py:215:stop] epoch=0/micro_step=34/global_step=34, \
 RunningAvgSamplesPerSec=7.864, CurrSamplesPerSec=8.009, MemAllocated=59.65GB
@@ -45,6 +47,7 @@ RATES_OF_LEARNING = LogFamily(
     step=re.compile(r"\bstep=(?P<step>\d{1,15}), skipped="),
     companion=True,
     rank=8,
+    settings_of=("megatron",),
     sample="""\
 [2025-11-10 09:43:39,573] [INFO] [logging.py:107:log_dist] [Rank 0] step=5, skipped=0, lr=[2e-05]
 [2025-11-10 09:43:42,973] [INFO] [logging.py:107:log_dist] [Rank 0] step=6, skipped=0, lr=[2e-05]

@@ -10,6 +10,7 @@ TRAINER_LOG = LogFamily(
     step=re.compile(
         r"[\"']current_steps[\"']: (?P<step>\d{1,15}), [\"']total_steps[\"']: (?P<total>\d{1,15})"
     ),
+    settings_of=("megatron",),
     sample="""\
 {"current_steps": 10, "total_steps": 100, "loss": 1.5, "lr": 1e-05, "epoch": 0.1, "percentage": \
 10.0, "elapsed_time": "0:01:23", "remaining_time": "0:12:27", "throughput": 5121.7}
@@ -24,6 +25,7 @@ TRAINER_BAR = LogFamily(
     step=re.compile(r"^\s*\d{1,3}%\|[^|]{0,300}\| *(?P<step>\d{1,15})/(?P<total>\d{1,15}) \["),
     companion=True,
     rank=9,
+    settings_of=("megatron",),
     sample="""\
 {'loss': 1.6801, 'grad_norm': 1.0225, 'learning_rate': 0.0001, 'epoch': 0.02}
   2%|#         | 200/10000 [03:45<3:04:00,  1.13s/it]

@@ -11,6 +11,7 @@ NANOTRON = LogFamily(
         r"\biteration: (?P<step>\d{1,15}) / (?P<total>\d{1,15})(?= \| consumed_|$| *\|)"
     ),
     rank=2,
+    settings_of=("megatron",),
     sample="""\
 10/17/2025 16:31:56 [INFO|DP=0|PP=0|TP=0]: iteration: 327281 / 378950 | consumed_tokens: 85.8G | \
 elapsed_time_per_iteration_ms: 11.5K | tokens_per_sec: 22.8K | tokens_per_sec_per_gpu: 11.4K | \

@@ -15,6 +15,7 @@ NEMO = LogFamily(
         r"(?!.{0,600}global_step)(?=.{0,600}train_step_timing)"
     ),
     rank=3,
+    settings_of=("megatron",),
     sample="""\
 Training epoch 0, iteration 998/999 | lr: 5.6e-06 | global_batch_size: 32 | global_step: 998 | \
 reduced_train_loss: 2.778 | train_step_timing in s: 4.011 | TFLOPS_per_GPU: 4.301e+02

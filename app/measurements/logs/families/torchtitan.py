@@ -8,6 +8,7 @@ TORCHTITAN = LogFamily(
     name="torchtitan",
     title="torchtitan",
     step=re.compile(r"\bstep:\s*(?P<step>\d{1,15})\s+(?:loss|grad_norm|memory|tps|wps):"),
+    settings_of=("torchtitan",),
     sample="""\
 [rank0]:[titan] 2025-06-16 22:30:16,100 - root - INFO - CUDA capacity: NVIDIA H100 80GB HBM3 with \
 94.99GiB memory

@@ -7,8 +7,9 @@ from app.measurements.logs.families.base import LogFamily
 VERL = LogFamily(
     name="verl",
     title="verl",
-    step=re.compile(r"\bstep:(?P<step>\d{1,15}) - (?=.{0,12000}(?:perf/|timing_s/))"),
+    step=re.compile(r"\bstep:(?P<step>\d{1,15}) - (?=\w+/)"),
     mfu_scale=1.0,
+    settings_of=("megatron",),
     sample="""\
 (TaskRunner pid=247607) step:1 - global_seqlen/min:159906 - actor/entropy:0.0976 - perf/mfu/actor:\
 0.321 - timing_s/gen:30.1 - timing_s/step:49.091 - perf/total_num_tokens:1279248 - \
