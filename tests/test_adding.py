@@ -159,6 +159,23 @@ class OsuReader(CollectiveReader):
 '''
 
 
+FAMILY = '''
+"""Logs of a program that is new."""
+
+import re
+
+from app.measurements.logs.families.base import LogFamily
+
+FRESH = LogFamily(
+    name="fresh",
+    title="Fresh Trainer",
+    step=re.compile(r"^turn (?P<step>[0-9]+) of (?P<total>[0-9]+),"),
+    sample="turn 7 of 90, step time: 2.5 s, tokens/s/gpu: 4.1K\\n",
+    source="made",
+)
+'''
+
+
 def copied(tmp_path: Path, module: str, text: str) -> Path:
     """A copy of the project with one more module."""
     shutil.copytree(ROOT / "app", tmp_path / "app")
@@ -200,3 +217,17 @@ def test_to_write_a_reader_of_measurements_is_all_it_takes(tmp_path: Path) -> No
     code = "from pathlib import Path; from app.measurements.file_reader import read_files; "
     said = ran(folder, "-c", f"{code} print(read_files([Path('notes.txt')]))")
     assert "no table of the OSU micro-benchmarks" in said
+
+
+def test_to_write_a_family_of_training_logs_is_all_it_takes(tmp_path: Path) -> None:
+    folder = copied(tmp_path, "measurements/logs/families/fresh.py", FAMILY)
+    line = "turn {} of 90, step time: {} s, tokens/s/gpu: 4.1K\n"
+    text = "".join(line.format(n, 2 + n / 2) for n in (1, 2, 3)) + line.format(1, 9)
+    (folder / "log.txt").write_text(text, encoding="utf-8")
+    first, again = json.loads(ran(folder, "-m", "app", "measured", "--json", "log.txt"))
+    assert (first["family"], first["steps"], first["step_time"]) == ("fresh", 3, 3.0)
+    assert first["tokens_per_second_per_gpu"] == 4100
+    assert again["step_time"] == 9
+    (folder / "notes.txt").write_text("nothing", encoding="utf-8")
+    code = "from pathlib import Path; from app.measurements.file_reader import read_files; "
+    assert "Fresh Trainer" in ran(folder, "-c", f"{code} print(read_files([Path('notes.txt')]))")

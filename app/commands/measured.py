@@ -13,11 +13,12 @@ from app.commands.trace_text import trace_lines
 from app.errors import InputError, sentence
 from app.formulas.presets import Cluster
 from app.measurements.child_process import measured_apart
-from app.measurements.comparison import compare_test
+from app.measurements.comparison import ABOVE_THE_WIRE, Comparison, compare_test
 from app.measurements.file_reader import Report
+from app.measurements.logs.families import family_title
 from app.measurements.packed_files import UNPACKED_LIMIT
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
-from app.measurements.step_prediction import RECORDS, predicted_step, records_of
+from app.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.measurements.trace.report import TraceReport
 from app.units import (
     BYTE_PER_SECOND,
@@ -116,11 +117,12 @@ def _lines(report: Report, cluster: Cluster | None, given: Mapping[str, str]) ->
 
 
 def _test(test: CollectiveTest, cluster: Cluster | None) -> Iterator[str]:
-    ranks = f"{test.ranks:,} ranks" if test.ranks else "unknown ranks"
+    ranks = f"{test.ranks:,} {_of(test.ranks, 'rank')}" if test.ranks else "unknown ranks"
     hardware = f" ({test.hardware})" if test.hardware else ""
     yield f"{test.collective or 'unknown collective'} on {ranks}{hardware}, {len(test.rows)} sizes"
-    yield f"  {'size':>10}  {'time':>10}  {'algbw':>12}  {'busbw':>12}"
-    stride = -(-len(test.rows) // _SHOWN)
+    if test.rows:
+        yield f"  {'size':>10}  {'time':>10}  {'algbw':>12}  {'busbw':>12}"
+    stride = -(-len(test.rows) // _SHOWN) or 1
     for row in list(test.rows)[::-1][::stride][::-1]:
         yield _measured_row(row)
     for piece in test.pieces:
@@ -128,19 +130,33 @@ def _test(test: CollectiveTest, cluster: Cluster | None) -> Iterator[str]:
             f"  {show_size(piece.first)} to {show_size(piece.last)}:"
             f" {show(piece.alpha, SECOND, 3)} + size / {show(piece.bandwidth, BYTE_PER_SECOND, 3)}"
         )
-    if found := compare_test(test, cluster):
-        wire = show(found.wire, BYTE_PER_SECOND, 3)
+    yield from _beside(compare_test(test, cluster))
+
+
+def _of(count: int, name: str) -> str:
+    return name if count == 1 else f"{name}s"
+
+
+def _beside(found: Comparison | None) -> Iterator[str]:
+    """The largest size beside the wire and the formulas."""
+    if found is None:
+        return
+    wire = show(found.wire, BYTE_PER_SECOND, 3)
+    yield (
+        f"  reached {show(found.row.busbw, BYTE_PER_SECOND, 3)}:"
+        f" {100 * found.share:.0f} % of {found.which}, {wire} ({found.cluster.name})"
+    )
+    if found.predicted is not None:
         yield (
-            f"  reached {show(found.row.busbw, BYTE_PER_SECOND, 3)}:"
-            f" {100 * found.share:.0f} % of {found.which}, {wire} ({found.cluster.name})"
+            f"  {show_size(found.row.size)} in {show(found.row.time, SECOND)}; the formula on"
+            f" that wire says {show(found.predicted, SECOND)} without latency"
         )
-        if found.predicted is not None:
-            yield (
-                f"  {show_size(found.row.size)} in {show(found.row.time, SECOND)}; the formula on"
-                f" that wire says {show(found.predicted, SECOND)} without latency"
-            )
-        if found.cause:
-            yield f"  likely cause: {found.cause}"
+    if found.in_switch is not None:
+        yield f"  with sums in the switch it says {show(found.in_switch, SECOND)}"
+    if found.cause:
+        yield f"  likely cause: {found.cause}"
+    if found.above:
+        yield f"  more than the wire: {found.above} See /errata/{ABOVE_THE_WIRE}."
 
 
 def _measured_row(row: SizeRow) -> str:
@@ -149,7 +165,7 @@ def _measured_row(row: SizeRow) -> str:
 
 
 def _log(log: TrainingLog, given: Mapping[str, str]) -> Iterator[str]:
-    yield f"training log of {log.family}, {log.steps:,} {'step' if log.steps == 1 else 'steps'}"
+    yield f"training log of {family_title(log.family)}, {log.steps:,} {_of(log.steps, 'step')}"
     if log.step_time is not None:
         yield f"  step        {show(log.step_time, SECOND)}, the median after warm-up"
     if log.tokens_per_second_per_gpu is not None:
@@ -159,6 +175,11 @@ def _log(log: TrainingLog, given: Mapping[str, str]) -> Iterator[str]:
         yield f"  per GPU     {show(log.flops_per_gpu, FLOP_PER_SECOND)}"
     if log.mfu is not None:
         yield f"  MFU         {100 * log.mfu:.1f} % of the dense peak"
+    yield from _prediction(log, given)
+
+
+def _prediction(log: TrainingLog, given: Mapping[str, str]) -> Iterator[str]:
+    """The predicted step, what of it is a guess, or what it takes besides the log."""
     try:
         step = predicted_step(log, given)
     except (ValueError, ArithmeticError) as error:
@@ -168,3 +189,8 @@ def _log(log: TrainingLog, given: Mapping[str, str]) -> Iterator[str]:
         yield f"  {step.says}"
         for part, time, share in step.parts[1:]:
             yield f"  {part:<12}  {time:>10}  {share:>7}"
+        if guesses := guesses_of(log, given):
+            yield f"  guessed, since the log does not print it: {', '.join(guesses)}"
+    elif log.missing and not given["model"]:
+        asked = " ".join(f"{name}=..." for name in log.missing)
+        yield f'  to predict a step, give --model "{log.printed} {asked}"'

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.formulas.collectives import (
     all_to_all_time,
+    in_network_all_reduce_time,
     ring_all_gather_time,
     ring_all_reduce_time,
     ring_reduce_scatter_time,
@@ -14,9 +15,12 @@ from app.measurements.reports import CollectiveTest, SizeRow
 from app.translation import noted, say
 from app.units import BYTE_PER_SECOND, BytesPerSecond, Ratio, Seconds, show
 
+ABOVE_THE_WIRE = "E-79"  # the erratum about a bus bandwidth above that of the link
 _GPU = re.compile(r"\b(A100|H100|H200|B200|B300|GB200|GB300)\b")
 _OTHER_BOARDS = re.compile(r"\b(?:PCIe|NVL\b|MIG)")
 _LARGEST_NODE = 16
+_ROUNDED = 1.01
+_IN_SWITCH = ("all_reduce", "reduce", "reduce_scatter", "broadcast", "all_gather")
 _LOW = 0.7  # of the wire
 _SOCKETS = 0.1
 _PCIE = 64e9  # bytes per second, one direction of PCIe 5.0 with 16 lanes (PCI-SIG)
@@ -41,6 +45,8 @@ class Comparison:
     row: SizeRow
     predicted: Seconds | None  # by the formula of the collective on that wire, without latency
     cause: str
+    above: str = ""  # why the bus bandwidth is above the wire, if it is
+    in_switch: Seconds | None = None  # as predicted, if a switch computes the sums
 
     @property
     def share(self) -> Ratio:
@@ -78,6 +84,8 @@ def compare_test(test: CollectiveTest, cluster: Cluster | None = None) -> Compar
         row=row,
         predicted=formula(row.size, test.ranks, wire) if formula else None,
         cause=_cause(row, nodes, wire, cluster),
+        above=_above(test.collective, nodes) if row.busbw > wire * _ROUNDED else "",
+        in_switch=_in_switch(test.collective, row, nodes, wire),
     )
 
 
@@ -114,6 +122,30 @@ def _wire(collective: str, ranks: int, nodes: int, cluster: Cluster) -> tuple[By
     if each > 1:
         return card * each, say("the {each} network cards of a node", each=each)
     return card * each, noted("a network card")
+
+
+def _above(collective: str, nodes: int) -> str:
+    """Why a bus bandwidth is above the wire."""
+    if collective not in _IN_SWITCH:
+        return noted(
+            "no algorithm of this collective sends less than the wire carries: the hardware is that"
+            " of another cluster, or the sizes are those of one rank's part."
+        )
+    if nodes <= 1:
+        return noted(
+            "the NVLink switch computes the sums or copies the data (NVLS), so that each GPU sends"
+            " its array once, where bus bandwidth assumes a ring, which sends it nearly twice."
+        )
+    return noted(
+        "much of the data stays within a node, as in a tree over nodes, or a switch computes the"
+        " sums (SHARP), while bus bandwidth assumes a ring through every GPU."
+    )
+
+
+def _in_switch(collective: str, row: SizeRow, nodes: int, wire: BytesPerSecond) -> Seconds | None:
+    if collective != "all_reduce" or nodes > 1 or row.busbw <= wire * _ROUNDED:
+        return None
+    return in_network_all_reduce_time(row.size, wire)
 
 
 def _cause(row: SizeRow, nodes: int, wire: BytesPerSecond, cluster: Cluster) -> str:

@@ -9,7 +9,8 @@ from app.measurements.packed_files import file_head
 from app.measurements.readers import TEXT_READERS
 
 _SNIFFED = 1 << 18  # bytes at the beginning of a file that decide
-_JSON = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:\{|\[\s*[\{\]])")
+# A dictionary as Python prints it begins with another quote, and is a line of a log.
+_JSON = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?(?:\{\s*[\"}]|\{\s*$|(?<=\[)\s*\])")
 _TRACE = re.compile(
     rb'"(?:traceEvents|ph|schemaVersion|deviceProperties|distributedInfo|displayTimeUnit)"\s*:'
 )
@@ -35,7 +36,7 @@ class FileContent(Enum):
     """What a file holds, as far as its beginning says."""
 
     TRACE = "a trace of the PyTorch profiler"
-    TESTS_AS_JSON = "nccl-tests or rccl-tests as JSON"
+    JSON = "nccl-tests, rccl-tests or a log of Hugging Face's Trainer as JSON"
     TEXT = "text: tables of nccl-tests, training logs, or both"
 
 
@@ -51,7 +52,7 @@ def content_of(path: Path) -> FileContent:
         return FileContent.TEXT
     if _TRACE.search(head):
         return FileContent.TRACE
-    return FileContent.TESTS_AS_JSON
+    return FileContent.JSON
 
 
 def _check(name: str, head: bytes) -> None:

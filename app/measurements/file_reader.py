@@ -38,7 +38,22 @@ def _read_file_reader(path: Path) -> Iterable[Report | RankTrace]:
         case FileContent.TRACE:
             with path.open("rb") as file:
                 return [read_rank(file, path.name)]
-        case FileContent.TESTS_AS_JSON:
-            return from_json(path)
+        case FileContent.JSON:
+            return _json_or_lines(path)
         case FileContent.TEXT:
             return from_text(path)
+
+
+def _json_or_lines(path: Path) -> Iterable[Report]:
+    """What is in a JSON file, or in a text that begins like one.
+
+    Raises:
+        InputError: neither is in it.
+    """
+    try:
+        return from_json(path)
+    except InputError as error:
+        try:
+            return from_text(path)
+        except InputError:
+            raise error from None

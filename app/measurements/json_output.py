@@ -1,67 +1,77 @@
 """What nccl-tests (-J) and rccl-tests (-x with -Z json) write as JSON."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from app.errors import InputError
+from app.measurements.json_kinds import json_kind, shown_keys
+from app.measurements.json_logs import logs_in
+from app.measurements.json_prefix import JsonPrefix, read_json
 from app.measurements.packed_files import open_unpacked
-from app.measurements.plausibility import judge_table
+from app.measurements.plausibility import judge_tests
 from app.measurements.readers.rccl_records import RecordReader
-from app.measurements.reports import CollectiveTest
+from app.measurements.reports import CollectiveTest, TrainingLog
 from app.measurements.table import CollectiveTable, RawRow, collective_named
 
 _LIMIT = 16 << 20  # bytes of a file; nccl-tests writes a few kB
-_SPACE = " \t\r\n,"
 _MOST_RANKS = 1 << 20
 _MOST_GPUS = 8
 
 
-def from_json(path: Path) -> list[CollectiveTest]:
-    """The tests in *path*.
+def from_json(path: Path) -> list[CollectiveTest | TrainingLog]:
+    """The tests or logs in *path*; of a file that is cut off, what is there.
 
     Raises:
         InputError: it is not JSON, or has no results.
     """
+    read = _read(path)
+    trouble = f"not JSON from line {read.ends_at} on: what precedes is read" if read.ends_at else ""
+    values = [one for value in read.values for one in _listed(value) if isinstance(one, dict)]
+    found: list[CollectiveTest | TrainingLog] = [*_tests(values, trouble)]
+    found += logs_in(values, trouble)
+    if found:
+        return found
+    if read.ends_at:
+        raise InputError(f"{path.name}, line {read.ends_at}: not valid JSON")
+    raise InputError(f"{path.name} is {_what(values)}")
+
+
+def _tests(values: Sequence[Mapping[str, object]], trouble: str) -> Iterator[CollectiveTest]:
     records, tables = RecordReader(), []
-    for found in _values(path):
-        if "results" in found:
+    for found in values:
+        if isinstance(found.get("results"), list):
             tables.append(_table(found))
         elif "size" in found and ("busBw" in found or "algBw" in found):
             records.take_record(found)
-    tests = [judge_table(table) for table in (*tables, *records.finish()) if table.rows]
-    if not tests:
-        raise InputError(
-            f"{path.name} is JSON without results of nccl-tests: expected 'results' with 'size'"
-            " and 'out_of_place', or lines with 'size' and 'busBw'"
-        )
-    return tests
+    for table in (*tables, *records.finish()):
+        if table.rows:
+            table.doubts += [trouble] * bool(trouble)
+            yield from judge_tests(table)
 
 
-def _values(path: Path) -> Iterator[Mapping[str, object]]:
-    """The objects in *path*: one, a list, or one after the other."""
+def _what(values: Sequence[Mapping[str, object]]) -> str:
+    """What the file is, and what is expected."""
+    first = values[0] if values else None
+    if what := json_kind(first):
+        return what
+    keys = f", but with {shown}" if (shown := shown_keys(first)) else ""
+    return (
+        f"JSON without results of nccl-tests{keys}: expected 'results' with 'size' and"
+        " 'out_of_place', or lines with 'size' and 'busBw'"
+    )
+
+
+def _read(path: Path) -> JsonPrefix:
     with open_unpacked(path, _LIMIT) as stream:
         pieces = []
         while piece := stream.read():
             pieces.append(piece)
-    text = b"".join(pieces).decode("utf-8-sig", "replace")
-    decoder, at = json.JSONDecoder(), 0
-    while (at := _after_space(text, at)) < len(text):
-        try:
-            found, at = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path.name}, line {error.lineno}: not valid JSON") from error
-        except RecursionError as error:
-            raise InputError(f"{path.name} is nested too deeply to be a result") from error
-        except ValueError as error:  # a number of more than 4,300 digits
-            raise InputError(f"{path.name} has a number that is too long") from error
-        yield from (one for one in _listed(found) if isinstance(one, dict))
-
-
-def _after_space(text: str, at: int) -> int:
-    while at < len(text) and text[at] in _SPACE:
-        at += 1
-    return at
+    try:
+        return read_json(b"".join(pieces).decode("utf-8-sig", "replace"))
+    except RecursionError as error:
+        raise InputError(f"{path.name} is nested too deeply to be a result") from error
+    except ValueError as error:  # a number of more than 4,300 digits
+        raise InputError(f"{path.name} has a number that is too long") from error
 
 
 def _listed(found: object) -> list[object]:
@@ -77,6 +87,10 @@ def _table(found: Mapping[str, object]) -> CollectiveTable:
     for one in results if isinstance(results, list) else ():
         if isinstance(one, dict) and (row := _json_output_row(one)):
             table.add(row)
+            table.cpu_time |= any(
+                "cpu_time" in place and "time" not in place
+                for place in (_object(one.get("out_of_place")), _object(one.get("in_place")))
+            )
     table.wrong = _whole(_object(found.get("out_of_bounds")).get("count"))
     average = _object(found.get("average_bus_bandwidth")).get("bandwidth")
     table.average = average if isinstance(average, float) else None
@@ -112,8 +126,8 @@ def _take_devices(table: CollectiveTable, devices: object, config: Mapping[str, 
 
 
 def _json_output_row(one: Mapping[str, object]) -> RawRow | None:
-    size = _whole(one.get("size"))
-    if not size:
+    size, places = _whole(one.get("size")), (one.get("out_of_place"), one.get("in_place"))
+    if not size or not any(map(_place, places)):  # cut off
         return None
     root = str(one.get("root", "")).strip()
     return RawRow(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from app.measurements.pieces import pieces
 from app.measurements.ranks import Interval, agrees, common_ratio, factor_of, ranks_by, tells_ranks
 from app.measurements.reports import CollectiveTest, SizeRow, join_doubts
+from app.measurements.row_checks import checked_rows
 from app.measurements.table import (
     CollectiveTable,
     RawRow,
@@ -15,6 +16,7 @@ from app.measurements.table import (
     prints_bandwidths,
     sound_rows,
 )
+from app.measurements.table_split import tests_in
 from app.units import SECOND, show, show_size
 
 _FAST = 0.5e9  # bytes per second: enough digits are printed to compare them
@@ -38,36 +40,42 @@ _COLUMNS = {
 }
 
 
-def judge_table(table: CollectiveTable) -> CollectiveTest:
+def judge_tests(table: CollectiveTable) -> Iterator[CollectiveTest]:
+    """The tests of which *table* has rows, each judged by itself."""
+    return map(_judge, tests_in(table))
+
+
+def _judge(table: CollectiveTable) -> CollectiveTest:
     """The test in *table*, and the doubts about it."""
     rows = sound_rows(table)
     printed = rows if prints_bandwidths(table) else []
     collective, unnamed = _collective(table, printed)
+    if not printed:
+        rows = sound_rows(replace(table, collective=collective))
     ratio, agree = common_ratio(printed)
     ranks, about_ranks = _ranks(table, collective, ratio if agree else None)
     rows, resized = _whole_arrays(rows, ranks)
-    lines = pieces([(row.size, row.time) for row in rows])
     hardware = "".join(filter(str.isprintable, table.hardware or ", ".join(table.gpus)))
+    doubts = [
+        *table.doubts,
+        unnamed,
+        about_ranks,
+        _about_unprinted(table, collective, ranks),
+        *_about_bandwidths(collective, rows, ratio, agree=agree),
+        resized,
+        *_about_times(rows),
+        *_about_results(table, rows),
+    ]
+    shown = checked_rows(table, rows, ranks, hardware)
     return CollectiveTest(
         collective=collective,
         ranks=ranks,
         hosts=nodes_of(table),
         hardware=hardware,
         tool=table.tool,
-        rows=tuple(rows),
-        pieces=lines,
-        doubts=join_doubts(
-            [
-                *table.doubts,
-                unnamed,
-                about_ranks,
-                _about_unprinted(table, collective, ranks),
-                *_about_bandwidths(collective, rows, ratio, agree=agree),
-                resized,
-                *_about_times(rows),
-                *_about_results(table, rows),
-            ]
-        ),
+        rows=shown.rows,
+        pieces=pieces([(row.size, row.time) for row in shown.rows]),
+        doubts=join_doubts([*shown.doubts, *(doubts if shown.rows or not rows else table.doubts)]),
     )
 
 
@@ -126,9 +134,15 @@ def _ranks(
         alone = "the bus bandwidth is 0, as on one rank: was nccl-tests built with MPI=1?"
         return 1, alone
     tells = ranks_by(collective, ratio)
-    if tells is None or said is None:
-        return (tells or said or table.called), ""
-    return tells, f"said to be {said} ranks, but the bandwidths say {tells}"
+    if tells is None:
+        return said or table.called, ""
+    if said is not None:
+        return tells.likely, f"said to be {said} ranks, but the bandwidths say {tells.likely}"
+    if tells.fewest == tells.most:
+        return tells.likely, ""
+    return tells.likely, (
+        f"no line says how many ranks there are; the bandwidths say {tells.fewest} to {tells.most}"
+    )
 
 
 def _about_bandwidths(

@@ -73,7 +73,16 @@ def agrees(collective: str | None, ranks: int, ratio: Interval) -> bool:
     return ratio.low <= factor <= ratio.high
 
 
-def ranks_by(collective: str | None, ratio: Interval) -> int | None:
+@dataclass(frozen=True, slots=True)
+class RanksByRatio:
+    """The most likely number of ranks, and the fewest and the most that are as likely."""
+
+    likely: int
+    fewest: int
+    most: int
+
+
+def ranks_by(collective: str | None, ratio: Interval) -> RanksByRatio | None:
     """The most likely number of ranks; None if *ratio* is of no number of ranks.
 
     Of those that are possible, the roundest: machines have 2, 4 or 8 GPUs.
@@ -91,8 +100,8 @@ def ranks_by(collective: str | None, ratio: Interval) -> int | None:
         middle = (first + last) / 2 / unit
         nearest = round(middle) * unit
         if first <= nearest <= last and nearest:
-            return nearest
-    return first
+            return RanksByRatio(nearest, -(-first // unit) * unit, last // unit * unit)
+    return RanksByRatio(first, first, last)
 
 
 def _ceiling(value: float) -> int:

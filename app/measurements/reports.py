@@ -1,7 +1,7 @@
 """What was found in a file, in base units: bytes, seconds, bytes per second, FLOP per second."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from app.units import Bytes, BytesPerSecond, FlopsPerSecond, Ratio, Seconds
@@ -80,6 +80,14 @@ class TrainingLog:
     model: str = ""  # as far as the log says: the records that predict such a step, as texts
     cluster: str = ""
     layout: str = ""
+    model_guesses: tuple[str, ...] = ()  # what the log does not print of these records
+    layout_guesses: tuple[str, ...] = ()
+    printed: str = ""  # of a model, if that is not all that a prediction takes
+    missing: tuple[str, ...] = ()  # what it takes besides
+
+    def doubted(self, doubts: Iterable[str]) -> "TrainingLog":
+        """The same with further *doubts*."""
+        return replace(self, doubts=join_doubts([*doubts, *self.doubts]))
 
     def record(self) -> dict[str, Json]:
         """As `wallclock measured --json` prints it."""

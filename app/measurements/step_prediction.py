@@ -60,6 +60,13 @@ def records_of(log: TrainingLog, given: Mapping[str, str]) -> dict[str, str]:
     return {name: given.get(name, "").strip() or getattr(log, name) for name in RECORDS}
 
 
+def guesses_of(log: TrainingLog, given: Mapping[str, str]) -> tuple[str, ...]:
+    """What of the records is a guess: what the log does not print, and nobody has given."""
+    of_model = () if given.get("model") else log.model_guesses
+    of_layout = () if given.get("layout") else log.layout_guesses
+    return (*of_model, *of_layout)
+
+
 def _compared(
     log: TrainingLog, model: ModelShape, cluster: Cluster, layout: Layout
 ) -> PredictedStep:

@@ -57,6 +57,12 @@ class CollectiveTable:
     gpus: list[str] = field(default_factory=list)
     hardware: str = ""
     columns: tuple[str, ...] | None = None  # of the title, between the type and the time
+    titled: bool = False  # a title stands above its rows
+    ended: bool = False  # and a summary below
+    without_bandwidths: bool = False  # the title has none
+    unknown: tuple[str, ...] = ()  # titles of columns that are not known
+    misfits: int = 0  # rows that do not fit the title
+    cpu_time: bool = False  # the times are those of the CPU, until the call returned
     in_milliseconds: bool = False
     average: float | None = None
     wrong: int = 0

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import ClassVar
 
-from app.measurements.plausibility import judge_table
+from app.measurements.plausibility import judge_tests
 from app.measurements.reports import CollectiveTest, TrainingLog
 from app.measurements.table import CollectiveTable
 
@@ -20,6 +20,11 @@ class TextReader(ABC):
     looks: ClassVar[str] = ""
     sample: ClassVar[str]
     takes_the_rest: ClassVar[bool] = False  # lines that no other reader takes
+
+    @property
+    def refusal(self) -> str:
+        """The name of a tool whose text was seen and is not read."""
+        return ""
 
     @abstractmethod
     def take(self, line: str) -> bool:
@@ -41,4 +46,4 @@ class CollectiveReader(TextReader):
         """The tests, and the doubts about them."""
         for table in self.finish():
             table.doubts += [trouble] * bool(trouble)
-            yield judge_table(table)
+            yield from judge_tests(table)

@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from app.measurements.readers.base import CollectiveReader
 from app.measurements.table import CollectiveTable, RawRow, collective_named, number
+from app.measurements.table_split import doubt_mixed_tables
+from app.measurements.table_titles import VALUE, WHOLE, TableTitle, is_title, raw_row
 
 _COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # "[1,0]<stdout>:" of mpirun, "[prterun-node1-7@1,0]<stdout>:" of its newer versions, "[0]" of
@@ -37,13 +39,12 @@ _OPTIONS = re.compile(r"\bnThread\s+\d+\s+nGpus\s+\d+")
 _COMMUNICATOR = re.compile(r"\bnranks\s+(\d{1,7})\b", re.IGNORECASE)
 _AVERAGE = re.compile(r"Avg bus bandwidth\s*:\s*(\S+)")
 _WRONG = re.compile(r"Out of bounds values\s*:\s*(\d{1,18})")
-_VALUE = re.compile(r"^(?:\d[\d.]*(?:e[+-]?\d+)?|N/A|nan|inf|-?nan)$", re.IGNORECASE | re.ASCII)
-_WHOLE = re.compile(r"^-?\d{1,18}$", re.ASCII)
 # Words without which a line is of no use.
 _WORDS = (
     "float", "half", "double", "int8", "int32", "int64", "int ", "char", "bf16", "f8", "fp8", "ank",
     "evice", "_perf", "_test", "#", "size", "bytes", "elements", "bandwidth", "bounds",
 )  # fmt: skip
+_MOST_WORDS = 64  # of a row
 _VALUES = 4  # time, algorithm bandwidth, bus bandwidth, wrong values
 _MOST_GPUS = 8  # different names that are kept
 
@@ -60,12 +61,15 @@ class TableReader(CollectiveReader):
 """
     tables: list[CollectiveTable] = field(default_factory=list)
     _now: CollectiveTable = field(default_factory=CollectiveTable)
-    _columns: int | None = None  # between the type and the first time
+    _titles: list[str] = field(default_factory=list)
+    _title: TableTitle | None = None
+    _wrapped: bool = False  # the title may go on
+    _before: int | None = None  # words between the type and the times, in the row above
     _begun: tuple[re.Match[str], list[str]] | None = None  # a row whose values are to come
 
     def take(self, line: str) -> bool:
         """Read *line*; whether it was one of nccl-tests."""
-        if not (self._begun or any(word in line for word in _WORDS)):
+        if not (self._begun or self._wrapped or any(word in line for word in _WORDS)):
             return False
         line = _TAG.sub(" ", _COLOR.sub("", line)).replace("|", " ")
         if row := _ROW.search(line):
@@ -73,48 +77,76 @@ class TableReader(CollectiveReader):
             return True
         if self._begun and self._goes_on(line):
             return True
-        self._begun = None
+        self._drop_begun()
         return self._take_header(line) or self._take_rank(line) or self._take_other(line)
 
     def finish(self) -> list[CollectiveTable]:
         """The tables that have rows."""
+        self._drop_begun()
         self._next()
-        return [table for table in self.tables if table.rows]
+        doubt_mixed_tables(self.tables)
+        return self.tables
 
     def _next(self) -> None:
         """What follows is of the next test."""
         if self._now.rows:
             self.tables.append(self._now)
             self._now = CollectiveTable()
-            self._columns = None
+            self._title = self._before = None
 
     def _take_row(self, start: re.Match[str], rest: list[str]) -> None:
-        row = _row_of(start, rest, self._columns)
+        """Keep a row; one whose values are missing goes on in the next line."""
+        self._wrapped = False
+        row = self._row_of(start, rest)
         self._begun = None if row else (start, rest)
         if row:
             self._now.add(row)
 
+    def _row_of(self, start: re.Match[str], rest: list[str]) -> RawRow | None:
+        if self._title is None:
+            return _untitled_row(start, rest)
+        row = self._title.row(start, rest, self._before)
+        if row is not None:
+            self._before = (row.redop != "") + (row.root is not None)
+        return row
+
+    def _drop_begun(self) -> None:
+        """Give up a row whose values never came; with the title that says how many there are."""
+        if self._begun and self._title and len(self._begun[1]) > 1:
+            self._now.misfits += 1
+        self._begun = None
+
     def _goes_on(self, line: str) -> bool:
         """Whether *line* has nothing but values of the row that a launcher broke in parts."""
         words = line.split()
-        if not words or self._begun is None or not all(map(_VALUE.match, words)):
+        if not words or self._begun is None or not all(map(VALUE.match, words)):
             return False
         start, before = self._begun
-        self._take_row(start, [*before, *words][: 3 + 2 * _VALUES])
+        self._take_row(start, [*before, *words][:_MOST_WORDS])
         return True
 
     def _take_header(self, line: str) -> bool:
         if header := _HEADER.search(line):
             self._next()
-            words = line[header.end() :].split()
-            times = [i for i, word in enumerate(words) if word in {"time", "cputime"}]
-            self._columns = times[0] if times else None
-            self._now.columns = tuple(words[: self._columns]) if times else None
+            self._take_titles(line[header.end() :].split())
             return True
+        if self._wrapped and is_title(words := line.replace("# ", " ").split()):
+            self._take_titles([*self._titles, *words])
+            return True
+        self._wrapped = False
         if units := _UNITS.search(line):
             self._now.in_milliseconds = units[1] == "ms"
             return True
         return False
+
+    def _take_titles(self, words: list[str]) -> None:
+        self._titles, self._wrapped = words, True
+        self._title = title = TableTitle.read(words)
+        self._now.titled = True
+        self._now.columns = title.before if title else None
+        self._now.unknown = title.unknown if title else ()
+        self._now.without_bandwidths = bool(title and not title.has_bandwidths)
+        self._now.cpu_time = title.cpu_time if title else False
 
     def _take_rank(self, line: str) -> bool:
         if not (found := _RANK.search(line)):
@@ -136,10 +168,10 @@ class TableReader(CollectiveReader):
             self._take_said(said[1], said[2])
             return True
         if average := _AVERAGE.search(line):
-            self._now.average = number(average[1])
+            self._now.average, self._now.ended = number(average[1]), True
             return True
         if wrong := _WRONG.search(line):
-            self._now.wrong = int(wrong[1])
+            self._now.wrong, self._now.ended = int(wrong[1]), True
             return True
         return self._take_start(line)
 
@@ -165,7 +197,7 @@ class TableReader(CollectiveReader):
             now.collective = collective_named(says) or now.collective
         elif what == "hardware":
             now.hardware = says[:200]
-        elif _WHOLE.match(says):
+        elif WHOLE.match(says):
             now.said, now.nodes = (
                 (int(says[:7]), now.nodes) if what == "ranks" else (now.said, int(says[:7]))
             )
@@ -181,40 +213,24 @@ def _called(line: str) -> int | None:
     return ranks if ranks > 1 else None
 
 
-def _row_of(start: re.Match[str], rest: list[str], columns: int | None) -> RawRow | None:
-    """The row that begins with *start*; None while values are missing."""
-    counted = _columns_of(rest)
-    for count in (counted, columns or 0):
-        values = tuple(rest[count : count + 2 * _VALUES])
-        if _fits(values[: _VALUES - 1]):
-            break
-    else:
+def _untitled_row(start: re.Match[str], rest: list[str]) -> RawRow | None:
+    """The row that begins with *start*, where no title was printed; None while values are missing.
+
+    Values come in fours: the time, both bandwidths, wrong values.
+    """
+    count = _columns_of(rest)
+    values = tuple(rest[count : count + 2 * _VALUES])
+    if len(values) < _VALUES - 1 or not all(map(VALUE.match, values[: _VALUES - 1])):
         return None
-    words = rest[:count]
-    return RawRow(
-        size=int(start[1]),
-        count=int(start[2]),
-        type=start[3],
-        redop=next((word for word in words if not _WHOLE.match(word)), ""),
-        root=next((int(word) for word in words if _WHOLE.match(word)), None),
-        out_of_place=values[:_VALUES],
-        in_place=values[_VALUES:],
-    )
-
-
-def _fits(values: Sequence[str]) -> bool:
-    return len(values) == _VALUES - 1 and all(map(_VALUE.match, values))
+    return raw_row(start, rest[:count], (values[:_VALUES], values[_VALUES:]))
 
 
 def _columns_of(rest: Sequence[str]) -> int:
-    """How many words precede the values: a reduction, a root, both, or none of them.
-
-    The title does not tell: some versions leave a column of it empty. Values come in fours.
-    """
+    """How many words precede the values: a reduction, a root, both, or none of them."""
     last = len(rest)
-    while last and not _VALUE.match(rest[last - 1]):
+    while last and not VALUE.match(rest[last - 1]):
         last -= 1  # the time of day, at the end
     count = 0
-    while count < min(last, 2) and not _VALUE.match(rest[count]):
+    while count < min(last, 2) and not VALUE.match(rest[count]):
         count += 1
-    return count + ((last - count) % _VALUES == 1 and bool(_WHOLE.match(rest[count])))
+    return count + ((last - count) % _VALUES == 1 and bool(WHOLE.match(rest[count])))

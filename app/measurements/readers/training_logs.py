@@ -1,21 +1,20 @@
-"""Training logs of Megatron-LM, NeMo, torchtitan, DeepSpeed and MaxText."""
+"""Training logs, of every family in `app/measurements/logs/families`."""
 
 from collections.abc import Iterable
 from typing import ClassVar
 
-from app.measurements.log_lines import LogReader
+from app.measurements.logs.families import family_titles
+from app.measurements.logs.reader import LogReader
+from app.measurements.logs.summary import training_logs
 from app.measurements.readers.base import TextReader
 from app.measurements.reports import TrainingLog
-from app.measurements.training_log import training_logs
 
 
 class TrainingLogReader(TextReader):
     """Takes every line that nobody else does: it may be a setting."""
 
     reads: ClassVar = "a training log"
-    looks: ClassVar = (
-        "step of a training log of Megatron-LM, NeMo, torchtitan, DeepSpeed or MaxText"
-    )
+    looks: ClassVar = f"step of a training log of {', '.join(family_titles())}"
     sample: ClassVar = """\
 [2026-01-02 10:00:00] iteration 1/ 100 | elapsed time per iteration (ms): 1500.0 |
 [2026-01-02 10:00:02] iteration 2/ 100 | elapsed time per iteration (ms): 1400.0 |
@@ -32,3 +31,8 @@ class TrainingLogReader(TextReader):
     def reports(self, trouble: str = "") -> Iterable[TrainingLog]:
         """The log, if it has steps."""
         return training_logs(self._log, trouble)
+
+    @property
+    def refusal(self) -> str:
+        """The name of a family of logs that is known and not read."""
+        return self._log.foreign

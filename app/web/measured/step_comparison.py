@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from app.errors import sentence
 from app.explorers.records import state_of_records
 from app.measurements.reports import TrainingLog
-from app.measurements.step_prediction import RECORDS, predicted_step, records_of
+from app.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.translation import localized, translate
 from app.web.urls import explorer_url, formula_url
 
@@ -24,6 +24,7 @@ class StepComparison:
     href: str = ""
     explorer: str = ""  # the address of the layout explorer in that state
     records: str = ""  # as they were given, or as the log says
+    guessed: str = ""  # what of the records the log does not print
     differs: str = ""  # what of it the explorer cannot show
     problem: str = ""
 
@@ -46,5 +47,6 @@ def predict_log(log: TrainingLog, fields: Mapping[str, str]) -> StepComparison |
         href=f"{formula_url(_FORMULA)}?{urlencode(given)}",
         explorer=explorer_url("layout", there.state) if there else "",
         records=", ".join(given.values()),
+        guessed=", ".join(guesses_of(log, fields)),
         differs=f"It shows {', '.join(there.differs)}." if there and there.differs else "",
     )

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from app.charts.axes import percent_text
 from app.errors import sentence
 from app.formulas.presets import Cluster
-from app.measurements.comparison import Comparison, compare_test
+from app.measurements.comparison import ABOVE_THE_WIRE, Comparison, compare_test
 from app.measurements.file_reader import Report
+from app.measurements.logs.families import family_title
 from app.measurements.pieces import median_error
 from app.measurements.published import PublishedMeasurement
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
@@ -19,6 +20,7 @@ from app.web.frame.renderer import Hyperlink
 from app.web.measured.figures import family, figures_of_test, neighbors
 from app.web.measured.step_comparison import StepComparison, predict_log
 from app.web.measured.trace_view import TraceView, predicted_tolls, trace_view
+from app.web.urls import erratum_url
 
 ADDRESS = "/measured"
 NAMES = {
@@ -44,6 +46,7 @@ class ReportView:
     tone: str = "notice"
     headline: str = ""
     says: str = ""
+    erratum: Hyperlink | None = None  # which explains the headline
     doubts: tuple[str, ...] = ()
     figures: tuple[FigureView, ...] = ()
     downloads: bool = False
@@ -84,6 +87,7 @@ def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") 
         tone="success" if good else "notice",
         headline=headline,
         says=says,
+        erratum=_erratum(comparison),
         doubts=tuple(map(sentence, test.doubts)),
         figures=tuple(figure_view(figure, base, n) for n, figure in enumerate(figures)),
         downloads=bool(name),
@@ -140,10 +144,17 @@ def _outcome(
     if comparison.cause:
         cause = translate(" Likely cause: {cause}", cause=comparison.cause)
         return reached, share + cause, False
-    if comparison.share <= 1:
+    if not comparison.above:
         return reached, share, True
-    expected = test.collective in _REDUCING
-    return reached, share + translate(_ABOVE if expected else _TOO_MUCH), expected
+    why = translate(" More than the wire: {why}", why=comparison.above)
+    return reached, share + why, test.collective in _REDUCING
+
+
+def _erratum(comparison: Comparison | None) -> Hyperlink | None:
+    """The erratum about a bus bandwidth above that of the link, if this is one."""
+    if comparison is None or not comparison.above:
+        return None
+    return Hyperlink(erratum_url(ABOVE_THE_WIRE), ABOVE_THE_WIRE)
 
 
 def _among(test: CollectiveTest, beside: Sequence[PublishedMeasurement]) -> str:
@@ -168,10 +179,6 @@ _NAME_IT = noted(
     " “DGX-H100 inter_bandwidth=25GB/s”, and compare again."
 )
 _REDUCING = ("all_reduce", "reduce", "reduce_scatter", "broadcast", "all_gather")
-_ABOVE = noted(
-    " A tree, or a switch that computes, sends less than the ring that bus bandwidth assumes."
-)
-_TOO_MUCH = noted(" That is more than the wire carries: is the hardware that of another cluster?")
 
 
 def _facts(test: CollectiveTest, comparison: Comparison | None) -> tuple[tuple[str, str], ...]:
@@ -186,6 +193,10 @@ def _facts(test: CollectiveTest, comparison: Comparison | None) -> tuple[tuple[s
         facts.append(
             (translate("Formula, {size}", size=size), show(comparison.predicted, SECOND, 3))
         )
+        if comparison.in_switch is not None:
+            facts.append(
+                (translate("Formula, sums in the switch"), show(comparison.in_switch, SECOND, 3))
+            )
         facts.append(
             (translate("Measured, {size}", size=size), show(comparison.row.time, SECOND, 3))
         )
@@ -232,8 +243,8 @@ def view_of_log(log: TrainingLog, fields: dict[str, str]) -> ReportView:
     prediction = predict_log(log, fields)
     return ReportView(
         headline=_reached(log),
-        says="" if prediction else translate(_NAME_IT_ALL),
-        title=translate("Training log of {family}", family=_FAMILIES.get(log.family, log.family)),
+        says="" if prediction else _what_to_name(log),
+        title=translate("Training log of {family}", family=family_title(log.family)),
         facts=tuple(facts),
         doubts=tuple(map(sentence, log.doubts)),
         prediction=prediction,
@@ -258,6 +269,14 @@ _NAME_IT_ALL = noted(
 )
 
 
-_FAMILIES = {
-    "megatron": "Megatron", "deepspeed": "DeepSpeed", "maxtext": "MaxText",
-}  # fmt: skip
+_NAME_THE_MODEL = noted(
+    " Name the model under “What it ran on” to see a prediction: the log prints “{printed}”, and a"
+    " prediction also takes {missing}."
+)
+
+
+def _what_to_name(log: TrainingLog) -> str:
+    """What a prediction takes besides the log."""
+    if not log.missing:
+        return translate(_NAME_IT_ALL)
+    return translate(_NAME_THE_MODEL, printed=log.printed, missing=", ".join(log.missing))

@@ -1,0 +1,280 @@
+"""The lines of training logs to runs: whose step a line is, and where another run begins."""
+
+import re
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from app.measurements.logs.families import LOG_FAMILIES, LogFamily
+from app.measurements.logs.fields import LineNumbers, line_numbers, without_colors
+from app.measurements.logs.foreign import foreign_family
+from app.measurements.logs.runs import MOST_STEPS, LoggedStep, LogRun, StepCount
+from app.measurements.logs.settings import LogSettings, read_settings
+from app.measurements.number_checks import read_number
+
+MOST_RUNS = 16
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
+_AMERICAN = re.compile(r"\b(\d\d)/(\d\d)/(\d{4}) (\d\d:\d\d:\d\d)")
+_ELAPSED = re.compile(
+    r"(?:\[|elapsed_time\W{1,4})(?:(\d{1,3}) days?, )?(?:(\d{1,4}):)?(\d\d?):(\d\d)"
+)
+_SOURCE = re.compile(
+    r"^\W{0,3}(?:\w{0,9}rank\W?(\d{1,6})\b|(?:default)?(\d{1,6})\]?:(?!\d)|\d+,(\d+)\])"
+)
+_SERIES = re.compile(r"train_step_timing in s: *\[([\d., ]+)\]")
+_TRAINER = re.compile(r"^\W{0,3}[\"']?(?:loss|train_runtime)[\"']?: ")
+_A_SUMMARY = re.compile(r"[\"']train_steps_per_second[\"']: ([\d.e+-]{1,20})")
+_A_RUN = re.compile(r"[\"']train_runtime[\"']: ([\d.e+-]{1,20})")
+_STEP_WORDS = ("iter", "step", "Step", "PerSec", "%|")
+_GOES_ON = re.compile(r"[|:=]|\d")
+_LONGEST = 1 << 13  # characters of a line that was wrapped
+_MOST_BELOW = 96  # lines
+
+
+@dataclass(slots=True)
+class _OpenStep:
+    """A line of a step, to which the next lines may belong."""
+
+    family: LogFamily
+    pieces: list[str]
+    left: int
+
+
+@dataclass(slots=True)
+class LogReader:
+    """Takes the lines of a text one by one."""
+
+    runs: list[LogRun] = field(default_factory=lambda: [LogRun()])
+    left_out: int = 0  # lines of runs after the first MOST_RUNS
+    foreign: str = ""  # a family that is not read
+    _pending: LogSettings = field(default_factory=LogSettings)
+    _open: _OpenStep | None = None
+    _last: str = ""
+
+    def take(self, line: str) -> bool:
+        """Read *line*; whether it was that of a step."""
+        self._last = line
+        line = without_colors(line)
+        family = _family_of(line)
+        if family is not None:
+            self._close()
+            self._open = _OpenStep(family, [line], _MOST_BELOW if family.below else 8)
+            return True
+        if self._continues(line):
+            return True
+        return self._take_unnumbered(line) or self._take_setting(line)
+
+    def finish(self) -> list[LogRun]:
+        """The runs that have steps."""
+        self._close(cut=bool(self._last.strip()))
+        return [run for run in self.runs if run.is_one]
+
+    def _continues(self, line: str) -> bool:
+        """Whether *line* is a part of the step before, as where a terminal wrapped it."""
+        now = self._open
+        if now is None:
+            return False
+        if (source := _SOURCE.search(line)) and _source(line) == _source(now.pieces[0]):
+            line = line[source.end() :].lstrip("]:> ")
+        free = line.strip() and not _begins(line) and _GOES_ON.search(line)
+        if not free or now.left <= 0 or not (now.family.below or _is_rest(now.pieces[-1], line)):
+            self._close()
+            return False
+        now.pieces.append(line)
+        now.left -= 1
+        return True
+
+    def _close(self, *, cut: bool = False) -> None:
+        """Take the step whose lines are complete."""
+        now, self._open = self._open, None
+        if now is None:
+            return
+        found = _numbers_of(now)
+        match = now.family.step.search(now.pieces[0])
+        if match is None:
+            return
+        if cut and (kept := _without_cut(found, now)) is not found:
+            self.runs[-1].cut_off = not self.runs[-1].counts
+            found = found if self.runs[-1].cut_off else kept
+        self._take_step(now.family, match, now.pieces[0], found)
+
+    def _take_step(
+        self, family: LogFamily, match: re.Match[str], line: str, found: LineNumbers
+    ) -> None:
+        at, fine = _clock(line)
+        number, total, micro = _counted(match)
+        step = LoggedStep(number, at, found.values, micro)
+        run = self._run_of(family, step, _source(line), total)
+        if run is None:
+            self.left_out += 1
+            return
+        for name, text in found.odd.items():
+            run.odd.setdefault(name, text)
+        count = run.counts.setdefault(_key(family, total), StepCount(family))
+        count.total = count.total or total
+        count.coarse = count.coarse and not fine
+        count.counter.began_again(_source(line), number, known=True)
+        count.add(step)
+
+    def _run_of(
+        self, family: LogFamily, step: LoggedStep, source: str, total: str
+    ) -> LogRun | None:
+        """The run of a step: the last one, an earlier one of its family, or a new one."""
+        run = self.runs[-1]
+        count = run.counts.get(_key(family, total))
+        if not family.companion and not _shares(run, family):
+            return self._other_family(family)
+        if family.companion and total:  # a bar, of which every evaluation has another
+            ended = run.summary and (count is None or step.number < max(count.steps))
+            return self._after(self._new_run() if ended else run)
+        if run.counts and self._pending and run.settings.differs(self._pending):
+            return self._after(self._new_run())
+        if count is not None and count.begins_again(step, source, total):
+            return self._after(self._new_run())
+        return self._after(run)
+
+    def _other_family(self, family: LogFamily) -> LogRun | None:
+        earlier = next((run for run in self.runs if family.counter in run.counts), None)
+        if earlier is None:
+            return self._after(self._new_run())
+        earlier.broken = self.runs[-1].broken = True
+        return earlier
+
+    def _after(self, run: LogRun | None) -> LogRun | None:
+        """*run* with the settings that were printed since the last step."""
+        if run is not None:
+            run.settings.merge(self._pending)
+            self._pending = LogSettings()
+        return run
+
+    def _new_run(self) -> LogRun | None:
+        if not self.runs[-1].counts:
+            return self.runs[-1]
+        if len(self.runs) >= MOST_RUNS:
+            return None
+        # What the program printed of the machine holds for its next run.
+        before = self.runs[-1].settings
+        self.runs.append(LogRun(settings=LogSettings(gpu=before.gpu)))
+        return self.runs[-1]
+
+    def _take_unnumbered(self, line: str) -> bool:
+        run = self.runs[-1]
+        if series := _SERIES.search(line):
+            times = [value for word in series[1].split(",") if (value := read_number(word.strip()))]
+            run.unnumbered += [LoggedStep(0, None, {"step_time": value}) for value in times]
+        elif _TRAINER.search(line) and "epoch" in line:
+            self._take_trainer(run, line)
+        elif "Step Time" in line and len(run.unnumbered) < MOST_STEPS:
+            run.unnumbered.append(LoggedStep(0, _clock(line)[0], line_numbers(line).values))
+        else:
+            return False
+        return True
+
+    def _take_trainer(self, run: LogRun, line: str) -> None:
+        run.trainer = True
+        if (found := _A_SUMMARY.search(line)) and (rate := read_number(found[1])):
+            run.summary["step_time"] = 1 / rate
+            if (time := _A_RUN.search(line)) and (seconds := read_number(time[1])):
+                run.summary["steps"] = rate * seconds
+        elif (values := line_numbers(line).values) and len(run.unnumbered) < MOST_STEPS:
+            run.unnumbered.append(LoggedStep(0, None, values))
+
+    def _take_setting(self, line: str) -> bool:
+        if (found := read_settings(line)) is not None:
+            target = self._pending if self.runs[-1].counts else self.runs[-1].settings
+            target.merge(found)
+        elif not self.foreign:
+            self.foreign = foreign_family(line)
+        return False
+
+
+def _family_of(line: str) -> LogFamily | None:
+    if not any(word in line for word in _STEP_WORDS):
+        return None
+    return next((family for family in LOG_FAMILIES if family.step.search(line)), None)
+
+
+def _key(family: LogFamily, total: str) -> str:
+    return f"{family.counter}/{total}" if family.companion and total else family.counter
+
+
+def _shares(run: LogRun, family: LogFamily) -> bool:
+    """Whether *run* is of *family*, or has no steps yet but those of a library beside it."""
+    own = [one for one in run.counts.values() if not one.family.companion]
+    return not own or family.counter in run.counts
+
+
+def _begins(line: str) -> bool:
+    """Whether *line* is one of its own: with a time, a rank, or a setting."""
+    head = line[:80]
+    return bool(
+        _STAMP.search(head) or _AMERICAN.search(head) or _SOURCE.search(head)
+        or re.search(r"\.{3,}|\bINFO\b|\bWARN", head) or _TRAINER.search(head)
+    )  # fmt: skip
+
+
+def _is_rest(before: str, line: str) -> bool:
+    """Whether *line* can be the rest of *before*: of named numbers, after a joint or wherever."""
+    if before[-1:].isdigit() and line[:1].isdigit():
+        return True
+    return bool(re.search(r"[\w)\]]\s?[:=]\s*[\d.]|\|", line)) or before.rstrip()[-1:] in "|,:="
+
+
+def _numbers_of(step: _OpenStep) -> LineNumbers:
+    """The numbers of the lines together: cut anywhere, or between words."""
+    scale = step.family.mfu_scale
+    pieces = step.pieces
+    if len(pieces) == 1:
+        return line_numbers(pieces[0], scale)
+    joint = "|".join(pieces) if step.family.below else "".join(pieces)
+    found = line_numbers(joint[:_LONGEST], scale)
+    if not step.family.below:
+        spaced = line_numbers(" ".join(map(str.strip, pieces))[:_LONGEST], scale)
+        values = {**spaced.values, **found.values}
+        odd = {name: text for name, text in found.odd.items() if name not in values}
+        found = LineNumbers(values, odd)
+    return found
+
+
+def _without_cut(found: LineNumbers, step: _OpenStep) -> LineNumbers:
+    """*found* without the number with which the text ends: it may go on."""
+    last = step.pieces[-1]
+    whole = re.sub(r"[\d.,]+$", "", last)
+    if whole == last:
+        return found
+    kept = _numbers_of(replace(step, pieces=[*step.pieces[:-1], whole]))
+    return LineNumbers(kept.values, found.odd)
+
+
+def _counted(match: re.Match[str]) -> tuple[int, str, int]:
+    """The number of a step, of how many, and of which micro-batch."""
+    groups = {name.rstrip("1"): text for name, text in match.groupdict().items() if text}
+    total, micro = groups.get("total", ""), int(groups.get("micro", 0))
+    if "step" in groups:
+        return int(groups["step"]), "" if "within" in groups else total, micro
+    each = int(total) if total.isdigit() else 0
+    return int(groups.get("epoch", 0)) * (each + 1) + int(groups.get("within", 0)), "", micro
+
+
+def _source(line: str) -> str:
+    """The rank that printed *line*; empty if it does not say."""
+    found = _SOURCE.search(line)
+    return next(filter(None, found.groups()), "") if found else ""
+
+
+def _clock(line: str) -> tuple[float | None, bool]:
+    """When the line was written, in seconds, and whether it has parts of a second."""
+    if stamp := _STAMP.search(line):
+        day, time, part = stamp.groups()
+    elif american := _AMERICAN.search(line):
+        month, date, year, time = american.groups()
+        day, part = f"{year}-{month}-{date}", None
+    elif elapsed := _ELAPSED.search(line):
+        days, hours, minutes, seconds = (int(text or 0) for text in elapsed.groups())
+        return ((days * 24 + hours) * 60 + minutes) * 60.0 + seconds, False
+    else:
+        return None, False
+    try:
+        whole = datetime.fromisoformat(f"{day}T{time}+00:00").timestamp()
+    except ValueError:  # no such day
+        return None, False
+    return whole + float(f"0.{part or 0}"), bool(part)

@@ -1,0 +1,226 @@
+"""Several runs in one log, counters that begin again, several ranks, wrapped lines, settings."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from app.measurements.file_reader import read_files
+from app.measurements.reports import TrainingLog
+from tests.each import each
+
+
+def read(tmp_path: Path, text: str) -> list[TrainingLog]:
+    path = tmp_path / "pasted"
+    path.write_text(text)
+    found = read_files([path])
+    assert all(isinstance(one, TrainingLog) for one in found), found
+    return [one for one in found if isinstance(one, TrainingLog)]
+
+
+def titan(n: int, second: int, tokens: int = 5800, rank: int = 0, day: int = 16) -> str:
+    clock = f"2025-06-{day} 22:{second // 60:02}:{second % 60:02},100"
+    return (
+        f"[rank{rank}]: {clock} - root - INFO - step: {n}  loss:  6.1  memory: 49GiB(52%)"
+        f"  tps: {tokens:,}  tflops: 339.16  mfu: 34.29%\n"
+    )
+
+
+def megatron(n: int, time: float, batch: int = 128, total: int = 100) -> str:
+    return (
+        f" iteration {n:8}/ {total:7} | elapsed time per iteration (ms): {time} | global batch"
+        f" size: {batch:5} | lm loss: 1.8E+00 |\n"
+    )
+
+
+def header(world: int) -> str:
+    return f"  world_size ......... {world}\n  seq_length ......... 2048\n"
+
+
+def test_a_run_that_begins_again_at_a_checkpoint_is_another_run(tmp_path: Path) -> None:
+    first = "".join(titan(n, 10 * n) for n in range(1, 20))
+    again = "".join(titan(n, 20 * n, 2900, day=17) for n in range(11, 25))
+    one, two = read(tmp_path, first + again)
+    assert (one.steps, one.step_time, one.tokens_per_second_per_gpu) == (19, 10, 5800)
+    assert (two.steps, two.step_time, two.tokens_per_second_per_gpu) == (14, 20, 2900)
+    assert "run 2 of 2 in this text" in two.doubts[0]
+
+
+def test_a_run_on_fewer_gpus_that_goes_on_counting_is_another_run(tmp_path: Path) -> None:
+    first = header(256) + "".join(megatron(n, 1382.0) for n in range(1, 5))
+    one, two = read(tmp_path, first + header(16) + "".join(megatron(n, 22110.0) for n in (5, 6)))
+    assert (one.step_time, two.step_time) == pytest.approx((1.382, 22.11))
+    assert one.tokens_per_second_per_gpu == pytest.approx(128 * 2048 / 256 / 1.382)
+    assert two.tokens_per_second_per_gpu == pytest.approx(128 * 2048 / 16 / 22.11)
+
+
+def test_a_run_that_goes_on_a_day_later_at_another_speed_is_another_run(tmp_path: Path) -> None:
+    first = "".join(titan(n, n) for n in range(1, 6))
+    one, two = read(tmp_path, first + "".join(titan(n, 2 * n, 2900, day=17) for n in range(6, 12)))
+    assert (one.steps, two.steps) == (5, 6)
+
+
+def test_another_total_tells_another_run(tmp_path: Path) -> None:
+    first = "".join(megatron(n, 87.0) for n in (25, 26, 27))
+    one, two = read(tmp_path, first + "".join(megatron(n, 2433.0, total=50) for n in (28, 29)))
+    assert (one.step_time, two.step_time) == pytest.approx((0.087, 2.433))
+
+
+def test_two_programs_in_one_text_are_two_runs(tmp_path: Path) -> None:
+    other = "".join(f"completed step: {n}, seconds: 4.0, TFLOP/s: 180.2\n" for n in range(5))
+    one, two = read(tmp_path, "".join(titan(n, n) for n in range(1, 6)) + other)
+    assert (one.family, two.family, two.step_time) == ("torchtitan", "maxtext", 4.0)
+
+
+def test_lines_of_two_runs_in_turn_are_doubted(tmp_path: Path) -> None:
+    lines = [titan(n, n) + f"completed step: {n}, seconds: 4.0\n" for n in range(1, 6)]
+    for log in read(tmp_path, "".join(lines)):
+        assert "lines of another run lie between these steps" in " ".join(log.doubts)
+
+
+def test_ranks_that_print_the_same_steps_are_one_run(tmp_path: Path) -> None:
+    in_turn = [titan(n, n, 5800 + r, r) for n in range(1, 16) for r in range(8)]
+    by_rank = [titan(n, n, 5800 + r, r) for r in range(8) for n in range(1, 16)]
+    unnamed = [re.sub(r"^\[rank\d\]: ", "", line) for line in in_turn]
+    late = [*unnamed[:20], unnamed[15], *unnamed[20:]]
+    for lines in (in_turn, by_rank, unnamed, late):
+        (log,) = read(tmp_path, "".join(lines))
+        assert (log.steps, log.step_time, log.doubts) == (15, 1.0, ())
+
+
+def test_lines_that_are_printed_twice_count_once(tmp_path: Path) -> None:
+    lines = [megatron(n, 1000.0 + n) for n in range(1, 9)]
+    for doubled in ([*lines, *lines], [line for line in lines for _ in range(2)]):
+        (log,) = read(tmp_path, "".join(doubled))
+        assert (log.steps, log.doubts) == (8, ())
+        assert log.step_time == pytest.approx(1.0045)
+
+
+@each("width", [40, 60, 79, 80, 100, 132])
+def test_a_line_that_a_terminal_has_broken_anywhere_is_read(width: int, tmp_path: Path) -> None:
+    text = "".join(megatron(n, 4012.0 + n) for n in range(1, 6))
+    pieces = [line[i : i + width] for line in text.splitlines() for i in range(0, len(line), width)]
+    (log,) = read(tmp_path, "\n".join(pieces) + "\n")
+    assert (log.steps, log.doubts) == (5, ())
+    assert log.step_time == pytest.approx(4.015)
+
+
+def test_a_number_at_the_end_of_a_text_may_go_on(tmp_path: Path) -> None:
+    text = "".join(f"completed step: {n}, seconds: 4.25\n" for n in range(3))
+    (log,) = read(tmp_path, text + "completed step: 3, seconds: 4")
+    assert (log.steps, log.step_time) == (4, 4.25)
+    (log,) = read(tmp_path, "completed step: 3, seconds: 4")
+    assert log.doubts == ("the text ends with a number, which may go on",)
+
+
+@each(("text", "tokens"), [
+    ("11.4K", 11_400), ("1.05M", 1_050_000), ("109", 109), ("0.5k", 500), ("2,048.5", 2048.5),
+    ("1.1e+03", 1100),
+])  # fmt: skip
+def test_a_letter_behind_a_number_counts(text: str, tokens: float, tmp_path: Path) -> None:
+    line = f"iteration: 3 / 15 | consumed_tokens: 5 | tokens_per_sec_per_gpu: {text} | lr: 1e-5\n"
+    (log,) = read(tmp_path, line)
+    assert log.tokens_per_second_per_gpu == pytest.approx(tokens)
+
+
+def test_an_unknown_letter_behind_a_number_leaves_it_out(tmp_path: Path) -> None:
+    line = megatron(3, 1000.0).replace("|", "| tokens per gpu per second (tgs): 11.4Q |", 1)
+    (log,) = read(tmp_path, line)
+    assert log.tokens_per_second_per_gpu is None
+    assert "11.4Q (tokens per second per gpu)" in log.doubts[0]
+
+
+@each(("text", "seconds"), [("11.5K", 11.5), ("4.71K", 4.71), ("980", 0.98), ("1.2M", 1200)])
+def test_milliseconds_have_letters_too(text: str, seconds: float, tmp_path: Path) -> None:
+    line = (
+        f"iteration: 3 / 15 | consumed_tokens: 5 | elapsed_time_per_iteration_ms: {text} | lr: 1\n"
+    )
+    (log,) = read(tmp_path, line)
+    assert log.step_time == pytest.approx(seconds)
+
+
+@each("place", range(6))
+def test_a_setting_counts_until_the_second_step(place: int, tmp_path: Path) -> None:
+    """DeepSpeed prints its own after a line of step 0; several lines stand for one step."""
+    lines = [
+        "[2021-05-27 19:49:22,947] [INFO] [logging.py:60:log_dist] [Rank 0] step=0, skipped=0\n",
+        "  seq_length .......... 1024\n", "  world_size .......... 64\n",
+        "steps: 1 loss: 12.7 iter time (s): 150.4 samples/sec: 6.8\n",
+        " iteration        1/    1000 | elapsed time per iteration (ms): 150471.3 | lm loss: 1 |\n",
+    ]  # fmt: skip
+    lines.insert(min(place, len(lines)), "  train_batch_size .... 1024\n")
+    (log,) = read(tmp_path, "".join([*lines, *lines[-1:]]))
+    if place <= 3:
+        assert log.tokens_per_second_per_gpu == pytest.approx(1024 * 1024 / 64 / 150.4713)
+
+
+def test_a_setting_with_two_values_is_not_used(tmp_path: Path) -> None:
+    (log,) = read(tmp_path, header(64) + header(16) + megatron(1, 1000.0) + megatron(2, 1000.0))
+    assert log.tokens_per_second_per_gpu is None
+    assert "the log says world size twice, 64 and 16: neither is used" in log.doubts
+
+
+def test_settings_of_another_program_are_doubted(tmp_path: Path) -> None:
+    gpu = "CUDA capacity: NVIDIA H100 80GB HBM3 with 94.99GiB memory\n"
+    (log,) = read(tmp_path, gpu + "completed step: 1, seconds: 4.0, TFLOP/s/device: 400.0\n")
+    assert "settings are printed as torchtitan does" in log.doubts[0]
+
+
+def test_epochs_of_nemo_are_one_count(tmp_path: Path) -> None:
+    line = "Training epoch {}, iteration {}/4 | lr: 5e-6 |{} train_step_timing in s: 4.0{}\n"
+    for said in ("", " global_step: {} |"):
+        text = [line.format(e, i, said.format(5 * e + i), i) for e in range(3) for i in range(5)]
+        (log,) = read(tmp_path, "".join(text))
+        assert (log.steps, log.doubts) == (15, ())
+
+
+def test_steps_of_several_kinds_are_doubted(tmp_path: Path) -> None:
+    times = [1000.0, 9000.0] * 8
+    (log,) = read(tmp_path, "".join(megatron(n, time) for n, time in enumerate(times, 1)))
+    assert "a quarter of the steps takes less than" in log.doubts[0]
+
+
+def test_flops_above_every_peak_and_tokens_of_no_model_are_not_shown(tmp_path: Path) -> None:
+    line = "completed step: {}, seconds: 4.0, TFLOP/s/device: {}, Tokens/s/device: {}, loss: 1.0\n"
+    (log,) = read(tmp_path, line.format(1, 98_180.2, 4096.1))
+    assert log.flops_per_gpu is None
+    assert "which is more than" in log.doubts[0]
+    (log,) = read(tmp_path, line.format(1, 500.1, 1.0))
+    assert log.tokens_per_second_per_gpu is None
+    assert "trillion parameters" in log.doubts[0]
+
+
+@each(("gpu", "mfu"), [("NVIDIA B300 SXM6 AC", 330 / 2250), ("NVIDIA Unknown 9000", None)])
+def test_an_mfu_of_the_peak_of_another_gpu_is_computed_or_left_out(
+    gpu: str, mfu: float | None, tmp_path: Path
+) -> None:
+    text = (
+        f"CUDA capacity: {gpu} with 267GiB memory\nPeak FLOPS used for computing MFU: 3.120e+14\n"
+    )
+    text += "".join(
+        titan(n, n).replace("339.16", "330.0").replace("34.29", "105.77") for n in (1, 2)
+    )
+    (log,) = read(tmp_path, text)
+    assert log.mfu == (pytest.approx(mfu) if mfu else None)
+    assert "the log's MFU of 105.8 % divides by 312 TFLOP/s" in log.doubts[0]
+
+
+def test_what_is_printed_must_agree_with_a_model_that_is_called_by_its_name(tmp_path: Path) -> None:
+    arguments = {
+        "num_layers": "32", "hidden_size": "4096", "num_attention_heads": "32",
+        "num_query_groups": "32", "ffn_hidden_size": "11008", "swiglu": "True",
+        "padded_vocab_size": "32000",
+    }  # fmt: skip
+
+    def model(**changed: str) -> str:
+        text = "".join(f"  {k} ....... {v}\n" for k, v in (arguments | changed).items())
+        (log,) = read(tmp_path, text + megatron(1, 1000.0) + megatron(2, 1000.0))
+        return log.model
+
+    assert model() == "Llama-2-7B"
+    assert model(padded_vocab_size="32256") == "Llama-2-7B"
+    for name, value in (
+        ("num_attention_heads", "64"), ("num_query_groups", "8"), ("ffn_hidden_size", "16384"),
+        ("swiglu", "False"), ("padded_vocab_size", "128256"), ("normalization", "LayerNorm"),
+    ):  # fmt: skip
+        assert "Llama-2-7B" not in model(**{name: value}), name
