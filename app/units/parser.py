@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from app.translation import say
-from app.units.scales import PLAIN, SCALES, TYPED, Scale, close_symbols
+from app.units.scales import LETTERS, PLAIN, SCALES, TYPED, Scale, close_symbols
 from app.units.unit import FLOP, FLOP_PER_SECOND, RATIO, Unit
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
@@ -25,6 +25,7 @@ _POINTS_FOR_THOUSANDS = re.compile(
 )
 _DOLLARS_FIRST = re.compile(r"^([-+]?)\s*\$\s*([\d.,]+(?:[eE][-+]?\d+)?)\s*(.*)$")
 _PER_SECOND = re.compile(r"\s*(?:/|\bper\b)\s*(?:s|secs?|seconds?)$")
+_COUNTED = re.compile(r"([MBGTKk]|b|bn)(?:\s*(?:param(?:eter)?s?|tokens?))?")
 _LONGEST = 100
 
 
@@ -176,7 +177,8 @@ def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> S
             )
         return PLAIN
     tidied = _PER_SECOND.sub("/s", symbol.rstrip("."))
-    scale = SCALES.get(tidied) or SCALES.get(tidied.replace(" ", "")) or TYPED.get(tidied)
+    plain = unit.dimension == RATIO.dimension and (shown is None or shown.factor == 1)
+    scale = (_letter_scale(text, tidied) if plain else None) or _known_scale(tidied)
     if scale is None and symbol[0] in "0123456789.,":
         raise ValueError(
             say("cannot read {text!r}: it is not clear where the number ends", text=text.strip())
@@ -203,6 +205,24 @@ def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> S
             )
         )
     return scale
+
+
+def _known_scale(symbol: str) -> Scale | None:
+    return SCALES.get(symbol) or SCALES.get(symbol.replace(" ", "")) or TYPED.get(symbol)
+
+
+def _letter_scale(text: str, symbol: str) -> Scale | None:
+    """The scale of a count such as 7B, if *symbol* is such a letter; K may be 1,000 or 1,024."""
+    if (counted := _COUNTED.fullmatch(symbol)) is None:
+        return None
+    if counted[1] in LETTERS:
+        return Scale(counted[1], RATIO, LETTERS[counted[1]])
+    raise ValueError(
+        say(
+            "cannot read {text!r}: write the number in full, as K may be 1,000 or 1,024",
+            text=text.strip(),
+        )
+    )
 
 
 def _other(text: str, unit: Unit, shown: Scale | None) -> float | None:

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import ClassVar, Literal, Self
 
 from app.formulas.checks import one_of, whole
+from app.formulas.presets.field_names import MODEL_FIELDS
 from app.formulas.records import Record
 from app.formulas.refusals import larger_than
 from app.translation import noted, say
@@ -30,6 +31,7 @@ class ModelShape(Record):
     """
 
     what: ClassVar[str] = noted("model shape")
+    elsewhere: ClassVar[Mapping[str, str]] = MODEL_FIELDS
 
     name: str = "as given"
     layers: Count
