@@ -4,7 +4,11 @@
 import { say } from "./say.js";
 
 const WORK = /^(kernel|gpu_memcpy|gpu_memset|memcpy|memset)$/i;
-const CALL = /^(cuda_runtime|cuda_driver|runtime|xpu_runtime|privateuse1_runtime)$/i;
+const CALL = /^(cuda_runtime|cuda_driver|runtime|xpu_runtime|xpu_driver|privateuse1_runtime|privateuse1_driver)$/i;
+// Of a device that is not read, so that the server can say so; see foreign_devices.py.
+const KNOWN = /^(|cpu_op|user_annotation|gpu_user_annotation|operator|external_correlation|cpu_instant_event|python_function|overhead|cuda_sync|cuda_event|cuda_profiler_range|xpu_sync|collective_comm|hardware_counters|trace|glow_runtime|mtia_runtime)$/i;
+const DEVICE = /mtia|hpu|npu|tpu|mlu|musa|neuron|xla|ascend/i;
+const PROCESS = /^\/device:\w+:\d+|^(?:Ascend Hardware|[MNHT]PU)\b/;
 const IDLE = /Query|Get|Occupancy|IsCapturing|PeekAt|SetAttribute|Event(?:Record|Create|Destroy)|WaitEvent/;
 const STEP = /^ProfilerStep#\d+/;
 const PATH = /(?:[A-Za-z]:)?(?:[/\\][\w.\-+@~ ]+){2,}[/\\]?/g;
@@ -18,11 +22,15 @@ const LONGEST = 1 << 24; // letters before the list, and of an event
 const WORD = /^[\w.-]{0,16}$/;
 const MARKS = /["\\{}[\]]/g;
 
-function needed({ ph, cat = "", name = "" }) {
-  if (ph !== "X") return false;
+const foreign = ({ cat = "", args }) => !KNOWN.test(cat) && (args?.stream !== undefined || DEVICE.test(cat));
+const process = ({ ph, args }) => (ph === "M" && PROCESS.exec(args?.name)?.[0]) || "";
+
+function needed(event) {
+  const { ph, cat = "", name = "" } = event;
+  if (ph !== "X") return process(event) !== "";
   if (CALL.test(cat)) return !IDLE.test(name);
   if (STEP.test(name)) return cat !== "gpu_user_annotation";
-  return WORK.test(cat) || name === "record_param_comms";
+  return WORK.test(cat) || name === "record_param_comms" || foreign(event);
 }
 
 // The same short text for the same name on every rank; numbers stay what they are.
@@ -38,7 +46,9 @@ function argument(key, value) {
   return typeof value === "number" || WORD.test(value) ? value : digest(value);
 }
 
-function slimmed({ ph, cat, name, pid, tid, ts, dur, args = {} }) {
+function slimmed(event) {
+  const { ph, cat, name, pid, tid, ts, dur, args = {} } = event;
+  if (ph === "M") return { ph, name, pid, args: { name: process(event) } };
   const kept = ARGUMENTS.filter((key) => args[key] !== undefined && args[key] !== null);
   return {
     ph, cat, name: STEP.exec(name)?.[0] ?? name.replace(PATH, "/"), pid, tid, ts, dur,

@@ -170,6 +170,32 @@ def test_a_refusal_says_what_is_wrong(text: str, unit: Unit, says: str) -> None:
         parse(text, unit)
 
 
+@each(
+    ("text", "value"),
+    [
+        ("6.7B", 6.7e9), ("7B", 7e9), ("6700M", 6.7e9), ("6.7G", 6.7e9), ("13b", 13e9),
+        ("6.7bn", 6.7e9), ("15T", 15e12), ("15T tokens", 15e12), ("7B parameters", 7e9),
+        ("8B params", 8e9), ("6.7 billion", 6.7e9),
+    ],
+)  # fmt: skip
+def test_counts_are_read_as_people_write_them(text: str, value: float) -> None:
+    assert parse(text, COUNT) == value
+
+
+def test_letters_of_counts_are_still_units_where_a_unit_is_expected() -> None:
+    assert parse("7B", BYTE) == 7
+    assert parse("7T", COUNT) == 7e12
+    for text, unit, shown in (("7B", SECOND, MS), ("7B", RATIO, PERCENT)):
+        with pytest.raises(ValueError, match="B given"):
+            read(text, unit, shown)
+
+
+def test_a_count_in_k_is_ambiguous() -> None:
+    for text in ("8k", "128K", "4k tokens"):
+        with pytest.raises(ValueError, match="K may be 1,000 or 1,024"):
+            parse(text, COUNT)
+
+
 def test_an_unknown_unit_is_offered_the_nearest() -> None:
     with pytest.raises(ValueError, match=r"'gib' is not a unit here; did you mean GiB or Gib\?"):
         scale_of("gib")

@@ -42,7 +42,9 @@ def _tolls(report: TraceReport) -> Iterator[tuple[str, float]]:
         yield "waiting for other ranks", report.exposed_skew
     yield "exposed copies", tolls.exposed_copies
     yield "host stalls", tolls.host
-    yield "waiting (bubble, streams)", tolls.waiting
+    yield f"waiting ({'streams' if report.alone else 'bubble, streams'})", tolls.waiting
+    if tolls.unexplained:
+        yield "idle, launch unknown", tolls.unexplained
 
 
 def _collective(one: KindOfCollective, *, at_least: bool) -> str:

@@ -16,7 +16,7 @@ _HINTS: dict[type, Mapping[str, Any]] = {}
 _FORMS: dict[type, Mapping[str, "_FieldForm"]] = {}
 _NAMES: dict[type, Mapping[str, str]] = {}
 _YES, _NO = {"true", "yes", "1", "t", "y"}, {"false", "no", "0", "f", "n"}
-_FIELD = re.compile(r"(?:^|[\s,;])(\w+)\s*=")
+_FIELD = re.compile(r"(?:^|[\s,;])-{0,2}(\w+(?:-\w+)*)\s*=")
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,17 @@ class Record:
 
     what: ClassVar[str] = "record"
     unpublished: ClassVar[frozenset[str]] = frozenset()  # fields where 0 means unpublished
+    elsewhere: ClassVar[Mapping[str, str]] = {}  # fields by the names that others have for them
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":
         """The records with a published name."""
         return {}
+
+    @classmethod
+    def has(cls, name: str) -> bool:
+        """Whether a known record has this *name*; case, spaces and punctuation do not matter."""
+        return _plain(name) in _plain_names(cls)
 
     @classmethod
     def named(cls, name: str) -> Self:
@@ -167,7 +173,9 @@ def _value(cls: type[Record], key: str, given: object) -> Any:
     """The value of the field *key* that *given* stands for."""
     forms = _forms(cls)
     if key not in forms:
-        near = offer(key, forms, say(": it has {names}", names=", ".join(forms)))
+        near = _offered(cls.elsewhere.get(key.lower().strip("-").replace("-", "_"))) or offer(
+            key, forms, say(": it has {names}", names=", ".join(forms))
+        )
         raise ValueError(
             say("a {what} has no field {name!r}{offer}", what=cls.what, name=key, offer=near)
         )
@@ -186,6 +194,10 @@ def _value(cls: type[Record], key: str, given: object) -> Any:
     raise ValueError(
         say("{name} must be {takes}, not {value}", name=key, takes=takes, value=_written(given))
     )
+
+
+def _offered(name: str | None) -> str:
+    return say("; did you mean {name!r}?", name=name) if name else ""
 
 
 def _written(given: object) -> str:

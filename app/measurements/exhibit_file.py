@@ -149,15 +149,17 @@ def _breakdown(report: TraceReport) -> Iterator[str]:
     steps = show_in(report.steps, scale_of("steps"))
     yield f"| {steps if report.steps else 'no steps are marked'} | ms |"
     yield "|---|---:|"
-    for name, time in (
+    rows = [
         ("from the first kernel to the last", tolls.wall),
         ("GPU computes", tolls.compute),
         (f"collectives run ({kinds})" if kinds else "collectives run", tolls.communication),
         ("… of that, while the GPU computes", tolls.overlapped_communication),
         ("copies run, and nothing else", tolls.exposed_copies),
         ("GPU idle", tolls.idle),
-        ("… of that, before the next kernel is launched", tolls.host),
-    ):
+    ]
+    if not tolls.unexplained:
+        rows.append(("… of that, before the next kernel is launched", tolls.host))
+    for name, time in rows:
         yield f"| {name.replace('_', '-')} | {time / _MILLI:,.3f} |"
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from app.translation import say
-from app.units.scales import LARGE, PLAIN, SCALES, TYPED, Scale, close_symbols
+from app.units.scales import LARGE, LETTERS, PLAIN, SCALES, TYPED, Scale, close_symbols
 from app.units.unit import FLOP, FLOP_PER_SECOND, PER_SECOND, RATIO, Unit
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
@@ -32,9 +32,8 @@ _PER = (  # how a rate may end, and how units write it
 )
 # 97.4B, as model cards write; in 97.4 B, the B may be bytes.
 _MULTIPLE = re.compile(
-    r"(?:(?P<letter>[kKMBT])|\s*(?P<word>thousand|million|billion|trillion))(?!\w)"
+    r"(?:(?P<letter>[kKMBGTb]|bn)|\s*(?P<word>thousand|million|billion|trillion))(?!\w)"
 )
-_LETTERS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _LONGEST = 100
 
 
@@ -78,7 +77,8 @@ def read(text: str, unit: Unit, shown: Scale | None = None) -> Reading:
             )
         )
     symbol = typed[match.end() :]
-    scale = _multiple(symbol, unit, shown) or _written_scale(text, symbol.strip(), unit, shown)
+    scale = _multiple(text, symbol, unit, shown)
+    scale = scale or _written_scale(text, symbol.strip(), unit, shown)
     number, step = _number(match)
     factor = Fraction(str(scale.factor))  # as written: 5 us is 5e-6, to the last bit
     try:
@@ -172,7 +172,7 @@ def _power(base: float, exponent: int, text: str) -> Fraction:
         raise ValueError(say("cannot read {text!r}: the number is too large", text=text)) from None
 
 
-def _multiple(symbol: str, unit: Unit, shown: Scale | None) -> Scale | None:
+def _multiple(text: str, symbol: str, unit: Unit, shown: Scale | None) -> Scale | None:
     """The scale of what is counted in thousands or more, such as B, k tokens/s or million GPUs."""
     match = _MULTIPLE.match(symbol)
     is_counted = unit.dimension in (RATIO.dimension, PER_SECOND.dimension)
@@ -181,7 +181,14 @@ def _multiple(symbol: str, unit: Unit, shown: Scale | None) -> Scale | None:
     counted = _known_scale(symbol[match.end() :].strip())
     if counted is None or counted.unit.dimension != unit.dimension or counted.factor != 1:
         return None
-    times = _LETTERS.get(match["letter"]) or LARGE[match["word"]]
+    if match["letter"] in ("k", "K") and unit.dimension == RATIO.dimension:
+        raise ValueError(
+            say(
+                "cannot read {text!r}: write the number in full, as K may be 1,000 or 1,024",
+                text=text.strip(),
+            )
+        )
+    times = LETTERS.get(match["letter"]) or LARGE[match["word"]]
     return Scale(symbol.strip(), unit, times)
 
 

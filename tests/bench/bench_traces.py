@@ -9,7 +9,7 @@ import venv
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.measurements.trace.communication import NCCL_ALONE
+from app.measurements.trace.kernel_families import NCCL_ALONE
 from app.measurements.trace.reader import read_rank
 from app.measurements.trace.samples import SAMPLES, TraceSample
 from app.measurements.trace.tolls import Tolls

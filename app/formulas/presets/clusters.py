@@ -1,14 +1,15 @@
 """Clusters: GPUs and the links between them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar, Self
 
 from app.formulas.checks import at_least, divides, positive, recorded, whole
+from app.formulas.presets.gpu_counts import gpu_count
 from app.formulas.presets.gpus import GPUS, Gpu
 from app.formulas.records import Record
-from app.translation import noted
+from app.translation import noted, say
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
 _GIGA, _MICRO = 1e9, 1e-6
@@ -84,11 +85,51 @@ class Cluster(Record):
         """The records in this module, by name."""
         return CLUSTERS  # type: ignore[return-value]
 
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """The cluster called *name*, or a number of GPUs, such as 16 H200 or 8xH100.
+
+        Those are in the nodes of the cluster with a published network that has such GPUs.
+
+        Raises:
+            ValueError: there is none; the message offers the closest name.
+        """
+        counted = gpu_count(name)
+        if counted is None or cls.has(name):
+            return super().named(name)
+        gpu = Gpu.named(counted.gpu)
+        nodes = (one for one in cls.known().values() if one.gpu == gpu and one.is_a_node)
+        if (node := next(nodes, None)) is None:
+            raise ValueError(_without_a_network(gpu, counted.gpus))
+        return replace(node, gpus=counted.gpus) if counted.gpus != node.gpus else node
+
+    @property
+    def is_a_node(self) -> bool:
+        """Whether it is one node, or one rack that shares NVLink."""
+        return self.gpus == self.gpus_per_node and not self.name.startswith("One node")
+
+
+def _without_a_network(gpu: Gpu, count: int) -> str:
+    return say(
+        "the network of a node of {gpu} is not known: write gpu={gpu} gpus={count}"
+        " intra_bandwidth=… inter_bandwidth=…, each one direction of a GPU, such as 50 GB/s",
+        gpu=gpu.name,
+        count=count,
+    )
+
 
 def _dgx(name: str, gpu: str, network: float, node: int, source: str) -> Cluster:
     return Cluster(
         name=name, gpu=GPUS[gpu], gpus=node, gpus_per_node=node, intra_bandwidth=GPUS[gpu].nvlink,
         inter_bandwidth=network * _GIGA, source=source,
+    )  # fmt: skip
+
+
+def _infinity_fabric(gpu: str, link: float, source: str) -> Cluster:
+    return Cluster(
+        name=f"{gpu} platform", gpu=GPUS[gpu], gpus=8, intra_bandwidth=7 * link * _GIGA,
+        inter_bandwidth=50 * _GIGA, source=f"{source}, seven links of {link:g} GB/s each way; eight"
+        " network cards of 400 Gbit/s, as the shapes of Oracle Cloud have them",
     )  # fmt: skip
 
 
@@ -134,6 +175,14 @@ _CLUSTERS = (
     _dgx("DGX-B300", "B300", 100, 8, "NVIDIA DGX B300 datasheet: eight cards of 800 Gbit/s"),
     _dgx("DGX-GB200", "GB200", 50, 72, f"NVIDIA GB200 NVL72: {_RACK}, 400 Gbit/s"),
     _dgx("DGX-GB300", "GB300", 100, 72, f"NVIDIA GB300 NVL72: {_RACK}, 800 Gbit/s"),
+    _dgx(
+        "HGX-H20", "H20", 50, 8,
+        "NVLink of the HGX H20 specification; eight cards of 400 Gbit/s, as in an HGX H100",
+    ),
+    _infinity_fabric("MI300X", 64, "AMD Instinct MI300X platform"),
+    _infinity_fabric("MI325X", 64, "AMD Instinct MI325X platform"),
+    _infinity_fabric("MI350X", 76.8, "AMD Instinct MI350X platform"),
+    _infinity_fabric("MI355X", 76.8, "AMD Instinct MI355X platform"),
     _dgx(
         "H100 96GB HBM2e 500 W", "H100 96GB HBM2e 500 W", 50, 8,
         "torchtitan, benchmarks/llama3_h100_202412_torchtitan.md; the network as in a DGX H100",

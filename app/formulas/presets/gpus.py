@@ -124,6 +124,24 @@ _GPUS = (
         source="torchtitan, benchmarks/llama3_h100_202412_torchtitan.md; otherwise as the H100 SXM",
     ),
     Gpu(
+        name="H100 NVL", year=2023, peak=835 * _TERA, peak_8bit=1671 * _TERA, memory=94 * _GIGA,
+        memory_bandwidth=3900 * _GIGA, nvlink=300 * _GIGA, power=400, tensor_cores=528, sms=132,
+        source=f"{_H100}, column H100 NVL; NVLink joins two boards",
+    ),
+    Gpu(
+        name="H20", year=2024, peak=148 * _TERA, peak_8bit=296 * _TERA, memory=96 * _GIGA,
+        memory_bandwidth=4000 * _GIGA, nvlink=450 * _GIGA, power=400, sms=78,
+        source="NVIDIA publishes no page of it: pytorch/torchtitan, torchtitan/tools/utils.py,"
+        " after Tom's Hardware; memory and links of the HGX H20 specification",
+    ),
+    Gpu(
+        name="RTX PRO 6000", year=2025, peak=503.8 * _TERA, peak_8bit=1007.6 * _TERA,
+        peak_4bit=2015.2 * _TERA, memory=96 * _GIGA, memory_bandwidth=1792 * _GIGA, power=600,
+        tensor_cores=752, sms=188,
+        source="NVIDIA RTX Blackwell PRO GPU architecture, workstation edition: dense, summed in"
+        " FP32; the server edition has 1,597 GB/s",
+    ),
+    Gpu(
         name="B200 SXM", year=2024, peak=2250 * _TERA, peak_8bit=4500 * _TERA,
         peak_4bit=9000 * _TERA, memory=180 * _GIGA, memory_bandwidth=8000 * _GIGA,
         nvlink=900 * _GIGA, power=1000, sms=148,
@@ -158,13 +176,56 @@ _GPUS = (
         " 8,960 chips",
     ),
     Gpu(
+        name="TPU v6e", year=2024, peak=918 * _TERA, peak_8bit=1836 * _TERA, memory=32 * _GIGA,
+        memory_bandwidth=1640 * _GIGA,
+        source="Cloud TPU v6e documentation; 8 bits: INT8; 3,584 Gbit/s between chips, both ways"
+        " added; a pod has 256 chips",
+    ),
+    Gpu(
+        name="Trainium2", year=2024, peak=667 * _TERA, peak_8bit=1299 * _TERA,
+        memory=96 * 2.0**30, memory_bandwidth=2900 * _GIGA,
+        source="AWS Neuron documentation, Trainium2 architecture: dense, all engines of a chip; its"
+        " eight tensor engines have 632 TFLOP/s of these",
+    ),
+    Gpu(
+        name="Trainium3", year=2025, peak=671 * _TERA, peak_8bit=2517 * _TERA,
+        peak_4bit=2517 * _TERA, memory=144 * 2.0**30, memory_bandwidth=4900 * _GIGA,
+        source="AWS Neuron documentation, Trainium3 architecture: dense; MXFP8 and MXFP4",
+    ),
+    Gpu(
+        name="Gaudi 3", year=2024, peak=1835 * _TERA, peak_8bit=1835 * _TERA, memory=128 * _GIGA,
+        memory_bandwidth=3700 * _GIGA, power=900,
+        source="Intel Gaudi 3 AI accelerator white paper, HL-325L; at the 1,600 MHz of the boards"
+        " on sale it is 1,677 TFLOP/s (stas00/ml-engineering, accelerator chapter)",
+    ),
+    Gpu(
         name="MI300X", year=2023, peak=1300 * _TERA, peak_8bit=2610 * _TERA, memory=192 * _GIGA,
         memory_bandwidth=5300 * _GIGA, power=750, tensor_cores=1216,
         source=f"{_ML_ENGINEERING}; AMD Instinct MI300X datasheet: 750 W",
     ),
+    Gpu(
+        name="MI325X", year=2024, peak=1300 * _TERA, peak_8bit=2610 * _TERA, memory=256 * _GIGA,
+        memory_bandwidth=6000 * _GIGA, power=1000, tensor_cores=1216,
+        source=f"AMD Instinct MI325X datasheet; {_ML_ENGINEERING}",
+    ),
+    Gpu(
+        name="MI350X", year=2025, peak=2300 * _TERA, peak_8bit=4600 * _TERA,
+        peak_4bit=9200 * _TERA, memory=288 * _GIGA, memory_bandwidth=8000 * _GIGA, power=1000,
+        tensor_cores=1024,
+        source="AMD Instinct MI350X datasheet: dense; 1,024 matrix cores at 2.2 GHz",
+    ),
+    Gpu(
+        name="MI355X", year=2025, peak=2500 * _TERA, peak_8bit=5000 * _TERA,
+        peak_4bit=10_100 * _TERA, memory=288 * _GIGA, memory_bandwidth=8000 * _GIGA, power=1400,
+        tensor_cores=1024,
+        source=f"AMD Instinct MI355X datasheet: dense; 1,024 matrix cores at 2.4 GHz;"
+        f" {_ML_ENGINEERING}",
+    ),
 )  # fmt: skip
 _SHORT = {"V100": "V100 SXM2", "A100": "A100 SXM 80GB", "H100": "H100 SXM", "H800": "H800 SXM",
-          "H200": "H200 SXM", "B200": "B200 SXM", "B300": "B300 SXM"}  # fmt: skip
+          "H200": "H200 SXM", "B200": "B200 SXM", "B300": "B300 SXM", "A100 80GB": "A100 SXM 80GB",
+          "A100 40GB": "A100 SXM 40GB", "H100 80GB": "H100 SXM", "Trillium": "TPU v6e",
+          "RTX PRO 6000 Blackwell": "RTX PRO 6000", "HL-325L": "Gaudi 3"}  # fmt: skip
 
 GPUS: Mapping[str, Gpu] = MappingProxyType(
     {known.name: known for known in _GPUS}
@@ -188,6 +249,15 @@ _PRINTED = {
     "GB300": "GB300",
     "MI300X": "MI300X",
     "MI300X OAM": "MI300X",
+    "MI325X": "MI325X",
+    "MI325X OAM": "MI325X",
+    "MI350X": "MI350X",
+    "MI350X OAM": "MI350X",
+    "MI355X": "MI355X",
+    "MI355X OAM": "MI355X",
+    "H20": "H20",
+    "H100 NVL": "H100 NVL",
+    "RTX PRO 6000 Blackwell Workstation Edition": "RTX PRO 6000",
 }
 _VENDORS = ("NVIDIA ", "Tesla ", "AMD ", "Instinct ")
 
@@ -195,7 +265,7 @@ _VENDORS = ("NVIDIA ", "Tesla ", "AMD ", "Instinct ")
 def gpu_printed_as(name: str) -> Gpu | None:
     """The GPU that its driver calls *name*; None if it is not here.
 
-    The name must be exact: an H100 NVL, or a MIG instance of an H100, is another accelerator.
+    The name must be exact: an H100 PCIe, or a MIG instance of an H100, is another accelerator.
 
     >>> gpu_printed_as("NVIDIA H100 80GB HBM3").name
     'H100 SXM'

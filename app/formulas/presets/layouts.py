@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Self, get_args
 from app.formulas.checks import ZeroStage, at_least, one_of, positive, whole
 from app.formulas.parallelism.degrees import expert_split
 from app.formulas.parallelism.rules import refuse_layout
+from app.formulas.presets.field_names import LAYOUT_FIELDS
 from app.formulas.records import Record
 from app.translation import noted
 from app.units import Bytes, Count
@@ -34,6 +35,7 @@ class Layout(Record):
     """
 
     what: ClassVar[str] = noted("layout")
+    elsewhere: ClassVar[Mapping[str, str]] = LAYOUT_FIELDS
 
     name: str = "as given"
     tensor: Count = 1

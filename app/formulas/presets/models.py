@@ -1,16 +1,22 @@
 """Shapes of transformers, and models with published shapes."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Literal, Self
 
 from app.formulas.checks import one_of, whole
+from app.formulas.presets.field_names import MODEL_FIELDS
+from app.formulas.presets.recent_models import ROWS, ModelRow
 from app.formulas.records import Record
 from app.formulas.refusals import larger_than
 from app.translation import noted, say
 from app.units import Count
 
+_OF_THE_HUB = re.compile(
+    r"(?:-(?:instruct|base|chat|it|pt|hf|thinking|v0\.\d|fp8|bf16|\d{4}))+$", re.IGNORECASE
+)
 Biases = Literal["none", "qkv", "all"]
 Norm = Literal["rms", "layer"]
 
@@ -30,6 +36,7 @@ class ModelShape(Record):
     """
 
     what: ClassVar[str] = noted("model shape")
+    elsewhere: ClassVar[Mapping[str, str]] = MODEL_FIELDS
 
     name: str = "as given"
     layers: Count
@@ -106,6 +113,16 @@ class ModelShape(Record):
         """The records in this module, by name."""
         return MODELS  # type: ignore[return-value]
 
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """The model called *name*, also as the hub calls it: Qwen/Qwen3-8B-Base.
+
+        Raises:
+            ValueError: there is none; the message offers the closest name.
+        """
+        short = _OF_THE_HUB.sub("", name.rpartition("/")[2])
+        return super().named(short if cls.has(short) and not cls.has(name) else name)
+
 
 _LLAMA_2 = "Touvron et al., Llama 2, arXiv:2307.09288, and the released configuration"
 _LLAMA_3 = (
@@ -136,6 +153,14 @@ def _maxtext(name: str, layers: int, hidden: int, heads: int, feed_forward: int)
         name=f"MaxText {name}", layers=layers, hidden=hidden, heads=heads, key_value_heads=heads,
         head_size=128, feed_forward=feed_forward, vocabulary=32_000, source=_MAXTEXT,
     )  # fmt: skip
+
+
+_NOT_OF_A_SHAPE = {"published", "more"}
+
+
+def _released(row: ModelRow) -> ModelShape:
+    given = {name: value for name, value in row._asdict().items() if name not in _NOT_OF_A_SHAPE}
+    return ModelShape(**{**given, **row.more})
 
 
 _SC21 = "Narayanan et al., arXiv:2104.04473, table 1"
@@ -237,9 +262,20 @@ _MODELS = (
     _maxtext("256B", 64, 16_384, 128, 57_344),
     _maxtext("512B", 128, 16_384, 128, 57_344),
     _maxtext("1024B", 128, 16_384, 256, 114_688),
+    *map(_released, ROWS),
 )  # fmt: skip
 
-_SHORT = {"405B": "Llama-3.1-405B", "GPT-3": "GPT-3 175B", "Mixtral": "Mixtral-8x7B"}
+_SHORT = {
+    "405B": "Llama-3.1-405B", "GPT-3": "GPT-3 175B", "Mixtral": "Mixtral-8x7B",
+    "DeepSeek-R1": "DeepSeek-V3", "DeepSeek-V3.1": "DeepSeek-V3", "Kimi-K2.5": "Kimi-K2",
+    "GLM-4.6": "GLM-4.5", "GLM-4.7": "GLM-4.5", "Qwen3-Coder-30B-A3B": "Qwen3-30B-A3B",
+    "MiniMax-M2.1": "MiniMax-M2", "MiniMax-M2.5": "MiniMax-M2", "OLMo-3.1-32B": "OLMo-3-32B",
+    "OLMo-2-7B": "OLMo-3-7B", "OLMo-2-32B": "OLMo-3-32B",
+    "Mistral-Small-24B": "Mistral-Small-3-24B",
+    "Devstral-Small": "Mistral-Small-3-24B", "Magistral-Small": "Mistral-Small-3-24B",
+    "Llama-3.1-Nemotron-70B": "Llama-3.1-70B", "Llama-4-Scout-17B-16E": "Llama-4-Scout",
+    "Llama-4-Maverick-17B-128E": "Llama-4-Maverick", "GPT-2 124M": "GPT-2",
+}  # fmt: skip
 
 MODELS: Mapping[str, ModelShape] = MappingProxyType(
     {known.name: known for known in _MODELS}

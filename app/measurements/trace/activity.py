@@ -11,8 +11,10 @@ from heapq import merge
 from itertools import chain, pairwise
 from math import nan
 
-from app.measurements.trace.communication import communicates, whole_number
+from app.measurements.trace.communication import whole_number
 from app.measurements.trace.events import SAID, Arguments, Event
+from app.measurements.trace.foreign_devices import ForeignActivity
+from app.measurements.trace.kernel_families import communicates
 
 COMPUTE, COMMUNICATION, COPY = range(3)
 MOST = 1_500_000  # events of the GPU that are kept
@@ -31,7 +33,11 @@ _GPU = {
     "memcpy": COPY,
     "memset": COPY,
 }
-_LAUNCHES = {"cuda_runtime", "cuda_driver", "runtime", "xpu_runtime", "privateuse1_runtime"}
+_LAUNCHES = {
+    "cuda_runtime", "cuda_driver", "runtime", "xpu_runtime", "xpu_driver", "privateuse1_runtime",
+    "privateuse1_driver",
+}  # fmt: skip
+_GRAPH = re.compile(r"GraphLaunch|CommandBufferEnqueue")  # launches many kernels one by one
 _IDLE_CALL = re.compile(
     r"Query|Get|Occupancy|IsCapturing|PeekAt|SetAttribute|Event(?:Record|Create|Destroy)|WaitEvent"
 )
@@ -48,13 +54,14 @@ class Activity:
     sort: array[int] = field(default_factory=lambda: array("b"))
     name: array[int] = field(default_factory=lambda: array("i"))
     stream: array[int] = field(default_factory=lambda: array("i"))
-    launched: array[float] = field(default_factory=lambda: array("d"))  # NaN if unknown
+    launched: array[float] = field(default_factory=lambda: array("d"))  # until then; or NaN
     copied: array[int] = field(default_factory=lambda: array("q"))  # bytes, 0 if unknown
     names: list[str] = field(default_factory=list)
     streams: list[str] = field(default_factory=list)
     devices: set[object] = field(default_factory=set)
     steps: list[tuple[float, float]] = field(default_factory=list)
     collectives: dict[int, Arguments] = field(default_factory=dict)  # by event
+    foreign: ForeignActivity = field(default_factory=ForeignActivity)
     untold: int = 0  # events of communication after the first MOST_COLLECTIVES
     impossible: int = 0  # events whose times cannot be
     beyond: int = 0  # events of the GPU after the first MOST
@@ -72,6 +79,7 @@ class Collector:
     _correlation: array[int] = field(default_factory=lambda: array("q"))
     _call: array[int] = field(default_factory=lambda: array("q"))
     _called: array[float] = field(default_factory=lambda: array("d"))
+    _lasted: array[float] = field(default_factory=lambda: array("f"))
     _names: dict[str, tuple[int, int]] = field(default_factory=dict)
     _streams: dict[tuple[object, object], int] = field(default_factory=dict)
     _steps: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -83,6 +91,7 @@ class Collector:
         """Keep what is needed of *events*."""
         for event in events:
             if event.ph != "X":
+                self.found.foreign.take(event)
                 continue
             category = event.cat.lower()
             if category in _GPU:
@@ -94,6 +103,8 @@ class Collector:
                 self._add_step(event, category)
             elif event.name == CPU_COLLECTIVE:
                 self._add_said(event)
+            else:
+                self.found.foreign.take(event)
 
     def activity(self) -> Activity:
         """Everything that was added: launches joined, steps in order."""
@@ -169,6 +180,7 @@ class Collector:
         if correlation is not None and _possible(event) and len(self._call) < _MOST_CALLS:
             self._call.append(correlation)
             self._called.append(event.ts)
+            self._lasted.append(0.0 if _GRAPH.search(event.name) else event.dur)
 
     def _add_step(self, event: Event, category: str) -> None:
         """A step as the CPU sees it; the GPU's annotation of it covers other times."""
@@ -187,7 +199,11 @@ class Collector:
             self._said.setdefault(external, event.args)
 
     def _join(self) -> None:
-        """Find when the call was made that launched each event."""
+        """Find when each event was launched.
+
+        That is at the end of the call, which may load a module or compile first, and not after
+        the event began. The call for a graph launches as it goes: there, its beginning counts.
+        """
         launched = array("d", [nan]) * len(self._correlation)
         calls = ordered(self._call)
         at = next(calls, None)
@@ -196,7 +212,9 @@ class Collector:
             while at is not None and self._call[at] < correlation:
                 at = next(calls, None)
             if at is not None and self._call[at] == correlation:
-                launched[event] = self._called[at]
+                begin = self._called[at]
+                end = min(begin + self._lasted[at], self.found.begin[event])
+                launched[event] = max(begin, end)
         self.found.launched = launched
 
 

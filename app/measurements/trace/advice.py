@@ -7,6 +7,14 @@ from app.measurements.trace.report import TraceReport
 from app.units import Seconds
 
 _SMALLEST = 0.01  # of the wall: less is not worth a sentence
+_WAITING = (
+    "The kernels were launched and waited for others: the pipeline's bubble (more"
+    " micro-batches, interleaving), events between streams, small kernels in a row."
+)
+_ALONE = (
+    "The kernels were launched and waited for others: events between streams, small kernels in a"
+    " row."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +66,7 @@ def _levers(report: TraceReport) -> Iterator[Lever]:
         " printing in the step, more workers that load data.",
     )
     yield Lever(
-        "Waiting of the GPU",
-        tolls.waiting,
-        "idle - host",
-        "The kernels were launched and waited for others: the pipeline's bubble (more"
-        " micro-batches, interleaving), events between streams, small kernels in a row.",
+        "Waiting of the GPU", tolls.waiting, "idle - host", _ALONE if report.alone else _WAITING
     )
     yield Lever(
         "Exposed copies",

@@ -8,20 +8,15 @@ from dataclasses import dataclass
 from app.measurements.trace.events import Arguments
 from app.units import Seconds
 
-# Not NCCL's alone: PyTorch's symmetric memory, vLLM's custom all-reduce, DeepEP, NVSHMEM.
-_COMMUNICATION = re.compile(
-    r"nccl|rccl|nvshmem|deep_?ep|cross_device_reduce|allreduce_kernel"
-    r"|(?:multimem|one_shot|two_shot|custom)_?all_?(?:reduce|gather)",
-    re.IGNORECASE,
-)
-NCCL_ALONE = re.compile(r"^nccl.*Kernel")  # what HolisticTraceAnalysis takes for communication
 _KINDS = tuple(
     (re.compile(pattern, re.IGNORECASE), kind)
     for pattern, kind in (
-        (r"all_?reduce|cross_device_reduce", "all_reduce"),
-        (r"reduce_?scatter", "reduce_scatter"),
+        (r"userbuffers\w*_rs|reduce_?scatter(?!_?all)", "reduce_scatter"),
+        (r"userbuffers\w*_ag", "all_gather"),
+        (r"all_?reduce|cross_device_reduce|quick_?reduce|lamport|userbuffers_fp16", "all_reduce"),
         (r"all_?gather", "all_gather"),
-        (r"all_?to_?all|deep_?ep", "alltoall"),
+        (r"all_?to_?all|a2a|(?:deep|hybrid)_?ep|(?:dispatch|combine)Kernel", "alltoall"),
+        (r"\bEp(?:Dispatch|Combine)", "alltoall"),
         (r"broadcast", "broadcast"),
         (r"send|recv|p2p", "sendrecv"),
         (r"barrier", "barrier"),
@@ -30,23 +25,26 @@ _KINDS = tuple(
         (r"scatter", "scatter"),
     )
 )
+# Bytes of an element by the names without a number of bits; PyTorch prints those of C++ and of
+# Python, such as Float and float32.
 _WIDTHS: Mapping[str, int] = {
     "float": 4,
     "double": 8,
     "half": 2,
-    "bfloat16": 2,
     "int": 4,
     "long": 8,
     "short": 2,
     "byte": 1,
     "char": 1,
     "bool": 1,
+    "complexhalf": 4,
     "complexfloat": 8,
     "complexdouble": 16,
-    "uint16": 2,
-    "uint32": 4,
-    "uint64": 8,
-}  # bytes of an element; types that begin with float8 have one
+    "cfloat": 8,
+    "cdouble": 16,
+}
+_BITS = re.compile(r"(?:b?float|q?u?int|complex|bits|b?f|u|i)(8|16|32|64|128)")
+_PACKED = re.compile(r"(?:float[48]|q?u?int[1-7]|bits[124]).*")  # a whole byte each
 _WHOLE = {"all_reduce": 2.0, "all_gather": 1.0, "reduce_scatter": 1.0, "alltoall": 1.0}
 _LARGEST = 1 << 62  # no count or identifier is larger
 
@@ -68,11 +66,6 @@ class CollectiveCall:
         if self.size is None or self.ranks <= 1:
             return None
         return bus_factor(self.kind, self.ranks) * self.size
-
-
-def communicates(name: str) -> bool:
-    """Whether a kernel called *name* moves data between GPUs."""
-    return _COMMUNICATION.search(name) is not None
 
 
 def collective_kind(name: str) -> str:
@@ -99,8 +92,10 @@ def collective_bytes(kind: str, said: Arguments) -> int | None:
 def _width(dtype: object) -> int | None:
     if not isinstance(dtype, str):
         return None
-    name = dtype.lower().removeprefix("c10::").removeprefix("torch.")
-    return 1 if name.startswith("float8") else _WIDTHS.get(name)
+    name = dtype.lower().removeprefix("c10::").removeprefix("torch.").removeprefix("nccl")
+    if bits := _BITS.fullmatch(name):
+        return int(bits[1]) // 8
+    return 1 if _PACKED.fullmatch(name) else _WIDTHS.get(name)
 
 
 def whole_number(value: object) -> int | None:

@@ -42,6 +42,7 @@ class Arguments(msgspec.Struct, gc=False, omit_defaults=True):
     group_name: object = msgspec.field(default=None, name="Process Group Name")
     group_ranks: object = msgspec.field(default=None, name="Process Group Ranks")
     dtype: object = None
+    name: object = None  # of a process
 
 
 # What is said about a collective.

@@ -15,13 +15,13 @@ from app.measurements.trace.communication import (
     CollectiveCall,
     collective_bytes,
     collective_kind,
-    communicates,
     group_of,
     known_groups,
     whole_number,
 )
 from app.measurements.trace.doubts import doubts_of_rank, doubts_of_ranks
 from app.measurements.trace.events import EventFile
+from app.measurements.trace.kernel_families import communicates
 from app.measurements.trace.report import Kernel, RankTrace, TraceReport, by_kind, straggler
 from app.measurements.trace.skew import skew_of
 from app.measurements.trace.tolls import (
@@ -66,18 +66,19 @@ def read_rank(
     window = whole_steps(activity)
     distributed = source.job.distributed or {}
     devices = source.job.devices or [{}]
+    tolls, kernels = tolls_of(activity, window), _kernels(activity, window)
     return RankTrace(
         name=name,
         number=whole_number(distributed.get("rank")),
         world=whole_number(distributed.get("world_size")),
         hardware=str(devices[0].get("name") or "")[:100],
         steps=window.steps,
-        tolls=tolls_of(activity, window),
+        tolls=tolls,
         calls=tuple(_calls(source, activity, window)),
-        kernels=_kernels(activity, window),
+        kernels=kernels,
         computing=_computing(activity, window),
         comb=comb_of(activity, window),
-        doubts=tuple(doubts_of_rank(source, activity, window)),
+        doubts=tuple(doubts_of_rank(source, activity, window, tolls, kernels)),
     )
 
 

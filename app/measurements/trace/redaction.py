@@ -15,6 +15,7 @@ import msgspec
 
 from app.measurements.trace.activity import CPU_COLLECTIVE, STEP, calls, may_launch, works
 from app.measurements.trace.events import Arguments, Event, EventFile
+from app.measurements.trace.foreign_devices import device_process, is_foreign
 
 _GENERATED = re.compile(r"[\w.\-]{0,16}")
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.\-+@~ ]+){2,}[/\\]?")
@@ -65,12 +66,12 @@ def _write(source: EventFile, out: BinaryIO | gzip.GzipFile) -> Slimmed:
 def needed(event: Event) -> bool:
     """Whether the report needs *event*."""
     if event.ph != "X":
-        return False
+        return bool(device_process(event))
     if calls(event.cat):
         return may_launch(event.name)
     if _STEP.match(event.name):
         return event.cat != "gpu_user_annotation"
-    return works(event.cat) or event.name == CPU_COLLECTIVE
+    return works(event.cat) or event.name == CPU_COLLECTIVE or is_foreign(event)
 
 
 def public(event: Event) -> Event:
@@ -88,6 +89,7 @@ def public(event: Event) -> Event:
         args=Arguments(
             **{name: _short(getattr(args, name)) for name in Arguments.__struct_fields__}
             | {"group_name": _digest(args.group_name), "group_ranks": args.group_ranks}
+            | {"name": device_process(event) or None}
         ),
     )
 

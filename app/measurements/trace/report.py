@@ -73,6 +73,12 @@ class TraceReport:
     last: tuple[int, int] | None  # the rank that most often arrives last, its percent
     doubts: tuple[str, ...]
 
+    @property
+    def alone(self) -> bool:
+        """Whether the job has, as far as is known, no other rank: no pipeline and no skew."""
+        known = self.world if self.world is not None else self.ranks
+        return known <= 1 and not self.collectives
+
     def record(self) -> dict[str, Json]:
         """As `wallclock measured --json` prints it."""
         tolls = self.tolls
@@ -99,6 +105,8 @@ class TraceReport:
             ],
             "doubts": list(self.doubts),
         }
+        if tolls.unexplained:
+            found["unexplained"] = tolls.unexplained
         if self.ranks > 1:
             found |= {"rank": self.rank, "skew": self.skew, "exposed_skew": self.exposed_skew}
         return found

@@ -23,11 +23,14 @@ class Tolls:
     exposed_copies: Seconds  # it copies and does nothing else
     idle: Seconds  # it does nothing
     host: Seconds  # of idle: the next kernel had not been launched
+    unexplained: Seconds = 0.0  # of idle: it is not known when the next kernel was launched
+    longest_gap: Seconds = 0.0  # of idle, in a row
+    gap_begin: Seconds = 0.0  # of the longest gap, after the first kernel
 
     @property
     def waiting(self) -> Seconds:
         """Idle although the next kernel had been launched: bubble, skew, dependencies."""
-        return self.idle - self.host
+        return max(self.idle - self.host - self.unexplained, 0.0)
 
     @property
     def communication(self) -> Seconds:
@@ -52,16 +55,26 @@ class Window:
 
 
 def whole_steps(activity: Activity) -> Window:
-    """The steps that are whole: all but the last, whose kernels still run when profiling stops."""
+    """The steps that are whole: all but the last, whose kernels still run when profiling stops.
+
+    Where most launches are missing, a kernel belongs to the step in which it begins. Where no
+    whole step has work of the GPU, everything counts.
+    """
     steps = activity.steps
     if activity.beyond and len(activity):
         last = max(activity.begin)
         steps = [step for step in steps if step[0] <= last]
     if len(steps) < 2:  # noqa: PLR2004 - one whole step, and the last
         return Window(len(steps))
-    until = steps[-1][0]
-    by_launch = any(at < until for at in activity.launched)
-    return Window(len(steps) - 1, until, by_launch)
+    by_launch = 2 * unlaunched(activity) <= len(activity)
+    window = Window(len(steps) - 1, steps[-1][0], by_launch)
+    works = any(window.holds(activity, event) for event in range(len(activity)))
+    return window if works else Window(0)
+
+
+def unlaunched(activity: Activity) -> int:
+    """Events whose launch is unknown."""
+    return sum(map(isnan, activity.launched))
 
 
 def tolls_of(activity: Activity, window: Window) -> Tolls:
@@ -76,8 +89,17 @@ def tolls_of(activity: Activity, window: Window) -> Tolls:
         end = begin + activity.duration[event]
         sweep.pass_work(begin, end, activity.sort[event], activity.launched[event])
     if sweep.first == inf:
-        raise InputError("no GPU activity in this trace: profile with ProfilerActivity.CUDA")
+        raise InputError(_nothing_read(activity))
     return sweep.tolls()
+
+
+def _nothing_read(activity: Activity) -> str:
+    if other := activity.foreign.describe():
+        return (
+            f"the trace has {other}, which is not supported: read are GPUs of NVIDIA, AMD and"
+            " Intel, as the PyTorch profiler records them"
+        )
+    return "no GPU activity in this trace: profile with ProfilerActivity.CUDA"
 
 
 def exposed(
@@ -124,6 +146,9 @@ class _Sweep:
     copies: float = 0.0
     idle: float = 0.0
     host: float = 0.0
+    unexplained: float = 0.0
+    gap: float = 0.0
+    gap_begin: float = 0.0
 
     def pass_work(self, begin: float, end: float, sort: int, launched: float = nan) -> None:
         """Count what happens until *begin*; then work of this *sort* goes on until *end*."""
@@ -131,10 +156,19 @@ class _Sweep:
             self.first = begin
         begin, end = begin - self.first, end - self.first
         busy = max(self.ends)
-        if begin > busy and not isnan(launched):
-            self.host += min(max(launched - self.first - busy, 0.0), begin - busy)
+        if begin > busy:
+            self._pass_gap(busy, begin, launched - self.first)
         self._count_until(begin)
         self.ends[sort] = max(self.ends[sort], end)
+
+    def _pass_gap(self, begin: float, end: float, launched: float) -> None:
+        """Nothing happens from *begin* to *end*, when work *launched* at that time begins."""
+        if isnan(launched):
+            self.unexplained += end - begin
+        else:
+            self.host += min(max(launched - begin, 0.0), end - begin)
+        if end - begin > self.gap:
+            self.gap, self.gap_begin = end - begin, begin
 
     def _count_until(self, then: float) -> None:
         """Count what happens from now to *then*; each sort of work goes on until its end."""
@@ -164,4 +198,7 @@ class _Sweep:
             exposed_copies=self.copies * MICRO,
             idle=self.idle * MICRO,
             host=self.host * MICRO,
+            unexplained=self.unexplained * MICRO,
+            longest_gap=self.gap * MICRO,
+            gap_begin=self.gap_begin * MICRO,
         )

@@ -29,6 +29,10 @@ SAID = (
         "The kernels were launched and waited for others: the pipeline's bubble (more "
         "micro-batches, interleaving), events between streams, small kernels in a row."
     ),
+    noted(
+        "The kernels were launched and waited for others: events between streams, small kernels in "
+        "a row."
+    ),
     noted("Copy from pinned memory on another stream with non_blocking=True, one batch ahead."),
     noted("exposed - (compute - overlapped)"),
     noted("min(exposed, compute - overlapped)"),

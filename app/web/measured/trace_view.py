@@ -26,8 +26,11 @@ _TONES: Mapping[str, Tone] = {
     noted("exposed communication"): Tone.EXPOSED,
     noted("exposed copies"): Tone.BUFFERS,
     noted("bubble and skew"): Tone.IDLE,
+    "waiting of the GPU": Tone.IDLE,
     noted("host stalls"): Tone.WEIGHT_GRADIENT,
+    noted("idle, launch unknown"): Tone.RECOMPUTE,
 }
+_ALONE = {"bubble and skew": noted("waiting of the GPU")}
 ASKED = ("model", "cluster", "layout")
 
 
@@ -87,19 +90,23 @@ def tolls_of_step(step: StepTime) -> Iterator[tuple[str, float]]:
 def tolls_per_step(report: TraceReport) -> dict[str, float]:
     """Seconds of a step by toll; of the whole trace if no steps are marked."""
     tolls, steps = report.tolls, max(report.steps, 1)
+    unknown = {"idle, launch unknown": tolls.unexplained / steps} if tolls.unexplained else {}
     return {
         "compute": tolls.compute / steps,
         "exposed communication": (tolls.exposed_communication - report.exposed_skew) / steps,
         "exposed copies": tolls.exposed_copies / steps,
         "bubble and skew": (tolls.waiting + report.exposed_skew) / steps,
         "host stalls": tolls.host / steps,
+        **unknown,
     }
 
 
 def trace_view(report: TraceReport, title: str, beside: PredictedTolls | None) -> TraceView:
     """The view of a *report*, *beside* what the formulas say."""
-    measured = tolls_per_step(report)
-    foreseen = beside.tolls if beside else {}
+    measured: Mapping[str, float] = tolls_per_step(report)
+    foreseen: Mapping[str, float] = beside.tolls if beside else {}
+    if report.alone and not foreseen.get("bubble and skew"):
+        measured, foreseen = _without_pipeline(measured), _without_pipeline(foreseen)
     bars = _bars(measured, foreseen)
     return TraceView(
         title=title,
@@ -114,6 +121,11 @@ def trace_view(report: TraceReport, title: str, beside: PredictedTolls | None) -
         doubts=tuple(map(sentence, report.doubts)),
         comb=comb_view(report.comb) if report.comb else None,
     )
+
+
+def _without_pipeline(tolls: Mapping[str, float]) -> Mapping[str, float]:
+    """*tolls* in the words for a single rank, which has neither a bubble nor skew."""
+    return {_ALONE.get(name, name): time for name, time in tolls.items()}
 
 
 def _bars(measured: Mapping[str, float], foreseen: Mapping[str, float]) -> Bars:
@@ -148,7 +160,7 @@ def _toll_rows(
         *((translate("Predicted"),) if foreseen else ()),
     )
     for toll, time in measured.items():
-        beside = (show(foreseen[toll], SECOND, 3),) if foreseen else ()
+        beside = (show(foreseen.get(toll, 0.0), SECOND, 3),) if foreseen else ()
         yield (
             translate(toll),
             show(time, SECOND, 3),

@@ -1,3 +1,5 @@
+from dataclasses import fields
+
 import pytest
 
 from app.formulas.presets import (
@@ -13,6 +15,7 @@ from app.formulas.presets import (
 )
 from app.formulas.presets.clusters import Cluster
 from app.formulas.presets.gpus import Gpu
+from app.formulas.presets.layouts import Layout
 from app.formulas.presets.models import ModelShape
 from app.formulas.presets.shares import SHARES, Shares
 from app.formulas.records import Record
@@ -104,7 +107,7 @@ def test_every_record_names_its_source_and_reads_back(known: Record) -> None:
     ("call", "name", "says"),
     [
         (gpu, "H10", "no GPU is called 'H10'; did you mean 'H100'"),
-        (gpu, "RTX 4090", "no GPU is called 'RTX 4090'; known are K40"),
+        (gpu, "Voodoo 2", "no GPU is called 'Voodoo 2'; known are K40"),
         (link, "NVLink4x", "did you mean 'NVLink 4'"),
         (cluster, "Meta 24K", "did you mean 'Meta 24K H100'"),
         (model, "Llama-3.1-406B", "did you mean 'Llama-3.1-405B'"),
@@ -180,6 +183,12 @@ def test_an_impossible_record_is_refused_by_field(kind: type[Record], text: str,
         ("NVIDIA GB300", "GB300"),
         ("AMD Instinct MI300X", "MI300X"),
         ("AMD Instinct MI300X OAM", "MI300X"),
+        ("AMD Instinct MI325X", "MI325X"),
+        ("AMD Instinct MI350X", "MI350X"),
+        ("AMD Instinct MI355X", "MI355X"),
+        ("NVIDIA H20", "H20"),
+        ("NVIDIA H100 NVL", "H100 NVL"),
+        ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "RTX PRO 6000"),
     ],
 )
 def test_a_gpu_is_known_by_the_name_that_its_driver_prints(printed: str, name: str) -> None:
@@ -191,7 +200,6 @@ def test_a_gpu_is_known_by_the_name_that_its_driver_prints(printed: str, name: s
 @each(
     "printed",
     [
-        "NVIDIA H100 NVL",
         "NVIDIA H200 NVL",
         "NVIDIA H800 PCIe",
         "NVIDIA A100-PCIE-40GB",
@@ -199,9 +207,89 @@ def test_a_gpu_is_known_by_the_name_that_its_driver_prints(printed: str, name: s
         "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
         "NVIDIA GeForce RTX 4090",
         "NVIDIA Graphics Device",
-        "AMD Instinct MI325X",
+        "AMD Instinct MI308X",
         "",
     ],
 )
 def test_no_other_accelerator_passes_for_one_that_is_known(printed: str) -> None:
     assert gpu_printed_as(printed) is None
+
+
+@each(
+    ("name", "peak", "memory", "bandwidth"),
+    [
+        ("MI325X", 1.3e15, 256e9, 6e12), ("MI350X", 2.3e15, 288e9, 8e12), ("MI355X", 2.5e15, 288e9, 8e12),
+        ("H20", 148e12, 96e9, 4e12), ("H100 NVL", 835e12, 94e9, 3.9e12), ("B300", 2.25e15, 288e9, 8e12),
+        ("GB300", 2.5e15, 288e9, 8e12), ("RTX PRO 6000", 503.8e12, 96e9, 1.792e12),
+        ("TPU v6e", 918e12, 32e9, 1.64e12), ("Trainium 2", 667e12, 96 * 2**30, 2.9e12),
+        ("Trainium 3", 671e12, 144 * 2**30, 4.9e12), ("Gaudi3", 1835e12, 128e9, 3.7e12),
+    ],
+)  # fmt: skip
+def test_dense_peaks_and_memories_of_2025(
+    name: str, peak: float, memory: float, bandwidth: float
+) -> None:
+    found = gpu(name)
+    assert (found.peak, found.memory, found.memory_bandwidth) == (peak, memory, bandwidth)
+
+
+def test_dense_peaks_are_what_the_matrix_cores_do_at_the_boost_clock() -> None:
+    for name, clock in (("MI350X", 2.2e9), ("MI355X", 2.4e9)):
+        assert gpu(name).peak == pytest.approx(clock * 1024 * 512 * 2, rel=0.01)
+    rtx = gpu("RTX PRO 6000")
+    assert rtx.peak == pytest.approx(2.617e9 * rtx.sms * 512 * 2, rel=0.001)
+
+
+@each(
+    ("text", "name", "gpus"),
+    [
+        ("8 H100", "DGX-H100", 8), ("8xH100", "DGX-H100", 8), ("8 x H100", "DGX-H100", 8), ("8×H100s", "DGX-H100", 8),
+        ("16 H200", "DGX-H200", 16), ("8 MI300X", "MI300X platform", 8), ("64 MI355X GPUs", "MI355X platform", 64),
+        ("2x8 H100", "DGX-H100", 16), ("2 nodes of 8 H100", "DGX-H100", 16), ("H100 x 8", "DGX-H100", 8),
+        ("H100:4", "DGX-H100", 4), ("8 NVIDIA H100 SXM", "DGX-H100", 8), ("8 A100 80GB", "DGX-A100", 8),
+        ("72 GB200", "DGX-GB200", 72), ("8 H20", "HGX-H20", 8), ("64 H100", "64 H100", 64),
+        ("8 H100 inter_bandwidth=25GB/s", "DGX-H100", 8), ("DGX-H100 gpus=8", "DGX-H100", 8),
+    ],
+)  # fmt: skip
+def test_a_cluster_is_a_number_of_gpus_as_people_write_it(text: str, name: str, gpus: int) -> None:
+    found = Cluster.read(text)
+    assert (found.name, found.gpus) == (name, gpus)
+    assert found.intra_bandwidth == Cluster.named(name).intra_bandwidth
+
+
+@each(
+    ("text", "says"),
+    [
+        ("8 H101", "no GPU is called 'H101'; did you mean 'H100'"),
+        ("8 TPU v5p", "the network of a node of TPU v5p is not known: write gpu=TPU v5p gpus=8"),
+        ("0 H100", "gpus must be at least 1, not 0"),
+        ("12 H100", "gpus_per_node must divide the GPUs"),
+        ("Meta 24K", "no cluster is called 'Meta 24K'"),
+    ],
+)
+def test_a_number_of_gpus_without_a_network_is_refused(text: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Cluster.read(text)
+
+
+@each(
+    ("kind", "text", "field"),
+    [
+        (ModelShape, "Llama-3-8B num_hidden_layers=48", "layers"),
+        (ModelShape, "Llama-3-8B n_kv_heads=8", "key_value_heads"),
+        (ModelShape, "Llama-3-8B moe_intermediate_size=8", "expert_feed_forward"),
+        (Layout, "tp=8", "tensor"),
+        (Layout, "--pipeline-model-parallel-size=8", "pipeline"),
+        (Layout, "seq_length=4096", "sequence"),
+        (Layout, "gradient_accumulation_steps=4", "microbatches"),
+    ],
+)
+def test_a_field_of_others_is_offered_as_ours(kind: type[Record], text: str, field: str) -> None:
+    with pytest.raises(ValueError, match=f"did you mean '{field}'"):
+        kind.read(text)
+
+
+def test_the_names_that_others_have_are_of_fields_that_exist() -> None:
+    for kind in (ModelShape, Layout):
+        names = {one.name for one in fields(kind)}
+        assert set(kind.elsewhere.values()) <= names
+        assert not set(kind.elsewhere) & names

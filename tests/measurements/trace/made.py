@@ -21,7 +21,7 @@ def work(
     stream: int = 7,
     said: Mapping[str, object] = {},
 ) -> list[Event]:
-    """An event of the GPU, and the call that launched it if that is known."""
+    """An event of the GPU, and the call that launched it until *launched*, if that is known."""
     correlation = int(begin * 1000) + 7 * stream + sum(map(ord, name))
     found: list[Event] = [
         {
@@ -32,7 +32,7 @@ def work(
     if launched is not None:
         found.append(
             {
-                "ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": launched,
+                "ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": launched - 3,
                 "dur": 3, "args": {"correlation": correlation},
             }
         )  # fmt: skip

@@ -4,7 +4,9 @@ import io
 
 import pytest
 
-from app.measurements.trace.communication import bus_factor, collective_kind, communicates
+from app.measurements.trace.communication import bus_factor, collective_bytes, collective_kind
+from app.measurements.trace.events import Arguments
+from app.measurements.trace.kernel_families import FAMILIES, communicates
 from app.measurements.trace.reader import reports
 from app.measurements.trace.report import TraceReport
 from tests.each import each
@@ -32,6 +34,34 @@ MICRO = 1e-6
         ("void vllm::cross_device_reduce_2stage<__nv_bfloat16, 8>(...)", "all_reduce"),
         ("void deep_ep::intranode::dispatch<8, 768, 8192>(...)", "alltoall"),
         ("ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", "other"),
+        ("void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(flashinfer::"
+         "trtllm_allreduce_fusion::AllReduceFusionPattern)1, __nv_bfloat16, 8, false, false>(...)", "all_reduce"),
+        ("void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_twoshot_sync<1>(...)", "all_reduce"),
+        ("void flashinfer::trtllm_mnnvl_allreduce::twoshotAllreduceKernel<8, __nv_bfloat16>(...)", "all_reduce"),
+        ("void flashinfer::trtllm_mnnvl_allreduce::rmsNormLamport<__nv_bfloat16, 128>(...)", "all_reduce"),
+        ("void tensorrt_llm::kernels::moeAllToAllKernel<true>(tensorrt_llm::kernels::FusedMoeParams)", "alltoall"),
+        ("void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<BlockPolicy, 8>(...)", "alltoall"),
+        ("userbuffers_fp16_sum_inplace_gpu_rr_rs_oop_fp8<8>(int, int)", "reduce_scatter"),
+        ("void userbuffers_fp16_sum_inplace_gpu_mc_ag<4>(int)", "all_gather"),
+        ("void userbuffers_fp16_sum_inplace_gpu_rw<8>(int)", "all_reduce"),
+        ("kuserbuffers_pushsendrecv_multiatomic(int*, int)", "sendrecv"),
+        ("kuserbuffers_pushrecv(int, int, int*)", "sendrecv"),
+        ("void quickreduce::allreduce_prototype_twoshot<quickreduce::AllReduceTwoshot<__half, CodecQ4>>(...)", "all_reduce"),
+        ("void aiter::reduce_scatter_cross_device_store<__hip_bfloat16, 8>(...)", "reduce_scatter"),
+        ("void mscclpp::collective::allreducePacket<(mscclpp::ReduceOp)0, __half, true>(...)", "all_reduce"),
+        ("void mscclpp::executionKernel<__half, mscclpp::LL16Packet, false>(...)", "other"),
+        ("mscclKernel_Sum_half_Simple_false(ncclDevComm*)", "other"),
+        ("oneccl_allreduce_small_bf16", "all_reduce"),
+        ("typeinfo name for AllgatherMediumKernel_read_write<sycl::half, 4>", "all_gather"),
+        ("typeinfo name for Kernel_gather_from_remote_and_dist_to_rank_pair<float, 4>", "gather"),
+        ("void mori::moe::EpDispatchIntraNodeKernel<hip_bfloat16>(mori::moe::EpDispatchCombineArgs<hip_bfloat16>)", "alltoall"),
+        ("EpCombineLowLatencyAsyncSendCopy_bf16", "alltoall"),
+        ("void hybrid_ep::dispatch_kernel<hybrid_ep::warp_group<1, 0>, 4, 128>(...)", "alltoall"),
+        ("void (anonymous namespace)::dispatchKernel<10, true>(...)", "alltoall"),
+        ("void pplx::combineKernel<8, float, __nv_bfloat16>(...)", "alltoall"),
+        ("void deep_ep::internode_ll::combine<true, 7168, 11, 4>(...)", "alltoall"),
+        ("void (anonymous namespace)::two_shot_all_reduce_kernel_inplace<c10::BFloat16, 16, 2>(...)", "all_reduce"),
+        ("nvshmemi_fcollect_kernel", "other"),
     ],
 )  # fmt: skip
 def test_a_kernels_name_says_that_and_what_it_communicates(name: str, kind: str) -> None:
@@ -45,10 +75,42 @@ def test_a_kernels_name_says_that_and_what_it_communicates(name: str, kind: str)
         "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>",
         "void cublasLt::splitKreduce_kernel<32, 16, int, float>",
         "Memcpy DtoD (Device -> Device)",
+        "triton_poi_fused_add_all_reduce_wait_tensor_3",
+        "triton_red_fused__to_copy_all_gather_into_tensor_mean_0",
+        "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<AllReduceEpilogue>>",
+        "void oneflow::softmax::BlockAllReduce<SumOp, float, 512>(...)",
+        "void mscclpp::megamoe::detail::megaMoe<false>()",
+        "void flash::FlashAttnFwdCombine<float, 64>(...)",
+        "void at::native::index_scatter_reduce<float>(...)",
     ],
 )
 def test_a_reduction_on_one_gpu_is_compute(name: str) -> None:
     assert not communicates(name)
+
+
+def test_each_family_of_kernels_has_a_source() -> None:
+    assert all(one.source and one.pattern for one in FAMILIES)
+    assert len({one.library for one in FAMILIES}) == len(FAMILIES)
+
+
+@each(
+    ("dtype", "width"),
+    [
+        ("Float", 4), ("BFloat16", 2), ("Float8_e4m3fn", 1), ("c10::Half", 2), ("float32", 4),
+        ("torch.float64", 8), ("bfloat16", 2), ("float16", 2), ("int64", 8), ("int32", 4),
+        ("uint8", 1), ("int8", 1), ("uint16", 2), ("bool", 1), ("complex64", 8), ("ComplexHalf", 4),
+        ("float8_e5m2fnuz", 1), ("float8_e8m0fnu", 1), ("float4_e2m1fn_x2", 1), ("QUInt8", 1),
+        ("qint32", 4), ("Bits16", 2), ("ncclBfloat16", 2), ("Byte", 1), ("Long", 8),
+    ],
+)  # fmt: skip
+def test_elements_are_as_wide_as_pytorch_prints_them(dtype: str, width: int) -> None:
+    assert collective_bytes("all_reduce", Arguments(given="10", dtype=dtype)) == 10 * width
+
+
+def test_an_unknown_type_of_elements_has_no_width() -> None:
+    for dtype in ("float", "Undefined", "float7", "int", 32, None):
+        known = collective_bytes("all_reduce", Arguments(given=10, dtype=dtype))
+        assert known == {"float": 40, "int": 40}.get(str(dtype))
 
 
 def test_bus_factors_are_those_of_nccl_tests() -> None:
@@ -144,6 +206,19 @@ def test_one_rank_alone_says_that_its_bandwidths_are_lower_bounds() -> None:
     assert alone.skew == 0
     assert "skew" not in alone.record()
     assert any("rank 0 of 4 alone" in doubt and "at least" in doubt for doubt in alone.doubts)
+
+
+def test_many_ranks_without_communication_name_the_largest_kernels() -> None:
+    events = work(0, 70, "strange_push<8>(int)", launched=-1) + work(80, 90, launched=75)
+    doubts = rank_report(trace(events, rank=0, world_size=8)).doubts
+    assert any("8 ranks" in one and "strange_push (70 µs)" in one for one in doubts)
+    events += work(95, 99, "kuserbuffers_pushrecv(int)", launched=80)
+    doubts = rank_report(trace(events, rank=0, world_size=8)).doubts
+    assert not any("known to communicate" in one for one in doubts)
+
+
+def rank_report(file: bytes) -> TraceReport:
+    return reports([rank_of(file)])[0]
 
 
 def test_groups_are_matched_by_the_ranks_in_them() -> None:

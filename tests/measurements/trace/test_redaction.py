@@ -72,3 +72,25 @@ def test_an_empty_list_stays_a_trace() -> None:
 def test_what_is_not_a_trace_is_refused() -> None:
     with pytest.raises(InputError, match="not a trace"):
         slimmed(b"hello")
+
+
+def test_a_device_that_is_not_read_is_still_named_after_slimming() -> None:
+    mtia: Event = {
+        "ph": "X",
+        "cat": "mtia_ccp_events",
+        "name": "pe_exe",
+        "ts": 1,
+        "dur": 2,
+        "args": {"stream": 4},
+    }
+    tpu: Event = {
+        "ph": "M",
+        "name": "process_name",
+        "pid": 3,
+        "args": {"name": "/device:TPU:0 (host secret)"},
+    }
+    for event, says in ((mtia, "mtia_ccp_events"), (tpu, "/device:TPU:0")):
+        found = slimmed(trace([event]))
+        assert b"secret" not in found
+        with pytest.raises(InputError, match=says):
+            report_of(found)

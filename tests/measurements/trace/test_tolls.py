@@ -1,11 +1,13 @@
 """The tolls of a trace, against made traces, a clock that ticks, and HolisticTraceAnalysis."""
 
 import random
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import pytest
 
-from app.measurements.trace.communication import NCCL_ALONE
+from app.commands.trace_text import trace_lines
+from app.measurements.trace.advice import levers
+from app.measurements.trace.kernel_families import NCCL_ALONE
 from app.measurements.trace.reader import read_rank
 from app.measurements.trace.samples import SAMPLES, TraceSample
 from app.measurements.trace.tolls import Tolls
@@ -40,9 +42,103 @@ def test_each_toll_of_a_made_trace_is_exact() -> None:
         exposed_copies=21 * MICRO,
         idle=30 * MICRO,
         host=12 * MICRO,
+        longest_gap=30 * MICRO,
+        gap_begin=100 * MICRO,
     )
     assert astuple(found) == pytest.approx(astuple(expected))
     assert found.waiting == pytest.approx(18 * MICRO)
+
+
+def called(name: str, begin: float, end: float, *starts: float) -> list[Event]:
+    """A call, and the kernels of 5 µs that it launches."""
+    args = {"correlation": 9}
+    call = {
+        "ph": "X",
+        "cat": "cuda_runtime",
+        "name": name,
+        "ts": begin,
+        "dur": end - begin,
+        "args": args,
+    }
+    kernels = ({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": start, "dur": 5, "args": args}
+               for start in starts)  # fmt: skip
+    return [call, *kernels]
+
+
+@each(
+    ("name", "begin", "end", "start", "host"),
+    [
+        ("cudaLaunchKernel", 20, 500, 508, 490),  # the call loads a module until 500
+        ("hipExtModuleLaunchKernel", 20, 500, 508, 490),
+        ("urEnqueueKernelLaunch", 20, 500, 508, 490),
+        ("cudaMemcpy", 20, 900, 508, 498),  # the call ends after the copy began
+        ("cudaGraphLaunch", 300, 500, 508, 290),  # a graph is launched from the beginning
+        ("hipGraphLaunch", 300, 500, 508, 290),
+        ("cudaLaunchKernel", 2, 8, 508, 0),
+    ],
+)
+def test_a_launch_counts_from_the_end_of_its_call(
+    name: str, begin: float, end: float, start: float, host: float
+) -> None:
+    found = report_of_events(work(0, 10, launched=-5), called(name, begin, end, start)).tolls
+    assert found.host == pytest.approx(host * MICRO)
+    assert found.waiting == pytest.approx((start - 10 - host) * MICRO)
+
+
+def test_gaps_inside_of_a_graph_are_not_the_hosts() -> None:
+    found = report_of_events(called("cudaGraphLaunch", 0, 400, 50, 155, 260)).tolls
+    assert found.idle == pytest.approx(200 * MICRO)
+    assert found.host == 0
+
+
+def test_the_idle_time_before_a_kernel_without_a_launch_has_no_cause() -> None:
+    found = report_of_events(work(0, 10, launched=-5), work(100, 110), work(130, 140, launched=125))
+    assert found.tolls.unexplained == pytest.approx(90 * MICRO)
+    assert found.tolls.host == pytest.approx(15 * MICRO)
+    assert found.tolls.waiting == pytest.approx(5 * MICRO)
+    assert found.record()["unexplained"] == found.tolls.unexplained
+    assert any("of 3 events of the GPU, 1 are tied to no launch" in one for one in found.doubts)
+
+
+def test_with_most_launches_missing_kernels_belong_to_the_step_in_which_they_begin() -> None:
+    marks = [step(number, 1000 * number, 1000 * number + 900) for number in range(3)]
+    kernels = [
+        work(1000 * number + at, 1000 * number + at + 50, f"k{at}")
+        for number in range(3)
+        for at in (10, 700)
+    ]
+    launched = work(20, 24, "copy", launched=5)
+    found = report_of_events(*marks, *kernels, launched)
+    assert found.steps == 2
+    assert found.tolls.wall == pytest.approx(1740 * MICRO)
+    assert any("belong to the step in which they begin" in one for one in found.doubts)
+    assert any("6 are tied to no launch" in one and "k10 (100 µs)" in one for one in found.doubts)
+
+
+def test_a_gap_over_half_of_the_time_raises_a_doubt_with_the_largest_kernels() -> None:
+    found = report_of_events(work(0, 100, "big"), work(600, 700), work(705, 706))
+    assert any(
+        "500 µs from 100 µs after the first kernel, is 70.8 %" in one and "big" in one
+        for one in found.doubts
+    )
+    even = report_of_events(*(work(100 * at, 100 * at + 60) for at in range(5)))
+    assert not any("one gap" in one for one in even.doubts)
+
+
+def test_work_in_the_last_step_alone_counts_as_a_whole() -> None:
+    found = report_of_events(step(0, 0, 100), step(1, 100, 200), work(120, 130, launched=110))
+    assert found.tolls.compute == pytest.approx(10 * MICRO)
+    assert any("no whole step has work" in one for one in found.doubts)
+
+
+def test_the_pipeline_is_not_blamed_on_one_rank() -> None:
+    events = flat([work(0, 10, launched=-5), work(100, 110, launched=5)])
+    alone, many = (report_of(trace(events, rank=0, world_size=world)) for world in (1, 8))
+    assert "pipeline" not in levers(alone)[0].says
+    assert "pipeline" in levers(many)[0].says
+    assert "pipeline" not in levers(report_of(trace(events)))[0].says
+    assert "bubble" not in "\n".join(trace_lines(alone))
+    assert "bubble" in "\n".join(trace_lines(many))
 
 
 def ticked(drawn: list[tuple[int, int, str, int]]) -> Tolls:
@@ -50,6 +146,7 @@ def ticked(drawn: list[tuple[int, int, str, int]]) -> Tolls:
     first, last = min(one[0] for one in drawn), max(one[1] for one in drawn)
     ordered = sorted(drawn, key=lambda one: one[0])
     count = dict.fromkeys(("compute", "exposed", "overlapped", "copies", "idle", "host"), 0)
+    gaps = [0]
     for tick in range(first, last):
         doing = {sort for begin, end, sort, _ in drawn if begin <= tick < end}
         if "C" in doing:
@@ -62,10 +159,13 @@ def ticked(drawn: list[tuple[int, int, str, int]]) -> Tolls:
         else:
             count["idle"] += 1
             count["host"] += tick < next(one[3] for one in ordered if one[0] > tick)
+            gaps[-1] += 1
+            continue
+        gaps.append(0)
     order = ("compute", "exposed", "overlapped", "copies", "idle", "host")
     return Tolls(*(), **dict(zip(
-        ("wall", "compute", "exposed_communication", "overlapped_communication", "exposed_copies", "idle", "host"),
-        (value * MICRO for value in (last - first, *(count[name] for name in order))), strict=True,
+        ("wall", "compute", "exposed_communication", "overlapped_communication", "exposed_copies", "idle", "host", "longest_gap"),
+        (value * MICRO for value in (last - first, *(count[name] for name in order), max(gaps))), strict=True,
     )))  # fmt: skip
 
 
@@ -93,7 +193,8 @@ def test_drawn_traces_agree_with_a_clock_that_ticks() -> None:
         events = as_events(drawn)
         source.shuffle(events)  # a file is in no order
         found = report_of(trace(events)).tolls
-        assert astuple(found) == pytest.approx(astuple(ticked(drawn)), abs=1e-12)
+        ticking = replace(ticked(drawn), gap_begin=found.gap_begin)
+        assert astuple(found) == pytest.approx(astuple(ticking), abs=1e-12)
 
 
 def test_later_and_slower_traces_have_the_same_shares() -> None:
