@@ -238,7 +238,7 @@ PARTS = {
     "tts-04": {"train_large": "5.88e23", "train_small": "7.2e23", "tokens": "1.0645e12"},
     "diag-05": {"idle": "1382.40 $", "saved": "512 $", "days": "19.53"},  # 3,072 $ * (1 - 55/66)
     "diag-14": {"share": "82.2 %", "one": "161.06 ms"},  # 328.9 / 400; 8.59 GB * 15/16 / 50 GB/s
-    "diag-18": {"waiting": "20.96 ms", "speedup": "3.626"},  # 435.588 / (435.588 - 315.457)
+    "diag-18": {"waiting": "2.207 ms", "speedup": "6.121"},  # 84.487 / (84.487 - 70.684)
     "diag-20": {"straggler": "2", "waiting": "80 ms"},  # 4 x (79 - 59) ms
     "diag-19": {"peak": "1979 TFLOP/s", "mfu": "34.33 %"},  # 339.535 / 989
     # HolisticTraceAnalysis hides 47.03 % too

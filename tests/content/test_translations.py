@@ -121,7 +121,8 @@ def test_an_original_that_has_changed_is_shown_until_someone_looks(chapter: Path
     for code in ("de", "zh"):
         path = chapter / f"points-or-percent.{code}.yaml"
         path.write_text(re.sub(r'of: "\w+"', f'of: "{fresh}"', path.read_text("utf-8")), "utf-8")
-    assert not asyncio.run(lint([chapter], Runner.__new__(Runner))).notes
+    notes = asyncio.run(lint([chapter], Runner.__new__(Runner))).notes
+    assert not [note for note in notes if "English is shown" in note.says]
 
 
 def test_a_mistake_that_is_rewritten_does_not_stop_lint(chapter: Path) -> None:
