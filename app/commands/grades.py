@@ -1,5 +1,6 @@
 """`wallclock grades`: the points of a class, as CSV for other systems or as JSON."""
 
+import sys
 from argparse import ArgumentParser, Namespace
 
 from app.commands.files import output
@@ -8,6 +9,7 @@ from app.commands.people import class_called, open_database, print_json
 from app.errors import NotFoundError
 from app.people.assignments import Assignment
 from app.people.classes import number_of
+from app.people.csv_grades import FORMATS, is_taken
 from app.people.grade_files import columns_of, grades_file
 from app.people.grade_lists import Grades, described, grades_of
 
@@ -17,7 +19,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="CLASS", help="number or name")
     parser.add_argument(
         "--format",
-        choices=("ours", "canvas", "moodle"),
+        choices=FORMATS,
         default="ours",
         help="columns of the file (default: ours)",
     )
@@ -41,7 +43,11 @@ def run(arguments: Namespace) -> int:
     columns = columns_of(grades.assignments, chosen)
     text = grades_file(columns, grades.members, grades.cells, arguments.format)
     with output(arguments.output) as file:
-        file.write(text.encode())
+        file.write(text.encode("utf-8-sig" if arguments.format == "excel" else "utf-8"))
+    if left := sum(not is_taken(arguments.format, one.outside_id) for one in grades.members):
+        sys.stderr.write(
+            f"{left:,} left out, without the id by which {arguments.format} finds them\n"
+        )
     return 0
 
 

@@ -58,12 +58,16 @@ def _change(arguments: Namespace) -> None:
         roster = read_roster(source.read(FILE_LIMIT + 1))
     with open_database(writes=not arguments.dry_run) as here:
         class_id = _class_id(arguments, here)
-        found = roster_difference(members_of(here.session, class_id), roster)
+        found = roster_difference(members_of(here.session, class_id), roster.entries)
         if not arguments.dry_run:
             apply(here.session, class_id, found, remove_missing=arguments.remove_missing)
             here.session.commit()
     for line in _lines(found, removes=arguments.remove_missing):
         sys.stdout.write(f"{line}\n")
+    for says in roster.left_out:
+        sys.stderr.write(f"Left out: {says}\n")
+    if roster.unused:
+        sys.stderr.write(f"Columns that are not used: {', '.join(roster.unused)}\n")
     if arguments.dry_run:
         sys.stderr.write("Nothing was changed: --dry-run.\n")
 

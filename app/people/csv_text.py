@@ -54,10 +54,10 @@ def unguarded(cell: str) -> str:
     return cell
 
 
-def csv_text(rows: Iterable[Sequence[str]]) -> str:
+def csv_text(rows: Iterable[Sequence[str]], separator: str = ",") -> str:
     """*rows* as CSV (RFC 4180), each cell guarded."""
     text = io.StringIO(newline="")
-    csv.writer(text).writerows([guarded(cell) for cell in row] for row in rows)
+    csv.writer(text, delimiter=separator).writerows([guarded(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 

@@ -10,7 +10,7 @@ from sqlmodel import Session
 from app.errors import InputError, nearest
 from app.people.assignments import MOST_POINTS, Assignment
 from app.people.classes import Member
-from app.people.csv_files import (
+from app.people.csv_grades import (
     Format,
     GradeColumn,
     Graded,
@@ -21,6 +21,7 @@ from app.people.csv_files import (
 )
 from app.people.gradebook import WHOLE, Cells, total
 from app.people.overrides import Override, override
+from app.people.rosters import bare_id, by_bare_id
 from app.translation import translate
 
 _CLOSE = 1e-6  # points: files have six decimals
@@ -124,6 +125,7 @@ def points_difference(
         translate("the column {name!r} is none of this class", name=name[:60])
         for name in found.left
     ]
+    left_out += found.left_out
     same = 0
     for line, member in _matched(found, whose, left_out):
         for name, points in line.points.items():
@@ -138,11 +140,16 @@ def points_difference(
                 left_out.append(says)
                 continue
             before = _now(book, member, named[name])
-            if before is not None and abs(before - points) <= _CLOSE:
+            if before is not None and _is_same(before, points, found.decimals[name]):
                 same += 1
             else:
                 changes.append(PointsChange(member, named[name], before, points))
     return PointsDifference(tuple(changes), same, tuple(left_out), found.columns)
+
+
+def _is_same(before: float, points: float, decimals: int) -> bool:
+    """Whether *points* of a file are those of now, as far as the file has decimals."""
+    return abs(before - points) <= max(_CLOSE, 0.5 * 10.0**-decimals + _CLOSE)
 
 
 def store_difference(session: Session, found: PointsDifference, by: str, why: str) -> None:
@@ -178,6 +185,7 @@ class _Whose:
     def __init__(self, members: Sequence[Member]) -> None:
         self._numbers = {one.person: one for one in members}
         self._ids = {one.outside_id: one for one in members if one.outside_id}
+        self._bare = by_bare_id(members)
         names = Counter(one.name.casefold() for one in members)
         self._names = {
             one.name.casefold(): one for one in members if names[one.name.casefold()] == 1
@@ -190,8 +198,8 @@ class _Whose:
             InputError: there is none; the message names the nearest.
         """
         if line.outside_id:
-            if line.outside_id in self._ids:
-                return self._ids[line.outside_id]
+            if found := self._ids.get(line.outside_id) or self._bare.get(bare_id(line.outside_id)):
+                return found
             near = nearest(line.outside_id, self._ids)
             raise InputError(
                 translate(

@@ -2,6 +2,7 @@
 
 import secrets
 import time
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -22,6 +23,8 @@ from app.translation import translate
 
 LIFETIME = timedelta(days=180)  # of a session
 _BYTES = 32
+# Between letters of Persian or of Indian scripts, they are part of how a name is written.
+_JOINERS = {ord("\N{ZERO WIDTH NON-JOINER}"): "", ord("\N{ZERO WIDTH JOINER}"): ""}
 _LONGEST = 100  # characters of a cookie
 _FRESH = 1.0  # seconds that a session is cached as valid
 _CACHED = 20_000  # sessions
@@ -54,8 +57,8 @@ def clean_name(text: str) -> str:
     Raises:
         InputError: it is empty, too long or unprintable.
     """
-    name = " ".join(text.split())
-    if not (0 < len(name) <= NAME_LIMIT and name.isprintable()):
+    name = unicodedata.normalize("NFC", " ".join(text.split()))
+    if not (0 < len(name) <= NAME_LIMIT and name.translate(_JOINERS).isprintable()):
         found = (
             translate("not {text!r}", text=name[:40])
             if name

@@ -83,6 +83,8 @@ def roster_difference(members: Sequence[Member], roster: Sequence[RosterEntry]) 
     claimed: dict[int, RosterEntry] = {}
     for one in once:
         member, by_name = find.member(one)
+        if member is not None and len(one.outside_id) < len(member.outside_id):
+            one = replace(one, outside_id=member.outside_id)  # without its zeros
         if member is None:
             added.append(one)
         elif member.person in claimed:
@@ -198,11 +200,24 @@ def _take_up_again(
     return [one for one in added if not one.outside_id or one.outside_id in listed]
 
 
+def bare_id(outside: str) -> str:
+    """An id without the zeros that a spreadsheet takes off: 007 is 7."""
+    return outside.lstrip("0") if outside.isdecimal() else outside
+
+
+def by_bare_id(members: Sequence[Member]) -> Mapping[str, Member]:
+    """The members whose id nobody else has, even without its zeros."""
+    counts = Counter(bare_id(one.outside_id) for one in members)
+    ids = {bare_id(one.outside_id): one for one in members if one.outside_id}
+    return {bare: one for bare, one in ids.items() if counts[bare] == 1 and bare}
+
+
 class _Finder:
     """Finds the member whom a line of a roster is about."""
 
     def __init__(self, members: Sequence[Member], roster: Sequence[RosterEntry]) -> None:
         self._ids = {member.outside_id: member for member in members if member.outside_id}
+        self._bare = by_bare_id(members)
         self._names = _unique_names(members)
         self._listed = Counter(one.name.casefold() for one in roster)
 
@@ -210,6 +225,8 @@ class _Finder:
         """The member, and whether it is the name that they have in common."""
         if listed.outside_id in self._ids:
             return self._ids[listed.outside_id], False
+        if bare := self._bare.get(bare_id(listed.outside_id)):
+            return bare, False
         name = listed.name.casefold()
         namesake = self._names.get(name) if self._listed[name] == 1 else None
         if namesake and listed.outside_id and namesake.outside_id:

@@ -102,7 +102,7 @@ def test_a_roster_is_replaced_once_its_difference_is_known(made: Callable[[], Ap
     students = [one for one in api.send("GET", "/roster") if one["role"] == "student"]
     assert [one["name"] for one in students] == ["Ada King"]
     file = api.send("GET", "/roster.csv")
-    assert {one.outside_id for one in read_roster(file)} == {"", "4711"}
+    assert {one.outside_id for one in read_roster(file).entries} == {"", "4711"}
     same = api.send("PUT", "/roster.csv", content=file.encode("utf-16"))
     assert (same["same"], same["added"], same["changed"]) == (2, [], [])
 

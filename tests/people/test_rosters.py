@@ -171,7 +171,7 @@ def test_ten_thousand_lines_in_another_encoding_are_imported_with_their_doubles_
     lines += [f"{place}{separator}Twice" for place in range(9)]
     content = "\r\n".join([f"id{separator}name", *lines]).encode(encoding)
     begun = time.process_time()
-    found = roster_difference([], read_roster(content))
+    found = roster_difference([], read_roster(content).entries)
     apply(session, number, found)
     assert time.process_time() - begun < 10
     assert len(found.doubled) == 9

@@ -23,7 +23,13 @@ from app.db.session import open_session, open_writing_session
 from app.db.tokens import Grant
 from app.network.routes import Router
 from app.people.classes import Member, Role, members_of
-from app.people.csv_files import MOST_LINES, RosterEntry, read_roster, write_roster
+from app.people.csv_files import (
+    MOST_LINES,
+    ReadRoster,
+    RosterEntry,
+    read_roster,
+    write_roster,
+)
 from app.people.csv_heads import clean_id
 from app.people.persons import clean_name
 from app.people.rosters import RosterChanges, apply, roster_difference
@@ -73,7 +79,8 @@ def put_roster(
 
     A person is matched by id; without one, by a name that only one has.
     """
-    roster = [_listed(line, one) for line, one in enumerate(body, 1)]
+    entries = tuple(_listed(line, one) for line, one in enumerate(body, 1))
+    roster = ReadRoster(entries=entries, unused=(), left_out=())
     return _change(site, grant, class_id, roster, dry_run=dry_run, removes=remove_missing)
 
 
@@ -96,8 +103,14 @@ async def put_roster_file(
     def change() -> RosterDifference:
         with open_session(site.engine) as session:
             class_to_change(session, grant, class_id)
-        roster = list(read_roster(content))
-        return _change(site, grant, class_id, roster, dry_run=dry_run, removes=remove_missing)
+        return _change(
+            site,
+            grant,
+            class_id,
+            read_roster(content),
+            dry_run=dry_run,
+            removes=remove_missing,
+        )
 
     return await run_in_threadpool(change)
 
@@ -146,14 +159,14 @@ def _change(
     site: Site,
     grant: Grant,
     class_id: int,
-    roster: list[RosterEntry],
+    roster: ReadRoster,
     *,
     dry_run: bool,
     removes: bool,
 ) -> RosterDifference:
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
-        found = roster_difference(members_of(session, class_id), roster)
+        found = roster_difference(members_of(session, class_id), roster.entries)
         if not dry_run:
             apply(session, class_id, found, remove_missing=removes)
             session.commit()
@@ -168,6 +181,8 @@ def _change(
         removed=removes and not dry_run,
         doubled=[one.listed.line for one in found.doubled],
         same=found.same,
+        left_out=list(roster.left_out),
+        unused=list(roster.unused),
     )
 
 

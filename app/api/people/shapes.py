@@ -119,6 +119,8 @@ class RosterDifference(BaseModel):
     removed: bool = Field(description="whether those who are missing are removed")
     doubled: list[int] = Field(description="lines left out: an earlier one is the same person")
     same: int
+    left_out: list[str] = Field(description="lines of a file that are left out, and why")
+    unused: list[str] = Field(description="columns of a file that are not used")
 
 
 class EntryDocument(BaseModel):

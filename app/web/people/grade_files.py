@@ -13,7 +13,7 @@ from app.errors import InputError, nearest, sentence
 from app.network.routes import Router
 from app.people.assignments import assignments_of
 from app.people.classes import Role
-from app.people.csv_files import FORMATS, Format
+from app.people.csv_grades import FORMATS, Format
 from app.people.csv_text import decode_csv
 from app.people.grade_files import (
     PointsDifference,
@@ -45,6 +45,7 @@ class GradeFilesPage:
     teaches: bool
     files: tuple[Hyperlink, ...]
     assignments: tuple[Hyperlink, ...]
+    without_id: int = 0
     text: str = ""
     why: str = ""
     found: PointsDifference | None = None
@@ -86,7 +87,7 @@ async def grades_csv(
     text = await aside(_written, site, member, chosen, assignment)
     stem = re.sub(r"[^A-Za-z0-9]+", "-", member.row.name).strip("-") or "class"
     return Response(
-        (_BOM if chosen == "ours" else "") + text,
+        (_BOM if chosen in ("ours", "excel") else "") + text,
         media_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{stem}-{chosen}.csv"'},
     )
@@ -167,6 +168,7 @@ def _shown_grade_files(
     found = None
     with open_session(site.engine) as session:
         assignments = assignments_of(session, member.class_id)
+        students = students_of(session, member.class_id)
         if sent.text and not problem:
             try:
                 found = difference_in(session, site.secret, member.class_id, sent.text)
@@ -178,12 +180,14 @@ def _shown_grade_files(
         teaches=member.teaches,
         files=(
             Hyperlink(f"{href}ours", translate("For a spreadsheet")),
+            Hyperlink(f"{href}excel", translate("For a spreadsheet with decimal commas")),
             Hyperlink(f"{href}canvas", translate("For Canvas")),
             Hyperlink(f"{href}moodle", translate("For Moodle")),
         ),
         assignments=tuple(
             Hyperlink(f"{href}ours&assignment={one.id}", one.title) for one in assignments
         ),
+        without_id=sum(not one.outside_id for one in students),
         text=sent.text,
         why=sent.why,
         found=found,

@@ -11,7 +11,7 @@ from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
 from app.network.routes import Router
 from app.people.classes import Role, members_of
-from app.people.csv_files import MOST_LINES, read_roster
+from app.people.csv_files import MOST_LINES, ReadRoster, read_roster
 from app.people.csv_text import decode_csv
 from app.people.members import hold
 from app.people.rosters import RosterChanges, apply, roster_difference
@@ -34,6 +34,7 @@ class RosterPage:
 
     head: ClassHead
     text: str = ""
+    read: ReadRoster | None = None
     found: RosterChanges | None = None
     shown: int = _SHOWN
     most: int = MOST_LINES
@@ -86,14 +87,15 @@ def _compared(
     head = class_head(member, "People")
     try:
         with open_session(site.engine) as session:
-            found = roster_difference(members_of(session, member.class_id), read_roster(text))
+            read = read_roster(text)
+            found = roster_difference(members_of(session, member.class_id), read.entries)
     except InputError as error:
         problem = sentence(str(error))
         return _shown_roster_import(
             request, member, RosterPage(head=head, text=text, problem=problem)
         )
     return _shown_roster_import(
-        request, member, RosterPage(head=head, text=text, found=found, moved=moved)
+        request, member, RosterPage(head=head, text=text, read=read, found=found, moved=moved)
     )
 
 
@@ -101,7 +103,7 @@ def _taken(site: Site, class_id: int, text: str, digest: str, *, removes: bool) 
     """Whether the class was changed: only if the difference is still the one with *digest*."""
     with open_writing_session(site.engine) as session:
         hold(session, class_id)
-        found = roster_difference(members_of(session, class_id), read_roster(text))
+        found = roster_difference(members_of(session, class_id), read_roster(text).entries)
         if found.digest != digest:
             return False
         apply(session, class_id, found, remove_missing=removes)
