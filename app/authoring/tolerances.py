@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from app.authoring.texts import Script
 from app.authoring.values import WrittenNumber, written_numbers
 from app.expressions import ExpressionError, Quantity, evaluate, parse_expression, slots
+from app.expressions.branches import without_tags
 from app.expressions.tree import Node, Number, nodes_in
 from app.kinds import Finding, Where
 from app.kinds.drawn_values import Draw
@@ -53,7 +54,7 @@ class _WrittenValues:
     def of(cls, script: Script) -> "_WrittenValues":
         texts = [text for _, text in script.texts]
         numbers = (number for text in texts for number in written_numbers(text))
-        named = dict.fromkeys(slot for text in texts for slot in slots(text))
+        named = dict.fromkeys(slot for text in texts for slot in slots(without_tags(text)))
         return cls(tuple(numbers), tuple(named), script.drawn)
 
 

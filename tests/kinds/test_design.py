@@ -158,10 +158,8 @@ def test_a_choice_whose_sentence_cannot_be_filled_is_found(catalog: Catalog) -> 
     assert finding.says.startswith("with tensor 2, pipeline 4, virtual 1, micro_batch 8: 'memory'")
 
 
-def test_the_layout_that_the_chapter_prints_is_not_the_answer(
+def test_the_layout_of_the_published_run_is_not_the_answer_for_other_gpus(
     catalog: Catalog, grade: Grade
 ) -> None:
     published = {"tensor": "8", "pipeline": "16", "virtual": "8"}
-    assert not any(
-        grade(published, "capstone/a-layout-for-the-run", seed).correct for seed in range(12)
-    )
+    assert not grade(published, "capstone/a-layout-for-the-run").correct

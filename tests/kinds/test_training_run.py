@@ -44,9 +44,7 @@ def test_a_layout_is_right_within_five_percent_of_the_fastest_of_all(
     right = 0
     for t, p, v in ((4, 8, 8), (8, 16, 8), (16, 8, 8), (16, 8, 4), (16, 16, 1)):
         answer = {"tensor": str(t), "pipeline": str(p), "virtual": str(v)}
-        verdict = loop.run_until_complete(
-            exercise.grade(seed_with(exercise, 2048), answer, runner)
-        )
+        verdict = loop.run_until_complete(exercise.grade(seed_with(exercise, 2048), answer, runner))
         data = 2048 // (t * p)
         layout = Layout(
             tensor=t, pipeline=p, virtual=v, data=data, microbatches=512 // data, zero_stage=2,
