@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.documents import responses
 from app.kinds import SEEDS
+from app.kinds.visible_values import visible_values
 from app.network.routes import Router
 from app.site import Here
 
@@ -78,7 +79,7 @@ class DrawnExercise(BaseModel):
     seed: int
     title: str
     prompt: str = Field(description="the task, Markdown")
-    given: dict[str, str] = Field(description="the drawn values, as the prompt shows them")
+    given: dict[str, str] = Field(description="the drawn values that the question uses, as texts")
     fields: list[dict[str, str]] = Field(
         default=[], description="kinds numeric and lab: the quantities to answer with, by name"
     )
@@ -120,7 +121,7 @@ def show_exercise(site: Here, id: Id, seed: Seed = 0) -> dict[str, Any]:
         "seed": seed,
         "title": exercise.title,
         "prompt": variant.prompt,
-        "given": dict(variant.draw.shown),
+        "given": dict(visible_values(exercise, seed)),
     }
     own = asdict(exercise.question(seed))
     if taken := common.keys() & own.keys():  # a kind's own fields must not hide the common ones

@@ -7,7 +7,9 @@ from app.authoring.displays import prove_displays
 from app.authoring.giveaways import longest_is_right, prove_giveaways, too_long
 from app.authoring.prose import prove_characters, prove_phrases, prove_shape
 from app.authoring.texts import SEEDS, Script
+from app.authoring.tolerances import prove_tolerances
 from app.authoring.values import prove_numbers, prove_shown
+from app.authoring.wholes import prove_wholes
 from app.kinds import Exercise, Finding
 
 __all__ = ["SEEDS", "cured", "longest_is_right", "prove_characters", "prove_words", "too_long"]
@@ -22,3 +24,5 @@ def prove_words(exercise: Exercise) -> Iterator[Finding]:
     yield from prove_numbers(script)
     yield from prove_displays(script)
     yield from prove_giveaways(script)
+    yield from prove_tolerances(script)
+    yield from prove_wholes(script)

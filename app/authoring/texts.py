@@ -4,17 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.expressions import ExpressionError, Quantity, names_in, parse_expression, slots
+from app.expressions import Quantity
 from app.kinds import Exercise, Where
 from app.kinds.design import Design
 from app.kinds.drawn_values import Draw
 from app.kinds.lab import LabExercise
 from app.kinds.numeric import Numeric
 from app.kinds.quantity import AnswerKey
+from app.kinds.visible_values import question_texts, slot_names
 
 SEEDS = range(20)
-_AFTERWARDS = {"says", "hints", "mistakes", "solution", "require", "shows", "better", "elsewhere"}
-_CAUSE = "cause"  # of a lab: asked after the measurement
 
 
 def distinct(exercise: Exercise, seeds: Iterable[int]) -> Iterator[int]:
@@ -55,9 +54,8 @@ class Script:
     @property
     def questions(self) -> Iterator[tuple[Where, str]]:
         """The texts that a student sees before answering."""
-        for where, text in self.texts:
-            if not _AFTERWARDS & set(map(str, where)) and where[0] != _CAUSE:
-                yield where, text
+        yield ("title",), self.exercise.title
+        yield from question_texts(self.exercise)
 
     @cached_property
     def drawings(self) -> Sequence[Draw]:
@@ -92,10 +90,4 @@ class Script:
 
     def mentioned(self, text: str) -> set[str]:
         """Every name in the slots of *text*."""
-        found = set()
-        for slot in slots(text):
-            try:
-                found |= names_in(parse_expression(slot, self.names))
-            except ExpressionError:  # reported elsewhere
-                found.add(slot)
-        return found
+        return slot_names(text, self.drawings[0])

@@ -12,7 +12,7 @@ from app.expressions.operations import Quantity, same_kind
 from app.expressions.pad import PAD_LIMIT, PadLine, worked_pad
 from app.expressions.parser import ExpressionError, parse_expression
 from app.expressions.plain import parse_plain
-from app.expressions.template import BLANK, blanked, fill, slots, words_after_slots
+from app.expressions.template import BLANK, blanked, fill, fill_known, slots, words_after_slots
 from app.expressions.tree import Node, names_in
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "blanked",
     "evaluate",
     "fill",
+    "fill_known",
     "words_after_slots",
     "holds",
     "latex",

@@ -7,7 +7,7 @@ Inside `$...$`, where braces belong to LaTeX, write `{{size}}`. A piece between 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from app.expressions.branches import choose_branches, conditions, without_tags
 from app.expressions.evaluation import Names, evaluate
@@ -36,16 +36,35 @@ def fill(text: str, names: Names, shown: Mapping[str, str]) -> str:
     Raises:
         ExpressionError: a slot cannot be filled.
     """
+    return _filled(choose_branches(text, names), lambda slot: _slot(slot, names, shown))
+
+
+def fill_known(text: str, names: Names) -> str:
+    """*text* with its slots filled from *names*, and a dash in those that cannot be filled.
+
+    Raises:
+        ExpressionError: a condition cannot be worked out.
+    """
+
+    def known(slot: str) -> str:
+        try:
+            return _slot(slot, names, {})
+        except ExpressionError:
+            return "–"
+
+    return _filled(choose_branches(text, names), known)
+
+
+def _filled(text: str, slot_text: Callable[[str], str]) -> str:
+    """*text* with *slot_text* in place of each slot."""
 
     def piece(match: re.Match[str]) -> str:
         if match["math"]:
-            return _INSIDE_MATH.sub(
-                lambda m: _in_math(_slot(m["slot"], names, shown)), match["math"]
-            )
-        text, word = _slot(match["slot"], names, shown), match["word"] or ""
+            return _INSIDE_MATH.sub(lambda m: _in_math(slot_text(m["slot"])), match["math"])
+        text, word = slot_text(match["slot"]), match["word"] or ""
         return f"{text}{match['gap'] or ''}{singular(word) if text == '1' else word}"
 
-    return _PIECE.sub(piece, choose_branches(text, names))
+    return _PIECE.sub(piece, text)
 
 
 def slots(text: str) -> list[str]:

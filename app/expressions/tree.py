@@ -1,5 +1,6 @@
 """The nodes of an expression's tree."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.units import Scale
@@ -72,6 +73,20 @@ def names_in(node: Node) -> set[str]:
             mentioned = {name} if "." in name else set()
             return mentioned.union(*(names_in(argument) for argument in inside))
     return set()
+
+
+def nodes_in(node: Node) -> Iterator[Node]:
+    """*node*, and every part of it."""
+    yield node
+    match node:
+        case Negative(term):
+            yield from nodes_in(term)
+        case Binary(_, left, right):
+            yield from nodes_in(left)
+            yield from nodes_in(right)
+        case FunctionCall(_, arguments, named, _):
+            for argument in (*arguments, *(value for _, value in named)):
+                yield from nodes_in(argument)
 
 
 def numbers_in(node: Node) -> list[Number]:

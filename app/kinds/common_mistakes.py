@@ -20,6 +20,7 @@ _FAMILIES = {
     SECOND: "ns µs ms s min h days years",
 }
 _THOUSANDS = (1e3, 1e6, 1e9)
+_OF_BITS = ("bits-as-bytes", "bytes-as-bits")
 _WORDS = {"B": noted("bytes"), "bit": noted("bits")}
 _PREFIXED = re.compile(r"([kKMGTP])(i?)(\D+)")
 
@@ -37,26 +38,33 @@ class CommonMistake:
     can: Callable[[Scale], bool]
 
 
-def common_mistake(ratio: float, scale: Scale, tolerance: float) -> str:
+def common_mistake(ratio: float, scale: Scale, tolerance: float, *, has_eight: bool = False) -> str:
     """Feedback on an answer that is *ratio* times the right one; empty if that is not common.
 
     *scale* is the unit that was typed, else the one that the page shows; *tolerance* is that of
-    the exercise, and a mistake is only named when the figures match closely.
+    the exercise, and a mistake is only named when the figures match closely. Where the question
+    *has_eight*, a factor of 8 need not come from bits.
     """
     closer, close = min(tolerance, _CLOSER), min(tolerance, _CLOSE)
     for _, factor, says in _binary(scale):
         if abs(ratio / factor - 1) <= closer:
             return says
     for known in _COMMON:
+        if has_eight and known.key in _OF_BITS:
+            continue
         if abs(ratio / known.factor - 1) <= close and known.can(scale):
             return known.says
     return ""
 
 
-def in_another_unit(value: float, right: float, slack: float, shown: Scale) -> str:
+def in_another_unit(
+    value: float, right: float, slack: float, shown: Scale, *, has_eight: bool = False
+) -> str:
     """Feedback on a bare number, read as *value*, that is right in a unit other than *shown*."""
     number = value / shown.factor
     for other in map(scale_of, _family(shown)):
+        if has_eight and "bit" in other.symbol and "bit" not in shown.symbol:
+            continue
         if other.factor != shown.factor and abs(number * other.factor - right) <= slack:
             return _right_in(other, shown)
     return ""

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PrivateAttr
 
 from app.errors import AnswerError, nearest
-from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
+from app.expressions import ExpressionError, Quantity, evaluate, fill, fill_known, holds
 from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Base, Finding, Where
 from app.kinds.diagnosis_key import mistake_key
@@ -171,15 +171,23 @@ class Design(Base):
         yield from self._prove_texts(drawn.seed)
 
     def _prove_texts(self, seed: int) -> Iterator[Finding]:
-        names = self._names(seed, self._working(seed)[0][1])
-        texts: dict[Where, str] = {("better",): self.better}
-        texts |= {("require", condition): says for condition, says in self.require.items()}
-        texts |= {("shows", label): text for label, text in self.shows.items()}
-        for where, text in texts.items():
-            try:
-                fill(text, names, {})
-            except ExpressionError as error:
-                yield Finding(where, str(error))
+        """The sentences about every design can be filled, each reported once."""
+        known = set[Where]()
+        for chosen in self._ways():
+            names = self._names(seed, chosen)
+            failed = self._failed(names)
+            texts: dict[Where, str] = {("require", one): self.require[one] for one in failed}
+            if not failed:
+                texts[("better",)] = self.better
+                texts |= {("shows", label): text for label, text in self.shows.items()}
+            for where in texts.keys() - known:
+                try:
+                    fill(texts[where], names, {})
+                except ExpressionError as error:
+                    known.add(where)
+                    design = ", ".join(f"{n} {text}" for n, text in self._written(chosen).items())
+                    cure = "add a condition that says what is wrong with such a design"
+                    yield Finding(where, f"with {design}: {error}", cure if failed else "")
 
     def _working(self, seed: int) -> list[tuple[float, Chosen]]:
         """Every design that works, the best first."""
@@ -244,10 +252,7 @@ class Design(Base):
         return translate(BETTER) if self.better == BETTER else self._filled(self.better, names)
 
     def _filled(self, text: str, names: Mapping[str, Quantity]) -> str:
-        try:
-            return fill(text, names, {}).strip()
-        except ExpressionError:
-            return "–" if text.startswith("{") else text.strip()
+        return fill_known(text, names).strip()
 
     def _written(self, chosen: Chosen) -> dict[str, str]:
         return {name: shown_value(self.choose[name].among[place]) for name, place in chosen.items()}

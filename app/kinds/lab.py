@@ -17,6 +17,7 @@ from app.kinds.memo import Remembered
 from app.kinds.quantities_base import TELL, Box
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
 from app.kinds.strict import Markdown, Strict
+from app.kinds.visible_values import has_number
 from app.sandbox.runner import Runner
 from app.translation import noted, translate
 from app.units import Reading, spelling
@@ -265,7 +266,10 @@ class LabExercise(Base):
         def filled(text: str, names: Names) -> str:
             return self.fill(text, replace(drawn, names=names))
 
-        return self._keys.of(seed, lambda: keys_of(self.predict, drawn.names, filled))
+        eight = has_number(self, drawn, 8)
+        return self._keys.of(
+            seed, lambda: keys_of(self.predict, drawn.names, filled, has_eight=eight)
+        )
 
     def _title(self, seed: int, name: str) -> str:
         return self.fill(self.predict[name].prompt, self.draw(seed)) or name

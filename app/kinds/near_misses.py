@@ -4,11 +4,16 @@ from app.translation import translate
 from app.units import RATIO, Reading, Scale, show_in
 
 _READ_AS = 6  # significant digits of what was typed
+_COARSE = 0.05  # of the right value: what is farther off is not it
+_NO_CHANGE = (1, 2)  # factors that may be a wrong idea: nothing changes, or all of it doubles
 
 
-def too_coarse(reading: Reading, right: float, tolerance: str) -> str:
-    """Feedback on 7 where 7.3 is right; empty for anything else."""
-    if not reading.step or abs(reading.value - right) > reading.step / 2:
+def too_coarse(reading: Reading, right: float, tolerance: str, scale: Scale) -> str:
+    """Feedback on 7 where 7.3 *scale* is right; empty for anything else."""
+    off = abs(reading.value - right)
+    if not reading.step or off > min(reading.step / 2, _COARSE * abs(right)):
+        return ""
+    if scale.unit is RATIO and reading.value in _NO_CHANGE:
         return ""
     if tolerance == "exact":
         return translate(
@@ -48,7 +53,5 @@ def no_factor(reading: Reading, right: float, scale: Scale, slack: float) -> str
             share=share,
         )
     if reading.value < 1 < right:
-        return translate(
-            "{share} is a share, but the question asks for a factor: how many times.", share=share
-        )
+        return translate("{share} is a share, but the question asks for a number.", share=share)
     return ""

@@ -22,6 +22,7 @@ _EXACT = 1e-9
 _FIGURES, _ALL_FIGURES = 4, 13  # of a displayed value: as few as suffice
 _READ_AS = 6  # figures of a value that the learner typed
 _SHOWN_OF_RANGE = 0.9  # of the accepted range, when its ends are rounded inward
+_ROUNDED = 0.01  # of a mistake: more is not lost by rounding it
 _NEAR_A_MISTAKE = 0.1  # of its value: an answer farther off is another mistake
 _TELLING = 3  # characters of a figure that cannot be there by chance
 _APART = 2.0  # tolerances between a mistake and the right answer
@@ -80,12 +81,18 @@ class AskedQuantity(Strict):
         """*value* as a person writes it, in the unit of this answer."""
         return show_in(value, self.scale)
 
-    def foreseen(self, value: float, mistakes: Iterable[tuple[float, str]]) -> str:
-        """What to say of *value* if it is one of *mistakes*, else nothing."""
+    def foreseen(
+        self, value: float, mistakes: Iterable[tuple[float, str]], step: float = 0.0
+    ) -> str:
+        """What to say of *value* if it is one of *mistakes*, else nothing.
+
+        A value that was typed to a *step* may be a mistake that was rounded to it.
+        """
         for wrong, says in mistakes:
             # A tolerance in points is wide beside a small value, and says nothing beside 0.
             near = min(self.slack(wrong), abs(wrong) * _NEAR_A_MISTAKE)
-            if abs(value - wrong) <= near:
+            rounded = min(step / 2, abs(wrong) * _ROUNDED)
+            if abs(value - wrong) <= max(near, rounded):
                 return says
         return ""
 
@@ -112,8 +119,12 @@ class AskedQuantity(Strict):
 Fill = Callable[[str, Names], str]
 
 
-def keys_of(asked: Mapping[str, AskedQuantity], names: Names, fill: Fill) -> dict[str, "AnswerKey"]:
+def keys_of(
+    asked: Mapping[str, AskedQuantity], names: Names, fill: Fill, *, has_eight: bool = False
+) -> dict[str, "AnswerKey"]:
     """The key of each quantity in *asked*; one may build on those before it.
+
+    Whether the question *has_eight* decides what a factor of 8 can come from.
 
     Raises:
         ExpressionError: an expression has no value there.
@@ -132,6 +143,7 @@ def keys_of(asked: Mapping[str, AskedQuantity], names: Names, fill: Fill) -> dic
             high=max(right, other) + slack,
             names=dict(known),
             fill=fill,
+            has_eight=has_eight,
         )
     return keys
 
@@ -147,6 +159,7 @@ class AnswerKey:
     high: float
     names: Names = field(repr=False)
     fill: Fill = field(repr=False)
+    has_eight: bool = False  # whether there is an 8 in the question
 
     @cached_property
     def mistakes(self) -> tuple[tuple[float, str], ...]:
@@ -228,23 +241,24 @@ class AnswerKey:
         """The mistake behind a wrong answer; empty where its value does not give it away."""
         scale = self.asked.scale
         return (
-            self.asked.foreseen(reading.value, self.mistakes)
+            self.asked.foreseen(reading.value, self.mistakes, reading.step)
             or self._common(reading)
-            or too_coarse(reading, self.right, self.asked.tolerance)
+            or too_coarse(reading, self.right, self.asked.tolerance, scale)
             or (self.asked.tolerance == "exact" and not_whole(reading, self.right, scale))
             or no_factor(reading, self.right, scale, self.slack)
             or ""
         )
 
     def _common(self, reading: Reading) -> str:
-        shown = self.asked.scale
-        bare = reading.scale is None
-        if bare and (says := in_another_unit(reading.value, self.right, self.slack, shown)):
+        shown, right, eight = self.asked.scale, self.right, self.has_eight
+        if reading.scale is None and (
+            says := in_another_unit(reading.value, right, self.slack, shown, has_eight=eight)
+        ):
             return says
-        if not self.right:
+        if not right:
             return ""
-        ratio = reading.value / self.right
-        return common_mistake(ratio, reading.scale or shown, self.slack / abs(self.right))
+        ratio, off = reading.value / right, self.slack / abs(right)
+        return common_mistake(ratio, reading.scale or shown, off, has_eight=eight)
 
     def clashes(self) -> Iterator[tuple[str, str]]:
         """Each listed mistake too close to the right answer or to another mistake, and why.

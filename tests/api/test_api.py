@@ -83,7 +83,7 @@ def test_the_prompt_of_every_exercise_is_its_task(client: Client, catalog: Catal
         shown = client.get(f"/api/v1/exercises/{exercise.id}?seed=5").json()
         variant = exercise.variant(5)
         assert shown["prompt"] == variant.prompt, exercise.id
-        assert shown["given"] == dict(variant.draw.shown)
+        assert shown["given"].items() <= variant.draw.shown.items()
         common = (exercise.id, exercise.kind, 5, exercise.title)
         assert tuple(shown[key] for key in ("id", "kind", "seed", "title")) == common
 

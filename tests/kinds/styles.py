@@ -591,6 +591,54 @@ def attend(scores, values, block):
 """
 PRODUCT = "tp * cp * pp * dp == gpus"
 # Each of these was marked right at some seed.
+REPLAY = """
+def finish(work, interval, cost, restart, failures):
+    now, done, coming = 0, 0, list(failures)
+    while done < work:
+        piece = min(interval, work - done)
+        end = now + piece + (cost if {checkpointed} else 0)
+        if coming and {fails}:
+            now = coming.pop(0) + restart
+            while coming and coming[0] < now:
+                now = coming.pop(0) + restart
+        else:
+            now, done = end, done + piece
+            {after}
+    return now
+"""
+LASTS = "done + piece < work"
+CULPRIT = """
+def culprit(records):
+    reached = [[row for row in rows if row[3] != "scheduled"] for rows in records]
+    last = [max((row[0] for row in rows), default=-1) for rows in reached]
+    top = max(last)
+    behind = [rank for rank, number in enumerate(last) if {behind}]
+    if behind:
+        return ["behind", behind]
+    for number in sorted({{row[0] for rows in reached for row in rows}}):
+        calls = {{rank: {call} for rank, rows in enumerate(reached) for row in rows if row[0] == number}}
+        made = list(calls.values())
+        most = max(made, key=made.count)
+        if made.count(most) < len(made):
+            return ["mismatch", [rank for rank in calls if calls[rank] != most]]
+    return ["together", []]
+"""
+ROUTE = """
+def route(scores, bias, k):
+    order = sorted(range(len(scores)), key=lambda e: (-{biased}, e))
+    chosen = sorted(order[:k])
+    total = sum(scores[e] for e in chosen)
+    return [chosen, [scores[e] / total for e in chosen]]
+"""
+FIT = """
+def fit(runs):
+    uu = sum(1 / t / t for s, t in runs)
+    uv = sum(s / t / t for s, t in runs)
+    vv = sum(s * s / t / t for s, t in runs)
+    u, v = sum(1 / t for s, t in runs), sum(s / t for s, t in runs)
+    det = uu * vv - uv * uv
+    return [{latency}, det / (v * uu - u * uv)]
+"""
 WRONG: list[tuple[str, str]] = [
     ("capstone/write-a-check", CHECK.format(PRODUCT, "tp <= 8", "tp % kv_heads == 0")),
     ("capstone/write-a-check", CHECK.format(PRODUCT, "tp < 8", "kv_heads % tp == 0")),
@@ -599,4 +647,27 @@ WRONG: list[tuple[str, str]] = [
     ("precision/write-loss-scale", SCALE.format("max(1, scale / 2)")),
     ("attention/write-online-softmax", ATTEND.format("float('-inf')", "len(scores) - len(scores) % block")),
     ("attention/write-online-softmax", ATTEND.format("0.0", "len(scores)")),
+    ("attention/write-online-softmax", ATTEND.format("-1000", "len(scores)")),
+    ("attention/write-online-softmax", ATTEND.format("-1e9", "len(scores)")),
+    # a failure at the moment at which the work is done loses the last piece
+    ("checkpoints/write-the-replay", REPLAY.format(checkpointed=LASTS, fails="coming[0] <= end", after="pass")),
+    # one at the moment at which a checkpoint is complete is overlooked
+    (
+        "checkpoints/write-the-replay",
+        REPLAY.format(
+            checkpointed=LASTS,
+            fails="coming[0] < end",
+            after="coming = [one for one in coming if one != now]",
+        ),
+    ),
+    (
+        "checkpoints/write-the-replay",
+        REPLAY.format(checkpointed="work - done > interval + cost", fails="coming[0] < end", after="pass"),
+    ),
+    ("diagnosis/write-the-culprit", CULPRIT.format(behind="number < top", call="tuple(row[1:])")),
+    ("diagnosis/write-the-culprit", CULPRIT.format(behind="number < max(top, 0)", call="(row[1], row[2])")),
+    ("experts/write-the-bias", ROUTE.format(biased="scores[e] * (1 + bias[e])")),
+    ("experts/write-the-bias", ROUTE.format(biased="max(0, scores[e] + bias[e])")),
+    ("collectives/write-the-fit", FIT.format(latency="max(0, (u * vv - v * uv) / det)")),
+    ("collectives/write-the-fit", FIT.format(latency="abs((u * vv - v * uv) / det)")),
 ]  # fmt: skip

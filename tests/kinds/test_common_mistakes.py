@@ -134,7 +134,7 @@ def test_a_bare_number_in_another_unit_is_told_so(
         ("", "886", "886.2", "round 886.2 down"), ("", "886", "884.9", "884.9 is too small"),
         ("", "886", "885", "885 is too small"),
         ("", "4/3", "33 %", "the answer is the factor: 1 + 33 %"),
-        ("", "4/3", "25 %", "the question asks for a factor: how many times"), ("", "0.75", "25 %", "too small"),
+        ("", "4/3", "25 %", "25 % is a share, but the question asks for a number."), ("", "0.75", "25 %", "too small"),
     ],
 )  # fmt: skip
 def test_a_number_of_another_form_is_told_which_is_wanted(
@@ -142,6 +142,56 @@ def test_a_number_of_another_form_is_told_which_is_wanted(
 ) -> None:
     asked = AskedQuantity(answer=right, unit=unit, tolerance="exact" if right == "886" else "1 %")
     assert says in key_of(asked).blame(asked.read(typed))
+
+
+@each(
+    ("unit", "right", "typed", "is_near"),
+    [
+        ("ms", "7.3 ms", "7", True), ("", "7.3", "7", True), ("", "4/3", "1", False), ("", "1.125", "1", False),
+        ("", "0.96", "1", False), ("", "0.96", "1.0", False), ("", "1.97", "2", False), ("", "0.3018", "0", False),
+        ("FLOP/B", "0.25 FLOP/B", "0", False), ("ms", "1.51 ms", "2", False), ("ms", "2.04 ms", "2", True),
+        ("", "0.6856", "1", False), ("", "7.848", "8", True), ("GPUs", "1.371", "1", False), ("", "1.02", "1", False),
+        ("%", "0.04 %", "0", False), ("", "26.8", "30", False), ("", "26.8", "27", True),
+    ],
+)  # fmt: skip
+def test_only_a_number_that_is_nearly_right_is_right_as_far_as_it_goes(
+    unit: str, right: str, typed: str, is_near: bool
+) -> None:
+    asked = AskedQuantity(answer=right, unit=unit, tolerance="0.1 %")
+    assert ("as far as it goes" in key_of(asked).blame(asked.read(typed))) == is_near
+
+
+def test_a_factor_of_8_is_not_blamed_on_bits_where_the_question_has_an_8(catalog: Catalog) -> None:
+    """An expert of 8 copies, all 8 ranks for one: the factor is in the question."""
+    accused, named = [], 0
+    for where, key in keys(catalog):
+        for factor in (8, 1 / 8):
+            reading = key.asked.read(key.asked.typed(key.right * factor))
+            bare = key.asked.read(f"{key.right * factor / key.asked.scale.factor:.12g}")
+            for typed in (reading, bare):
+                says = "" if key.holds(typed) else key.blame(typed)
+                if says in {text for _, text in key.mistakes}:
+                    continue
+                named += "bit" in says
+                if key.has_eight and ("bits" in says or "bit," in says):
+                    accused.append((where, says))
+    assert accused == []
+    assert named > 100  # where there is none, bits are the usual cause
+
+
+@each(
+    ("exercise", "has_eight"),
+    [
+        ("collectives/bytes-sent-by-a-ring", True), ("experts/bytes-of-a-dispatch", True),
+        ("capstone/activations-of-stage-zero", True), ("memory/stage-1", False),
+    ],
+)  # fmt: skip
+def test_an_8_is_found_where_it_is_drawn_or_written(
+    catalog: Catalog, exercise: str, has_eight: bool
+) -> None:
+    found = catalog.exercise(exercise)
+    assert isinstance(found, Numeric)
+    assert all(key.has_eight == has_eight for key in found.keys(0).values())
 
 
 def test_a_mistake_of_nothing_catches_nothing_but_nothing() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.authoring.texts import distinct
 from app.content.catalog import Catalog
 from app.content.files import read_exercise
 from app.errors import AnswerError
@@ -130,3 +131,35 @@ def test_a_condition_that_cannot_be_decided_does_not_hold(
     verdicts = [loop.run_until_complete(exercise.grade(0, {"a": a}, runner)) for a in "123"]
     assert [verdict.correct for verdict in verdicts] == [False, True, True]
     assert verdicts[0].feedback == ("It is too large.",)
+
+
+def test_every_choice_gets_whole_sentences(catalog: Catalog, grade: Grade) -> None:
+    """Micro-batches of 8 sequences on replicas that have 12 once showed a template."""
+    for exercise in catalog.exercises:
+        if isinstance(exercise, Design):
+            for seed in distinct(exercise, range(12)):
+                assert list(exercise.prove(exercise.draw(seed))) == [], (exercise.id, seed)
+    design = catalog.exercise("capstone/a-layout-for-gpt-3")
+    assert isinstance(design, Design)
+    for ways in product(*(knob.among for knob in design.choose.values())):
+        answer = dict(zip(design.choose, map(str, ways), strict=True))
+        assert not any(mark in says for says in grade(answer, design.id).feedback for mark in "{}|")
+
+
+def test_a_choice_whose_sentence_cannot_be_filled_is_found(catalog: Catalog) -> None:
+    design = catalog.exercise("capstone/a-layout-for-gpt-3")
+    assert isinstance(design, Design)
+    kept = {text: says for text, says in design.require.items() if "floor(micro" not in text}
+    assert len(kept) == len(design.require) - 1
+    forgot = design.model_copy(update={"require": kept})
+    forgot._works.clear()
+    (finding,) = forgot.prove(forgot.draw(0))
+    assert finding.where == ("require", "memory <= room")
+    assert finding.says.startswith("with tensor 2, pipeline 4, virtual 1, micro_batch 8: 'memory'")
+
+
+def test_the_layout_of_the_published_run_is_not_the_answer_for_other_gpus(
+    catalog: Catalog, grade: Grade
+) -> None:
+    published = {"tensor": "8", "pipeline": "16", "virtual": "8"}
+    assert not grade(published, "capstone/a-layout-for-the-run").correct

@@ -10,8 +10,8 @@ from app.content.catalog import Catalog
 from app.errors import UnavailableError
 from app.kinds.answers import Verdict
 from app.kinds.code.buggy_line import BuggyLine
+from app.kinds.code.call_sentences import outcome_sentence
 from app.kinds.code.calls import Argument, plain_argument, python, rounded
-from app.kinds.code.feedback import outcome_sentence
 from app.kinds.code.function import Function
 from app.kinds.code.mutants import alterations
 from app.markdown import inline_html
@@ -26,7 +26,7 @@ from app.sandbox.execution import (
 )
 from app.sandbox.runner import Runner
 from tests.each import each
-from tests.kinds.styles import RIGHT, WRONG
+from tests.kinds.styles import CULPRIT, FIT, LASTS, REPLAY, RIGHT, ROUTE, WRONG
 
 pytestmark = pytest.mark.slow(15)
 
@@ -162,6 +162,72 @@ def test_a_nearly_right_program_is_wrong_at_every_seed(
     assert not any(graded(loop, exercise, runner, program, seed).correct for seed in range(24))
 
 
+def test_the_right_program_of_the_sketches_is_right(
+    catalog: Catalog, runner: Runner, loop: Loop
+) -> None:
+    """So that each of `WRONG` is wrong for what it changes."""
+    for name, program in (
+        (
+            "checkpoints/write-the-replay",
+            REPLAY.format(checkpointed=LASTS, fails="coming[0] < end", after="pass"),
+        ),
+        (
+            "diagnosis/write-the-culprit",
+            CULPRIT.format(behind="number < top", call="(row[1], row[2])"),
+        ),
+        ("experts/write-the-bias", ROUTE.format(biased="(scores[e] + bias[e])")),
+        ("collectives/write-the-fit", FIT.format(latency="(u * vv - v * uv) / det")),
+    ):
+        verdict = graded(loop, function(catalog, name), runner, program)
+        assert verdict.correct, (name, verdict.feedback)
+
+
+def test_a_foreseen_mistake_is_named_only_if_every_call_agrees(
+    catalog: Catalog, runner: Runner, loop: Loop
+) -> None:
+    """Three of the calls of every seed cannot tell these programs; a drawn one can."""
+    exercise = function(catalog, "serving/write-the-queue")
+    always = [[[4, 1, 1, 4], 1], [[5], 4], [[3, 3, 3, 3], 2]]
+    tame = exercise.model_copy(update={"always": always})
+    sorting = next(wrong for wrong in exercise.wrong if "sorts" in wrong.says)
+    other = exercise.right.replace("[static, max(ends)]", "[static, max(ends) + (slots == 3)]")
+    assert other != exercise.right
+    for seed in range(3):
+        feedback = graded(loop, tame, runner, other, seed).feedback
+        assert not any(wrong.says.strip() in feedback for wrong in exercise.wrong), feedback
+    assert sorting.says.strip() in graded(loop, tame, runner, sorting.code).feedback
+
+
+def test_none_is_only_a_missing_return_where_it_is_all_that_comes(
+    catalog: Catalog, runner: Runner, loop: Loop
+) -> None:
+    scale = function(catalog, "optimizers/write-the-noise-scale")
+    never = scale.right.replace("noise / signal if signal > 0 else None", "None")
+    assert never != scale.right
+    assert "missing" not in graded(loop, scale, runner, never).feedback[0]
+    ring = function(catalog, "collectives/write-ring-time")
+    (name, starter) = (ring.entry, "size_gb, n, bw_gb_s, latency_us")
+    forgot = f"def {name}({starter}):\n    size_gb / n\n"
+    assert "is a `return` missing?" in graded(loop, ring, runner, forgot).feedback[0]
+    trial = loop.run_until_complete(ring.try_out(0, forgot, runner))
+    assert "is a `return` missing?" in trial.runs[0].says
+    half = forgot + "    if n > 2:\n        return 1.0\n"
+    assert "missing" not in graded(loop, ring, runner, half).feedback[0]
+
+
+def test_a_boundary_that_no_call_meets_is_found(
+    catalog: Catalog, runner: Runner, loop: Loop
+) -> None:
+    """A failure at the moment at which the work is done: `<` and `<=` differ there alone."""
+    exercise = function(catalog, "checkpoints/write-the-replay")
+    kept = [row for row in exercise.always if row[-1] not in ([110], [45], [0])]
+    tame = exercise.model_copy(update={"always": kept})
+    (finding,) = loop.run_until_complete(tame.prove_code(range(1), runner))
+    assert "at the boundary of `failure >= now + work - done" in finding.says
+    assert finding.cure == "add to always: [100, 40, 5, 10, [110]]"
+    assert loop.run_until_complete(exercise.prove_code(range(1), runner)) == []
+
+
 def test_true_is_not_one(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     exercise = function(catalog, "meshes/write-the-coordinates")
     program = exercise.right.replace(
@@ -174,13 +240,15 @@ def test_true_is_not_one(catalog: Catalog, runner: Runner, loop: Loop) -> None:
 def test_changed_programs_are_of_every_sort() -> None:
     program = (
         "def f(a, b):\n    s, n = 0, 1\n    for x in range(0, a, 2):\n        if x <= b:\n"
-        "            continue\n        s += max(x, b) / 2\n    return [s, n]\n"
+        "            continue\n        s += max(x, b) / 2\n    row = [a + b, a * (b + 1), a * b + 1]\n"
+        "    if (row[1], row[2]) == (0, row[0]):\n        return row\n    return [s, n]\n"
     )
     changed = {one.source for one in alterations(program)}
     for part in (
         "if x < b:", "if True:", "break", "s -= ", "min(x, b)", "max(x, b) // 2", "s, n = (0, n)",
         "range(0, a // 2 * 2, 2)", "return [s]", "list(range(0, a, 2))[:-1]", "max(a, b)",
-        "int(max(x, b) / 2)", "2 / max(x, b)", "max(x, b) / 3",
+        "int(max(x, b) / 2)", "2 / max(x, b)", "max(x, b) / 3", "(row[1], row[2], row[0])",
+        "a * (1 + b)", "a * b + 1", "a * (b + 1)",
     ):  # fmt: skip
         assert any(part in source for source in changed), part
     assert all(compile(source, "f", "exec") for source in changed)
@@ -207,7 +275,7 @@ def test_what_a_call_of_every_seed_returns_is_never_told(
     catalog: Catalog, runner: Runner, loop: Loop
 ) -> None:
     exercise = function(catalog, "capstone/write-a-check")
-    hidden = loop.run_until_complete(exercise._hidden(5, runner))
+    hidden = loop.run_until_complete(exercise.hidden_calls(5, runner))
     known: dict[str, Plain] = {call.text: call.expected for call in hidden.drawn}
     copied = f"def problems(*a):\n    return {known!r}.get('problems(' + str(a)[1:-1] + ')')\n"
     verdict = graded(loop, exercise, runner, copied, 5)

@@ -12,7 +12,8 @@ from app.kinds.code.buggy_line import BuggyLine
 from app.kinds.code.calls import TrialCall
 from app.kinds.code.edits import Operator
 from app.kinds.code.interpreter import CompiledListing, ListingError
-from app.kinds.code.mutation import Listing, Mutant, Mutants, equally_guilty
+from app.kinds.code.mutation import Listing, Mutant, Mutants, effect_of
+from app.kinds.code.other_cures import equally_guilty
 from app.sandbox.execution import Plain
 from tests.each import each
 
@@ -124,7 +125,7 @@ def test_each_seed_draws_one_bug_for_ever(catalog: Catalog) -> None:
     exercise = catalog.exercise("pipelines/fraction-line")
     assert isinstance(exercise, BuggyLine)
     shown = [exercise.bug(seed).shown for seed in range(40)]
-    assert len(set(shown)) > 8
+    assert set(shown) == {bug.shown for bug in exercise.bugs}
     assert shown == [exercise.bug(seed).shown for seed in range(40)]
     assert exercise.bug(0) is exercise.bugs[0]
 
@@ -162,3 +163,73 @@ def test_a_listing_that_cannot_be_mutated_says_why(tmp_path: Path) -> None:
         written(tmp_path, TEXT.replace("BODY", "3 * x")).bug(1)
     with pytest.raises(ContentError, match="give bugs"):
         written(tmp_path, TEXT.replace("mutate: [constant, factor]\n", ""))
+
+
+CHAIN = """\
+kind: buggy_line
+title: A time
+level: 1
+prompt: The time {symptom}. Exactly one line is wrong.
+code: |
+  def time(size, count, rate):
+      steps = 2 * count
+      chunk = size / count
+      return RESULT
+bugs:
+  - {line: 2, shown: "    steps = count", symptom: is half of the right one, says: Twice.}
+  - {line: 3, shown: "    chunk = size", symptom: is too large, says: One chunk of many.}
+reference: 2 * size / rate
+arguments: {size: [8, 12, 20], count: [2, 3, 5], rate: [1, 4, 7]}
+hints: [One., Two.]
+solution: Compare the lines.
+sources: [https://example.org/]
+"""
+
+
+def guilty(exercise: BuggyLine) -> list[str]:
+    return [
+        finding.says
+        for index, bug in enumerate(exercise.bugs)
+        for finding in exercise._prove_guilt(("bugs", index), bug)
+    ]
+
+
+def test_a_line_that_a_factor_or_a_divisor_would_cure_is_found(tmp_path: Path) -> None:
+    chain = written(tmp_path, CHAIN.replace("RESULT", "max(0, steps * chunk / rate)"))
+    first, second = guilty(chain)
+    assert first.startswith("line 3 could be fixed instead of line 2, with ")
+    assert second.startswith("line 2 could be fixed instead of line 3")
+    told = CHAIN.replace("RESULT", "[steps * chunk / rate, steps, chunk]").replace(
+        "reference: 2 * size / rate", "reference: 2 * size / rate\nalso: [2 * count, size / count]"
+    )
+    assert guilty(written(tmp_path, told)) == []
+
+
+def test_the_listings_of_the_course_have_one_cure_and_no_bug_by_chance(catalog: Catalog) -> None:
+    listings = [one for one in catalog.exercises if isinstance(one, BuggyLine)]
+    assert {one.id: guilty(one) for one in listings if guilty(one)} == {}
+    assert [one.id for one in listings if one.mutate and len(one.bugs) >= 4] == []
+
+
+def test_a_ratio_that_no_one_would_see_makes_no_bug() -> None:
+    """`spread - 1e-6` for `spread + 1e-6` comes out at 1 of the right value."""
+    code = "def total(size, n, bw):\n    small = size + 1e-6\n    return 2 * (n - 1) * small / n / bw\n"
+    calls = [
+        TrialCall(row, str(row), 2 * (row[1] - 1) * (row[0] + 1e-6) / row[1] / row[2])
+        for row in ROWS
+    ]
+    found = Mutants(Listing(code.splitlines(), "total", calls), ALL).drawn(lambda edits: edits)
+    shown = [mutant.shown.strip() for mutant in found]
+    assert "small = size - 1e-6" not in shown
+    assert len(shown) > 5
+
+
+def test_a_ratio_that_depends_on_lengths_that_no_one_sees_is_not_told() -> None:
+    code = "def mean(values):\n    return sum(values) / len(values)\n"
+    rows = [(1.0, 2.0), (5.0, 9.0), (4.0, 1.0)]
+    pairs = [TrialCall(([*row],), str(row), sum(row) / 2) for row in rows]
+    wrong = Listing(code.replace(" / len(values)", "").splitlines(), "mean", pairs)
+    assert effect_of(wrong).ratio is None
+    longer = TrialCall(([1.0, 2.0, 4.0, 8.0],), "", 3.75)
+    scaled = Listing(code.replace("sum(", "3 * sum(").splitlines(), "mean", [*pairs, longer])
+    assert effect_of(scaled).ratio == 3

@@ -86,13 +86,13 @@ def test_the_bug_depends_on_the_seed_and_only_its_line_is_right(
 ) -> None:
     exercise = catalog.exercise(BUG)
     lines = {exercise.right_answer(seed) for seed in range(20)}
-    assert lines == {"3", "4", "5", "6"}
+    assert lines == {"3", "4", "6"}
     for seed in range(6):
         right = str(exercise.right_answer(seed))
-        assert [str(n) for n in range(1, 8) if grade(BUG, str(n), seed).correct] == [right]
+        assert [str(n) for n in range(1, 7) if grade(BUG, str(n), seed).correct] == [right]
 
 
-@pytest.mark.parametrize("answer", ["", "0", "8", "-1", "6.0", "six", "٦", "9" * 99])
+@pytest.mark.parametrize("answer", ["", "0", "7", "-1", "6.0", "six", "٦", "9" * 99])
 def test_what_is_no_line_is_unreadable(grade: Grade, answer: str) -> None:
     with pytest.raises(AnswerError):
         grade(BUG, answer)

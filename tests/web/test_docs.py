@@ -9,6 +9,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.config import ROOT
+from app.content.catalog import Catalog
+from app.kinds import KINDS
 from app.web.reference.docs import documentation
 from tests.each import each
 
@@ -71,3 +73,27 @@ def test_its_lines_fit_a_terminal(file: Path) -> None:
     lines = file.read_text(encoding="utf-8").splitlines()
     code = [line for line in lines if not line.startswith("|")]
     assert [line for line in code if len(line) > 120] == []
+
+
+def _kinds_in_table(page: str, heading: str) -> set[str]:
+    """The kinds in the first column of the table under *heading*."""
+    _, _, section = (FOLDER / page).read_text("utf-8").partition(f"\n## {heading}\n")
+    rows = re.findall(r"^\| (`.+?`) \|", section.partition("\n## ")[0], re.MULTILINE)
+    return {kind for row in rows for kind in re.findall(r"`(\w+)`", row)}
+
+
+@each("page, heading", [("grading.md", "Answers by kind"), ("authoring.md", "Kinds")])
+def test_a_page_lists_every_kind_of_exercise(page: str, heading: str) -> None:
+    assert _kinds_in_table(page, heading) == KINDS.keys()
+
+
+def test_an_answer_to_every_kind_has_the_form_that_the_page_gives(catalog: Catalog) -> None:
+    """A string, a list or an object of strings, as `wallclock answers` prints it."""
+    _, _, section = (FOLDER / "grading.md").read_text("utf-8").partition("\n## Answers by kind\n")
+    for name, kind in KINDS.items():
+        (says,) = re.findall(rf"^\| .*`{name}`.* \| (.+) \|$", section, re.MULTILINE)
+        right = catalog.exercise(kind.sample).right_answer(0)
+        told = "an object" if isinstance(right, dict) else "list" if isinstance(right, list) else ""
+        assert told in says, name
+        if isinstance(right, dict):
+            assert set(re.findall(r"`(\w+)`", says)) <= right.keys(), name

@@ -69,7 +69,9 @@ class CodeExercise(Reference, Base):
         text = f"{entry}({', '.join(python(value) for value in arguments)})"
         if not self.reference:
             return TrialCall(arguments, text, None)
-        value = evaluate(self.reference, self._names(row)).value / scale_of(self.unit).factor
+        value = (
+            evaluate(self.reference, self.argument_names(row)).value / scale_of(self.unit).factor
+        )
         if self.result == "float":
             return TrialCall(arguments, text, value)
         if not math.isclose(value, round(value), rel_tol=1e-12):
@@ -78,9 +80,10 @@ class CodeExercise(Reference, Base):
 
     def makes_sense(self, row: Sequence[Argument]) -> bool:
         """Whether `where` allows the arguments *row*."""
-        return not self.where or holds(self.where, self._names(row))
+        return not self.where or holds(self.where, self.argument_names(row))
 
-    def _names(self, row: Sequence[Argument]) -> Mapping[str, Quantity]:
+    def argument_names(self, row: Sequence[Argument]) -> Mapping[str, Quantity]:
+        """The arguments *row* as the reference and conditions call them."""
         return dict(
             pair
             for name, value in zip(self.arguments, row, strict=True)

@@ -10,17 +10,18 @@ from typing import Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from app.errors import AnswerError, UnavailableError
-from app.expressions import ExpressionError
-from app.kinds.answers import Answer, Verdict, single_text
+from app.errors import UnavailableError
+from app.expressions import ExpressionError, evaluate
+from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Finding, Where
 from app.kinds.code.adequacy import sensible
 from app.kinds.code.agreement import alike, combinations
 from app.kinds.code.base import CodeExercise
-from app.kinds.code.calls import TrialCall, function_in, rounded
+from app.kinds.code.calls import Argument, TrialCall, function_in, rounded
 from app.kinds.code.edits import Operator
 from app.kinds.code.feedback import refuse_lost
 from app.kinds.code.interpreter import ListingError
+from app.kinds.code.line_number import read_line
 from app.kinds.code.mutation import (
     SAYS,
     Listing,
@@ -28,9 +29,8 @@ from app.kinds.code.mutation import (
     Mutants,
     dead_lines,
     effect_of,
-    equally_guilty,
-    mended_elsewhere,
 )
+from app.kinds.code.other_cures import equally_guilty, mended_elsewhere
 from app.kinds.code.symptoms import symptom_of, symptom_text
 from app.kinds.diagnosis_key import mistake_key
 from app.kinds.drawn_values import Draw, shuffled
@@ -41,6 +41,7 @@ from app.sandbox.runner import Runner
 from app.translation import noted, translate
 
 _MORE = 60  # calls, at most, to describe what a bug does
+_ENOUGH = 4  # listed bugs, beside which none is drawn from the listing
 _DRAWN = 10  # as many times as one listed bug a bug from the listing itself is drawn
 
 
@@ -73,6 +74,11 @@ class BuggyLine(CodeExercise):
     mutate: list[Operator] = Field(
         default_factory=list,
         description="draw bugs from the listing: constant, operator, factor, off-by-one, swap",
+    )
+    also: list[str] = Field(
+        default_factory=list,
+        description="expressions of what it returns in a list after the reference: values on the "
+        "way, without which another line could be changed instead",
     )
     elsewhere: dict[int, Markdown] = Field(
         default_factory=dict, description="feedback on a line that is right"
@@ -148,6 +154,15 @@ class BuggyLine(CodeExercise):
         more = [self.call(self._called, row) for row in rows]
         return Listing(self.code.splitlines(), self._called, self.calls(self._called, 0), more)
 
+    def _call(self, entry: str, row: Sequence[Argument]) -> TrialCall:
+        """The call, and all that the function should return."""
+        call = super()._call(entry, row)
+        if not self.also:
+            return call
+        names = self.argument_names(row)
+        others = [evaluate(expression, names).value for expression in self.also]
+        return replace(call, expected=[call.expected, *others])
+
     @property
     def _called(self) -> str:
         """The function that is called."""
@@ -196,36 +211,13 @@ class BuggyLine(CodeExercise):
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Compare the number of the line."""
         bug, drawn = self.bug(seed), self.draw(seed)
-        line = self._line(answer)
+        line = read_line(answer, len(self.code.splitlines()))
         if line == bug.line:
             return Verdict(True, 1.0, (symptom_text(self.fill(bug.says, drawn)), self.reveal(seed)))
         if line in self.elsewhere:
             says = self.elsewhere[line]
             return Verdict(False, 0.0, (self.fill(says, drawn),), mistake=mistake_key(says))
         return Verdict(False, 0.0, (translate("Line {line} is correct as written.", line=line),))
-
-    def _line(self, answer: Answer) -> int:
-        text = single_text(answer).strip().lower().removeprefix("line").strip(" #")
-        count = len(self.code.splitlines())
-        if not text:
-            raise AnswerError(translate("choose a line first"))
-        if not (text.isascii() and text.isdigit() and len(text) <= len(str(count))):
-            raise AnswerError(
-                translate(
-                    "the answer must be a line number from 1 to {count}, not {text!r}",
-                    count=count,
-                    text=text[:20],
-                )
-            )
-        if not 1 <= int(text) <= count:
-            raise AnswerError(
-                translate(
-                    "there is no line {line}: the listing has {count} lines",
-                    line=int(text),
-                    count=count,
-                )
-            )
-        return int(text)
 
     def texts(self) -> Iterator[tuple[Where, str]]:
         """The sentences of bugs and of other lines, too."""
@@ -247,6 +239,9 @@ class BuggyLine(CodeExercise):
         except ExpressionError as error:
             return [Finding(("reference",), str(error))]
         findings = []
+        if self.mutate and len(self.bugs) >= _ENOUGH:
+            says = f"{len(self.bugs)} bugs are listed: draw none by chance"
+            findings.append(Finding(("mutate",), says, "remove it; listed ones teach more"))
         if disagreement := await self._disagreement(self.code, entry, calls, runner):
             findings.append(Finding(("code",), f"the right code fails: {disagreement}"))
         for line in dead_lines(self._right_listing):

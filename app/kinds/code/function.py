@@ -1,33 +1,28 @@
 """Exercises whose answer is a Python function, called in the sandbox with drawn arguments."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr
 
-from app.errors import UnavailableError
 from app.expressions import ExpressionError
 from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Finding, Where
 from app.kinds.code.adequacy import Contest, sensible
-from app.kinds.code.base import CodeExercise
-from app.kinds.code.calls import Argument, TrialCall, function_in, rounded, source_in
+from app.kinds.code.boundary_proof import boundary_findings
+from app.kinds.code.call_sentences import in_line, outcome_sentence
+from app.kinds.code.called_function import CalledFunction, paired_outcomes
+from app.kinds.code.calls import TrialCall, rounded, source_in
 from app.kinds.code.feedback import (
     Example,
     FunctionQuestion,
     Hidden,
     Trial,
-    Worked,
     Wrong,
     common_mistake_in,
-    in_line,
-    outcome_sentence,
     passes,
-    refuse_lost,
-    returned,
     same_results,
-    trial_run,
+    trial_runs,
     was_stopped,
 )
 from app.kinds.diagnosis_key import mistake_key
@@ -42,7 +37,7 @@ Foreseen = list[tuple[tuple[Outcome, ...], str]]  # results of a wrong program, 
 _ANY = -1  # in place of a seed, where all have the same
 
 
-class Function(CodeExercise):
+class Function(CalledFunction):
     """Write a function."""
 
     kind_title = noted("Write code")
@@ -51,96 +46,17 @@ class Function(CodeExercise):
     runs_code = True
     keeps_draft = True
     kind: Literal["function"]
-    reference: str = Field(
-        default="",
-        description="a formula's name, or an expression of the arguments; without one, the right "
-        "program is the reference, and each example says what it returns",
-    )
-    starter: str = Field(min_length=1, description="the first line, a docstring, and ...")
-    right: str = Field(min_length=1, description="a whole right program")
-    examples: list[list[Argument] | Worked] = Field(
-        min_length=1,
-        max_length=6,
-        description="visible calls: their arguments in order, or call and returns",
-    )
     wrong: list[Wrong] = Field(
         min_length=1, description="code and says of typical mistakes; each must fail a drawn call"
     )
-    always: list[list[Argument]] = Field(
-        default_factory=list,
-        max_length=40,
-        description="hidden calls of every seed, which tell nearly right programs from right ones; "
-        "`wallclock lint` finds them",
-    )
-    _entry: str = PrivateAttr(default="")
-    _expected: Remembered[int, Hidden] = PrivateAttr(default_factory=Remembered)
     _foreseen: Remembered[int, Foreseen] = PrivateAttr(default_factory=Remembered)
-
-    @model_validator(mode="after")
-    def _examples_fit(self) -> Self:
-        self._entry = function_in(self.starter)
-        for example in self.examples:
-            row = example.call if isinstance(example, Worked) else example
-            if isinstance(example, Worked) == bool(self.reference):
-                raise ValueError(
-                    f"the example {row} needs no `returns`: the reference says it"
-                    if self.reference
-                    else f"the example {row} needs call and `returns`: there is no reference"
-                )
-            self._fits("example", row)
-        for row in self.always:
-            self._fits("call", row)
-        return self
-
-    def _fits(self, what: str, row: Sequence[Argument]) -> None:
-        if len(row) != len(self.arguments):
-            raise ValueError(f"the {what} {row} does not give {', '.join(self.arguments)}")
-
-    @property
-    def entry(self) -> str:
-        """The name of the function to write."""
-        return self._entry
 
     def question(self, seed: int) -> FunctionQuestion:
         """The function to write, and visible examples of it."""
-        examples = tuple(Example(call.text, rounded(call.expected)) for call in self._visible())
-        return FunctionQuestion(self.entry, self.starter, examples)
-
-    def _visible(self) -> tuple[TrialCall, ...]:
-        """The calls of the examples."""
-        return tuple(
-            replace(self.call(self.entry, example.call), expected=returned(example))
-            if isinstance(example, Worked)
-            else self.call(self.entry, example)
-            for example in self.examples
+        examples = tuple(
+            Example(call.text, rounded(call.expected)) for call in self.visible_calls()
         )
-
-    async def _hidden(self, seed: int, runner: Runner) -> Hidden:
-        """The calls that grade, with what the reference or the right program returns.
-
-        Raises:
-            UnavailableError: the right program was stopped, or there is nothing to call.
-        """
-        known = self._expected.get(seed)
-        return known or self._expected.keep(seed, await self._worked_out(seed, runner))
-
-    async def _worked_out(self, seed: int, runner: Runner) -> Hidden:
-        always = [self.call(self.entry, row) for row in self.always]
-        texts = {call.text for call in always}
-        drawn = [call for call in self.calls(self.entry, seed) if call.text not in texts]
-        calls = [*drawn, *always]
-        if not self.reference:
-            report = await self._run(self.right, calls, runner, "")
-            calls = [
-                replace(call, expected=outcome.value)
-                for call, outcome in _pairs(calls, report)
-                if isinstance(outcome, CallReturned)
-            ]
-        if not calls or len(calls) < len(drawn) + len(always):  # never grade by some of them
-            raise UnavailableError(
-                translate("the expected results could not be computed: please submit it again")
-            )
-        return Hidden(tuple(calls[: len(drawn)]), tuple(calls[len(drawn) :]))
+        return FunctionQuestion(self.entry, self.starter, examples)
 
     def right_answer(self, seed: int) -> Answer:
         """A right program."""
@@ -159,12 +75,12 @@ class Function(CodeExercise):
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Run the program on drawn calls; the first failing one is shown."""
         source = source_in(answer)
-        hidden = await self._hidden(seed, runner)
+        hidden = await self.hidden_calls(seed, runner)
         calls = hidden.calls
-        report = await self._run(source, calls, runner, learner)
+        report = await self.run_calls(source, calls, runner, learner)
         if report.body:
             return Verdict(False, 0.0, (outcome_sentence(report.body),))
-        passed = [passes(call, outcome) for call, outcome in _pairs(calls, report)]
+        passed = [passes(call, outcome) for call, outcome in paired_outcomes(calls, report)]
         if all(passed) and len(passed) == len(calls):
             says = translate("All {calls} calls return the right value.", calls=len(calls))
             return Verdict(True, 1.0, (says,))
@@ -182,32 +98,34 @@ class Function(CodeExercise):
             AnswerError: there is nothing to run.
             UnavailableError: the sandbox cannot run it.
         """
-        calls = self._visible()
-        report = await self._run(source_in(source), calls, runner, learner)
+        calls = self.visible_calls()
+        report = await self.run_calls(source_in(source), calls, runner, learner)
         if report.body:
             problem = outcome_sentence(report.body)
             line = in_line(report.body)
             return Trial(problem=problem, line=line, printed=visible_lines(report.printed), runs=())
-        runs = (trial_run(call, outcome) for call, outcome in _pairs(calls, report))
-        return Trial(problem="", line=None, printed=visible_lines(report.printed), runs=tuple(runs))
-
-    async def _run(
-        self, source: str, calls: Sequence[TrialCall], runner: Runner, learner: str
-    ) -> Execution:
-        report = await runner.run(source, self.entry, [c.arguments for c in calls], learner)
-        refuse_lost(report)
-        return report
+        runs = trial_runs(calls, report.outcomes)
+        return Trial(problem="", line=None, printed=visible_lines(report.printed), runs=runs)
 
     async def _diagnosis(self, seed: int, hidden: Hidden, report: Execution, runner: Runner) -> str:
         """The wording of the listed mistake with the same results, or of a common one."""
         if not all(isinstance(outcome, CallReturned) for outcome in report.outcomes):
             return ""
-        calls = hidden.always or hidden.drawn
-        outcomes = report.outcomes[-len(calls) :]
-        for foreseen, says in await self._wrong_outcomes(seed, calls, runner):
-            if same_results(outcomes, foreseen):
+        calls, outcomes = hidden.always or hidden.drawn, report.outcomes
+        foreseen = await self._wrong_outcomes(seed, calls, runner)
+        for wrong, (results, says) in zip(self.wrong, foreseen, strict=True):
+            if not same_results(outcomes[-len(calls) :], results):
+                continue
+            if not hidden.always or await self._agrees(wrong, hidden.drawn, outcomes, runner):
                 return says
-        return common_mistake_in(hidden.calls, report.outcomes, scale_of(self.unit))
+        return common_mistake_in(hidden.calls, outcomes, scale_of(self.unit))
+
+    async def _agrees(
+        self, wrong: Wrong, drawn: Sequence[TrialCall], outcomes: Sequence[Outcome], runner: Runner
+    ) -> bool:
+        """Whether a typical wrong program has the results *outcomes* in the *drawn* calls, too."""
+        other = await self.run_calls(wrong.code, drawn, runner, "")
+        return same_results(outcomes[: len(drawn)], other.outcomes)
 
     async def _wrong_outcomes(
         self, seed: int, calls: Sequence[TrialCall], runner: Runner
@@ -219,7 +137,7 @@ class Function(CodeExercise):
         key = _ANY if self.always else seed
         if key in self._foreseen:
             return self._foreseen[key]
-        reports = [(await self._run(w.code, calls, runner, ""), w.says) for w in self.wrong]
+        reports = [(await self.run_calls(w.code, calls, runner, ""), w.says) for w in self.wrong]
         found = [(report.outcomes, says) for report, says in reports]
         if not any(was_stopped(report) for report, _ in reports):
             self._foreseen.keep(key, found)
@@ -236,11 +154,17 @@ class Function(CodeExercise):
         try:
             findings = await self._prove_right(runner)
             findings = findings or await self.contest().findings(runner)
+            findings = findings or await self._prove_boundaries(runner)
             for seed in seeds:
                 findings += [] if findings else await self._prove(seed, runner)
         except ExpressionError as error:
             return [Finding(("reference",), str(error))]
         return findings
+
+    async def _prove_boundaries(self, runner: Runner) -> list[Finding]:
+        """Every boundary of the right program is met by a call of every seed."""
+        rows = self.rows_of_every_seed()
+        return await boundary_findings(self.right, self.entry, rows, self.makes_sense, runner)
 
     def contest(self) -> Contest:
         """The right program against nearly right ones."""
@@ -249,16 +173,10 @@ class Function(CodeExercise):
             right=self.right,
             wrong=[wrong.code for wrong in self.wrong],
             arguments=self.arguments,
-            always=self._at_every_seed(),
+            always=self.rows_of_every_seed(),
             places=sensible(self.arguments, self.makes_sense),
             floats=bool(self.reference) and self.result == "float",
         )
-
-    def _at_every_seed(self) -> list[list[Argument]]:
-        """Calls that are made whatever the seed: of a single argument every value is drawn."""
-        columns = list(self.arguments.values())
-        alone = [[value] for value in columns[0]] if len(columns) == 1 else []
-        return [*self.always, *(row for row in alone if self.makes_sense(row))]
 
     async def _prove(self, seed: int, runner: Runner) -> list[Finding]:
         findings = []
@@ -288,7 +206,3 @@ class Function(CodeExercise):
             Finding(("examples", index), f"the right program disagrees: {says}")
             for index, says in failed
         ]
-
-
-def _pairs(calls: Sequence[TrialCall], report: Execution) -> Iterator[tuple[TrialCall, Outcome]]:
-    return zip(calls, report.outcomes, strict=False)

@@ -14,6 +14,7 @@ _INSTEAD: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Mod: (ast.FloorDiv, ast.Mult),
     ast.Pow: (ast.Mult,),
 }
+_SUMS, _PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 _ONE_WAY = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow)
 _OTHER = {"min": "max", "max": "min", "ceil": "floor", "floor": "ceil", "any": "all", "all": "any"}
 _DROPPED = (ast.Assign, ast.AugAssign, ast.Expr, ast.Continue, ast.Break)
@@ -33,7 +34,7 @@ class Altered:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class TreePlace:
     """Where *node* hangs in the tree."""
 
     parent: ast.AST
@@ -42,6 +43,7 @@ class _Place:
     node: ast.AST
 
     def put(self, node: ast.AST) -> None:
+        """Hang *node* there instead."""
         if self.index is None:
             setattr(self.parent, self.field, node)
         else:
@@ -59,9 +61,9 @@ def alterations(source: str) -> list[Altered]:
     right = ast.unparse(tree)
     for function in tree.body:
         if isinstance(function, ast.FunctionDef):
-            names = _names(function)
+            names, fields = _names(function), _fields(function)
             for place in list(_places(function)):
-                for new in _instead(place, names):
+                for new in (*_instead(place, names), *_compared_too(place.node, fields)):
                     place.put(new)
                     ast.fix_missing_locations(ast.copy_location(new, place.node))
                     text = ast.unparse(tree)
@@ -88,13 +90,13 @@ def _names(function: ast.FunctionDef) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _places(parent: ast.AST) -> Iterator[_Place]:
+def _places(parent: ast.AST) -> Iterator[TreePlace]:
     for field, value in ast.iter_fields(parent):
         if field in ("args", "annotation", "returns") and isinstance(parent, ast.FunctionDef):
             continue
         for index, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if isinstance(node, ast.expr | ast.stmt) and not _is_docstring(node):
-                yield _Place(parent, field, index, node)
+                yield TreePlace(parent, field, index, node)
             if isinstance(node, ast.AST):
                 yield from _places(node)
 
@@ -103,7 +105,7 @@ def _is_docstring(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _instead(place: _Place, names: Sequence[str]) -> Iterator[ast.AST]:
+def _instead(place: TreePlace, names: Sequence[str]) -> Iterator[ast.AST]:
     """Replacements for the node at *place*."""
     node = place.node
     if isinstance(node, ast.stmt):
@@ -148,6 +150,53 @@ def _constants(value: object) -> Iterator[ast.expr]:
             yield _expression(repr(other))
 
 
+def _regrouped(term: ast.BinOp) -> Iterator[ast.expr]:
+    """A term moved into or out of a product: a * (1 + b) for a + b, a * b + c for a * (b + c)."""
+    left, sign, right = term.left, term.op, term.right
+    one = ast.Constant(1)
+    if isinstance(sign, ast.Add | ast.Sub):
+        yield ast.BinOp(left, ast.Mult(), ast.BinOp(one, sign, right))
+        if isinstance(sign, ast.Add):
+            yield ast.BinOp(ast.BinOp(one, sign, left), ast.Mult(), right)
+    for outer, other in ((left, right), (right, left)):
+        match outer:
+            case ast.BinOp(a, ast.Mult() | ast.Div() as inner, b) if isinstance(sign, _SUMS):
+                first, last = (b, other) if outer is left else (other, b)
+                yield ast.BinOp(a, inner, ast.BinOp(first, sign, last))
+            case ast.BinOp(a, ast.Add() | ast.Sub() as inner, b) if isinstance(sign, _PRODUCTS):
+                if outer is left:
+                    yield ast.BinOp(a, inner, ast.BinOp(b, sign, other))
+                    yield ast.BinOp(ast.BinOp(a, sign, other), inner, b)
+                elif isinstance(sign, ast.Mult):
+                    yield ast.BinOp(ast.BinOp(other, sign, a), inner, b)
+
+
+def _fields(function: ast.FunctionDef) -> list[int]:
+    """The numbers of the fields of records that *function* reads."""
+    return sorted(
+        {
+            node.slice.value
+            for node in ast.walk(function)
+            if isinstance(node, ast.Subscript)
+            and isinstance(node.slice, ast.Constant)
+            and isinstance(node.slice.value, int)
+        }
+    )
+
+
+def _compared_too(node: ast.AST, fields: Sequence[int]) -> Iterator[ast.Tuple]:
+    """Some fields of a record with another one beside them, that could be compared as well."""
+    parts = node.elts if isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) else []
+    records = {ast.unparse(one.value) for one in parts if isinstance(one, ast.Subscript)}
+    if len(records) != 1 or not all(isinstance(one, ast.Subscript) for one in parts):
+        return
+    (record,) = records
+    own = {ast.unparse(one) for one in parts}
+    for index in fields:
+        if f"{record}[{index}]" not in own:
+            yield ast.Tuple([*parts, _expression(f"{record}[{index}]")], ast.Load())
+
+
 def _terms(term: ast.BinOp) -> Iterator[ast.expr]:
     for other in _INSTEAD.get(type(term.op), ()):
         yield ast.BinOp(term.left, other(), term.right)
@@ -155,6 +204,7 @@ def _terms(term: ast.BinOp) -> Iterator[ast.expr]:
     yield term.right
     if isinstance(term.op, _ONE_WAY):
         yield ast.BinOp(term.right, term.op, term.left)
+    yield from _regrouped(term)
 
 
 def _clamped(term: ast.BinOp) -> Iterator[ast.expr]:

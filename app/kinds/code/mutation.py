@@ -2,9 +2,8 @@
 
 import ast
 import math
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Literal
 
 from app.kinds.code.calls import TrialCall
@@ -22,10 +21,9 @@ SAYS: dict[Operator, str] = {
     "swap": noted("This line uses the wrong variable."),
 }
 _CLOSE = 1e-6
+_NOTICED = 0.01  # how far from 1 a ratio is that someone would see
 _TELLING = 0.5  # of the calls must come out wrong
 _OTHER_VALUES = ("0", "987.5")  # of a line whose value may not matter
-_NUMBERS = ("1", "2")
-_SIGNS = ("*", "/", "+", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,8 @@ class Listing:
     def is_right_as(self, program: CompiledListing) -> bool:
         """Whether every call of *program* returns what that of the listing should."""
         try:
-            return all(_agree(_result(program, c), c.expected) for c in self.calls)
+            calls = (*self.calls, *self.more)
+            return all(_agree(_result(program, c), c.expected) for c in calls)
         except ListingError:
             return False
 
@@ -121,7 +120,10 @@ class Mutants:
         others = [other for other in self._all if other.line != edit.line]
         if not _is_told(changed) or cured_by(changed, others):
             return None
-        return Mutant(edit.line, edit.text, edit.operator, effect_of(changed))
+        effect = effect_of(changed)
+        if effect.ratio and abs(effect.ratio - 1) < _NOTICED:
+            return None
+        return Mutant(edit.line, edit.text, edit.operator, effect)
 
 
 def effect_of(listing: Listing) -> Effect:
@@ -140,7 +142,18 @@ def effect_of(listing: Listing) -> Effect:
         for value, right in pairs
         if isinstance(value, int | float) and isinstance(right, int | float)
     ]
-    return Effect(_ratio(numbers), _lean(numbers)) if len(numbers) == len(pairs) else Effect()
+    if len(numbers) != len(pairs):
+        return Effect()
+    return Effect(None if _has_one_length(listing.calls) else _ratio(numbers), _lean(numbers))
+
+
+def _has_one_length(calls: Sequence[TrialCall]) -> bool:
+    """Whether a list is always as long: a ratio may come of its length, which no one sees."""
+    for values in zip(*(call.arguments for call in calls), strict=True):
+        lengths = {len(value) for value in values if isinstance(value, list)}
+        if len(lengths) == 1:
+            return True
+    return False
 
 
 def _is_told(listing: Listing) -> bool:
@@ -186,6 +199,8 @@ def _comparable(value: Plain, expected: Plain) -> bool:
 def _agree(value: "Plain | FailedError", expected: Plain) -> bool:
     if isinstance(value, int | float) and isinstance(expected, int | float):
         return math.isclose(value, expected, rel_tol=_CLOSE, abs_tol=1e-12)
+    if isinstance(value, list) and isinstance(expected, list):
+        return len(value) == len(expected) and all(map(_agree, value, expected))
     return value == expected
 
 
@@ -223,59 +238,17 @@ def _set(listing: Listing, statement: ast.Assign, to: str) -> Edit:
     return Edit(statement.lineno, f"{indent}{ast.unparse(statement.targets[0])} = {to}", "constant")
 
 
-def equally_guilty(listing: Listing, line: int, argued: Container[int] = ()) -> int | None:
-    """Another line than *line* of the wrong *listing*, a small change of which cures all.
-
-    The lines *argued* are left out: their author says why they are right.
-    """
-    edits = all_edits(listing.lines)
-    return cured_by(listing, [e for e in edits if e.line != line and e.line not in argued])
-
-
-def mended_elsewhere(
-    listing: Listing, line: int, argued: Container[int] = ()
-) -> tuple[int, str] | None:
-    """Another line of the wrong *listing* than *line*, and a value, as simple, that cures all."""
-    tree = ast.parse("\n".join(listing.lines))
-    function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
-    known = [argument.arg for argument in function.args.args]
-    program = CompiledListing(tree, listing.entry)  # each run reads the tree again
-    for statement in _walked(function.body):
-        left_out = statement.lineno == line or statement.lineno in argued
-        if isinstance(statement, ast.Assign | ast.Return) and not left_out:
-            before = statement.value
-            for text, value in _as_simple(before, known):
-                statement.value = value
-                if listing.is_right_as(program):
-                    return statement.lineno, text
-            statement.value = before
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            known.append(statement.targets[0].id)
-    return None
-
-
-def _as_simple(value: ast.expr | None, names: Sequence[str]) -> Iterator[tuple[str, ast.expr]]:
-    """Names in place of a name, and two with one sign between them in place of such a term."""
-    texts: list[str] = []
-    terms = list(dict.fromkeys([*names, *_NUMBERS]))
-    match value:
-        case ast.Name():
-            texts = list(names)
-        case ast.BinOp(ast.Name() | ast.Constant(), _, ast.Name() | ast.Constant()):
-            texts = [f"{a} {sign} {b}" for sign in _SIGNS for a, b in product(terms, terms)]
-    return ((text, ast.parse(text, mode="eval").body) for text in texts)
-
-
 def _statements(listing: Listing) -> Iterator[ast.stmt]:
     tree = ast.parse("\n".join(listing.lines))
     for function in tree.body:
         if isinstance(function, ast.FunctionDef):
-            yield from _walked(function.body)
+            yield from walked(function.body)
 
 
-def _walked(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+def walked(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """*statements*, and those inside loops and conditions."""
     for statement in statements:
         yield statement
         if isinstance(statement, ast.For | ast.If):
-            yield from _walked(statement.body)
-            yield from _walked(statement.orelse)
+            yield from walked(statement.body)
+            yield from walked(statement.orelse)

@@ -10,8 +10,9 @@ from pydantic import Field, PrivateAttr
 from app.aside import aside
 from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Base, Finding, Where
+from app.kinds.code.call_sentences import outcome_sentence
 from app.kinds.code.calls import source_in
-from app.kinds.code.feedback import Wrong, outcome_sentence, refuse_lost
+from app.kinds.code.feedback import Wrong, refuse_lost
 from app.kinds.code.machine import TargetMachine
 from app.kinds.diagnosis_key import mistake_key
 from app.kinds.memo import Remembered
