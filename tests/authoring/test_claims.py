@@ -50,6 +50,7 @@ def test_every_word_that_compares_is_noted(noted: Notes, word: str) -> None:
 def test_feedback_with_drawn_numbers_is_noted_and_prompts_are_not(noted: Notes) -> None:
     assert len(noted(GOOD.replace("That is once", "That is {x}, only once"))) == 1
     assert noted(GOOD.replace("How much is {x} twice?", "How much is {x}, no more?")) == []
+    assert noted(GOOD.replace("[One., Two.]", "[It is never one., Two.]")) == []
 
 
 def test_a_claim_proves_the_words_that_it_names_and_no_others(noted: Notes) -> None:
@@ -109,6 +110,11 @@ def test_a_piece_is_shown_in_some_drawings_and_not_in_all(
 ) -> None:
     problems = found(solved(WHEN.replace(old, new)))
     assert any(says in problem.says for problem in problems), problems
+
+
+def test_a_piece_that_every_drawing_shows_needs_no_condition(found: Lint) -> None:
+    (problem,) = found(solved("Now{when x < 4} it is less than 8{end}."))
+    assert "every drawing shows the piece for 'x < 4'" in problem.says
 
 
 def test_every_text_may_have_a_condition(
