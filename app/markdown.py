@@ -153,7 +153,13 @@ def _parser(
     return (
         MarkdownIt("commonmark", {"html": False, "highlight": fence, "typographer": False})
         .enable("table")
-        .use(dollarmath_plugin, renderer=mathematics, allow_space=False, double_inline=True)
+        .use(
+            dollarmath_plugin,
+            renderer=mathematics,
+            allow_space=False,
+            allow_digits=False,  # so that $2 and $3 are sums of money
+            double_inline=True,
+        )
     )
 
 

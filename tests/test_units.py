@@ -20,10 +20,20 @@ from app.units import (
     scale_of,
     show,
     show_in,
+    show_typed,
 )
 from app.units import unit as unit_module
 from app.units.scales import SCALES
-from app.units.unit import DOLLAR, DOLLAR_PER_SECOND, FLOP_PER_SECOND, JOULE, PER_SECOND, WATT
+from app.units.unit import (
+    DOLLAR,
+    DOLLAR_PER_HOUR,
+    DOLLAR_PER_JOULE,
+    DOLLAR_PER_SECOND,
+    FLOP_PER_SECOND,
+    JOULE,
+    PER_SECOND,
+    WATT,
+)
 from tests.each import each
 
 MS, GB, SPEED, PERCENT = scale_of("ms"), scale_of("GB"), scale_of("GB/s"), scale_of("%")
@@ -83,7 +93,14 @@ def test_bytes_know_binary_and_decimal_prefixes_and_bits(text: str, value: float
         ("5 tokens/s", PER_SECOND, 5), ("5 kWh", JOULE, 18e6), ("7 billion", RATIO, 7e9),
         ("16 ranks", COUNT, 16), ("2 ×", RATIO, 2), ("$2.5 million", DOLLAR, 2.5e6), ("$5M", DOLLAR, 5e6),
         ("-$1,234.50", DOLLAR, -1234.5), ("$7.2/h", DOLLAR_PER_SECOND, 0.002),
-        ("7.2 $/GPU-h", DOLLAR_PER_SECOND, 0.002),
+        ("7.2 $/GPU-h", DOLLAR_PER_SECOND, 0.002), ("$7.20 per hour", DOLLAR_PER_SECOND, 0.002),
+        ("$7.20 per GPU-hour", DOLLAR_PER_SECOND, 0.002), ("7.2 dollars an hour", DOLLAR_PER_SECOND, 0.002),
+        ("147 cents", DOLLAR, 1.47), ("US$5", DOLLAR, 5), ("$61.7B", DOLLAR, 61.7e9),
+        ("10.9 requests/s", PER_SECOND, 10.9), ("10.9 requests per second", PER_SECOND, 10.9),
+        ("24.7k tokens/s", PER_SECOND, 24_700), ("97.4B", RATIO, 97.4e9), ("1.2T", RATIO, 1.2e12),
+        ("97.4 billion parameters", RATIO, 97.4e9), ("46.7B parameters", RATIO, 46.7e9),
+        ("96 workers", COUNT, 96), ("8 H100s", COUNT, 8), ("3 months", SECOND, 91.3125 * 86400),
+        ("2 weeks", SECOND, 14 * 86400), ("$0.05 per kWh", DOLLAR_PER_JOULE, 0.05 / 3.6e6),
     ],
 )  # fmt: skip
 def test_other_units_of_the_field_are_known(text: str, unit: Unit, value: float) -> None:
@@ -144,6 +161,8 @@ def test_what_is_no_time_is_refused(text: str) -> None:
         ("about 5 GB", BYTE, "write a number, such as 12.5 B"),
         ("1 2 GB", BYTE, "not clear where the number ends"),
         ("9" * 101, BYTE, "an answer of 101 characters"),
+        ("97.4 B", RATIO, "B given, a plain number expected"),
+        ("97.4BB", RATIO, "'BB' is not a unit here"),
     ],
 )
 def test_a_refusal_says_what_is_wrong(text: str, unit: Unit, says: str) -> None:
@@ -185,8 +204,12 @@ def test_any_text_is_read_at_once_or_refused_never_anything_else(
         (0.0, SECOND, "0 s"), (-0.07, SECOND, "-70 ms"), (1.75e9, BYTE, "1.75 GB"), (12, BYTE, "12 B"),
         (999.96e6, BYTE, "1 GB"), (1.2e25, BYTE, "1.2e25 B"), (50e9, BYTE_PER_SECOND, "50 GB/s"),
         (989.4e12, FLOP_PER_SECOND, "989.4 TFLOP/s"), (14, COUNT, "14"), (16384, COUNT, "16,384"),
-        (0.0625, RATIO, "0.0625"), (1 / 3, RATIO, "0.3333"), (1234.5, DOLLAR, "1,234 $"),
-        (2e-3, WATT, "2 mW"),
+        (0.0625, RATIO, "0.0625"), (1 / 3, RATIO, "0.3333"), (1234.5, DOLLAR, "$1,234"),
+        (2e-3, WATT, "2 mW"), (29.3, DOLLAR, "$29.30"), (0.5, DOLLAR, "$0.50"), (0.0043, DOLLAR, "$0.0043"),
+        (-5, DOLLAR, "-$5"), (61_660_000, DOLLAR, "$61.66 million"), (-2e9, DOLLAR, "-$2 billion"),
+        (999_999.9, DOLLAR, "$1 million"), (2.5 / 3600, DOLLAR_PER_SECOND, "$2.50/h"),
+        (2.5, DOLLAR_PER_HOUR, "$2.50/h"), (0.05 / 3.6e6, DOLLAR_PER_JOULE, "$0.05/kWh"),
+        (24_711.3, PER_SECOND, "24,711 /s"),
     ],
 )  # fmt: skip
 def test_values_are_shown_as_a_person_writes_them(value: float, unit: Unit, text: str) -> None:
@@ -197,7 +220,8 @@ def test_values_are_shown_as_a_person_writes_them(value: float, unit: Unit, text
     ("number", "text"),
     [
         (7730, "7,730"), (1234567, "1,234,567"), (0.5, "0.5"), (1234.5678, "1,235"), (99999.6, "100,000"),
-        (1.5e-5, "1.5e-5"), (3.79e25, "3.79e25"), (-0.25, "-0.25"), (0, "0"), (9999999.5, "1e7"),
+        (1.5e-5, "1.5e-5"), (3.79e25, "3.79e25"), (-0.25, "-0.25"), (0, "0"), (9999999.5, "10,000,000"),
+        (33333.33, "33,333"), (-24711.4, "-24,711"), (3.221e9 + 0.5, "3,221,000,000"),
     ],
 )  # fmt: skip
 def test_figures_are_significant_ones(number: float, text: str) -> None:
@@ -209,6 +233,33 @@ def test_a_value_can_be_shown_in_a_unit() -> None:
     assert show_in(2**30, scale_of("GiB")) == "1 GiB"
     assert show_in(0.25, scale_of("%"), 3) == "25 %"
     assert show_in(0.25, scale_of("")) == "0.25"
+    assert show_in(5e-6, scale_of("us")) == "5 µs"
+    assert show_in(2.5 / 3600, scale_of("$/GPU-h")) == "$2.50/GPU-h"
+    assert show_in(123 / 60, scale_of("$"), 5) == "$2.05"
+
+
+@each(
+    ("symbol", "text"),
+    [
+        ("steps", "1 step"), ("days", "1 day"), ("GPU-hours", "1 GPU-hour"), ("GPUs", "1 GPU"),
+        ("switches", "1 switch"), ("copies", "1 copy"), ("times", "1 times"), ("ms", "1 ms"),
+    ],
+)  # fmt: skip
+def test_one_is_followed_by_a_singular(symbol: str, text: str) -> None:
+    assert show_in(scale_of(symbol).factor, scale_of(symbol)) == text
+
+
+@each(
+    ("typed", "text"),
+    [
+        ("8000 GB/s", "8,000 GB/s"), ("1427 us", "1,427 µs"), ("1979 TFLOP/s", "1,979 TFLOP/s"),
+        ("1073.7 MB", "1,073.7 MB"), ("70.0 GB", "70.0 GB"), ("2.5 $/h", "$2.50/h"),
+        ("4400000 $", "$4.4 million"), ("1234567 $", "$1.234567 million"), ("0.05 $/kWh", "$0.05/kWh"),
+        ("1 steps", "1 step"), ("5e8 B", "5e8 B"), ("Llama 3", "Llama 3"), ("ring", "ring"),
+    ],
+)  # fmt: skip
+def test_what_an_author_typed_is_shown_as_a_person_writes_it(typed: str, text: str) -> None:
+    assert show_typed(typed) == text
 
 
 values = st.floats(1e-12, 1e24) | st.floats(-1e24, -1e-12) | st.integers(-(10**15), 10**15)

@@ -145,7 +145,7 @@ def _is_shown(written: WrittenNumber, slot: str, drawn: Draw) -> bool:
         shown = fill(f"{{{slot}}}", drawn.names, drawn.shown)
     except ExpressionError:  # reported elsewhere
         return False
-    return shown.strip("$").partition(" ")[0] == written.number
+    return shown.lstrip("$").partition(" ")[0] == written.number
 
 
 def _nouns(script: Script) -> dict[str, set[str]]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from app.charts.paper import text_width
-from app.translation import localized, noted, translate
+from app.translation import localized
 from app.units import BYTE, DOLLAR, SECOND, Unit, figures, scale_of, show, show_in, show_size
 
 _TICKS = 6
@@ -24,8 +24,6 @@ _FINER_TIMES = (
     *(step * _DAY for step in (500, 700, 1000, 2000)),
 )
 _KIB = 1024.0
-_NEARLY = 0.9995  # of a million, which is a million to three figures
-_LARGE = ((noted("trillion"), 1e12), (noted("billion"), 1e9), (noted("million"), 1e6))
 _NOISE = 9  # decimals of a percentage
 _FEW = 3  # an axis with fewer ticks cannot be read
 _MANY = 9  # with more, they are too close together
@@ -75,10 +73,7 @@ def money_text(dollars: float) -> str:
     >>> money_text(53_235_591), money_text(931_622)
     ('$53.2 million', '$932,000')
     """
-    for word, size in _LARGE:
-        if dollars >= _NEARLY * size:
-            return f"${figures(float(f'{dollars / size:.3g}'), 3)} {translate(word)}"
-    return f"${figures(float(f'{dollars:.3g}'), 3)}"
+    return localized(show(float(f"{dollars:.3g}"), DOLLAR, 3))
 
 
 def time_text(seconds: float) -> str:

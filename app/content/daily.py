@@ -27,7 +27,7 @@ LONGEST = 200  # characters of a guess
 _FILE = Path(__file__).parent / "data" / "steps.yaml"
 _STRIDE = 17  # from one day to the next, so that neighbors in the file are days apart
 _FORMULA = re.compile(r"\b[a-z_]+\.[a-z0-9_]+(?=\()")
-_COUNTS = ("", "1/s", "$")  # units of values that are written as 3 million, where they are large
+_COUNTS = ("", "1/s")  # units of values that are written as 3 million, where they are large
 _LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _FAR = 1e16  # beyond it, a power of ten reads better
 _FIGURES = 4
@@ -176,11 +176,11 @@ def _drawn(written: _QuestionInFile, case: Case) -> Draw:
 
 
 def _shown_daily(asked: AskedQuantity, value: float) -> str:
-    """*value* to a few figures, large counts and sums of money in words."""
+    """*value* to a few figures, large counts in words."""
     unit, symbol = asked.scale.unit.symbol, asked.scale.symbol
     number = float(f"{value / asked.scale.factor:.{_FIGURES}g}")
     if unit not in _COUNTS or asked.scale.factor != 1 or number > _FAR:
         return asked.shown(float(f"{value:.{_FIGURES}g}"))
     size, word = next((row for row in _LARGE if number >= row[0]), (1.0, ""))
     text = f"{number / size:,.10g} {word}".strip()
-    return f"${text}" if unit == "$" else f"{text} {symbol}".strip()
+    return f"{text} {symbol}".strip()

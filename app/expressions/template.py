@@ -13,11 +13,12 @@ from app.expressions.branches import choose_branches, conditions, without_tags
 from app.expressions.evaluation import Names, evaluate
 from app.expressions.mathematics import upright
 from app.expressions.parser import ExpressionError
-from app.translation import translate
-from app.units import scale_of, show_in
+from app.translation import localized, translate
+from app.units import scale_of, show_in, singular
 
 _PIECE = re.compile(
-    r"(?P<math>\$\$.+?\$\$|(?<!\\)\$(?!\s)(?:[^$\n]|\n(?!\s*\n))+?(?<![\s\\])\$)|\{(?P<slot>[^{}]+)\}",
+    r"(?P<math>\$\$.+?\$\$|(?<!\\)\$(?!\s)(?:[^$\n]|\n(?!\s*\n))+?(?<![\s\\])\$(?!\d))"
+    r"|\{(?P<slot>[^{}]+)\}(?P<gap>\**[ -])?(?P<word>(?(gap)[A-Za-z-]+))?",
     re.DOTALL,
 )
 _INSIDE_MATH = re.compile(r"\{\{(?P<slot>[^{}]+)\}\}")
@@ -30,6 +31,8 @@ _FORMAT = re.compile(r"(?P<unit>.*?)\s*(?P<digits>(?<!\S)(?:[1-9]|1[0-5]))?")
 def fill(text: str, names: Names, shown: Mapping[str, str]) -> str:
     """*text* with its slots filled from *names*; a bare name is replaced by its text in *shown*.
 
+    What a 1 counts is in the singular: 1 step.
+
     Raises:
         ExpressionError: a slot cannot be filled.
     """
@@ -39,7 +42,8 @@ def fill(text: str, names: Names, shown: Mapping[str, str]) -> str:
             return _INSIDE_MATH.sub(
                 lambda m: _in_math(_slot(m["slot"], names, shown)), match["math"]
             )
-        return _slot(match["slot"], names, shown)
+        text, word = _slot(match["slot"], names, shown), match["word"] or ""
+        return f"{text}{match['gap'] or ''}{singular(word) if text == '1' else word}"
 
     return _PIECE.sub(piece, choose_branches(text, names))
 
@@ -60,7 +64,11 @@ def blanked(text: str) -> str:
     ['Each', 'of', '◊', 'ranks', 'sends', '.']
     """
     prose = _CODE.sub(" ", without_tags(text))
-    return _PIECE.sub(lambda match: BLANK if match["slot"] else " ", prose)
+    return _PIECE.sub(_blank, prose)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return f"{BLANK}{match['gap'] or ''}{match['word'] or ''}" if match["slot"] else " "
 
 
 def words_after_slots(text: str) -> list[tuple[str, str]]:
@@ -87,12 +95,12 @@ def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:
                 "{{{slot}}} is {quantity}, not in {unit}", slot=slot, quantity=quantity, unit=unit
             )
         )
-    return show_in(quantity.value, scale, int(digits or 4))
+    return localized(show_in(quantity.value, scale, int(digits or 4)))
 
 
 def _in_math(text: str) -> str:
     number, _, unit = text.partition(" ")
-    figure = number.replace(",", r"{,}").replace("%", r"\%")
+    figure = number.replace(",", r"{,}").replace("%", r"\%").replace("$", r"\$")
     mantissa, times, exponent = figure.partition("e")
     if times and exponent.lstrip("-").isdigit():
         figure = rf"{mantissa} \cdot 10^{{{exponent}}}"

@@ -19,7 +19,7 @@ from app.kinds.parameters import ChapterParameter, refuse_others, values
 from app.kinds.strict import Markdown, Quotes, Strict
 from app.kinds.text_language import Worded
 from app.sandbox.runner import Runner
-from app.translation import translate
+from app.translation import speaking, translate
 
 SEEDS = 2**31  # 0 to 2**31 - 1
 _DOTTED = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+")
@@ -187,7 +187,8 @@ class Base(Strict, Worded, ABC):
 
     def fill(self, text: str, drawn: Draw) -> str:
         """*text* with the drawn values filled in."""
-        return fill(text, drawn.names, {**drawn.shown, **drawn.listings}).strip()
+        with speaking(self.language):
+            return fill(text, drawn.names, {**drawn.shown, **drawn.listings}).strip()
 
     @abstractmethod
     def question(self, seed: int) -> object:

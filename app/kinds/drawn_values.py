@@ -1,7 +1,6 @@
 """From a seed to the values of a variant: the same on every machine, forever."""
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -12,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
 from app.measurements.exhibits import Exhibit, exhibit_called
-from app.units import figures, scale_of
+from app.units import figures, scale_of, show_typed
 
 
 def _unit(name: str) -> str:
@@ -159,4 +158,4 @@ def _shown_drawn_values(value: DrawnValue) -> str:
     number, _, power = value.partition("e")
     if power in _LARGE and number.replace(".", "", 1).isdigit():
         return f"{number} {_LARGE[power]}"
-    return re.sub(r"(?<=\d )u(?=s\b)", "µ", value)
+    return show_typed(value)

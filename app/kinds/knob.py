@@ -8,7 +8,7 @@ from pydantic import Field
 from app.expressions import evaluate, read_answer
 from app.kinds.drawn_values import DrawnValue
 from app.kinds.strict import Markdown, Strict
-from app.units import figures, scale_of
+from app.units import figures, scale_of, show_typed
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Knob(Strict):
 
 def shown_value(value: DrawnValue) -> str:
     """*value* as a person writes it."""
-    return value if isinstance(value, str) else figures(float(value), 6)
+    return show_typed(value) if isinstance(value, str) else figures(float(value), 6)
 
 
 def _unit(value: DrawnValue) -> str:

@@ -19,7 +19,7 @@ from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figure
 from app.kinds.strict import Markdown, Strict
 from app.sandbox.runner import Runner
 from app.translation import noted, translate
-from app.units import Reading
+from app.units import Reading, spelling
 
 CAUSE = "cause"  # the name of the answer that is chosen
 
@@ -126,7 +126,7 @@ class LabExercise(Base):
         """The boxes, and the causes in the order that *seed* shuffles them to."""
         drawn = self.draw(seed)
         boxes = (
-            Box(name, self.fill(asked.prompt, drawn), asked.unit, asked.tolerance)
+            Box(name, self.fill(asked.prompt, drawn), spelling(asked.unit), asked.tolerance)
             for name, asked in self.predict.items()
         )
         options = [Option(key, self.fill(o.text, drawn)) for key, o in self.cause.options.items()]

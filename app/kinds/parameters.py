@@ -16,7 +16,7 @@ from app.errors import InputError, nearest
 from app.expressions import ExpressionError, read_answer
 from app.kinds.drawn_values import DrawnValue
 from app.translation import translate
-from app.units import figures, scale_of
+from app.units import scale_of, show_in
 
 CHOSEN = 2**30  # choices that there may be, and the seed of the first
 _LONGEST = 40  # characters of a value that a message quotes
@@ -136,8 +136,7 @@ class ChapterParameter(BaseModel):
         )
 
     def _shown(self, number: int) -> str:
-        text = figures(float(number), 9)
-        return f"${text}" if self.unit == "$" else f"{text} {self.unit}".strip()
+        return show_in(number * (scale := scale_of(self.unit)).factor, scale, 9)
 
     def _read(self, name: str, text: str) -> float:
         scale = scale_of(self.unit)

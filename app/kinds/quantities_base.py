@@ -10,7 +10,7 @@ from app.kinds.base import Base, Finding, Where
 from app.kinds.drawn_values import Draw, redrawn
 from app.kinds.memo import Remembered
 from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
-from app.units import Dimension
+from app.units import Dimension, spelling
 
 TELL = "remove one, tighten the tolerance, or draw values that tell them apart"
 
@@ -39,7 +39,7 @@ class Asking(Base):
         """The boxes to fill in."""
         drawn = self.draw(seed)
         return tuple(
-            Box(name, self.fill(asked.prompt, drawn), asked.unit, asked.tolerance)
+            Box(name, self.fill(asked.prompt, drawn), spelling(asked.unit), asked.tolerance)
             for name, asked in self.asked.items()
         )
 

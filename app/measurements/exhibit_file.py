@@ -21,6 +21,7 @@ from app.measurements.table import CollectiveTable
 from app.measurements.trace.reader import read_trace
 from app.measurements.trace.report import TraceReport
 from app.measurements.trace.samples import SAMPLES, TraceSample
+from app.units import scale_of, show_in
 
 Quantities = dict[str, tuple[float, str]]
 _DEVICES = 4  # lines of ranks that are shown; of more, the first and the last
@@ -145,7 +146,8 @@ def _breakdown(report: TraceReport) -> Iterator[str]:
     """The times of a trace as a Markdown table, without what an exercise may ask for."""
     tolls = report.tolls
     kinds = ", ".join(f"{one.count} {one.kind}" for one in report.collectives)
-    yield f"| {f'{report.steps} steps' if report.steps else 'no steps are marked'} | ms |"
+    steps = show_in(report.steps, scale_of("steps"))
+    yield f"| {steps if report.steps else 'no steps are marked'} | ms |"
     yield "|---|---:|"
     for name, time in (
         ("from the first kernel to the last", tolls.wall),

@@ -16,4 +16,18 @@ FORMS = {
     "steps/s": noted("{number} steps/s"),
     "tokens/s": noted("{number} tokens/s"),
     "sequences/s": noted("{number} sequences/s"),
+    "thousand": noted("{number} thousand"),
+    "billion": noted("{number} billion"),
+    "trillion": noted("{number} trillion"),
+}
+# The same for a single one, where it differs.
+FORMS_OF_ONE = FORMS | {
+    "days": noted("{number} day"),
+    "years": noted("{number} year"),
+    "GPU-hours": noted("{number} GPU-hour"),
+    "PF-days": noted("{number} PF-day"),
+    "nodes": noted("{number} node"),
+    "steps": noted("{number} step"),
+    "tokens": noted("{number} token"),
+    "sequences": noted("{number} sequence"),
 }

@@ -7,9 +7,9 @@ text, and no other module multiplies by a power of ten, two or eight to change a
 bytes, GiB is 2**30.
 """
 
-from app.units.formatter import figures, inward, show, show_in, show_size
+from app.units.formatter import figures, inward, show, show_in, show_size, show_typed
 from app.units.parser import Reading, parse, parse_or_base, read
-from app.units.scales import PLAIN, Scale, scale_of
+from app.units.scales import PLAIN, Scale, scale_of, singular, spelling
 from app.units.unit import (
     BYTE,
     BYTE_PER_SECOND,
@@ -56,6 +56,6 @@ __all__ = [
     "Bytes", "BytesPerSecond", "Count", "Dimension", "Dollars", "DollarsPerJoule",
     "DollarsPerSecond", "Flops", "FlopsPerByte", "FlopsPerSecond", "Joules", "PerSecond", "Ratio",
     "Reading", "Scale", "Seconds", "Unit", "Watts", "figures", "inward", "parse", "parse_or_base",
-    "read", "scale_of", "show", "show_in", "show_size", "spelled",
-    "unit_of",
+    "read", "scale_of", "show", "show_in", "show_size", "show_typed",
+    "singular", "spelled", "spelling", "unit_of",
 ]  # fmt: skip

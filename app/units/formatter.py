@@ -1,10 +1,22 @@
 """Quantities to text."""
 
 import math
+import re
 
-from app.translation import say
-from app.translation.unit_words import FORMS
-from app.units.scales import DAY, DECIMAL, HOUR, SMALL, Scale, scale_of
+from app.translation import noted, say
+from app.translation.unit_words import FORMS, FORMS_OF_ONE
+from app.units.scales import (
+    DAY,
+    DECIMAL,
+    HOUR,
+    LARGE,
+    SCALES,
+    SMALL,
+    Scale,
+    scale_of,
+    singular,
+    spelling,
+)
 from app.units.unit import (
     BYTE,
     DOLLAR,
@@ -18,8 +30,8 @@ from app.units.unit import (
 )
 
 _TIMES = ((DAY, 2 * DAY, "days"), (HOUR, 2 * HOUR, "h"), (60.0, 120.0, "min"))
+_RATES = {DOLLAR_PER_SECOND: scale_of("$/h"), DOLLAR_PER_JOULE: scale_of("$/kWh")}
 
-_SPELLINGS = {"us": "µs", "μs": "µs", "uJ": "µJ", "uW": "µW", "1/s": "/s"}
 _SIZES = tuple(scale_of(symbol) for symbol in ("GiB", "MiB", "KiB"))
 _MEASURED = 4  # digits of a size that is not a number of KiB
 _NEARLY = 0.9  # of a unit; anything less never rounds to 1
@@ -28,8 +40,8 @@ _NEARLY = 0.9  # of a unit; anything less never rounds to 1
 def show(value: float, unit: Unit, digits: int = 4) -> str:
     """Write *value* with the prefix that leaves 1 to 999 before the point.
 
-    >>> show(0.0393, SECOND)
-    '39.3 ms'
+    >>> show(0.0393, SECOND), show(2.5 / 3600, DOLLAR_PER_SECOND)
+    ('39.3 ms', '$2.50/h')
     >>> from app.units import COUNT
     >>> show(16384, COUNT)
     '16,384'
@@ -37,13 +49,17 @@ def show(value: float, unit: Unit, digits: int = 4) -> str:
     if not unit.symbol:
         return figures(value, digits)
     if unit.size != 1:
-        return _with_unit(figures(value, digits), unit.symbol)
+        return show_in(value * unit.size, Scale(unit.symbol, unit, unit.size), digits)
+    if scale := _RATES.get(unit):
+        return show_in(value, scale, digits)
+    if unit is DOLLAR:
+        return _money(value, digits)
     size = abs(value)
     for symbol, factor in _candidates(value, unit):
         if size < _NEARLY * factor:
             continue
         if size >= factor or abs(float(f"{value / factor:.{digits}g}")) >= 1:
-            return _with_unit(_written(value / factor, unit, digits), symbol)
+            return _with_unit(figures(value / factor, digits), symbol)
     return _with_unit(figures(value, digits), unit.symbol)
 
 
@@ -61,40 +77,102 @@ def show_size(value: float, digits: int = 6) -> str:
 
 
 def show_in(value: float, scale: Scale, digits: int = 4) -> str:
-    """Write *value* in the unit *scale*.
+    """Write *value* in the unit *scale*; large sums of money in words.
 
-    >>> from app.units import scale_of
-    >>> show_in(0.07, scale_of("ms"))
-    '70 ms'
+    >>> show_in(0.07, scale_of("ms")), show_in(61_660_000, scale_of("$"))
+    ('70 ms', '$61.66 million')
+    >>> show_in(1.6e12, scale_of("billion"))
+    '1.6 trillion'
     """
-    return _with_unit(_written(value / scale.factor, scale.unit, digits), scale.symbol)
+    if scale.unit is DOLLAR:
+        return _money(value, digits)
+    if scale.symbol.startswith(("$", "USD")):
+        per = scale.symbol.partition("/")[2]
+        return f"{_dollars(value / scale.factor, digits)}/{per}"
+    for word, size in reversed(LARGE.items()):
+        if scale.symbol in LARGE and abs(value) >= size > scale.factor:
+            return _with_unit(figures(value / size, digits), word)
+    return _with_unit(figures(value / scale.factor, digits), scale.symbol)
+
+
+_TYPED = re.compile(r"(\d+)((?:\.\d+)?) ?(\D\S*)")
+
+
+def show_typed(text: str) -> str:
+    """A quantity as an author typed it, with its digits, as a person writes it.
+
+    >>> show_typed("8000 GB/s"), show_typed("5 us"), show_typed("2.5 $/h"), show_typed("Llama 3")
+    ('8,000 GB/s', '5 µs', '$2.50/h', 'Llama 3')
+    """
+    match = _TYPED.fullmatch(text)
+    scale = SCALES.get(match[3]) if match else None
+    if match is None or scale is None:
+        return text
+    whole, decimals, symbol = match.groups()
+    if symbol.startswith("$"):
+        return show_in(float(whole + decimals) * scale.factor, scale, _ALL)
+    return _with_unit(f"{int(whole):,}{decimals}", symbol)
 
 
 def _with_unit(number: str, symbol: str) -> str:
     """*number* with the preferred spelling of *symbol*; a sentence if that is a word."""
-    if form := FORMS.get(symbol):
+    if form := (FORMS_OF_ONE if number == "1" else FORMS).get(symbol):
         return say(form, number=number)
-    return f"{number} {_SPELLINGS.get(symbol, symbol)}".strip()
+    unit = "/s" if symbol == "1/s" else spelling(symbol)
+    return f"{number} {singular(unit) if number == '1' else unit}".strip()
 
 
-def _written(number: float, unit: Unit, digits: int) -> str:
-    """*number* in *unit*; large sums of money are written in full, not as powers of ten."""
-    if unit is DOLLAR and _WRITTEN_OUT[1] <= abs(number) < _WHOLE_IN_FULL:
-        return _in_full(float(f"{number:.{digits}g}"), digits)
-    return figures(number, digits)
+_IN_WORDS = (
+    (noted("${number} trillion"), 1e12),
+    (noted("${number} billion"), 1e9),
+    (noted("${number} million"), 1e6),
+)
+_BEYOND_WORDS = 1e15
+_ALL = 15  # digits of a double that can be trusted
+_CENTS = (0.1, 1000.0)  # sums between these are written to the cent
+
+
+def _money(value: float, digits: int) -> str:
+    """A sum of *value* dollars: $2.50, $1,234, $61.66 million."""
+    rounded = float(f"{value:.{digits}g}")
+    for form, size in _IN_WORDS:
+        if size <= abs(rounded) < _BEYOND_WORDS and math.isfinite(value):
+            return (
+                say(form, number=figures(value / size, digits))
+                if value > 0
+                else (f"-{_money(-value, digits)}")
+            )
+    return _dollars(value, digits)
+
+
+def _dollars(number: float, digits: int) -> str:
+    """*number* after its sign: cents have two figures."""
+    if number < 0:
+        return f"-{_dollars(-number, digits)}"
+    if _CENTS[0] <= number < _CENTS[1]:
+        digits = max(digits, math.floor(math.log10(number)) + 3)
+    text = figures(number, digits)
+    whole, point, cents = text.partition(".")
+    return f"${whole}{point}{cents}{'0' * (len(cents) == 1 and 'e' not in text)}"
 
 
 # Numbers between these are written out, others as 1.23e-4.
-_WRITTEN_OUT = (1e-3, 1e6)
-_WHOLE_IN_FULL = 1e12
+_WRITTEN_OUT = (1e-3, 1e12)
+_WHOLE_IN_FULL = 1e6  # to four figures, a number below it is rounded to a whole one at most
+_FOUR = 4
 _SHORT = 999.0  # below it, no comma is needed, whatever it is rounded to
 
 
-def figures(number: float, digits: int = 4) -> str:
+def figures(number: float, digits: int = _FOUR) -> str:
     """Write *number* to *digits* significant digits, whole numbers in full.
+
+    What was cut to 33,330 would look like another whole number, so four digits or more never cut a
+    number below a million before its point.
 
     >>> figures(0.00012345), figures(7730.0), figures(3.79e25)
     ('1.234e-4', '7,730', '3.79e25')
+    >>> figures(33333.3), figures(33333.3, 3)
+    ('33,333', '33,300')
     """
     if _WRITTEN_OUT[0] <= number < _SHORT and number != int(number):
         text = f"{number:.{digits}g}"
@@ -102,8 +180,10 @@ def figures(number: float, digits: int = 4) -> str:
             return text
     if math.isinf(number):  # a finite number may overflow in a smaller unit
         return "∞" if number > 0 else "-∞"
-    if abs(number) < _WHOLE_IN_FULL and number == int(number):
+    if abs(number) < _WRITTEN_OUT[1] and number == int(number):
         return f"{int(number):,}"
+    if digits >= _FOUR and 10.0**digits <= abs(number) < _WHOLE_IN_FULL:
+        return f"{number:,.0f}"
     rounded = float(f"{number:.{digits}g}")
     if _WRITTEN_OUT[0] <= abs(rounded) < _WRITTEN_OUT[1]:
         return _in_full(rounded, digits)
@@ -136,7 +216,6 @@ def _in_full(rounded: float, digits: int) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-_DOLLARS = (DOLLAR, DOLLAR_PER_SECOND, DOLLAR_PER_JOULE)
 _SECONDS = [(prefix + "s", SMALL.get(prefix, 1.0)) for prefix in ("", "m", "µ", "n")]
 _LARGEST = 1000.0  # of the largest prefix; beyond that, a power of ten reads better
 
@@ -148,7 +227,7 @@ def _candidates(value: float, unit: Unit) -> list[tuple[str, float]]:
             return _SECONDS
         spans = [(symbol, factor) for factor, least, symbol in _TIMES if abs(value) >= least]
         return [*spans, *_SECONDS]
-    if unit in _DOLLARS or unit is PER_SECOND or abs(value) >= _LARGEST * DECIMAL["E"]:
+    if unit is PER_SECOND or abs(value) >= _LARGEST * DECIMAL["E"]:
         return [(unit.symbol, 1.0)]
     small = [(prefix + unit.symbol, SMALL[prefix]) for prefix in ("m", "µ")]
     large = [

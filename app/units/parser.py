@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from app.translation import say
-from app.units.scales import PLAIN, SCALES, TYPED, Scale, close_symbols
-from app.units.unit import FLOP, FLOP_PER_SECOND, RATIO, Unit
+from app.units.scales import LARGE, PLAIN, SCALES, TYPED, Scale, close_symbols
+from app.units.unit import FLOP, FLOP_PER_SECOND, PER_SECOND, RATIO, Unit
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _SIGNS = str.maketrans({"−": "-", "–": "-", "⁄": "/", "∕": "/", "÷": "/", "\u202f": " "})
@@ -23,8 +23,18 @@ _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _POINTS_FOR_THOUSANDS = re.compile(
     r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+(?=,\d)|(?:\.\d{3}){2,})(?![\d.])"
 )
-_DOLLARS_FIRST = re.compile(r"^([-+]?)\s*\$\s*([\d.,]+(?:[eE][-+]?\d+)?)\s*(.*)$")
-_PER_SECOND = re.compile(r"\s*(?:/|\bper\b)\s*(?:s|secs?|seconds?)$")
+_DOLLARS_FIRST = re.compile(r"^([-+]?)\s*(?:US)?\$\s*([\d.,]+(?:[eE][-+]?\d+)?)\s*(.*)$")
+_PER = (  # how a rate may end, and how units write it
+    (re.compile(r"\s*(?:/|\bper\b)\s*(?:s|secs?|seconds?)$"), "/s"),
+    (re.compile(r"\s*(?:/|\b(?:per|an)\b)\s*(?:GPU[- ]?)?(?:h|hr|hours?)$"), "/h"),
+    (re.compile(r"\s*(?:/|\bper\b)\s*kWh$"), "/kWh"),
+    (re.compile(r"^(?:US\$|USD|dollars?)(?=/)"), "$"),
+)
+# 97.4B, as model cards write; in 97.4 B, the B may be bytes.
+_MULTIPLE = re.compile(
+    r"(?:(?P<letter>[kKMBT])|\s*(?P<word>thousand|million|billion|trillion))(?!\w)"
+)
+_LETTERS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _LONGEST = 100
 
 
@@ -67,8 +77,8 @@ def read(text: str, unit: Unit, shown: Scale | None = None) -> Reading:
                 example=_example(unit, shown),
             )
         )
-    symbol = typed[match.end() :].strip()
-    scale = _written_scale(text, symbol, unit, shown)
+    symbol = typed[match.end() :]
+    scale = _multiple(symbol, unit, shown) or _written_scale(text, symbol.strip(), unit, shown)
     number, step = _number(match)
     factor = Fraction(str(scale.factor))  # as written: 5 us is 5e-6, to the last bit
     try:
@@ -77,7 +87,7 @@ def read(text: str, unit: Unit, shown: Scale | None = None) -> Reading:
         raise ValueError(
             say("cannot read {text!r}: the number is too large", text=text.strip())
         ) from None
-    return Reading(value, precision, _other(text, unit, shown), scale if symbol else None)
+    return Reading(value, precision, _other(text, unit, shown), scale if symbol.strip() else None)
 
 
 def parse(text: str, unit: Unit) -> float:
@@ -162,6 +172,28 @@ def _power(base: float, exponent: int, text: str) -> Fraction:
         raise ValueError(say("cannot read {text!r}: the number is too large", text=text)) from None
 
 
+def _multiple(symbol: str, unit: Unit, shown: Scale | None) -> Scale | None:
+    """The scale of what is counted in thousands or more, such as B, k tokens/s or million GPUs."""
+    match = _MULTIPLE.match(symbol)
+    is_counted = unit.dimension in (RATIO.dimension, PER_SECOND.dimension)
+    if match is None or not is_counted or (shown and shown.factor < 1):
+        return None
+    counted = _known_scale(symbol[match.end() :].strip())
+    if counted is None or counted.unit.dimension != unit.dimension or counted.factor != 1:
+        return None
+    times = _LETTERS.get(match["letter"]) or LARGE[match["word"]]
+    return Scale(symbol.strip(), unit, times)
+
+
+def _known_scale(symbol: str) -> Scale | None:
+    """The unit that people write as *symbol*; None if there is none."""
+    for pattern, written in _PER:
+        symbol = pattern.sub(written, symbol.rstrip("."))
+    if not symbol:
+        return PLAIN
+    return SCALES.get(symbol) or SCALES.get(symbol.replace(" ", "")) or TYPED.get(symbol)
+
+
 def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> Scale:
     if not symbol:
         if shown is not None:
@@ -175,8 +207,7 @@ def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> S
                 )
             )
         return PLAIN
-    tidied = _PER_SECOND.sub("/s", symbol.rstrip("."))
-    scale = SCALES.get(tidied) or SCALES.get(tidied.replace(" ", "")) or TYPED.get(tidied)
+    scale = _known_scale(symbol)
     if scale is None and symbol[0] in "0123456789.,":
         raise ValueError(
             say("cannot read {text!r}: it is not clear where the number ends", text=text.strip())

@@ -29,6 +29,13 @@ WORDS = {"kilo": "k", "mega": "M", "giga": "G", "tera": "T", "peta": "P", "exa":
 WORDS |= {"kibi": "Ki", "mebi": "Mi", "gibi": "Gi", "tebi": "Ti", "pebi": "Pi"}
 LARGE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 HOUR, DAY = 3600.0, 86400.0
+# What is counted, and what passes in a second; a plural that is not in -s is written out.
+_COUNTED = (
+    "step rank GPU node parameter param token sequence layer stage head element bubble replica "
+    "worker request prompt chunk expert group server card link cable switch:switches slot block "
+    "copy:copies batch:batches microbatch:microbatches micro-batch:micro-batches sample rollout "
+    "message user H100 H200 B200 A100 round failure restart checkpoint row column tile page"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,8 @@ def _times() -> Iterator[_Row]:
     yield "min mins minute minutes", SECOND, 60.0
     yield "h hr hrs hour hours GPU-h GPU-hours GPU-hour", SECOND, HOUR
     yield "d day days", SECOND, DAY
+    yield "week weeks", SECOND, 7 * DAY
+    yield "month months", SECOND, 365.25 * DAY / 12
     yield "year years yr yrs y", SECOND, 365.25 * DAY
 
 
@@ -87,19 +96,23 @@ def _others() -> Iterator[_Row]:
     yield "PF-days PF-day PFLOP/s-days PFLOP/s-day PFLOPS-days", FLOP, 1e15 * DAY
     yield "petaFLOP-days petaFLOP/s-days petaflop-days petaflop/s-days", FLOP, 1e15 * DAY
     yield "dollar dollars", DOLLAR, 1.0
+    yield "cent cents ct ¢", DOLLAR, 0.01
     yield "$/s USD/s", DOLLAR_PER_SECOND, 1.0
     yield "$/h USD/h $/GPU-h", DOLLAR_PER_SECOND, 1 / HOUR
     yield "$/J USD/J", DOLLAR_PER_JOULE, 1.0
     yield "$/kWh USD/kWh", DOLLAR_PER_JOULE, 1 / (1e3 * HOUR)
-    yield "1/s /s Hz tokens/s sequences/s seqs/s seq/s samples/s steps/s", PER_SECOND, 1.0
+    yield "1/s /s Hz seqs/s seq/s", PER_SECOND, 1.0
     yield "% percent", RATIO, 0.01
     yield "points point", RATIO, 0.01
     yield "x × times", RATIO, 1.0
     for word, factor in LARGE.items():
         yield word, RATIO, factor
         yield f"${word} {word}$ {word}dollars {word}USD", DOLLAR, factor
-    yield "steps step ranks rank GPUs GPU nodes node parameters params tokens", RATIO, 1.0
-    yield "sequences microbatches layers stages heads elements bubbles copies Ψ", RATIO, 1.0
+    yield "$B B$", DOLLAR, LARGE["billion"]
+    yield "Ψ", RATIO, 1.0
+    for one, _, many in (word.partition(":") for word in _COUNTED.split()):
+        yield f"{one} {many or one + 's'}", RATIO, 1.0
+        yield f"{one}/s {many or one + 's'}/s", PER_SECOND, 1.0
 
 
 def _spelled_out() -> dict[str, Scale]:
@@ -112,12 +125,33 @@ def _spelled_out() -> dict[str, Scale]:
 
 
 SCALES = _scales() | _spelled_out()
+_SPELLINGS = {"us": "µs", "μs": "µs", "uJ": "µJ", "uW": "µW"}
+
+
+def spelling(symbol: str) -> str:
+    """How a unit is shown that may be typed as *symbol*: µs for us."""
+    return _SPELLINGS.get(symbol, symbol)
+
+
+def singular(word: str) -> str:
+    """The singular of a *word* for what is counted; any other word as it is.
+
+    >>> singular("steps"), singular("batches"), singular("times")
+    ('step', 'batch', 'times')
+    """
+    one = "copy" if word == "copies" else word.removesuffix("es" if word.endswith("ches") else "s")
+    known, single = SCALES.get(word), SCALES.get(one)
+    return one if known and single and known.unit is single.unit else word
+
+
 # What people type in other languages; programs and files write the symbols above.
 _TYPED = {
     "days": "Tag Tage Tagen 天",
     "h": "Stunde Stunden GPU-Stunde GPU-Stunden 小时 GPU小时",
     "min": "Minute Minuten 分钟",
     "s": "Sekunde Sekunden 秒",
+    "weeks": "Woche Wochen 周",
+    "months": "Monat Monate Monaten 个月",
     "years": "Jahr Jahre Jahren 年",
     "PF-days": "PF-Tage PF-天",
     "steps": "Schritt Schritte 步",
@@ -127,7 +161,13 @@ _TYPED = {
     "tokens/s": "Token/s Tokens/s token/s",
     "sequences/s": "Sequenzen/s 序列/s",
     "steps/s": "Schritte/s 步/s",
-    "million": "Million Millionen 百万",
+    "workers": "Worker",
+    "requests": "Anfrage Anfragen 请求 个请求",
+    "requests/s": "Anfragen/s 请求/s",
+    "cents": "Cent 美分",
+    "million": "Million Millionen Mio 百万",
+    "billion": "Milliarde Milliarden Mrd 十亿",
+    "trillion": "Billion Billionen 万亿",
 }
 TYPED = {word: SCALES[symbol] for symbol, words in _TYPED.items() for word in words.split()}
 PLAIN = Scale("", RATIO, 1.0)

@@ -80,12 +80,12 @@ PENCIL: Mapping[str, Callable[[Given], float]] = {
     "how-often-it-stops": lambda v: v.life * YEAR / v.gpus,
     "best-interval": lambda v: sqrt(2 * v.cost * v.mtbf),
     "price-of-a-failure": lambda v: (
-        v.gpus * v.price * (v.interval / 2 + v.restart) / HOUR
+        v.gpus * v.price * (v.interval / 2 + v.restart)
     ),
     "failures-of-a-run": lambda v: v.gpus * v.days / (v.life * 365),
     "days-of-a-run": lambda v: 6 * v.parameters * v.tokens / (v.gpus * v.peak * v.mfu),
     "size-of-a-run": lambda v: 6 * v.parameters * v.tokens,
-    "rent-of-a-run": lambda v: v.gpus * v.days * 24 * v.price,
+    "rent-of-a-run": lambda v: v.gpus * v.days * 24 * HOUR * v.price,
     "energy-of-a-run": lambda v: v.gpus * v.watts * v.days * 24 * HOUR * (1 + v.more),
     "speed-of-a-cluster": lambda v: v.gpus * v.peak * v.mfu / (6 * v.parameters),
     "time-of-a-step": lambda v: step_flops(v) / (v.gpus * 989e12 * v.mfu),

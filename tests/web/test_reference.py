@@ -47,7 +47,7 @@ def test_a_calculator_reads_lists_and_names_and_says_what_is_wrong(client: TestC
         ("collectives.ring_all_reduce_time", "size=7/4 * 2 GB&ranks=2*4&bandwidth=450 GB/s/9",
          "<output>122.5 ms</output>.*= 3.5 GB, .*= 8, .*= 50 GB/s"),
         ("cost.electricity_cost", "gpus=2*8&watts=700 W&duration=2*24 h&dollars_per_kwh=0.1-0.05",
-         r"<output>\$?26.88.*= 0.05 "),
+         r"<output>\$?26.88.*= \$0.05/kWh"),
         ("collectives.ring_all_reduce_time", "size=2 GB/(3 s)&ranks=8&bandwidth=50 GB/s",
          "size: cannot read .*the result is in B/s, but B is expected"),
         ("collectives.ring_all_reduce_time", "size=9^9^9^9&ranks=8&bandwidth=1 B/s",

@@ -3,6 +3,7 @@
 import ast
 import math
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,13 +12,14 @@ from app.expressions import Quantity, evaluate
 from app.kinds.answers import Answer, single_text
 from app.sandbox.execution import Plain
 from app.translation import translate
-from app.units import figures
 
 Scalar = bool | int | float | str
 Row = list[Scalar]
 Rows = list[Scalar | Row]
 Argument = Scalar | list[Scalar | Rows]  # at most three lists deep: rows of each rank
 _LONGEST = 80  # characters of a value in a sentence
+_SHOWN = 6  # digits of a result
+_IS_FLOAT = re.compile(r"[.e]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +62,24 @@ def function_in(source: str) -> str:
 
 
 def python(value: Plain) -> str:
-    """*value* as a person writes it in Python: 2e9, not 2000000000.0."""
+    """*value* as a person writes it in Python: 2e9, not 2000000000.0, and -1.0, not -1."""
     if isinstance(value, float) and math.isfinite(value):
         short = f"{value:.6g}".replace("e+0", "e").replace("e+", "e").replace("e-0", "e-")
-        return short if float(short) == value and not short.isdigit() else repr(value)
+        return short if float(short) == value and _IS_FLOAT.search(short) else repr(value)
     if isinstance(value, list):
         return f"[{', '.join(python(part) for part in value)}]"
     return repr(value)
 
 
 def rounded(value: Plain) -> str:
-    """A result as it is shown: numbers to six figures."""
+    """A result as Python writes it: numbers to six figures."""
     text = _rounded(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _rounded(value: Plain) -> str:
     if isinstance(value, float) and math.isfinite(value):
-        return figures(value, 6)
+        return python(float(f"{value:.{_SHOWN}g}"))
     if isinstance(value, list):
         return f"[{', '.join(_rounded(part) for part in value)}]"
     if isinstance(value, tuple):
