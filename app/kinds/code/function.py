@@ -49,7 +49,6 @@ class Function(CodeExercise):
     sample = "collectives/write-ring-time"
     pace = 5.0
     runs_code = True
-    keeps_draft = True
     kind: Literal["function"]
     reference: str = Field(
         default="",
