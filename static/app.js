@@ -2,24 +2,56 @@
 const root = document.documentElement;
 
 const themes = document.querySelector(".themes");
-const base = new URL(".", themes.action).pathname; // the path of the site
+const base = new URL(document.querySelector(".brand").href).pathname; // the path of the site
 themes.addEventListener("submit", (event) => {
   event.preventDefault();
   const theme = event.submitter.value;
   root.dataset.theme = theme;
   document.cookie = `theme=${theme}; path=${base}; max-age=34560000; samesite=lax`;
+  // Safari forgets in a week what a script stores; an exported course has nobody else to store it.
+  if (!document.querySelector("script[data-app]"))
+    fetch(themes.action, { method: "POST", body: new URLSearchParams({ theme }), keepalive: true }).catch(() => {});
   themes.querySelector(theme === "dark" ? ".to-light" : ".to-dark").focus();
 });
 
-// A block that is wider than the page scrolls by itself, so the keyboard has to reach it.
+// A page that comes back from the memory of the browser: WebKit empties its forms just after that, the theme may
+// be another one, and more may be solved by now. It is asked for again, unless something was typed in it.
+const fields = () => [...document.querySelectorAll(":is(input, select, textarea):not([type=file])")];
+function isTouched(field) {
+  const { options, selectedIndex } = field;
+  if (options) return selectedIndex > 0 && !options[selectedIndex].defaultSelected;
+  return field.value !== field.defaultValue || field.checked !== field.defaultChecked;
+}
+let left = [];
+addEventListener("pagehide", () => (left = fields().map((field) => [field, field.value, field.checked])));
+addEventListener("pageshow", ({ persisted }) => persisted && setTimeout(comeBack));
+function comeBack() {
+  const theme = /(?:^|; )theme=(light|dark)/.exec(document.cookie)?.[1];
+  if (theme) root.dataset.theme = theme;
+  for (const [field, value, checked] of left) Object.assign(field, { value, checked });
+  if (left.some(([field]) => field.closest("#main") && isTouched(field))) document.dispatchEvent(new Event("returned"));
+  else location.reload();
+}
+
+// What is wider than its place scrolls in it: the keyboard has to reach it, and an edge fades where there is more.
+const WIDE = ".math, table, pre, .scroll, .cm-scroller";
 function reachable() {
-  for (const block of document.querySelectorAll("math[display=block], table, pre")) {
+  for (const block of document.querySelectorAll(WIDE)) {
     const wide = block.scrollWidth > block.clientWidth;
+    fade(block);
+    if (block.matches(".scroll, .cm-scroller")) continue; // these are reached already
     if (wide) block.setAttribute("tabindex", "0");
     else if (block.getAttribute("tabindex") === "0" && !block.dataset.stays)
       block.removeAttribute("tabindex");
   }
 }
+function fade(block) {
+  const { scrollLeft, clientWidth, scrollWidth } = block;
+  const more = [scrollLeft > 1 && "start", scrollLeft + clientWidth < scrollWidth - 1 && "end"].filter(Boolean);
+  if (more.length) block.dataset.more = more.join(" ");
+  else delete block.dataset.more;
+}
+addEventListener("scroll", ({ target }) => target.matches?.(WIDE) && fade(target), { capture: true, passive: true });
 let rest = 0; // the timer that waits until the page rests
 new MutationObserver(() => {
   clearTimeout(rest);

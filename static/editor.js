@@ -18,7 +18,7 @@ export function editor(form, keepDraft) {
   };
 
   function upgrade() {
-    loading ??= import(frame.dataset.editor).then(build, () => (loading = null));
+    loading ??= import(new URL(frame.dataset.editor, document.baseURI)).then(build, () => (loading = null));
     return loading;
   }
 

@@ -89,7 +89,11 @@ export function order(list) {
     if (direction === "up") item.previousElementSibling?.before(item);
     else item.nextElementSibling?.after(item);
     number();
+    changed();
   }
+
+  // For who keeps what is typed: nothing is, but the answer is another one.
+  const changed = () => list.dispatchEvent(new Event("input", { bubbles: true }));
 
   function announce(item) {
     const seat = item.querySelector(".seat").textContent;
@@ -154,6 +158,7 @@ export function order(list) {
       item.style.transform = "";
       if (!kept) list.append(...before);
       number();
+      changed();
       announce(item);
     }
 
@@ -170,6 +175,13 @@ export function order(list) {
   }
 
   return {
+    keys: () => [...list.children].map((item) => item.dataset.key ?? ""), // of the divider, none
+    arrange(keys) {
+      const items = [...list.children];
+      const placed = keys.map((key) => items.find((item) => (item.dataset.key ?? "") === key));
+      list.append(...new Set(placed.filter(Boolean)));
+      number();
+    },
     add(item) {
       dress(item);
       list.append(item);

@@ -6,6 +6,7 @@ export function seek(box) {
   const panel = form.querySelector("[data-hits]");
   let timer = 0;
   let asked = 0;
+  let found = ""; // what the hits are for
 
   const links = () => [...panel.querySelectorAll("a")];
   const close = () => (panel.hidden = true);
@@ -17,9 +18,10 @@ export function seek(box) {
       const address = `${form.action}?${new URLSearchParams({ q: box.value })}`;
       const answer = await fetch(address, { headers: { "X-Fragment": "1" } });
       const text = await answer.text();
-      if (!answer.ok || number !== asked) return;
+      if (!answer.ok || number !== asked || panel.contains(document.activeElement)) return;
       const page = new DOMParser().parseFromString(text, "text/html");
       panel.replaceChildren(...page.querySelector("#hits").childNodes);
+      found = box.value;
       panel.hidden = !form.contains(document.activeElement);
     } catch {
       close(); // no connection: Enter still sends the form, and the browser says so
@@ -46,11 +48,12 @@ export function seek(box) {
       move(event.key === "ArrowDown" ? 1 : -1);
     }
   });
+  panel.addEventListener("mousedown", (event) => event.preventDefault()); // Safari: a link takes no focus
   form.addEventListener("focusout", (event) => {
     if (!form.contains(event.relatedTarget)) close();
   });
   box.addEventListener("focus", () => {
-    if (panel.hidden && box.value !== box.defaultValue) look();
+    if ((panel.hidden || found !== box.value) && box.value !== box.defaultValue) look();
   });
   if (box.value !== box.defaultValue) look(); // typed before the script was there
 }

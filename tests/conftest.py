@@ -40,6 +40,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 TOGETHER = (
     ("browser", "tests/browser/"),
     ("exporting", "tests/exporting/"),
+    ("engines", "tests/engines/"),
     *(("ranks", f"tests/labs/test_{name}.py") for name in ("labs", "limits")),
     *(("forms", f"tests/labs/test_{name}.py") for name in ("gpu_forms", "running", "check")),
 )  # fmt: skip

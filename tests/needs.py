@@ -61,6 +61,16 @@ def _has_clock() -> bool:
     )
 
 
+@cache
+def has_webkit() -> bool:
+    """Whether WebKit can be driven here, in a window that the system's Python opens."""
+    bindings = "import gi; gi.require_version('WebKit2', '4.1'); gi.require_version('Gtk', '3.0')"
+    command = ["/usr/bin/python3", "-c", bindings]
+    return all(map(program, ("WebKitWebDriver", "Xvfb", command[0]))) and not (
+        subprocess.run(command, capture_output=True, check=False).returncode
+    )
+
+
 def packaged(name: str, package: str) -> Need:
     """A program that is in a package of Debian."""
     return Need(
@@ -96,6 +106,16 @@ NEEDS = {
     "caddy": packaged("caddy", "caddy"),
     "apache2": packaged("apache2", "apache2"),
     "openssl": packaged("openssl", "openssl"),
+    "firefox": Need(
+        "Firefox is not installed",
+        "apt-get install firefox-esr",
+        lambda: any(map(program, ("firefox-esr", "firefox"))),
+    ),
+    "webkit": Need(
+        "WebKit is not installed",
+        "apt-get install webkit2gtk-driver xvfb python3-gi gir1.2-webkit2-4.1",
+        has_webkit,
+    ),
     "git": packaged("git", "git"),
     "kubectl": packaged("kubectl", "kubernetes-client"),
     "systemd-analyze": packaged("systemd-analyze", "systemd"),

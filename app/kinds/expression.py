@@ -84,7 +84,6 @@ class Expression(Base):
     kind_title = noted("Formula")
     sample = "collectives/derive-the-volume"
     pace = 3.0
-    keeps_draft = True
     kind: Literal["expression"]
     answer: str = Field(description="the formula, in the symbols alone")
     reference: str = Field(

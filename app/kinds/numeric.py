@@ -36,7 +36,6 @@ class Numeric(Asking):
 
     kind_title = noted("Number")
     sample = "collectives/bytes-sent-by-a-ring"
-    keeps_draft = True
     only_draws = True
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")

@@ -31,7 +31,7 @@ def test_a_line_of_mathematics_becomes_mathml_and_prose_a_paragraph() -> None:
     found = documented(changed("Time.\n\nPlain words.\n\n    T = 2 (ranks - 1) latency\n"))
     prose, mathematics = found.body
     assert prose == "<p>Plain words.</p>"
-    assert mathematics.startswith("<math")
+    assert mathematics.startswith('<div class="math block"><math')
     assert "<mn>2</mn>" in mathematics
 
 

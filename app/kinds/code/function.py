@@ -44,7 +44,6 @@ class Function(CalledFunction):
     sample = "collectives/write-ring-time"
     pace = 5.0
     runs_code = True
-    keeps_draft = True
     kind: Literal["function"]
     wrong: list[Wrong] = Field(
         min_length=1, description="code and says of typical mistakes; each must fail a drawn call"

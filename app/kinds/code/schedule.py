@@ -55,7 +55,6 @@ class Schedule(Base):
     runs_code = True
     is_played = True
     has_board = True
-    keeps_draft = True
     kind: Literal["schedule"]
     machine: TargetMachine = Field(description="the ranks, what they hold, and what things cost")
     targets: Targets = Field(description="time, and memory if it matters")

@@ -95,7 +95,6 @@ class ExercisePage:
     description: str
     kind: str
     kind_title: str
-    keeps_draft: bool
     level: int
     mark: Mark
     seed: int
@@ -147,7 +146,6 @@ def exercise_page(
         description=f"{exercise.title}: an exercise on {topic.title.lower()}.",
         kind=exercise.kind,
         kind_title=translate(exercise.kind_title),
-        keeps_draft=exercise.keeps_draft,
         level=exercise.level,
         mark=mark_of(history.known.get(exercise.id)),
         seed=seed,
@@ -190,6 +188,7 @@ def _form_input(
         given=asked.given,
         parts=verdict.parts if verdict else {},
         graded=finished or verdict is not None,
+        correct=verdict.correct if verdict else None,
         context=context,
     )
 

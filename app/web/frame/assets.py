@@ -22,6 +22,7 @@ _MENTION = re.compile(
     r"""@import "(?P<part>[\w./-]+)";"""
     r"""|(?P<before>from"|from "|import\("|import"|import "|url\()(?P<name>\.\.?/[\w./-]+)"""
 )
+_BOTH = re.compile(r"(--[\w-]+): light-dark\((#\w+), (#\w+)\);")  # a color for each theme
 _GAP = r"(?:\s++|/\*.*?\*/)"  # whitespace or a comment
 _SPARE = re.compile(
     rf"""("[^"]*"|url\([^)]*\))"""  # stays as it is
@@ -85,13 +86,28 @@ def minified(css: str) -> str:
     return _SPARE.sub(lambda m: m[1] or m[2] or m[3] or m[4] or " ", css).strip()
 
 
+def in_both_themes(css: str) -> str:
+    """*css* with a rule for each theme in place of `light-dark()`, which browsers have since 2024.
+
+    >>> in_both_themes(":root { --a: light-dark(#fff, #000); }").partition("@media")[0]
+    ':root { --a: #fff; }'
+    """
+    dark = "".join(f"{name}:{color};" for name, _, color in _BOTH.findall(css))
+    if not dark:
+        return css
+    asked = f"@media (prefers-color-scheme: dark) {{ :root:not([data-theme=light]) {{ {dark} }} }}"
+    chosen = f":root[data-theme=dark] {{ {dark} }}"
+    light = _BOTH.sub(r"\1: \2;", css)
+    return f"{light}@media screen {{ {asked} {chosen} }}"
+
+
 def _load(name: str, loaded: dict[str, Asset]) -> Asset:
     if name in loaded:
         return loaded[name]
     path = FOLDER / name
     body = path.read_bytes()
     if path.suffix == ".css":
-        body = minified(_named(name, path.parent, loaded)).encode()
+        body = minified(in_both_themes(_named(name, path.parent, loaded))).encode()
     elif path.suffix == ".js" and not name.startswith("vendor/"):
         body = _named(name, path.parent, loaded).encode()
     kind = _TYPES.get(path.suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"

@@ -89,7 +89,10 @@ def _equation(line: str, formula: Formula) -> Markup:
     left, equals, right = line.partition(" = ")
     try:
         written = latex(parse_expression(right, list(formula.inputs)))
-        return mathml(f"{symbol(left)} = {written}", display=True) if equals else _plain(line)
+        if not equals:
+            return _plain(line)
+        shown = mathml(f"{symbol(left)} = {written}", display=True)
+        return Markup('<div class="math block">{}</div>').format(shown)
     except (ExpressionError, MathematicsError):
         return _plain(line)
 

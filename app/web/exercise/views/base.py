@@ -101,7 +101,13 @@ class FormInput:
     given: Fields
     parts: Mapping[str, PartVerdict]
     graded: bool  # the answer was graded, or the solution is shown
+    correct: bool | None = None  # the whole answer; None before it is judged
     context: FormContext = NO_CONTEXT
+
+    def is_right(self, part: str) -> bool | None:
+        """The verdict on one part; None where there is none."""
+        judged = self.parts.get(part)
+        return judged.correct if judged else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +129,11 @@ class Form:
     other: OtherForm | None = None
     script: str = ""  # a file of static/ that this form needs
     has_code: bool = False  # it shows code as soon as the page opens
+
+    @property
+    def marks(self) -> Mapping[str, bool]:
+        """The verdict on each field that has one of its own, by the name of the field."""
+        return {}
 
 
 class KindView(ABC, Generic[E]):

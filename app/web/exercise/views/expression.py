@@ -1,5 +1,6 @@
 """Exercises that ask for a formula, on a page."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -26,6 +27,12 @@ class ExpressionForm(Form):
     symbols: tuple[SymbolView, ...]
     unit: str
     source: str
+    correct: bool | None
+
+    @property
+    def marks(self) -> Mapping[str, bool]:
+        """The verdict on the formula."""
+        return {} if self.correct is None else {"answer": self.correct}
 
 
 class ExpressionView(KindView[Expression]):
@@ -38,6 +45,7 @@ class ExpressionView(KindView[Expression]):
             symbols=tuple(SymbolView(s.name, inline(s.says), s.unit) for s in question.symbols),
             unit=unit_word(question.unit),
             source=first_value(filled.given, "answer"),
+            correct=filled.correct,
         )
 
 

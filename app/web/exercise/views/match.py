@@ -1,11 +1,10 @@
 """Matching exercises on a page: a list to choose from beside each thing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.kinds.answers import PartVerdict
 from app.kinds.match import Match, Side
 from app.web.exercise.posted_form import first_value
 from app.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed
@@ -27,6 +26,11 @@ class MatchForm(Form):
 
     things: tuple[ThingView, ...]
     partners: tuple[Side, ...]
+
+    @property
+    def marks(self) -> Mapping[str, bool]:
+        """The verdict on each partner that was chosen."""
+        return {one.field: one.correct for one in self.things if one.correct is not None}
 
 
 class MatchView(KindView[Match]):
@@ -52,8 +56,8 @@ class MatchView(KindView[Match]):
 
 def _thing(thing: Side, filled: FormInput) -> ThingView:
     field = f"answer.{thing.key}"
-    part = filled.parts.get(thing.key, PartVerdict(None, ""))
-    return ThingView(field, inline(thing.text), first_value(filled.given, field), part.correct)
+    chosen = first_value(filled.given, field)
+    return ThingView(field, inline(thing.text), chosen, filled.is_right(thing.key))
 
 
 VIEW = MatchView()

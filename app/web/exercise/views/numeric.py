@@ -1,11 +1,10 @@
 """Numeric exercises on a page: a box for each number."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.kinds.answers import PartVerdict
 from app.kinds.numeric import ONLY, Numeric
 from app.kinds.quantities_base import Box
 from app.translation import translate, unit_word
@@ -29,6 +28,11 @@ class NumericForm(Form):
     """The boxes."""
 
     boxes: tuple[BoxView, ...]
+
+    @property
+    def marks(self) -> Mapping[str, bool]:
+        """The verdict on each box."""
+        return marks_of(self.boxes)
 
 
 class NumericView(KindView[Numeric]):
@@ -59,8 +63,13 @@ def box_views(boxes: Sequence[Box], filled: FormInput) -> Iterator[BoxView]:
             label=inline(box.prompt) if box.prompt else Markup(translate("Your answer")),
             unit=unit_word(box.unit),
             value=first_value(filled.given, field),
-            correct=filled.parts.get(box.name, PartVerdict(None, "")).correct,
+            correct=filled.correct if box.name == ONLY else filled.is_right(box.name),
         )
+
+
+def marks_of(boxes: Iterable[BoxView]) -> Mapping[str, bool]:
+    """The verdict on each of *boxes*, by its field."""
+    return {box.field: box.correct for box in boxes if box.correct is not None}
 
 
 VIEW = NumericView()

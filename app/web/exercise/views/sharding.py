@@ -1,6 +1,6 @@
 """Sharding plans on a page: the layouts, a list of moves for each place, and boxes for numbers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -10,7 +10,7 @@ from app.kinds.sharding import MOVES, PLAN, Sharding
 from app.translation import localized
 from app.web.exercise.posted_form import first_value
 from app.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed
-from app.web.exercise.views.numeric import BoxView, box_views
+from app.web.exercise.views.numeric import BoxView, box_views, marks_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,12 @@ class ShardingForm(Form):
     plan: bool | None
     boxes: tuple[BoxView, ...]
 
+    @property
+    def marks(self) -> Mapping[str, bool]:
+        """The verdict on each box, and on the moves, which are right or wrong together."""
+        moves = {} if self.plan is None else {place.field: self.plan for place in self.places}
+        return {**moves, **marks_of(self.boxes)}
+
 
 class ShardingView(KindView[Sharding]):
     """A plan to choose, move by move, and boxes."""
@@ -40,7 +46,6 @@ class ShardingView(KindView[Sharding]):
         """The form, with what was chosen and typed."""
         question = exercise.question(filled.seed)
         fields = [f"move.{at}" for at in range(1, MOVES + 1)]
-        judged = filled.parts.get(PLAN)
         return ShardingForm(
             mesh=question.mesh,
             layouts=tuple((inline(row.title), row.dtensor, row.size) for row in question.rows),
@@ -49,7 +54,7 @@ class ShardingView(KindView[Sharding]):
                 (name, tuple((move, localized(move)) for move in moves))
                 for name, moves in question.moves
             ),
-            plan=judged.correct if judged else None,
+            plan=filled.is_right(PLAN),
             boxes=tuple(box_views(question.fields, filled)),
         )
 
