@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from app.authoring.claims import ClaimScript
 from app.authoring.cures import cured
 from app.authoring.displays import prove_displays
 from app.authoring.giveaways import longest_is_right, prove_giveaways, too_long
@@ -24,5 +25,6 @@ def prove_words(exercise: Exercise) -> Iterator[Finding]:
     yield from prove_numbers(script)
     yield from prove_displays(script)
     yield from prove_giveaways(script)
-    yield from prove_tolerances(script)
-    yield from prove_wholes(script)
+    every = script if exercise.from_chapter else ClaimScript(exercise)
+    yield from prove_tolerances(every)
+    yield from prove_wholes(every)
