@@ -6,8 +6,10 @@ import pytest
 
 from app.config import ROOT
 from app.content.catalog import Catalog, Topic
+from app.expressions import Quantity, evaluate
 from app.formulas import FORMULAS
 from app.formulas.sharding import causal_ring_imbalance, context_ring_bytes
+from app.kinds.expression import Expression
 from app.kinds.numeric import Numeric
 from app.measurements.ranks import factor_of
 from app.simulators.collectives.network import CollectiveResult, Message, Network
@@ -196,3 +198,33 @@ def test_the_best_mix_of_the_exercise_is_the_least_of_all(seed: int) -> None:
     assert keys["X"].right == pytest.approx(best, abs=0.01)
     alone = mixed_bytes(tokens, gpus, gpus, inner, 1.0)
     assert keys["gain"].right == pytest.approx(alone / least, rel=1e-5)
+
+
+def gpipe_with_a_slow_stage(stages: int, microbatches: int, slow: int, extra: float) -> float:
+    """The time of a step; a micro-batch takes 1 on every stage but *slow*, a third of it forward."""
+    free, ends = [0.0] * stages, list[float]()
+    paces = [1 + extra if stage == slow else 1.0 for stage in range(stages)]
+    for _ in range(microbatches):
+        arrived = 0.0
+        for stage in range(stages):
+            arrived = free[stage] = max(free[stage], arrived) + paces[stage] / 3
+        ends.append(arrived)
+    for arrived in ends:
+        for stage in reversed(range(stages)):
+            arrived = free[stage] = max(free[stage], arrived) + paces[stage] * 2 / 3
+    return max(free)
+
+
+@each(
+    ("stages", "microbatches", "slow", "extra"),
+    [(4, 8, 1, 0.3), (4, 8, 0, 0.2), (4, 16, 3, 0.5), (6, 12, 2, 0.1)],
+)
+def test_a_slow_stage_makes_the_others_idle_for_what_the_exercise_says(
+    stages: int, microbatches: int, slow: int, extra: float
+) -> None:
+    name = "pipelines/derive-the-fraction"
+    exercise = next(one for one in TOPICS["pipelines"].exercises if one.id == name)
+    assert isinstance(exercise, Expression)
+    given = {"p": Quantity(stages), "m": Quantity(microbatches), "x": Quantity(extra)}
+    played = gpipe_with_a_slow_stage(stages, microbatches, slow, extra)
+    assert evaluate(exercise.answer, given).value == pytest.approx(1 - microbatches / played)

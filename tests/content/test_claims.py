@@ -1,0 +1,33 @@
+"""What solutions, hints and feedback say of drawn numbers is proven in every drawing."""
+
+from app.authoring.claims import prove_claims, unproven
+from app.config import ROOT
+from app.content.catalog import Catalog
+from tests.each import each
+
+CHAPTERS = {topic.id: topic for topic in Catalog.read([ROOT / "exercises"]).topics}
+PROVEN = [
+    "accumulation", "algebra", "attention", "bounds", "capstone", "checkpoints", "collectives",
+    "context", "diagnosis", "experts", "hardware",
+]  # fmt: skip
+
+
+@each("chapter", PROVEN)
+def test_every_comparison_beside_drawn_numbers_is_proven(chapter: str) -> None:
+    noted = [
+        f"{exercise.id} {where}: {says}"
+        for exercise in CHAPTERS[chapter].exercises
+        for where, says in unproven(exercise)
+    ]
+    assert noted == []
+
+
+@each("chapter", sorted(CHAPTERS))
+def test_every_claim_holds_in_every_drawing(chapter: str) -> None:
+    refuted = [
+        f"{exercise.id}: {finding.says}"
+        for exercise in CHAPTERS[chapter].exercises
+        if exercise.claims
+        for finding in prove_claims(exercise)
+    ]
+    assert refuted == []
