@@ -134,7 +134,7 @@ KEYS = {
 PARTS = {
     "ring-03": {"bus": "38.89", "share": "77.8 %"},
     "zero-05": {"stage3": "41.34", "dp": "27.56", "extra": "13.78", "ratio": "1.5", "time": "413.4"},
-    "zero-x1": {"total": "7168", "redundant": "7056", "removed": "75 %"},
+    "zero-x1": {"total": "7168", "redundant": "7056", "removed": "5292"},
     # 0.65625 of 28 + 1.3125 GB; 64 GB / 4.1875, / 2.21875, / 0.25 and / 2 bytes
     "zero-x2": {"shard": "1.3125", "freed": "0.65625", "share": "2.24 %"},
     "zero-x3": {"one": "15.28e9", "two": "28.85e9", "three": "256e9", "limit": "32e9"},
