@@ -120,7 +120,10 @@ def _copies(trainers: Count, ranks: Count) -> Sketch:
             ),
             *gaps(above, 0, paper.width, 20, 18),
             Words(
-                0, 68, translate("copies that generate, {ranks:,} GPUs each", ranks=ranks), quiet=True
+                0,
+                68,
+                translate("copies that generate, {ranks:,} GPUs each", ranks=ranks),
+                quiet=True,
             ),
             Words(round(paper.width / 2, 2), 88, GAP, anchor="middle"),
         ]
