@@ -47,6 +47,7 @@ class LogReader:
     left_out: int = 0  # lines of runs after the first MOST_RUNS
     foreign: str = ""  # a family that is not read
     _pending: LogSettings = field(default_factory=LogSettings)
+    _waiting: list[LoggedStep] = field(default_factory=list)  # without a number, of the next step
     _open: _OpenStep | None = None
     _last: str = ""
 
@@ -66,6 +67,7 @@ class LogReader:
     def finish(self) -> list[LogRun]:
         """The runs that have steps."""
         self._close(cut=bool(self._last.strip()))
+        self.runs[-1].unnumbered += self._waiting
         return [run for run in self.runs if run.is_one]
 
     def _continues(self, line: str) -> bool:
@@ -143,7 +145,8 @@ class LogReader:
         """*run* with the settings that were printed since the last step."""
         if run is not None:
             run.settings.merge(self._pending)
-            self._pending = LogSettings()
+            run.unnumbered += self._waiting
+            self._pending, self._waiting = LogSettings(), []
         return run
 
     def _new_run(self) -> LogRun | None:
@@ -158,13 +161,13 @@ class LogReader:
 
     def _take_unnumbered(self, line: str) -> bool:
         run = self.runs[-1]
-        if series := _SERIES.search(line):
+        if "timing" in line and (series := _SERIES.search(line)):
             times = [value for word in series[1].split(",") if (value := read_number(word.strip()))]
             run.unnumbered += [LoggedStep(0, None, {"step_time": value}) for value in times]
-        elif _TRAINER.search(line) and "epoch" in line:
+        elif "epoch" in line and _TRAINER.search(line):
             self._take_trainer(run, line)
-        elif "Step Time" in line and len(run.unnumbered) < MOST_STEPS:
-            run.unnumbered.append(LoggedStep(0, _clock(line)[0], line_numbers(line).values))
+        elif "Step Time" in line and len(self._waiting) + len(run.unnumbered) < MOST_STEPS:
+            self._waiting.append(LoggedStep(0, _clock(line)[0], line_numbers(line).values))
         else:
             return False
         return True
@@ -208,7 +211,7 @@ def _begins(line: str) -> bool:
     head = line[:80]
     return bool(
         _STAMP.search(head) or _AMERICAN.search(head) or _SOURCE.search(head)
-        or re.search(r"\.{3,}|\bINFO\b|\bWARN", head) or _TRAINER.search(head)
+        or re.search(r"\.{3,}|\bINFO\b|\bWARN|\bStep Time\b", head) or _TRAINER.search(head)
     )  # fmt: skip
 
 
