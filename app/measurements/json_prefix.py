@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -45,7 +46,7 @@ def _after_space(text: str, at: int) -> int:
 
 def _completed(text: str) -> object | None:
     """The value that *text* begins, without what is incomplete in it; None if nothing is left."""
-    for end, open_ones in reversed(list(_whole_until(text))[-2:]):
+    for end, open_ones in reversed(deque(_whole_until(text), maxlen=2)):
         closing = "".join(_CLOSING[one] for one in reversed(open_ones))
         try:
             found: object = json.loads(text[:end] + closing)

@@ -40,7 +40,7 @@ def in_seconds(value: float, behind: str, scale: float) -> float | None:
 
 def in_named_seconds(value: float, behind: str, scale: float) -> float | None:
     """*value* in seconds where the unit is *behind* it, as always; None without."""
-    return in_seconds(value, behind, scale) if behind else None
+    return value * scale * _SECONDS[behind] if behind in _SECONDS else None
 
 
 def in_flops(value: float, behind: str, scale: float) -> float | None:

@@ -7,6 +7,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 from app.errors import InputError
@@ -17,6 +18,8 @@ LINE_LIMIT = 1 << 14  # characters of a line that are read
 _PIECE = 1 << 18
 _GZIP = b"\x1f\x8b"
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_MOST_WRAPPED = 20_000  # lines
+_NARROWEST, _WIDEST = 40, 400  # characters of a terminal
 _ENDS = re.compile(r"\r\n?|\n")  # a progress bar writes over its line with "\r"
 
 
@@ -85,3 +88,20 @@ def text_lines(path: Path) -> Iterator[str]:
             yield from (line[:LINE_LIMIT].lstrip("\ufeff") for line in lines)
             piece = stream.read(_PIECE)
         yield (rest + decoder.decode(b"", final=True))[:LINE_LIMIT].lstrip("\ufeff")
+
+
+def unwrapped_lines(path: Path) -> list[str]:
+    """The lines of a text that was cut at one width, whole again; none if it was not, or is long.
+
+    Only where nothing else is found: rows of a table are of one width, too.
+    """
+    lines = list(islice(text_lines(path), _MOST_WRAPPED + 1))
+    width = max(map(len, lines), default=0)
+    if not _NARROWEST <= width <= _WIDEST or len(lines) > _MOST_WRAPPED:
+        return []
+    found = [""]
+    for line in lines:
+        found[-1] += line
+        if len(line) < width:
+            found.append("")
+    return found if len(found) < len(lines) else []

@@ -25,7 +25,7 @@ LOGS: dict[str, list[Log]] = {
     "megatron-wrapped-lines.log": [(1, 11.1843, None, None, None)],
     "nanochat.log": [(2, 0.11831, None, None, None)],
     "nanotron-suffix-k.log": [(4, 11.5, 11_400, 38.3e12, None)],
-    "torchtitan-mfu-151-percent.log": [(3, 1.005, 8150, 471.5e12, None)],
+    "torchtitan-mfu-151-percent.log": [(3, 1.005, 8150, 471.5e12, 0.205)],
     "trainer-log.jsonl": [(2, 8.1, None, None, None)],
 }  # fmt: skip
 # Ranks, sizes that are shown, and the bus bandwidth of the largest in GB/s.

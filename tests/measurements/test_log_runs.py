@@ -78,6 +78,12 @@ def test_lines_of_two_runs_in_turn_are_doubted(tmp_path: Path) -> None:
         assert "lines of another run lie between these steps" in " ".join(log.doubts)
 
 
+def test_lines_of_two_runs_of_one_program_in_turn_are_doubted(tmp_path: Path) -> None:
+    lines = [megatron(n, 1000.0) + megatron(n + 500, 3000.0) for n in range(1, 9)]
+    for log in read(tmp_path, "".join(lines)):
+        assert "lines of several runs stand in turn" in log.doubts[0]
+
+
 def test_ranks_that_print_the_same_steps_are_one_run(tmp_path: Path) -> None:
     in_turn = [titan(n, n, 5800 + r, r) for n in range(1, 16) for r in range(8)]
     by_rank = [titan(n, n, 5800 + r, r) for r in range(8) for n in range(1, 16)]
@@ -224,3 +230,38 @@ def test_what_is_printed_must_agree_with_a_model_that_is_called_by_its_name(tmp_
         ("swiglu", "False"), ("padded_vocab_size", "128256"), ("normalization", "LayerNorm"),
     ):  # fmt: skip
         assert "Llama-2-7B" not in model(**{name: value}), name
+
+
+def test_the_same_step_with_another_time_is_another_run_where_one_rank_prints(
+    tmp_path: Path,
+) -> None:
+    """A tutorial that shows step 50 of a run in 16 bits, and of one in 8 bits."""
+    line = "Step Time : {}s GPU utilization: {}MODEL_TFLOP/s/GPU\n"
+    first, second = (
+        line.format(seconds, rate) + megatron(50, 1000 * seconds)
+        for seconds, rate in ((8.6, 330.1), (8.0, 355.0))
+    )
+    one, two = read(tmp_path, first + second)
+    assert (one.step_time, two.step_time) == pytest.approx((8.6, 8.0))
+    assert (one.flops_per_gpu, two.flops_per_gpu) == (330.1e12, 355.0e12)
+
+
+def test_a_trainer_without_lines_for_steps_has_the_time_of_the_whole_run(tmp_path: Path) -> None:
+    bars = "\r".join(f" {n}%|#   | {n}/100 [00:{n:02}<01:40,  1.00s/it]" for n in range(1, 40))
+    lines = "{'loss': 1.17, 'learning_rate': 0.0001, 'epoch': 0.1}\n"
+    evaluated = " 50%|##  | 5/10 [00:00<00:01, 9.5it/s]\n100%|####| 10/10 [00:01<00:00, 9.5it/s]\n"
+    total = (
+        "{'train_runtime': 300.0, 'train_samples_per_second': 3.3,"
+        " 'train_steps_per_second': 0.5, 'train_loss': 1.2, 'epoch': 1.0}\n"
+    )
+    (log,) = read(tmp_path, f"{lines}{bars}\n{evaluated}{total}")
+    assert (log.family, log.steps, log.step_time) == ("hf-trainer", 39, 1.0)
+    (log,) = read(tmp_path, lines + total)
+    assert (log.steps, log.step_time) == (150, 2.0)
+    assert "the time of a step is that of the whole run" in log.doubts[0]
+
+
+def test_the_tokens_of_a_step_of_axolotl_are_read(tmp_path: Path) -> None:
+    line = "{{'loss': 1.17, 'tokens_per_second_per_gpu': {}, 'epoch': 0.1}}\n"
+    (log,) = read(tmp_path, "".join(line.format(3120 + n) for n in range(3)))
+    assert log.tokens_per_second_per_gpu == 3121

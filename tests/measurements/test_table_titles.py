@@ -217,3 +217,14 @@ def test_json_that_is_cut_off_is_read_as_far_as_it_goes(end: int) -> None:
         assert [one for one in value.get("a", []) if one in whole["a"]] == value.get("a", [])[
             : len([one for one in value.get("a", []) if one in whole["a"]])
         ]
+
+
+@each("width", [60, 80, 100, 120])
+def test_a_table_that_a_terminal_has_broken_anywhere_is_read(width: int, tmp_path: Path) -> None:
+    lines = today("all_reduce", 8).splitlines()
+    pieces = [line[i : i + width] for line in lines for i in range(0, len(line) or 1, width)]
+    (test,) = read(tmp_path, "\n".join(pieces) + "\n")
+    assert [row.size for row in test.rows] == list(SIZES)
+    assert (test.collective, test.ranks) == ("all_reduce", 8)
+    for row in test.rows:
+        assert row.time == pytest.approx(time_of(int(row.size)), rel=2e-3)

@@ -222,6 +222,16 @@ def test_json_of_rccl_tests_is_read(tmp_path: Path, one_a_line: bool) -> None:
     check(test, "all_reduce", 16)
 
 
+def test_cycles_of_rccl_tests_are_several_tests(tmp_path: Path) -> None:
+    records = [rccl("all_reduce", 16, size, 0) for size in SIZES]
+    slow = [
+        one | {"time": 2 * float(str(one["time"])), "algBw": 0.0, "busBw": 0.0} for one in records
+    ]
+    one, two = read(tmp_path, "\n".join(map(json.dumps, [*records, *slow])))
+    assert two.rows[-1].time == pytest.approx(2 * one.rows[-1].time)
+    assert "repetition 2 of its sizes" in two.doubts[0]
+
+
 def test_csv_of_rccl_tests_is_read(tmp_path: Path) -> None:
     lines = [
         "collective, ranks, rankspernode, gpusperrank, size, type, redop, inplace, time, algbw"

@@ -120,13 +120,13 @@ def plain_line(line: str) -> str:
     >>> plain_line("'elapsed_time_per_iteration_ms' =  3415.3 |")
     'elapsed time per iteration ms:3415.3 |'
     """
-    joined = _JOINT.sub(":", _SPACE.sub(" ", _COLOR.sub("", line).translate(_QUOTES)))
+    joined = _JOINT.sub(":", _SPACE.sub(" ", without_colors(line).translate(_QUOTES)))
     return joined.replace("( ", "(").replace(" )", ")")
 
 
 def without_colors(line: str) -> str:
     """*line* without the signs that color it."""
-    return _COLOR.sub("", line)
+    return _COLOR.sub("", line) if "\x1b" in line else line
 
 
 def line_numbers(line: str, mfu_scale: float = 0.0) -> LineNumbers:

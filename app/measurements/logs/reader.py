@@ -1,42 +1,23 @@
 """The lines of training logs to runs: whose step a line is, and where another run begins."""
 
 import re
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field
 
 from app.measurements.logs.families import LOG_FAMILIES, LogFamily
 from app.measurements.logs.fields import LineNumbers, line_numbers, without_colors
 from app.measurements.logs.foreign import foreign_family
+from app.measurements.logs.line_clock import line_clock, line_source
+from app.measurements.logs.open_step import OpenStep
 from app.measurements.logs.runs import MOST_STEPS, LoggedStep, LogRun, StepCount
 from app.measurements.logs.settings import LogSettings, read_settings
 from app.measurements.number_checks import read_number
 
 MOST_RUNS = 16
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
-_AMERICAN = re.compile(r"\b(\d\d)/(\d\d)/(\d{4}) (\d\d:\d\d:\d\d)")
-_ELAPSED = re.compile(
-    r"(?:\[|elapsed_time\W{1,4})(?:(\d{1,3}) days?, )?(?:(\d{1,4}):)?(\d\d?):(\d\d)"
-)
-_SOURCE = re.compile(
-    r"^\W{0,3}(?:\w{0,9}rank\W?(\d{1,6})\b|(?:default)?(\d{1,6})\]?:(?!\d)|\d+,(\d+)\])"
-)
 _SERIES = re.compile(r"train_step_timing in s: *\[([\d., ]+)\]")
 _TRAINER = re.compile(r"^\W{0,3}[\"']?(?:loss|train_runtime)[\"']?: ")
 _A_SUMMARY = re.compile(r"[\"']train_steps_per_second[\"']: ([\d.e+-]{1,20})")
 _A_RUN = re.compile(r"[\"']train_runtime[\"']: ([\d.e+-]{1,20})")
 _STEP_WORDS = ("iter", "step", "Step", "PerSec", "%|")
-_GOES_ON = re.compile(r"[|:=]|\d")
-_LONGEST = 1 << 13  # characters of a line that was wrapped
-_MOST_BELOW = 96  # lines
-
-
-@dataclass(slots=True)
-class _OpenStep:
-    """A line of a step, to which the next lines may belong."""
-
-    family: LogFamily
-    pieces: list[str]
-    left: int
 
 
 @dataclass(slots=True)
@@ -47,7 +28,8 @@ class LogReader:
     left_out: int = 0  # lines of runs after the first MOST_RUNS
     foreign: str = ""  # a family that is not read
     _pending: LogSettings = field(default_factory=LogSettings)
-    _open: _OpenStep | None = None
+    _waiting: list[LoggedStep] = field(default_factory=list)  # without a number, of the next step
+    _open: OpenStep | None = None
     _last: str = ""
 
     def take(self, line: str) -> bool:
@@ -57,42 +39,30 @@ class LogReader:
         family = _family_of(line)
         if family is not None:
             self._close()
-            self._open = _OpenStep(family, [line], _MOST_BELOW if family.below else 8)
+            self._open = OpenStep.of(family, line)
             return True
-        if self._continues(line):
-            return True
+        if self._open is not None:
+            if self._open.goes_on(line):
+                return True
+            self._close()
         return self._take_unnumbered(line) or self._take_setting(line)
 
     def finish(self) -> list[LogRun]:
         """The runs that have steps."""
         self._close(cut=bool(self._last.strip()))
+        self.runs[-1].unnumbered += self._waiting
         return [run for run in self.runs if run.is_one]
-
-    def _continues(self, line: str) -> bool:
-        """Whether *line* is a part of the step before, as where a terminal wrapped it."""
-        now = self._open
-        if now is None:
-            return False
-        if (source := _SOURCE.search(line)) and _source(line) == _source(now.pieces[0]):
-            line = line[source.end() :].lstrip("]:> ")
-        free = line.strip() and not _begins(line) and _GOES_ON.search(line)
-        if not free or now.left <= 0 or not (now.family.below or _is_rest(now.pieces[-1], line)):
-            self._close()
-            return False
-        now.pieces.append(line)
-        now.left -= 1
-        return True
 
     def _close(self, *, cut: bool = False) -> None:
         """Take the step whose lines are complete."""
         now, self._open = self._open, None
         if now is None:
             return
-        found = _numbers_of(now)
+        found = now.numbers()
         match = now.family.step.search(now.pieces[0])
         if match is None:
             return
-        if cut and (kept := _without_cut(found, now)) is not found:
+        if cut and (kept := now.numbers_without_last()) is not None:
             self.runs[-1].cut_off = not self.runs[-1].counts
             found = found if self.runs[-1].cut_off else kept
         self._take_step(now.family, match, now.pieces[0], found)
@@ -100,10 +70,10 @@ class LogReader:
     def _take_step(
         self, family: LogFamily, match: re.Match[str], line: str, found: LineNumbers
     ) -> None:
-        at, fine = _clock(line)
+        at, fine = line_clock(line)
         number, total, micro = _counted(match)
         step = LoggedStep(number, at, found.values, micro)
-        run = self._run_of(family, step, _source(line), total)
+        run = self._run_of(family, step, line_source(line), total)
         if run is None:
             self.left_out += 1
             return
@@ -112,7 +82,7 @@ class LogReader:
         count = run.counts.setdefault(_key(family, total), StepCount(family))
         count.total = count.total or total
         count.coarse = count.coarse and not fine
-        count.counter.began_again(_source(line), number, known=True)
+        count.counter.began_again(line_source(line), number, known=True)
         count.add(step)
 
     def _run_of(
@@ -143,7 +113,8 @@ class LogReader:
         """*run* with the settings that were printed since the last step."""
         if run is not None:
             run.settings.merge(self._pending)
-            self._pending = LogSettings()
+            run.unnumbered += self._waiting
+            self._pending, self._waiting = LogSettings(), []
         return run
 
     def _new_run(self) -> LogRun | None:
@@ -158,13 +129,13 @@ class LogReader:
 
     def _take_unnumbered(self, line: str) -> bool:
         run = self.runs[-1]
-        if series := _SERIES.search(line):
+        if "timing" in line and (series := _SERIES.search(line)):
             times = [value for word in series[1].split(",") if (value := read_number(word.strip()))]
             run.unnumbered += [LoggedStep(0, None, {"step_time": value}) for value in times]
-        elif _TRAINER.search(line) and "epoch" in line:
+        elif "epoch" in line and _TRAINER.search(line):
             self._take_trainer(run, line)
-        elif "Step Time" in line and len(run.unnumbered) < MOST_STEPS:
-            run.unnumbered.append(LoggedStep(0, _clock(line)[0], line_numbers(line).values))
+        elif "Step Time" in line and len(self._waiting) + len(run.unnumbered) < MOST_STEPS:
+            self._waiting.append(LoggedStep(0, line_clock(line)[0], line_numbers(line).values))
         else:
             return False
         return True
@@ -203,48 +174,6 @@ def _shares(run: LogRun, family: LogFamily) -> bool:
     return not own or family.counter in run.counts
 
 
-def _begins(line: str) -> bool:
-    """Whether *line* is one of its own: with a time, a rank, or a setting."""
-    head = line[:80]
-    return bool(
-        _STAMP.search(head) or _AMERICAN.search(head) or _SOURCE.search(head)
-        or re.search(r"\.{3,}|\bINFO\b|\bWARN", head) or _TRAINER.search(head)
-    )  # fmt: skip
-
-
-def _is_rest(before: str, line: str) -> bool:
-    """Whether *line* can be the rest of *before*: of named numbers, after a joint or wherever."""
-    if before[-1:].isdigit() and line[:1].isdigit():
-        return True
-    return bool(re.search(r"[\w)\]]\s?[:=]\s*[\d.]|\|", line)) or before.rstrip()[-1:] in "|,:="
-
-
-def _numbers_of(step: _OpenStep) -> LineNumbers:
-    """The numbers of the lines together: cut anywhere, or between words."""
-    scale = step.family.mfu_scale
-    pieces = step.pieces
-    if len(pieces) == 1:
-        return line_numbers(pieces[0], scale)
-    joint = "|".join(pieces) if step.family.below else "".join(pieces)
-    found = line_numbers(joint[:_LONGEST], scale)
-    if not step.family.below:
-        spaced = line_numbers(" ".join(map(str.strip, pieces))[:_LONGEST], scale)
-        values = {**spaced.values, **found.values}
-        odd = {name: text for name, text in found.odd.items() if name not in values}
-        found = LineNumbers(values, odd)
-    return found
-
-
-def _without_cut(found: LineNumbers, step: _OpenStep) -> LineNumbers:
-    """*found* without the number with which the text ends: it may go on."""
-    last = step.pieces[-1]
-    whole = re.sub(r"[\d.,]+$", "", last)
-    if whole == last:
-        return found
-    kept = _numbers_of(replace(step, pieces=[*step.pieces[:-1], whole]))
-    return LineNumbers(kept.values, found.odd)
-
-
 def _counted(match: re.Match[str]) -> tuple[int, str, int]:
     """The number of a step, of how many, and of which micro-batch."""
     groups = {name.rstrip("1"): text for name, text in match.groupdict().items() if text}
@@ -253,28 +182,3 @@ def _counted(match: re.Match[str]) -> tuple[int, str, int]:
         return int(groups["step"]), "" if "within" in groups else total, micro
     each = int(total) if total.isdigit() else 0
     return int(groups.get("epoch", 0)) * (each + 1) + int(groups.get("within", 0)), "", micro
-
-
-def _source(line: str) -> str:
-    """The rank that printed *line*; empty if it does not say."""
-    found = _SOURCE.search(line)
-    return next(filter(None, found.groups()), "") if found else ""
-
-
-def _clock(line: str) -> tuple[float | None, bool]:
-    """When the line was written, in seconds, and whether it has parts of a second."""
-    if stamp := _STAMP.search(line):
-        day, time, part = stamp.groups()
-    elif american := _AMERICAN.search(line):
-        month, date, year, time = american.groups()
-        day, part = f"{year}-{month}-{date}", None
-    elif elapsed := _ELAPSED.search(line):
-        days, hours, minutes, seconds = (int(text or 0) for text in elapsed.groups())
-        return ((days * 24 + hours) * 60 + minutes) * 60.0 + seconds, False
-    else:
-        return None, False
-    try:
-        whole = datetime.fromisoformat(f"{day}T{time}+00:00").timestamp()
-    except ValueError:  # no such day
-        return None, False
-    return whole + float(f"0.{part or 0}"), bool(part)

@@ -39,11 +39,16 @@ class StepCount:
         known = self.steps.get(step.number)
         if known is not None and _same_line(known, step):
             return False
-        if known is not None and _of_another_time(known, step):
+        if known is not None and (self._is_another(known, step) or _of_another_time(known, step)):
             return True
         if known is None and self._is_elsewhen(step):
             return True
         return self.counter.began_again(source, step.number, known=known is not None)
+
+    def _is_another(self, known: LoggedStep, step: LoggedStep) -> bool:
+        """Whether a family that prints each step once has printed other numbers for it."""
+        both = known.values.keys() & step.values.keys()
+        return self.family.printed_once and any(known.values[k] != step.values[k] for k in both)
 
     def _is_elsewhen(self, step: LoggedStep) -> bool:
         """Whether the clock went back, or stood still for long and other numbers follow."""

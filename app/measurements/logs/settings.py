@@ -54,6 +54,7 @@ _OTHERS = re.compile(
     r"|per|micro|head|eval|test|valid\w*|max|min|moe|original|orig|teacher|draft|vision|image)$",
     re.IGNORECASE,
 )
+_WORD = 24  # characters before a key in which such a word ends
 _PADDED = re.compile(r"padded vocab .{0,120}\(new size: (\d{1,9})\)")
 # As torchtitan prints its mesh: ['dp_shard', 'tp'], [4, 2].
 _MESH = re.compile(r"-D device mesh with \[([\w', ]{1,80})\], \[([\d, ]{1,60})\]")
@@ -139,7 +140,8 @@ def read_settings(line: str) -> LogSettings | None:
     found = LogSettings()
     plain = plain_line(line)
     for match in _SETTING.finditer(plain):
-        if not _OTHERS.search(plain[: match.start()].rstrip()):
+        first = match.start()
+        if not _OTHERS.search(plain[max(0, first - _WORD) : first].rstrip()):
             found.keep(match["key"].lower(), (match["value"] or match["number"]).rstrip("."))
     if found.values and "...." in line:
         found.printed_by.add("megatron")

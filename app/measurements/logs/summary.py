@@ -19,7 +19,8 @@ _WHOLE = "torchtitan"  # the family whose tokens per second are those of all in 
 _WHOLE_TO = 0.02  # of a number of sequences
 _PARTLY = 0.75  # of a sequence, below which GPUs share one
 _PER_PARAMETER = 6  # FLOP for a token, forward and backward
-_MOST_PARAMETERS = 2e13
+_MOST_PARAMETERS = 2e12
+_IN_TURN = 2  # steps, at most, between lines of another run
 _UNSTEADY = 3  # between the quartiles of the steps
 
 
@@ -30,7 +31,9 @@ def training_logs(log: LogReader, trouble: str = "") -> Iterator[TrainingLog]:
     for number, report in enumerate(found, 1):
         several = ""
         if len(found) > 1:
-            several = f"run {number} of {len(found)} in this text: each has steps of its own"
+            turns = statistics.median(one.steps for one in found) <= _IN_TURN < len(found)
+            how = "lines of several runs stand in turn" if turns else "each has steps of its own"
+            several = f"run {number} of {len(found)} in this text: {how}"
         yield report.doubted([trouble, several, left_out])
 
 
@@ -143,7 +146,7 @@ def _of_some_model(tokens: float | None, flops: FlopsPerSecond | None) -> tuple[
     size = flops / tokens / _PER_PARAMETER
     return None, (
         f"{tokens:,.4g} tokens per second at {show(flops, FLOP_PER_SECOND)} would be a model of"
-        f" {size / 1e12:,.0f} trillion parameters: one of the numbers is of something else, or cut"
+        f" {size / 1e12:,.3g} trillion parameters: one of the numbers is of something else, or cut"
     )
 
 

@@ -17,15 +17,16 @@ _CSV = re.compile(
 _MPI = 4  # numbers that say how many took part
 
 
+_Places = dict[bool, Mapping[str, object]]  # a record for out of place, and one for in place
+
+
 @dataclass
 class RecordReader(CollectiveReader):
     """Takes records one by one; there is a table for each collective, type and world."""
 
     sample: ClassVar = "AllReduce, 8, 8388608, float, sum, 0, 301.7, 27.80, 48.65, 0"
     _tables: dict[tuple[str, ...], CollectiveTable] = field(default_factory=dict)
-    _rows: dict[tuple[str, ...], dict[int, dict[bool, Mapping[str, object]]]] = field(
-        default_factory=dict
-    )
+    _rows: dict[tuple[str, ...], dict[int, list[_Places]]] = field(default_factory=dict)
 
     def take(self, line: str) -> bool:
         """Read *line* if it is one of a CSV file; whether it was."""
@@ -51,14 +52,18 @@ class RecordReader(CollectiveReader):
             self._tables[key] = CollectiveTable(collective=collective_named(key[0]), said=ranks)
             self._rows[key] = {}
         place = str(record.get("inPlace", 0)) in {"1", "True"}
-        self._rows[key].setdefault(size, {})[place] = record
+        cycles = self._rows[key].setdefault(size, [{}])
+        if place in cycles[-1]:  # the size comes again, in another cycle
+            cycles.append({})
+        cycles[-1][place] = record
 
     def finish(self) -> Iterable[CollectiveTable]:
         """The tables."""
         for key, table in self._tables.items():
-            for size, places in self._rows[key].items():
-                out, inside = _values(places.get(False)), _values(places.get(True))
-                table.add(RawRow(size, 0, key[1], key[2], None, out, inside))
+            for size, cycles in self._rows[key].items():
+                for places in cycles:
+                    out, inside = _values(places.get(False)), _values(places.get(True))
+                    table.add(RawRow(size, 0, key[1], key[2], None, out, inside))
         return self._tables.values()
 
 

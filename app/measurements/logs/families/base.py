@@ -26,6 +26,7 @@ class LogFamily:
     rank: int = 5  # of several families that match a line, and whose numbers count: the lowest
     below: bool = False
     companion: bool = False
+    printed_once: bool = False  # by one rank: the same step with other numbers is of another run
     settings_of: tuple[str, ...] = ()  # families whose lines of settings stand above its steps
     mfu_scale: float = 0.0
     mfu_of: str = ""

@@ -11,7 +11,7 @@ _FAULT = (
 PIPELINE_ENGINE = LogFamily(
     name="deepspeed",
     title="DeepSpeed",
-    step=re.compile(r"\bsteps: *(?P<step>\d{1,15}) +loss:"),
+    step=re.compile(r"\bsteps: {0,30}(?P<step>\d{1,15}) {1,30}loss:"),
     companion=True,
     rank=6,
     rate_fault=_FAULT,
@@ -27,7 +27,7 @@ ENGINE = LogFamily(
     title="DeepSpeed",
     step=re.compile(
         r"\bglobal_step=(?P<step>\d{1,15}), *RunningAvgSamplesPerSec"
-        r"|\bstop\] +(?:\d{1,15}/)?(?P<step1>\d{1,15}), *(?:RunningAvg)?SamplesPerSec"
+        r"|\bstop\] {1,30}(?:\d{1,15}/)?(?P<step1>\d{1,15}), *(?:RunningAvg)?SamplesPerSec"
     ),
     companion=True,
     rank=7,

@@ -22,7 +22,9 @@ TRAINER_LOG = LogFamily(
 TRAINER_BAR = LogFamily(
     name="hf-trainer",
     title="Hugging Face Trainer",
-    step=re.compile(r"^\s*\d{1,3}%\|[^|]{0,300}\| *(?P<step>\d{1,15})/(?P<total>\d{1,15}) \["),
+    step=re.compile(
+        r"^\s{0,30}\d{1,3}%\|[^|]{0,300}\| {0,30}(?P<step>\d{1,15})/(?P<total>\d{1,15}) \["
+    ),
     companion=True,
     rank=9,
     settings_of=("megatron",),

@@ -7,8 +7,11 @@ from app.measurements.logs.families.base import LogFamily
 MEGATRON = LogFamily(
     name="megatron",
     title="Megatron-LM",
-    step=re.compile(r"\biteration\s*[:=]?\s*(?P<step>\d{1,15})\s*/\s*(?P<total>\d{1,15}|infinity)"),
+    step=re.compile(
+        r"\biteration\s{0,30}[:=]?\s{0,30}(?P<step>\d{1,15})\s{0,30}/\s{0,30}(?P<total>\d{1,15}|infinity)"
+    ),
     settings_of=("megatron",),
+    printed_once=True,
     sample="""\
   world_size ...................................... 16
   seq_length ...................................... 2048
@@ -25,9 +28,13 @@ PRIMUS = LogFamily(
     name="primus",
     title="Primus",
     stack="megatron",
-    step=re.compile(r"\biteration\s+(?P<step>\d{1,15})\s*/\s*(?P<total>\d{1,15})(?=.{0,2000}rocm)"),
+    step=re.compile(
+        r"^(?=.*rocm mem).*?\biteration\s{1,30}(?P<step>\d{1,15})\s{0,30}/\s{0,30}"
+        r"(?P<total>\d{1,15})"
+    ),
     rank=4,
     settings_of=("megatron",),
+    printed_once=True,
     sample="""\
 [2026-07-02 10:00:00] iteration        8/      50 | consumed samples:          512 | elapsed time \
 per iteration (ms): 4012.2/4050.1 | rocm mem usage: 150.1GB | Compute per GPU (TFLOP/s/GPU): \
@@ -42,9 +49,10 @@ ALCF = LogFamily(
     name="megatron-deepspeed",
     title="Megatron-DeepSpeed",
     stack="megatron",
-    step=re.compile(r"\biteration=\s*(?P<step>\d{1,15})\s*/\s*(?P<total>\d{1,15})"),
+    step=re.compile(r"\biteration=\s{0,30}(?P<step>\d{1,15})\s{0,30}/\s{0,30}(?P<total>\d{1,15})"),
     rank=4,
     settings_of=("megatron",),
+    printed_once=True,
     sample="""\
 [2025-11-10 09:43:39,573] [INFO] [logging.py:107:log_dist] [Rank 0] step=136005, skipped=0
 [2025-11-10 09:43:39,573] [INFO] [timer.py:264:stop] epoch=0/micro_step=5/global_step=5, \

@@ -7,7 +7,7 @@ from app.measurements.logs.families.base import LogFamily
 TORCHTITAN = LogFamily(
     name="torchtitan",
     title="torchtitan",
-    step=re.compile(r"\bstep:\s*(?P<step>\d{1,15})\s+(?:loss|grad_norm|memory|tps|wps):"),
+    step=re.compile(r"\bstep:\s{0,30}(?P<step>\d{1,15})\s{1,30}(?:loss|grad_norm|memory|tps|wps):"),
     settings_of=("torchtitan",),
     sample="""\
 [rank0]:[titan] 2025-06-16 22:30:16,100 - root - INFO - CUDA capacity: NVIDIA H100 80GB HBM3 with \
