@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from app.commands.configuration_files import record_text
 from app.commands.files import STANDARD
 from app.commands.trace_text import trace_lines
 from app.errors import InputError, sentence
@@ -63,7 +64,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         sys.stdout.write(f"{json.dumps([one.record() for one in found], indent=1)}\n")
     else:
-        given = {name: getattr(arguments, name) or "" for name in RECORDS}
+        given = {name: record_text(getattr(arguments, name) or "") for name in RECORDS}
         parts = ["\n".join(_lines(one, cluster, given)) for one in found]
         sys.stdout.write("\n\n".join(parts) + "\n")
     return 1 if any(isinstance(one, Unread) for one in found) else 0

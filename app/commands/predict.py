@@ -7,6 +7,7 @@ from typing import NoReturn
 
 from tqdm import tqdm
 
+from app.commands.configuration_files import record_text
 from app.commands.files import STANDARD, line_count, output, short_lines, source_of
 from app.commands.parsers import add_output
 from app.config import Settings
@@ -24,8 +25,10 @@ def add_options(parser: ArgumentParser) -> None:
         "file", nargs="?", metavar="FILE.jsonl", help="one JSON object per line; -: standard input"
     )
     for name, example in (
-        ("model", "Llama-3.1-8B, or 'Llama-3.1-8B layers=40'"), ("cluster", "'64 H100'"),
-        ("layout", "'tensor=2 data=32 microbatches=4'"), ("recipe", "mixed"),
+        ("model", "Llama-3.1-8B, 'Llama-3.1-8B layers=40', or a config.json"),
+        ("cluster", "'64 H100'"),
+        ("layout", "'tensor=2 data=32', or a file of DeepSpeed, torchtitan or Megatron"),
+        ("recipe", "mixed"),
         ("shares", "product=0.66, what kernels reach of the peak"),
     ):  # fmt: skip
         parser.add_argument(f"--{name}", help=f"instead of a file: such as {example}")
@@ -64,7 +67,8 @@ def _predict_one(given: Mapping[str, str], arguments: Namespace) -> int:
     if missing := [f"--{name}" for name in RECORDS if name not in given]:
         raise InputError(f"one step also needs {' and '.join(missing)}")
     try:
-        found = estimate(PredictionReader().asked(given))
+        texts = {name: record_text(text) for name, text in given.items()}
+        found = estimate(PredictionReader().asked(texts))
     except ArithmeticError:
         raise InputError("the result is too large for a number") from None
     for_people = arguments.output == STANDARD and sys.stdout.isatty() and not arguments.json

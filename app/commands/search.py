@@ -8,6 +8,7 @@ from dataclasses import fields
 from time import monotonic
 from typing import TypeVar
 
+from app.commands.configuration_files import record_text
 from app.errors import InputError
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.searching import Ranked, SearchResult, Space, find_layouts, fixed_fields
@@ -39,7 +40,9 @@ _COLUMNS: Mapping[str, Callable[[Ranked], str]] = {
 
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock search`."""
-    parser.add_argument("--model", required=True, help='such as 405B, or "Llama-3.1-8B layers=40"')
+    parser.add_argument(
+        "--model", required=True, help='such as 405B, "Llama-3.1-8B layers=40", or a config.json'
+    )
     parser.add_argument("--cluster", required=True, help='such as "DGX-H100 gpus=1024"')
     parser.add_argument("--batch", type=int, required=True, help="sequences per step")
     parser.add_argument(
@@ -64,7 +67,7 @@ def run(arguments: Namespace) -> int:
     """Print the best layouts; 1 if none fits."""
     if not 1 <= arguments.top <= MOST:
         raise InputError(f"--top must be from 1 to {MOST}, not {arguments.top}")
-    model = _read_search("model", ModelShape.read, arguments.model)
+    model = _read_search("model", ModelShape.read, record_text(arguments.model))
     space = Space(
         model=model,
         cluster=_read_search("cluster", Cluster.read, arguments.cluster),

@@ -40,6 +40,7 @@ from app.formulas.memory import memory_budget
 from app.formulas.pipeline import bubble_fraction
 from app.formulas.presets import MODELS as KNOWN_MODELS
 from app.formulas.presets import Cluster, Layout, ModelShape
+from app.formulas.step.cluster_speeds import attention_kernels
 from app.translation import noted, translate
 from app.units import BYTE, SECOND, show
 
@@ -80,7 +81,7 @@ _NEIGHBORS = 3  # faster layouts that are named
 def _explored(values: Values) -> Explored:
     placed = placement(values)
     model, cluster, layout = placed.model, placed.cluster, placed.layout
-    memory, times = memory_budget(model, layout), step_time(model, cluster, layout)
+    memory, times = placed.memory, step_time(model, cluster, layout)
     room, used = cluster.gpu.memory, projected_utilization(model, cluster, layout)
     largest = max(_MEMORY_TONES, key=lambda part: float(getattr(memory, part)))
     verdict = (
@@ -133,7 +134,8 @@ def _measured(placed: Placement) -> Iterator[KeyFigure]:
 
 def memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: str) -> Bars:
     """The memory of the fullest GPU, against what there is."""
-    memory, room = memory_budget(model, layout), cluster.gpu.memory
+    kernels = attention_kernels(model, cluster.gpu)
+    memory, room = memory_budget(model, layout, kernels=kernels), cluster.gpu.memory
     parts = tuple(
         Part(tone, name, float(getattr(memory, name))) for name, tone in _MEMORY_TONES.items()
     )
@@ -255,7 +257,7 @@ CONFIGURATOR = Explorer(
             SEQUENCES_PER_STEP,
             Slider("micro", noted("Sequences per micro-batch"), (1, 64), default=1, doubles=True),
             TOKENS_PER_SEQUENCE,
-            Select("recompute", noted("Recomputation"), {name: name for name in RECOMPUTE}),
+            Select("recompute", noted("Recomputation"), dict(RECOMPUTE)),
             Select("precision", noted("Products in"), {name: name for name in PRECISIONS}),
         ),
     ),

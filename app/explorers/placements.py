@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import get_args
 
 from app.errors import sentence
 from app.explorers.base import Values
@@ -13,6 +14,8 @@ from app.formulas.layout import step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import GPUS, Cluster, Layout, ModelShape
 from app.formulas.presets.layouts import Again, Precision
+from app.formulas.step.cluster_speeds import attention_kernels
+from app.formulas.step.memory import StageMemory
 from app.translation import localized, noted, translate
 from app.units import BytesPerSecond
 
@@ -30,7 +33,12 @@ RACKS = {"GB200": 72, "GB300": 72}  # GPUs that share NVLink, where that is more
 MOST_SEQUENCES = 65536  # per step
 STAGES: Sequence[ZeroStage] = (2, 0, 1, 3)
 PRECISIONS: Sequence[Precision] = ("16-bit", "8-bit", "4-bit")
-RECOMPUTE: Sequence[Again] = ("selective", "none", "operations", "full")
+RECOMPUTE: Mapping[str, str] = {
+    "selective": noted("selective: of attention scores, as FlashAttention does by itself"),
+    "none": noted("none: with FlashAttention the same as selective, without it scores are stored"),
+    "operations": noted("operations: all but attention and every second product"),
+    "full": noted("full: of whole layers"),
+}
 _NODE = 8
 _DEGREES = tuple(2**power for power in range(6))  # of tensor, pipeline and context parallelism
 _NAMES = {  # what may be left out is 1
@@ -62,6 +70,12 @@ class Placement:
     cluster: Cluster
     layout: Layout
     notice: str = ""
+
+    @property
+    def memory(self) -> StageMemory:
+        """The memory of the fullest GPU, with the attention kernels of such a GPU."""
+        kernels = attention_kernels(self.model, self.cluster.gpu)
+        return memory_budget(self.model, self.layout, kernels=kernels)
 
 
 def placement(values: Values) -> Placement:
@@ -152,7 +166,7 @@ def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
         micro_batch=micro,
         sequence=values.count("sequence"),
         zero_stage=next(known for known in STAGES if str(known) == values.word("stage")),
-        recompute=next(known for known in RECOMPUTE if known == values.word("recompute")),
+        recompute=next(known for known in get_args(Again) if known == values.word("recompute")),
         context_by="all-gather",
         precision=_precision(values),
     )

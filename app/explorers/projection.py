@@ -6,7 +6,6 @@ from app.explorers.base import Values
 from app.explorers.placements import Placement
 from app.formulas.cost import energy, gpu_hours, rental_cost
 from app.formulas.layout import StepTime, step_time
-from app.formulas.memory import memory_budget
 from app.formulas.presets import GIVEN, Shares
 from app.formulas.step.memory import StageMemory
 from app.formulas.step.model_flops import counted_flops
@@ -142,7 +141,7 @@ def projected(
     used = model_utilization(flops * layout.tokens, times.total, cluster.gpus, cluster.gpu.peak)
     return Projection(
         placed=placed,
-        memory=memory_budget(shape, layout),
+        memory=placed.memory,
         times=times,
         token_flops=flops,
         utilization=min(used, 1.0),  # it may be 1 and the noise of a sum

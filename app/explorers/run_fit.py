@@ -186,7 +186,7 @@ FIT = Explorer(
             Slider("micro", noted("Sequences per micro-batch"), (1, 64), default=1, doubles=True),
             SEQUENCES_PER_STEP,
             TOKENS_PER_SEQUENCE,
-            Select("recompute", noted("Recomputation"), {name: name for name in RECOMPUTE}),
+            Select("recompute", noted("Recomputation"), dict(RECOMPUTE)),
         ),
         *in_group(
             noted("Run and bill"),

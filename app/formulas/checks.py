@@ -13,6 +13,7 @@ from app.units import Count
 R = TypeVar("R", bound=Record)
 ZeroStage = Literal[0, 1, 2, 3]
 Recompute = Literal["none", "selective", "full"]
+AttentionKernels = Literal["fused", "unfused"]
 
 # Far outside anything physical, but no product of a formula's arguments overflows.
 LARGEST = 1e30

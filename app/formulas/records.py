@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args, get_origi
 from app.translation import noted, offer, say
 from app.units import COUNT, Unit, parse_or_base
 
+_LONGEST_NAME = 300  # letters of an unknown name that are quoted
 _REMEMBERED = 4096  # texts of numbers, each read once
 _HINTS: dict[type, Mapping[str, Any]] = {}
 _FORMS: dict[type, Mapping[str, "_FieldForm"]] = {}
@@ -104,7 +105,7 @@ class Record:
 
     @classmethod
     def _unknown(cls, name: str) -> str:
-        plain = _plain_names(cls)
+        plain, name = _plain_names(cls), name[:_LONGEST_NAME]
         closest = get_close_matches(_plain(name), plain, n=1, cutoff=0.5)
         near = say("; did you mean {name!r}?", name=plain[closest[0]]) if closest else ""
         return say(

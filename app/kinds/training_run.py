@@ -10,6 +10,7 @@ from app.expressions import Quantity
 from app.formulas.layout import total_step_time
 from app.formulas.memory import memory_budget
 from app.formulas.presets import Cluster, ModelShape
+from app.formulas.step.cluster_speeds import attention_kernels
 from app.kinds.strict import Strict
 from app.searching import Space, find_layouts, fixed_fields
 from app.units import BYTE, SECOND
@@ -76,7 +77,8 @@ def _laid_out(told: Told, degrees: tuple[tuple[str, int], ...]) -> Mapping[str, 
     try:
         layout = space.layout(**_whole(space, given, data, count))
         time = total_step_time(space.model, space.cluster, layout)
-        memory = memory_budget(space.model, layout).total
+        kernels = attention_kernels(space.model, space.cluster.gpu)
+        memory = memory_budget(space.model, layout, kernels=kernels).total
     except ValueError:
         return found  # conditions on what is not there do not hold
     return {

@@ -51,7 +51,8 @@ def predicted_step(log: TrainingLog, given: Mapping[str, str]) -> PredictedStep 
     if not all(texts.values()):
         return None
     model = ModelShape.read(texts["model"])
-    cluster, layout = Cluster.read(texts["cluster"]), Layout.read(texts["layout"])
+    cluster = Cluster.read(texts["cluster"])
+    layout = Layout.on(texts["layout"], cluster.gpus, model.layers)
     return _compared(log, model, cluster, layout)
 
 

@@ -10,6 +10,7 @@ from app.formulas.parallelism.numbers import PLAIN
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.formulas.step.cluster_speeds import (
     Side,
+    is_fused,
     peak_of,
     reduced_by,
     speeds_of,
@@ -56,6 +57,7 @@ class Estimate:
     memory: Mapping[str, Bytes]
     reserved: Bytes
     room: Bytes
+    scores: str = ""  # what becomes of attention's scores if nothing is computed again
 
     @property
     def allocated(self) -> Bytes:
@@ -101,6 +103,7 @@ def estimate(asked: PredictionRequest) -> Estimate:
         memory=fullest._asdict(),
         reserved=sum(fullest) * _HELD_BACK,
         room=gpu.memory,
+        scores=_scores(asked),
     )
     if not all(map(isfinite, (*times, found.utilization, found.token_rate, found.reserved))):
         raise OverflowError
@@ -116,15 +119,29 @@ def _ends(asked: PredictionRequest, times: StepTime) -> tuple[Seconds, Seconds]:
     )
     if fast == slow:  # every share has a source
         return times.total, times.total
-    degrees, sent = Degrees.of(layout), reduced_by(asked.recipe)
+    degrees, sent = Degrees.of(layout, fast.fused), reduced_by(asked.recipe)
     low, high = (
         sum(step_parts(asked.model, speeds, degrees, PLAIN, sent)) for speeds in (fast, slow)
     )
     return low, high
 
 
+def _scores(asked: PredictionRequest) -> str:
+    if asked.layout.recompute != "none":
+        return ""
+    if is_fused(asked.model, asked.cluster.gpu, asked.shares):
+        return (
+            "Attention is fused, as in FlashAttention, and stores no scores: recompute=none needs"
+            " what recompute=selective does."
+        )
+    return (
+        "Attention is not fused here, so recompute=none stores its scores: recompute=selective"
+        " computes them again, and kernels=fused among the shares is FlashAttention."
+    )
+
+
 def _stages(asked: PredictionRequest) -> list[StageMemory]:
-    on = Degrees.of(asked.layout)
+    on = Degrees.of(asked.layout, is_fused(asked.model, asked.cluster.gpu, asked.shares))
     rank = RankMemoryTerms.of(asked.model, LayerParts.of(asked.model), asked.recipe, on)
     stages = range(asked.layout.pipeline)
     return [stage_bytes(asked.model, on, rank, stage) for stage in stages]

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from app.errors import InputError, nearest
 from app.formulas.checks import positive
+from app.formulas.configurations import is_configuration, is_layout_configuration
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.formulas.records import Record
 from app.predicting.estimate import RECIPE, PredictionRequest
@@ -66,13 +67,26 @@ class PredictionReader:
         """
         if missing := [name for name in RECORDS if name not in given]:
             raise InputError(f"{_listed(missing)} must be given")
+        model = self._record(ModelShape, "model", given["model"])
+        cluster = self._record(Cluster, "cluster", given["cluster"])
         return PredictionRequest(
-            model=self._record(ModelShape, "model", given["model"]),
-            cluster=self._record(Cluster, "cluster", given["cluster"]),
-            layout=self._record(Layout, "layout", given["layout"]),
+            model=model,
+            cluster=cluster,
+            layout=self._layout(given["layout"], model, cluster),
             recipe=self._optional(Recipe, "recipe", given, RECIPE),
             shares=self._optional(Shares, "shares", given, GIVEN),
         )
+
+    def _layout(self, given: Any, model: ModelShape, cluster: Cluster) -> Layout:
+        """The layout; one in a configuration is for the GPUs of *cluster*."""
+        is_text = isinstance(given, str) and is_configuration(given)
+        if not is_text and not (isinstance(given, Mapping) and is_layout_configuration(given)):
+            return self._record(Layout, "layout", given)
+        _check_length("layout", given)
+        try:
+            return Layout.on(given, cluster.gpus, model.layers)
+        except ValueError as error:
+            raise InputError(f"layout: {error}") from None
 
     def _optional(self, kind: type[R], name: str, given: Mapping[str, Any], default: R) -> R:
         value = given.get(name)
@@ -93,8 +107,7 @@ class PredictionReader:
 
 def _read_record_reader(kind: type[R], name: str, given: object) -> R:
     """The record under *name*, written as text or as an object."""
-    if isinstance(given, str) and len(given) > _LONGEST:
-        raise InputError(f"{name}: at most {_LONGEST:,} characters are read, not {len(given):,}")
+    _check_length(name, given)
     try:
         if isinstance(given, str):
             return kind.read(given)
@@ -103,6 +116,12 @@ def _read_record_reader(kind: type[R], name: str, given: object) -> R:
     except ValueError as error:
         raise InputError(f"{name}: {error}") from None
     raise InputError(f"{name} must be text or an object, not {short(given)}")
+
+
+def _check_length(name: str, given: object) -> None:
+    """Refuse a text that is too long; a configuration has a limit of its own."""
+    if isinstance(given, str) and len(given) > _LONGEST and not is_configuration(given):
+        raise InputError(f"{name}: at most {_LONGEST:,} characters are read, not {len(given):,}")
 
 
 def line_reference(line: bytes) -> Reference:

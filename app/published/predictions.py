@@ -7,6 +7,7 @@ from functools import cache
 
 from app.formulas.layout import step_time_range
 from app.formulas.memory import card_memory
+from app.formulas.step.cluster_speeds import attention_kernels
 from app.published.rows import PublishedRun
 from app.published.sources import published_runs
 from app.units import Bytes, Ratio, Seconds
@@ -100,7 +101,8 @@ def outcome(run: PublishedRun) -> Outcome:
     try:
         recipe = run.source.recipe
         low, high = step_time_range(run.shape, run.machine.cluster, run.layout, recipe=recipe)
-        memory = card_memory(run.shape, run.layout, recipe).reserved
+        kernels = attention_kernels(run.shape, run.machine.cluster.gpu)
+        memory = card_memory(run.shape, run.layout, recipe, kernels=kernels).reserved
     except ValueError as error:
         return Outcome(run, None, f"the formulas refuse its layout: {error}")
     return Outcome(run, StepPrediction(low, high, memory))

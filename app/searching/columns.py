@@ -111,7 +111,7 @@ class _BlockColumns:
         numbers = numpy.array([(*grid, size, count) for grid, size, count in rows], dtype=float)
         *grid, size, count = (column.reshape(-1, 1, 1, 1) for column in numbers.T)
         tensor, _, context, data, expert = grid
-        passes = [passes_of(*one) for one in kinds.passes]
+        passes = [passes_of(*one, self.space.kernels) for one in kinds.passes]
         on = Degrees(
             tensor=tensor, pipeline=rows[0][0].pipeline, context=context, expert=expert, data=data,
             virtual=self._column(chunks, 3),

@@ -68,6 +68,7 @@ class _KnownParts:
     def __init__(self, space: Space, terms: Terms, ranking: Ranking) -> None:
         self.space, self.terms, self.ranking = space, terms, ranking
         self.shape: ModelShape = space.model
+        self.kernels = space.kernels
         self.parts = LayerParts.of(space.model)
         self.layers: dict[
             tuple[object, ...], tuple[tuple[LayerTime, LayerTime], RankMemoryTerms]
@@ -152,7 +153,7 @@ class _KnownParts:
         sharded = [(on._replace(zero_stage=state.zero), state.passed) for state in states]
         _, stages = self._stages(on)
         for passes, some in legal.items():
-            degrees = on._replace(**passes_of(*passes))
+            degrees = on._replace(**passes_of(*passes, self.kernels))
             one, rank = self._one(degrees), self._layer(degrees)[1]
             held = [PassBytes.of(shape, rank, at, PLAIN) for at in stages]
             rest = [(each.kept, each.logits + each.transient + each.workspace) for each in held]

@@ -1,7 +1,7 @@
 """The search: every layout of a space is evaluated, and the best are told with what limits them."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from time import perf_counter
@@ -84,7 +84,7 @@ def find_layouts(
         ValueError: the space has more than *largest* layouts; the message says how many, and what
             to fix.
     """
-    started = perf_counter()
+    started, space = perf_counter(), replace(space, shares=shares)
     size = space.size
     if size > largest:
         raise ValueError(_too_large(space, size, largest))
@@ -126,7 +126,7 @@ def _ranked(space: Space, shares: Shares, recipe: Recipe | None, one: RankedLayo
     return Ranked(
         layout=layout,
         step_time=parts.total,
-        memory=memory_budget(space.model, layout, recipe or _KEPT).total,
+        memory=memory_budget(space.model, layout, recipe or _KEPT, space.kernels).total,
         mfu=projected_utilization(*given),
         limits={name: share for name, share in most if share >= _LEAST},
     )

@@ -6,18 +6,20 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from app.formulas.checks import recorded, whole
+from app.formulas.checks import AttentionKernels, recorded, whole
 from app.formulas.parallelism.degrees import expert_split
 from app.formulas.parallelism.numbers import PLAIN, Numbers
 from app.formulas.parallelism.rules import WITHOUT_A_LAYER
-from app.formulas.presets import Cluster, Layout, ModelShape, Recipe
+from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.formulas.refusals import nearest_of
+from app.formulas.step.cluster_speeds import attention_kernels
 from app.formulas.step.speeds import Reduced, Speeds
 from app.translation import noted, say
 
 MOST_GPUS, MOST_SEQUENCES, MOST_LAYERS, MOST_EXPERTS = 2**20, 2**24, 2**16, 2**16
 BATCH = noted("the batch divides into data-parallel ranks and micro-batches")
 RECOMPUTE = ("none", "selective", "full")
+RECOMPUTE_FUSED = ("selective", "full")  # none is the same as selective
 SEARCHED = (
     "tensor", "pipeline", "context", "data", "expert", "virtual", "micro_batch", "recompute",
     "sequence_parallel", "zero_stage",
@@ -57,7 +59,8 @@ class Variants(NamedTuple):
 class Space:
     """Every layout of *model* on *cluster* with *batch* sequences in a step.
 
-    *fixed* are fields of Layout that are not searched, with their values.
+    *fixed* are fields of Layout that are not searched, with their values; *shares* say which
+    kernels attention has.
 
     Raises:
         ValueError: the cluster or the batch is too large to search, or a fixed degree does not
@@ -69,6 +72,7 @@ class Space:
     batch: int
     sequence: int
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    shares: Shares = GIVEN
     _known: dict[tuple[bool, bool], Variants] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -176,7 +180,8 @@ class Space:
             parallel = (self.fixed["sequence_parallel"],)
         if "zero_stage" in self.fixed:
             stages = (self.fixed["zero_stage"],)
-        kept = (self.fixed["recompute"],) if "recompute" in self.fixed else RECOMPUTE
+        searched = RECOMPUTE if self.kernels == "unfused" else RECOMPUTE_FUSED
+        kept = (self.fixed["recompute"],) if "recompute" in self.fixed else searched
         return Variants(tuple((one, other) for one in kept for other in parallel), stages)
 
     @property
@@ -224,16 +229,22 @@ class Space:
         return Layout(sequence=self.sequence, **constant, **fields)
 
     @property
+    def kernels(self) -> AttentionKernels:
+        """Which kernels attention has."""
+        return attention_kernels(self.model, self.cluster.gpu, self.shares)
+
+    @property
     def precision(self) -> Any:
         """The operands of products."""
         return self.fixed.get("precision", "16-bit")
 
 
-def passes_of(recompute: str, parallel: bool) -> Mapping[str, int]:
+def passes_of(recompute: str, parallel: bool, kernels: AttentionKernels) -> Mapping[str, int]:
     """Recomputation and sequence parallelism as Degrees has them."""
+    fused = kernels == "fused" and recompute == "none"
     return {
         "full": int(recompute == "full"),
-        "selective": int(recompute == "selective"),
+        "selective": int(recompute == "selective" or fused),
         "operations": int(recompute == "operations"),
         "sequence_parallel": int(parallel),
     }

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -39,6 +40,49 @@ def test_one_step_is_a_line_of_json(capsys: Capture) -> None:
     (row,) = rows_of(capsys.readouterr().out)
     assert row["ref"] is None
     assert row["step_time"] == sum(row["parts"].values())
+
+
+CONFIG = {
+    "model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936,
+}  # fmt: skip
+DEEPSPEED = {"train_batch_size": 16, "zero_optimization": {"stage": 3}}
+
+
+def predicted(capsys: Capture, *options: str) -> Any:
+    assert main(["predict", *options]) == 0
+    return rows_of(capsys.readouterr().out)[0]
+
+
+def test_a_model_and_a_layout_may_be_files_of_others(capsys: Capture, tmp_path: Path) -> None:
+    model, layout = tmp_path / "config.json", tmp_path / "deepspeed.json"
+    model.write_text(json.dumps(CONFIG), encoding="utf-8")
+    layout.write_text(json.dumps(DEEPSPEED), encoding="utf-8")
+    fields = "data=8 microbatches=2 zero_stage=3 sequence_parallel=no"
+    known = predicted(capsys, "--model", "Qwen3-8B", "--cluster", "DGX-H100", "--layout", fields)
+    for name in (str(model), str(tmp_path), json.dumps(CONFIG)):
+        given = ["--model", name, "--cluster", "8 H100", "--layout", str(layout)]
+        assert predicted(capsys, *given) == known
+    line = {"model": CONFIG, "cluster": "8xH100", "layout": DEEPSPEED}
+    file = written(
+        tmp_path / "lines.jsonl", [line, {**line, "model": json.dumps(CONFIG, indent=4)}]
+    )
+    assert main(["predict", file]) == 0
+    assert rows_of(capsys.readouterr().out) == [known, known]
+
+
+def test_a_file_that_is_no_configuration_is_an_error(capsys: Capture, tmp_path: Path) -> None:
+    binary, large = tmp_path / "a.json", tmp_path / "b.json"
+    binary.write_bytes(b"\xff\xfe{")
+    large.write_bytes(b"{" + b" " * 300_000)
+    for name, says in (
+        (str(tmp_path / "none.json"), "there is no file"),
+        (str(binary), "is not text"),
+        (str(large), "has more than 256 KiB"),
+        (str(tmp_path), "cannot be read|no model shape is called"),
+    ):
+        assert main(["predict", "--model", name, *ONE[2:]]) == 1
+        assert re.search(says, capsys.readouterr().err)
 
 
 def test_one_step_is_a_table_on_a_terminal(

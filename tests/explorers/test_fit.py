@@ -162,7 +162,9 @@ def searched(state: dict[str, str]) -> list[float]:
     stage, again = int(v.word("stage")), v.word("recompute")
     tries += [(at, near, again) for near in (stage - 1, stage + 1) if 0 <= near <= 3]
     kinds = ("none", "selective", "operations", "full")
-    tries += [(at, stage, kind) for a, kind in enumerate(kinds) if abs(a - kinds.index(again)) == 1]
+    near = [kind for at_, kind in enumerate(kinds) if abs(at_ - kinds.index(again)) == 1]
+    # With fused attention, none is the same as selective.
+    tries += [(at, stage, kind) for kind in near if {kind, again} != {"none", "selective"}]
     return list(itertools.chain.from_iterable(_hours(shape, v, *one) for one in tries))
 
 

@@ -96,7 +96,7 @@ def test_to_write_a_function_is_all_it_takes(tmp_path: Path) -> None:
 def test_every_folder_of_formulas_is_listed() -> None:
     folders = {path.parent.name for path in (ROOT / "app" / "formulas").glob("*/__init__.py")}
     listed = {module.__name__.rpartition(".")[2] for module in MODULES}
-    assert folders == listed | {"parallelism", "presets", "step"}
+    assert folders == listed | {"configurations", "parallelism", "presets", "step"}
 
 
 def unlike(holds: Callable[[Formula], bool]) -> list[str]:

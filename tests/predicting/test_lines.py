@@ -77,6 +77,21 @@ def test_the_memory_is_that_of_the_formulas_with_the_recipe_of_megatron() -> Non
     assert lean["parts"]["optimizer"] == pytest.approx(memory["parts"]["optimizer"] * 8 / 12)
 
 
+def test_without_recomputation_memory_and_time_rest_on_the_same_attention() -> None:
+    none, selective = (result(layout={**LAYOUT, "recompute": one}) for one in ("none", "selective"))
+    assert none["memory"] == selective["memory"]
+    assert none["step_time"] == selective["step_time"]
+    assert "fused, as in FlashAttention" in none["why"]
+    assert "FlashAttention" not in selective["why"]
+    none, selective = (
+        result(layout={**LAYOUT, "recompute": one}, shares="kernels=unfused")
+        for one in ("none", "selective")
+    )
+    assert none["memory"]["allocated"] > selective["memory"]["allocated"]
+    assert none["step_time"] < selective["step_time"]
+    assert "stores its scores" in none["why"]
+
+
 @each("micro_batch", [1, 8, 64])
 def test_it_fits_where_the_formula_says_so(micro_batch: int) -> None:
     row = result(layout={**LAYOUT, "micro_batch": micro_batch})

@@ -60,7 +60,7 @@ def test_the_figure_can_be_downloaded(client: Client) -> None:
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        ("gpus=8&batch=8", "0 of 3,408 layouts fit. The smallest needs"),
+        ("gpus=8&batch=8", "0 of 2,272 layouts fit. The smallest needs"),
         ("gpus=8&tensor=16", "ensor is fixed at 16, which does not divide the 8 GPUs"),
         ("gpus=many", "&#39;many&#39; is not a number; using 16384"),
         ("tensor=3", "is not an option; using"),

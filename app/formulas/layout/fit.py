@@ -3,6 +3,7 @@
 from app.formulas.checks import at_least, recorded
 from app.formulas.memory import memory_budget
 from app.formulas.presets import Cluster, Layout, ModelShape, Recipe
+from app.formulas.step.cluster_speeds import attention_kernels
 from app.translation import say
 from app.units import Bytes
 
@@ -42,7 +43,8 @@ def fits(
     """
     same_gpus(cluster, layout)
     room = recorded("cluster", cluster, Cluster).gpu.memory - at_least("reserved", reserved, 0)
-    return memory_budget(model, layout, recipe).total <= room
+    kernels = attention_kernels(recorded("model", model, ModelShape), cluster.gpu)
+    return memory_budget(model, layout, recipe, kernels).total <= room
 
 
 def same_gpus(cluster: Cluster, layout: Layout) -> None:

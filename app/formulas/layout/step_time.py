@@ -240,4 +240,4 @@ def _parts(
     recorded("shares", shares, Shares)
     recorded("recipe", recipe, Recipe)
     speeds = speeds_of(model, cluster, shares, layout.precision, side)
-    return step_parts(model, speeds, Degrees.of(layout), PLAIN, reduced_by(recipe))
+    return step_parts(model, speeds, Degrees.of(layout, speeds.fused), PLAIN, reduced_by(recipe))

@@ -1,8 +1,8 @@
 """The memory of the stages of a layout, part by part."""
 
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
-from app.formulas.checks import at_least, recorded, whole
+from app.formulas.checks import AttentionKernels, at_least, one_of, recorded, whole
 from app.formulas.memory.placement import fits_together
 from app.formulas.parallelism.degrees import Degrees
 from app.formulas.presets import Layout, ModelShape, Recipe
@@ -30,7 +30,11 @@ class CardMemory(NamedTuple):
 
 
 def stage_memory(
-    model: ModelShape, layout: Layout, stage: Count = 0, recipe: Recipe = _MEGATRON
+    model: ModelShape,
+    layout: Layout,
+    stage: Count = 0,
+    recipe: Recipe = _MEGATRON,
+    kernels: AttentionKernels = "fused",
 ) -> StageMemory:
     """Bytes that are allocated on a GPU of a pipeline stage at its peak, by part.
 
@@ -59,11 +63,12 @@ def stage_memory(
         more, in multiples of 128 per tensor-parallel rank. A counts the tensors that a current
         layer stores, without dropout: both inputs of both norms, queries, keys, values, the results
         of attention and feed-forward, and FP32 statistics of norms and softmax; with all-to-all
-        context parallelism also attention's result before the exchange. Selective recomputation
-        and fused attention store no scores; full recomputation stores a layer's input and holds one
-        recomputed layer; with operations, a layer stores its input, the results of attention and of
-        every second product, and holds the rest again. The 2 of H is there with sequence
-        parallelism. Z has 48 MiB of workspaces.
+        context parallelism also attention's result before the exchange. Fused attention, such as
+        FlashAttention, stores no scores, so that none and selective recomputation are the same;
+        unfused attention stores them unless recomputation is selective. Full recomputation stores a
+        layer's input and holds one recomputed layer; with operations, a layer stores its input, the
+        results of attention and of every second product, and holds the rest again. The 2 of H is
+        there with sequence parallelism. Z has 48 MiB of workspaces.
         Weights gathered in 8 bits are not modeled. A module that predicts a further token is on the
         last stage: a layer, a projection of 2 h², four inputs and results of its norms, logits of
         its own, and one more embedding in a pipeline.
@@ -73,6 +78,7 @@ def stage_memory(
         layout: how it is laid out.
         stage: which stage of the pipeline, from 0.
         recipe: bytes of each kind of number.
+        kernels: fused attention, or unfused, which writes its scores to memory.
 
     Raises:
         ValueError: an argument is not such a record, the layout does not fit the model's shape, or
@@ -83,14 +89,19 @@ def stage_memory(
         arXiv:2205.05198, section 4 (stored tensors); Narayanan et al., arXiv:2104.04473, section 2;
         Megatron Core and Transformer Engine (padding, gradients beside the main gradients).
     """
-    on, rank = _rank(model, layout, recipe)
+    on, rank = _rank(model, layout, recipe, kernels)
     place = whole("stage", stage, 0)
     if place >= layout.pipeline:
         raise not_below("stage", stage, noted("the pipeline's stages"), layout.pipeline)
     return stage_bytes(model, on, rank, place)
 
 
-def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MEGATRON) -> StageMemory:
+def memory_budget(
+    model: ModelShape,
+    layout: Layout,
+    recipe: Recipe = _MEGATRON,
+    kernels: AttentionKernels = "fused",
+) -> StageMemory:
     """Bytes that are allocated on a GPU of the fullest pipeline stage at its peak, by part.
 
     The stage of which the sum S of the parts of stage_memory is the largest.
@@ -104,6 +115,7 @@ def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MEGATRON)
         model: shape of the model.
         layout: how it is laid out.
         recipe: bytes of each kind of number.
+        kernels: fused attention, or unfused, which writes its scores to memory.
 
     Raises:
         ValueError: an argument is not such a record, or the layout does not fit the model's shape.
@@ -111,7 +123,7 @@ def memory_budget(model: ModelShape, layout: Layout, recipe: Recipe = _MEGATRON)
     Source:
         The largest of stage_memory.
     """
-    on, rank = _rank(model, layout, recipe)
+    on, rank = _rank(model, layout, recipe, kernels)
     stages = sorted(set(fullest_stages(model, on, rank.middle)))
     return max((stage_bytes(model, on, rank, stage) for stage in stages), key=sum)
 
@@ -122,6 +134,7 @@ def card_memory(
     recipe: Recipe = _MEGATRON,
     held_back: Ratio = 1.05,
     outside: Bytes = 0.0,
+    kernels: AttentionKernels = "fused",
 ) -> CardMemory:
     """Bytes of the fullest card that are allocated, that are reserved, and that are in use.
 
@@ -143,6 +156,7 @@ def card_memory(
         recipe: bytes of each kind of number.
         held_back: reserved over allocated memory, at least 1.
         outside: bytes of the CUDA context and of buffers of libraries.
+        kernels: fused attention, or unfused, which writes its scores to memory.
 
     Raises:
         ValueError: an argument is outside its domain, or as in memory_budget.
@@ -150,7 +164,7 @@ def card_memory(
     Source:
         PyTorch, CUDA semantics, memory management (allocated and reserved).
     """
-    allocated = memory_budget(model, layout, recipe).total
+    allocated = memory_budget(model, layout, recipe, kernels).total
     reserved = allocated * at_least("held_back", held_back, 1)
     return CardMemory(
         allocated,
@@ -161,10 +175,13 @@ def card_memory(
     )
 
 
-def _rank(model: ModelShape, layout: Layout, recipe: Recipe) -> tuple[Degrees, RankMemoryTerms]:
+def _rank(
+    model: ModelShape, layout: Layout, recipe: Recipe, kernels: AttentionKernels
+) -> tuple[Degrees, RankMemoryTerms]:
     recorded("model", model, ModelShape)
     recorded("layout", layout, Layout)
     recorded("recipe", recipe, Recipe)
     fits_together(model, layout)
-    on = Degrees.of(layout)
+    one_of("kernels", kernels, get_args(AttentionKernels))
+    on = Degrees.of(layout, kernels == "fused")
     return on, RankMemoryTerms.of(model, LayerParts.of(model), recipe, on)

@@ -71,8 +71,13 @@ class Degrees(NamedTuple):
     operations: Value = 0
 
     @classmethod
-    def of(cls, layout: Any) -> "Degrees":
-        """The numbers of a single *layout*."""
+    def of(cls, layout: Any, fused: bool = True) -> "Degrees":
+        """The numbers of a single *layout*.
+
+        *fused* attention computes its scores again without being told to, as selective
+        recomputation does.
+        """
+        selective = layout.recompute == "selective" or (fused and layout.recompute == "none")
         return cls(
             layout.tensor,
             layout.pipeline,
@@ -85,7 +90,7 @@ class Degrees(NamedTuple):
             layout.sequence,
             layout.zero_stage,
             full=1 if layout.recompute == "full" else 0,
-            selective=1 if layout.recompute == "selective" else 0,
+            selective=1 if selective else 0,
             sequence_parallel=1 if layout.sequence_parallel else 0,
             expert_tensor=layout.expert_split,
             sharded=layout.shard_ranks or layout.data * layout.context,

@@ -6,11 +6,12 @@ from types import MappingProxyType
 from typing import ClassVar, Literal, Self, get_args
 
 from app.formulas.checks import ZeroStage, at_least, one_of, positive, whole
+from app.formulas.configurations import is_configuration, layout_fields
 from app.formulas.parallelism.degrees import expert_split
 from app.formulas.parallelism.rules import refuse_layout
 from app.formulas.presets.field_names import LAYOUT_FIELDS
-from app.formulas.records import Record
-from app.translation import noted
+from app.formulas.records import Record, hints_of
+from app.translation import noted, say
 from app.units import Bytes, Count
 
 Precision = Literal["16-bit", "8-bit", "4-bit"]
@@ -30,8 +31,10 @@ class Layout(Record):
     means as in *expert_split*, as even as possible, and all. *precision* is that of the operands of
     matrix products; *context_by* says how context parallelism brings queries and keys together.
     What is computed again for the backward pass is attention scores if *recompute* is selective,
-    and all of a layer if it is full. With operations, results of attention and of every second
-    product of a layer are kept, and the rest is computed again, as torchtitan does by default.
+    and all of a layer if it is full. Fused attention, such as FlashAttention, computes its scores
+    again in any case and stores none, so that none is the same as selective. With operations,
+    results of attention and of every second product of a layer are kept, and the rest is computed
+    again, as torchtitan does by default.
     """
 
     what: ClassVar[str] = noted("layout")
@@ -72,6 +75,44 @@ class Layout(Record):
         one_of("recompute", self.recompute, get_args(Again))
         one_of("sequence_parallel", self.sequence_parallel, (False, True))
         refuse_layout(self)
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The layout written as *text*: a name, or fields.
+
+        Raises:
+            ValueError: a name or a field is unknown, or a value is not valid.
+        """
+        if is_configuration(text):
+            raise ValueError(
+                say(
+                    "a configuration does not say how many GPUs there are: give it where the"
+                    " cluster is known, or write data=…"
+                )
+            )
+        return super().read(text)
+
+    @classmethod
+    def on(cls, given: str | Mapping[str, object], gpus: int, layers: int = 0) -> Self:
+        """The layout that *given* says, which may be a configuration, on *gpus* GPUs.
+
+        A configuration leaves to data parallelism what its degrees do not divide; the *layers* of
+        the model say how many chunks an interleaved pipeline has.
+
+        Raises:
+            ValueError: a name or a field is unknown, or a value is not valid.
+        """
+        if isinstance(given, str) and not is_configuration(given):
+            return cls.read(given)
+        found = layout_fields(given)
+        if found is not None:
+            own = (
+                {name: given[name] for name in hints_of(cls) if name in given}
+                if isinstance(given, Mapping)
+                else {}
+            )
+            return cls.of({**found.on(gpus, layers), **own})
+        return cls.of(given if isinstance(given, Mapping) else {})
 
     @property
     def gpus(self) -> int:

@@ -1,22 +1,23 @@
 """Shapes of transformers, and models with published shapes."""
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar, Literal, Self
 
 from app.formulas.checks import one_of, whole
+from app.formulas.configurations import is_configuration, model_fields
 from app.formulas.presets.field_names import MODEL_FIELDS
-from app.formulas.presets.recent_models import ROWS, ModelRow
+from app.formulas.presets.recent_models import (
+    OTHER_NAMES,
+    ROWS,
+    name_without_variant,
+)
 from app.formulas.records import Record
 from app.formulas.refusals import larger_than
 from app.translation import noted, say
 from app.units import Count
 
-_OF_THE_HUB = re.compile(
-    r"(?:-(?:instruct|base|chat|it|pt|hf|thinking|v0\.\d|fp8|bf16|\d{4}))+$", re.IGNORECASE
-)
 Biases = Literal["none", "qkv", "all"]
 Norm = Literal["rms", "layer"]
 
@@ -114,13 +115,44 @@ class ModelShape(Record):
         return MODELS  # type: ignore[return-value]
 
     @classmethod
+    def read(cls, text: str) -> Self:
+        """The shape written as *text*, or in a configuration: a config.json, or arguments.
+
+        Raises:
+            ValueError: a name or a field is unknown, or a value is not valid.
+        """
+        given = model_fields(text) if is_configuration(text) else None
+        return super().read(text) if given is None else cls._known_or_new(given)
+
+    @classmethod
+    def of(cls, given: Mapping[str, object]) -> Self:
+        """The shape with the fields *given*, which may be those of a config.json.
+
+        Raises:
+            ValueError: a field is unknown or missing, or a value is not valid.
+        """
+        found = model_fields(given)
+        return super().of(given) if found is None else cls._known_or_new(found)
+
+    @classmethod
+    def _known_or_new(cls, fields: Mapping[str, object]) -> Self:
+        """The shape with these *fields*: a known record, if there is one that is alike."""
+        made = super().of(fields)
+        alike = (
+            one
+            for one in cls.known().values()
+            if replace(one, name=made.name, source=made.source) == made
+        )
+        return next(alike, made)
+
+    @classmethod
     def named(cls, name: str) -> Self:
         """The model called *name*, also as the hub calls it: Qwen/Qwen3-8B-Base.
 
         Raises:
             ValueError: there is none; the message offers the closest name.
         """
-        short = _OF_THE_HUB.sub("", name.rpartition("/")[2])
+        short = name_without_variant(name)
         return super().named(short if cls.has(short) and not cls.has(name) else name)
 
 
@@ -155,14 +187,6 @@ def _maxtext(name: str, layers: int, hidden: int, heads: int, feed_forward: int)
     )  # fmt: skip
 
 
-_NOT_OF_A_SHAPE = {"published", "more"}
-
-
-def _released(row: ModelRow) -> ModelShape:
-    given = {name: value for name, value in row._asdict().items() if name not in _NOT_OF_A_SHAPE}
-    return ModelShape(**{**given, **row.more})
-
-
 _SC21 = "Narayanan et al., arXiv:2104.04473, table 1"
 _KORTHIKANTI = "Korthikanti et al., arXiv:2205.05198, table 3"
 _MAXTEXT = (
@@ -170,8 +194,8 @@ _MAXTEXT = (
     " global_parameter_scale"
 )
 _MAXTEXT_V4 = (
-    "AI-Hypercomputer/maxtext, src/maxtext/configs/tpu/v4; without a gate and with heads of 256,"
-    " which give the parameters that the file is named after"
+    "AI-Hypercomputer/maxtext, src/maxtext/configs/tpu/v4; no gate, heads of 256, which give the"
+    " parameters that the file is named after"
 )
 _MODELS = (
     ModelShape(
@@ -262,22 +286,15 @@ _MODELS = (
     _maxtext("256B", 64, 16_384, 128, 57_344),
     _maxtext("512B", 128, 16_384, 128, 57_344),
     _maxtext("1024B", 128, 16_384, 256, 114_688),
-    *map(_released, ROWS),
+    *(ModelShape(**row.fields) for row in ROWS),
 )  # fmt: skip
-
-_SHORT = {
-    "405B": "Llama-3.1-405B", "GPT-3": "GPT-3 175B", "Mixtral": "Mixtral-8x7B",
-    "DeepSeek-R1": "DeepSeek-V3", "DeepSeek-V3.1": "DeepSeek-V3", "Kimi-K2.5": "Kimi-K2",
-    "GLM-4.6": "GLM-4.5", "GLM-4.7": "GLM-4.5", "Qwen3-Coder-30B-A3B": "Qwen3-30B-A3B",
-    "MiniMax-M2.1": "MiniMax-M2", "MiniMax-M2.5": "MiniMax-M2", "OLMo-3.1-32B": "OLMo-3-32B",
-    "OLMo-2-7B": "OLMo-3-7B", "OLMo-2-32B": "OLMo-3-32B",
-    "Mistral-Small-24B": "Mistral-Small-3-24B",
-    "Devstral-Small": "Mistral-Small-3-24B", "Magistral-Small": "Mistral-Small-3-24B",
-    "Llama-3.1-Nemotron-70B": "Llama-3.1-70B", "Llama-4-Scout-17B-16E": "Llama-4-Scout",
-    "Llama-4-Maverick-17B-128E": "Llama-4-Maverick", "GPT-2 124M": "GPT-2",
-}  # fmt: skip
 
 MODELS: Mapping[str, ModelShape] = MappingProxyType(
     {known.name: known for known in _MODELS}
-    | {short: known for known in _MODELS for short, name in _SHORT.items() if name == known.name}
+    | {
+        short: known
+        for known in _MODELS
+        for short, name in OTHER_NAMES.items()
+        if name == known.name
+    }
 )

@@ -1,8 +1,12 @@
 """Models since 2024, as rows: what they are called, how many parameters, and their shape."""
 
+import re
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+_VARIANT = re.compile(
+    r"(?:-(?:instruct|base|chat|it|pt|hf|thinking|v0\.\d|fp8|bf16|\d{4}))+$", re.IGNORECASE
+)
 _More: TypeAlias = Mapping[str, int | bool | str]
 
 
@@ -24,6 +28,17 @@ class ModelRow(NamedTuple):
     vocabulary: int
     more: _More
     source: str
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of its shape."""
+        given = {k: v for k, v in self._asdict().items() if k not in {"published", "more"}}
+        return {**given, **self.more}
+
+
+def name_without_variant(name: str) -> str:
+    """*name* as the hub has it, without the organization and what it was tuned for."""
+    return _VARIANT.sub("", name.rpartition("/")[2])
 
 
 _QWEN_3 = "Qwen3 Technical Report, arXiv:2505.09388, and the released configuration"
@@ -78,7 +93,7 @@ ROWS = (
         "Kimi K2, arXiv:2507.20534, table 2",
     ),
     ModelRow(
-        "Moonlight-16B-A3B", "16B", 27, 2_048, 16, 16, 128, 11_264, 163_840, _mixture(64, 6, 1408,
+        "Moonlight-16B-A3B", "16.0B", 27, 2_048, 16, 16, 128, 11_264, 163_840, _mixture(64, 6, 1408,
         shared=2, dense_layers=1, router_bias=True, latent=512, rope=64),
         "Muon is Scalable for LLM Training, arXiv:2502.16982, and the released configuration",
     ),
@@ -210,3 +225,16 @@ ROWS = (
         "MiMo, arXiv:2505.07608, and the released configuration; without its further module",
     ),
 )  # fmt: skip
+
+# Models of the same shape, and short names.
+OTHER_NAMES = {
+    "405B": "Llama-3.1-405B", "GPT-3": "GPT-3 175B", "Mixtral": "Mixtral-8x7B",
+    "DeepSeek-R1": "DeepSeek-V3", "DeepSeek-V3.1": "DeepSeek-V3", "Kimi-K2.5": "Kimi-K2",
+    "GLM-4.6": "GLM-4.5", "GLM-4.7": "GLM-4.5", "Qwen3-Coder-30B-A3B": "Qwen3-30B-A3B",
+    "MiniMax-M2.1": "MiniMax-M2", "MiniMax-M2.5": "MiniMax-M2", "OLMo-3.1-32B": "OLMo-3-32B",
+    "OLMo-2-7B": "OLMo-3-7B", "OLMo-2-32B": "OLMo-3-32B",
+    "Mistral-Small-24B": "Mistral-Small-3-24B",
+    "Devstral-Small": "Mistral-Small-3-24B", "Magistral-Small": "Mistral-Small-3-24B",
+    "Llama-3.1-Nemotron-70B": "Llama-3.1-70B", "Llama-4-Scout-17B-16E": "Llama-4-Scout",
+    "Llama-4-Maverick-17B-128E": "Llama-4-Maverick", "GPT-2 124M": "GPT-2",
+}  # fmt: skip

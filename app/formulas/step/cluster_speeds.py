@@ -3,7 +3,17 @@
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from app.formulas.presets import GPUS, LINKS, Cluster, Gpu, ModelShape, Recipe, Shares
+from app.formulas.checks import AttentionKernels
+from app.formulas.presets import (
+    GIVEN,
+    GPUS,
+    LINKS,
+    Cluster,
+    Gpu,
+    ModelShape,
+    Recipe,
+    Shares,
+)
 from app.formulas.presets.layouts import Precision
 from app.formulas.step.speeds import Net, Reduced, Speeds
 
@@ -99,6 +109,11 @@ def _powered(gpu: Gpu) -> float:
 
 def _given(given: float, otherwise: float) -> float:
     return given if given >= 0 else otherwise
+
+
+def attention_kernels(shape: ModelShape, gpu: Gpu, shares: Shares = GIVEN) -> AttentionKernels:
+    """Which kernels attention has: unfused ones write its scores to memory."""
+    return "fused" if is_fused(shape, gpu, shares) else "unfused"
 
 
 def is_fused(shape: ModelShape, gpu: Gpu, shares: Shares) -> bool:

@@ -213,7 +213,7 @@ def _attention(shape: ModelShape) -> int:
 def _latent_attention(shape: ModelShape) -> int:
     heads, head = shape.heads, shape.head_size
     queries = shape.hidden * shape.query_latent + shape.query_latent
-    queries += shape.query_latent * heads * (head + shape.rope)
+    queries += (shape.query_latent or shape.hidden) * heads * (head + shape.rope)
     keys = shape.hidden * (shape.latent + shape.rope) + shape.latent
     keys += shape.latent * heads * 2 * head
     return queries + keys + heads * head * shape.hidden

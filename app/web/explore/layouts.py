@@ -53,7 +53,7 @@ CONTROLS: Sequence[Control] = (
     _degrees("expert", "Expert parallelism", 256),
     _degrees("micro", "Sequences per micro-batch", 64),
     Select("stage", "ZeRO stage", _ANY | {str(one): f"stage {one}" for one in sorted(STAGES)}),
-    Select("recompute", "Recomputation", _ANY | {one: one for one in RECOMPUTE}),
+    Select("recompute", "Recomputation", _ANY | dict(RECOMPUTE)),
 )
 
 

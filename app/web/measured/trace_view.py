@@ -66,11 +66,8 @@ def predicted_tolls(given: Mapping[str, str]) -> PredictedTolls | None:
     if not any(asked.values()):
         return None
     try:
-        step = step_time(
-            ModelShape.read(asked["model"]),
-            Cluster.read(asked["cluster"]),
-            Layout.read(asked["layout"]),
-        )
+        model, cluster = ModelShape.read(asked["model"]), Cluster.read(asked["cluster"])
+        step = step_time(model, cluster, Layout.on(asked["layout"], cluster.gpus, model.layers))
     except (ValueError, ArithmeticError) as error:
         return PredictedTolls(asked, {}, sentence(str(error)))
     return PredictedTolls(asked, dict(tolls_of_step(step)))

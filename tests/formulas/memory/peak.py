@@ -4,6 +4,7 @@ It shares no code with the formulas: layers are dealt out by hand, micro-batches
 of a played schedule, and every tensor is an entry of its own.
 """
 
+from app.formulas.checks import AttentionKernels
 from app.formulas.presets import Layout, ModelShape, Recipe
 from app.simulators.pipeline import Times, build, simulate_schedule
 
@@ -34,8 +35,15 @@ def rows_of_vocabulary(shape: ModelShape, layout: Layout) -> int:
 class Peak:
     """One rank of a stage, with an equal part of everything that parallelism divides."""
 
-    def __init__(self, shape: ModelShape, layout: Layout, stage: int, recipe: Recipe) -> None:
-        self.shape, self.layout, self.recipe = shape, layout, recipe
+    def __init__(
+        self,
+        shape: ModelShape,
+        layout: Layout,
+        stage: int,
+        recipe: Recipe,
+        kernels: AttentionKernels = "fused",
+    ) -> None:
+        self.shape, self.layout, self.recipe, self.kernels = shape, layout, recipe, kernels
         self.layers = dealt(shape.layers, layout)[stage]
         self.first, self.last = stage == 0, stage == layout.pipeline - 1
         self.modules = range(shape.multi_token if self.last else 0)  # that predict further tokens
@@ -114,7 +122,7 @@ class Peak:
         }
         if self.layout.context > 1 and self.layout.context_by == "all-to-all":
             kept["before the exchange"] = kept["attended"]
-        if self.layout.recompute == "none":
+        if self.layout.recompute == "none" and self.kernels == "unfused":
             scores = s.heads / t * n * self.layout.sequence / self.layout.context
             kept |= {"softmax": size * scores, "dropped": size * scores}
         names = ("gate", "up", "product") if s.gated else ("up", "bent")

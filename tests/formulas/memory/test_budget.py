@@ -1,10 +1,12 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
+from typing import get_args
 
 import numpy as np
 import pytest
 
+from app.formulas.checks import AttentionKernels
 from app.formulas.memory import (
     card_memory,
     memory_budget,
@@ -126,8 +128,9 @@ LAYOUTS_OF_SIX = [
 @each(("recipe", "modules"), [("Megatron", 0), ("FSDP2", 2)])
 @each("text", LAYOUTS_OF_SIX)
 @each("mixture", ["", "expert=4", "expert=2 expert_tensor=1"])
+@each("kernels", get_args(AttentionKernels))
 def test_stage_memory_is_that_of_every_allocation(
-    modules: int, mixture: str, text: str, recipe: str
+    kernels: AttentionKernels, modules: int, mixture: str, text: str, recipe: str
 ) -> None:
     layout = Layout.read(f"{'' if 'sequence=' in text else 'sequence=32 '}{text}")
     shape = replace(DENSE, layers=6, feed_forward=44)
@@ -137,10 +140,27 @@ def test_stage_memory_is_that_of_every_allocation(
             mixture = mixture.replace("expert=4", "expert=1").replace("expert=2", "expert=1")
         layout = Layout.read(f"{text} sequence={layout.sequence} {mixture}")
     shape, named = replace(shape, multi_token=modules), Recipe.named(recipe)
-    found = [stage_memory(shape, layout, stage, named) for stage in range(layout.pipeline)]
+    stages = range(layout.pipeline)
+    found = [stage_memory(shape, layout, stage, named, kernels) for stage in stages]
     for stage, parts in enumerate(found):
-        assert parts == pytest.approx(Peak(shape, layout, stage, named).parts(), rel=1e-12), stage
-    assert memory_budget(shape, layout, named).total == max(parts.total for parts in found)
+        played = Peak(shape, layout, stage, named, kernels).parts()
+        assert parts == pytest.approx(played, rel=1e-12), stage
+    assert memory_budget(shape, layout, named, kernels).total == max(one.total for one in found)
+
+
+def test_fused_attention_stores_as_much_without_recomputation_as_with_selective() -> None:
+    seven = model("Llama-2-7B")
+    parts = {
+        (again, kernels): memory_budget(
+            seven, Layout.read(f"data=8 recompute={again} sequence=4096"), kernels=kernels
+        ).activations
+        for again in ("none", "selective")
+        for kernels in get_args(AttentionKernels)
+    }
+    assert parts["none", "fused"] == parts["selective", "fused"] == parts["selective", "unfused"]
+    # the unfused one stores the softmax and its result: two 16-bit scores for each pair of tokens
+    scores = 32 * 32 * 4096 * 4096 * 2 * 2
+    assert parts["none", "unfused"] - parts["none", "fused"] == pytest.approx(scores)
 
 
 def drawn() -> list[tuple[Degrees, Layout]]:

@@ -78,9 +78,13 @@ def _attention(plan: Plan) -> Iterator[Shape]:
 
 def _latent(plan: Plan) -> Iterator[Shape]:
     heads = plan.num_attention_heads
-    yield plan.q_lora_rank, plan.hidden_size
-    yield (plan.q_lora_rank,)
-    yield heads * (plan.head_dim + plan.qk_rope_head_dim), plan.q_lora_rank
+    if plan.q_lora_rank:  # otherwise one matrix, as in DeepSeek-V2-Lite
+        yield plan.q_lora_rank, plan.hidden_size
+        yield (plan.q_lora_rank,)
+    yield (
+        heads * (plan.head_dim + plan.qk_rope_head_dim),
+        plan.q_lora_rank or plan.hidden_size,
+    )
     yield plan.kv_lora_rank + plan.qk_rope_head_dim, plan.hidden_size
     yield (plan.kv_lora_rank,)
     yield heads * (plan.head_dim + plan.head_dim), plan.kv_lora_rank

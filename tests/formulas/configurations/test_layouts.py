@@ -1,0 +1,93 @@
+"""DeepSpeed, torchtitan and Megatron-LM as layouts on a number of GPUs."""
+
+import pytest
+
+from app.formulas.presets import Layout
+from tests.each import each
+
+DEEPSPEED = """{
+  "train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": "auto",
+  "zero_optimization": {"stage": 3, "offload_optimizer": {"device": "none"}}, "bf16": {"enabled": true}
+}"""
+TITAN = """
+[model]
+name = "llama3"
+flavor = "8B"
+[training]
+local_batch_size = 1
+global_batch_size = -1
+seq_len = 4096
+[parallelism]
+data_parallel_replicate_degree = 2
+data_parallel_shard_degree = 4
+tensor_parallel_degree = 2
+[activation_checkpoint]
+mode = "selective"
+selective_ac_option = "op"
+"""
+MEGATRON = (
+    "torchrun pretrain_gpt.py --tensor-model-parallel-size 2 --pipeline-model-parallel-size 2"
+    " --num-layers 32 --num-layers-per-virtual-pipeline-stage 4 --micro-batch-size 1"
+    " --global-batch-size 64 --seq-length 4096 --sequence-parallel --use-distributed-optimizer"
+    " --recompute-granularity full --fp8-format hybrid"
+)
+
+
+@each(
+    ("text", "layout"),
+    [
+        (DEEPSPEED, "data=16 microbatches=2 micro_batch=2 zero_stage=3 sequence_parallel=no"),
+        ('{"zero_optimization": {"stage": 2}, "gradient_accumulation_steps": 4}',
+         "data=16 microbatches=4 zero_stage=2 sequence_parallel=no"),
+        ('{"train_batch_size": "auto", "zero_optimization": {"stage": "auto"}, "train_micro_batch_size_per_gpu": "auto"}', ""),
+        (TITAN, "tensor=2 data=8 sequence=4096 zero_stage=3 shard_ranks=4 recompute=operations context_by=all-gather"),
+        (TITAN.replace('"op"', '"2"'), "tensor=2 data=8 sequence=4096 zero_stage=3 shard_ranks=4 context_by=all-gather"),
+        (TITAN.replace('"selective"', '"none"'),
+         "tensor=2 data=8 sequence=4096 zero_stage=3 shard_ranks=4 context_by=all-gather recompute=none"),
+        (MEGATRON, "tensor=2 pipeline=2 virtual=4 data=4 microbatches=16 sequence=4096 recompute=full precision=8-bit"),
+        ("--tensor-model-parallel-size 4 --micro-batch-size 2",
+         "tensor=4 data=4 micro_batch=2 zero_stage=0 sequence_parallel=no recompute=none"),
+    ],
+)  # fmt: skip
+def test_a_configuration_is_a_layout_on_the_gpus_of_a_cluster(text: str, layout: str) -> None:
+    if not layout:
+        with pytest.raises(ValueError, match="stage must be a whole number, not 'auto'"):
+            Layout.on(text, 16, 32)
+        return
+    found = Layout.on(text, 16, 32)
+    assert found.gpus == 16
+    expected = Layout.read(f"{layout} source={found.source}")
+    assert found == expected
+
+
+def test_what_a_configuration_does_not_say_is_said_to_be_taken() -> None:
+    assert "says no sequence: 8,192 tokens are taken" in Layout.on(DEEPSPEED, 16).source
+    said = Layout.on({"zero_optimization": {"stage": 1}, "sequence": 2048}, 8)
+    assert (said.sequence, said.data, said.zero_stage) == (2048, 8, 1)
+
+
+@each(
+    ("text", "says"),
+    [
+        (DEEPSPEED.replace("64", "63"), "the batch of 63 sequences does not divide into 32"),
+        (MEGATRON.replace("--pipeline-model-parallel-size 2", "--pipeline-model-parallel-size 3"),
+         "splits the model over 6 GPUs, which do not divide 16"),
+        ('{"zero_optimization": {"stage": 9}}', "zero_stage must be one of 0, 1, 2, 3"),
+        ('{"zero_optimization": 3, "train_batch_size": "many"}', "train_batch_size must be a whole number"),
+        ('{"optimizer": {"type": "Adam"}}', "the configuration has no layout"),
+        ("{", "not valid JSON"),
+    ],
+)  # fmt: skip
+def test_a_layout_that_does_not_fit_the_gpus_is_refused(text: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        Layout.on(text, 16, 32)
+
+
+def test_a_configuration_without_a_cluster_asks_for_the_gpus() -> None:
+    with pytest.raises(ValueError, match="does not say how many GPUs there are"):
+        Layout.read(DEEPSPEED)
+
+
+def test_a_layout_in_words_stays_what_it_is() -> None:
+    assert Layout.on("tensor=2 data=8", 999) == Layout.read("tensor=2 data=8")
+    assert Layout.on({"tensor": 2, "data": 8}, 999) == Layout.read("tensor=2 data=8")
