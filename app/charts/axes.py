@@ -1,14 +1,14 @@
 """Axes: where a value is placed, and where the ticks are."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from app.charts.paper import text_width
-from app.translation import localized
-from app.units import BYTE, DOLLAR, SECOND, Unit, figures, scale_of, show, show_in, show_size
+from app.translation import localized, noted, translate
+from app.units import BYTE, DOLLAR, RATIO, SECOND, Unit, figures, scale_of, show, show_in, show_size
 
 _TICKS = 6
 _TEN, _TWO = 10, 2
@@ -105,6 +105,7 @@ class PixelScale:
     high: float
     start: float
     end: float
+    whole: bool = False  # it counts: nothing is between whole numbers
 
     def at(self, value: float) -> float:
         """Position of *value* in pixels, clamped to the ends."""
@@ -119,6 +120,8 @@ class PixelScale:
         """Ticks at round values, at least three where the axis has as many, none over another."""
         found: list[tuple[Tick, ...]] = []
         for values in self._choices():
+            if self.whole and any(value != round(value) for value in values):
+                continue
             made = tuple(Tick(self.at(value), self._text(value)) for value in values)
             if len(made) <= _MANY and self._fit(made):
                 found.append(made)
@@ -166,12 +169,20 @@ def scale(axis: Axis, values: list[float], start: float, end: float) -> PixelSca
     """A scale that covers *values*; a linear one includes 0."""
     found = [value for value in values if math.isfinite(value) and (value > 0 or not axis.log)]
     low, high = min(found, default=1.0), max(found, default=1.0)
+    whole = counts(axis, found)
     if axis.log:
         high = high if high > low else low * 10
         if axis.base != _TEN:  # one more step on both sides, so that a few steps have a scale
             low, high = low / axis.base, high * axis.base
-        return PixelScale(axis, low=low, high=high, start=start, end=end)
-    return PixelScale(axis, low=min(0.0, low), high=high if high > 0 else 1.0, start=start, end=end)
+        return PixelScale(axis, low=low, high=high, start=start, end=end, whole=whole)
+    low, high = min(0.0, low), high if high > 0 else 1.0
+    return PixelScale(axis, low=low, high=high, start=start, end=end, whole=whole)
+
+
+def counts(axis: Axis, values: Collection[float]) -> bool:
+    """Whether *axis* counts something: all *values* on it are whole numbers without a unit."""
+    plain = axis.unit is RATIO and not axis.percent
+    return plain and bool(values) and all(value == round(value) for value in values)
 
 
 def even(low: float, high: float, count: int) -> list[float]:

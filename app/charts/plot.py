@@ -1,11 +1,11 @@
 """Curves over two axes, with labeled points."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 from app.charts.axes import Axis, PixelScale, Tick, scale
 from app.charts.color import Color, Tone
-from app.charts.labels import PlacedLabel, clear_height, placed_labels
+from app.charts.labels import PlacedLabel, clear_height, leader, placed_labels, text_box
 from app.charts.paper import CARDS, NARROW, WIDE, Legend, Paper, legend, widest
 
 _HEIGHTS = {WIDE: 330, NARROW: 270, **dict.fromkeys(CARDS, 230)}
@@ -15,6 +15,11 @@ _EDGES = {
     **dict.fromkeys(CARDS, 22),
 }  # pixels at the right, for half of the last number
 _TOP, _BOTTOM = 38, 42
+_MIDDLE, _MOVED = (
+    4,
+    6,
+)  # pixels: from the line of a name up to its middle; how far it moves without a leader
+_OVER = 7  # pixels from a curve up to the line of a name over it
 _BESIDE, _END = 10, 13  # pixels before and around the name at the end of a curve, past a point
 _DOTS = 40  # points of a curve; with more, the points themselves are not drawn
 
@@ -90,6 +95,7 @@ class Curve:
     says: str
     label_x: float
     label_y: float
+    leader: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +133,7 @@ def plot_picture(chart: Plot, paper: Paper = WIDE) -> PlotPicture:
     named = paper is not NARROW
     right = paper.width - _EDGES[paper] - (_room(chart) if named else 0)
     across = _across(chart, [x for x, _ in points], left, right)
-    curves = list(_curves(chart, across, up, named=named))
+    curves = list(_curves(chart, across, up, paper.width if named else 0))
     marks = placed_labels(
         [(across.at(m.x), up.at(m.y), m.says) for m in chart.marks],
         curves=[[(across.at(x), up.at(y)) for x, y in series.points] for series in chart.series],
@@ -164,27 +170,32 @@ def _across(chart: Plot, values: list[float], left: float, right: float) -> Pixe
     made = scale(chart.x, values, left, right)
     if chart.x.log or not values:
         return made
-    return PixelScale(chart.x, low=min(values), high=made.high, start=left, end=right)
+    return replace(made, low=min(values))
 
 
-def _curves(chart: Plot, across: PixelScale, up: PixelScale, *, named: bool) -> Iterator[Curve]:
-    """The series of *chart* in pixels, their names apart from one another."""
+def _curves(chart: Plot, across: PixelScale, up: PixelScale, width: int) -> Iterator[Curve]:
+    """The series of *chart* in pixels, their names apart; where *width* is 0, they have none."""
     taken: list[float] = []
     for series in chart.series:
         placed = [(across.at(x), up.at(y)) for x, y in series.points]
         says = [f"{series.name}, {chart.x.text(x)}: {chart.y.text(y)}" for x, y in series.points]
         spots = [f"{x} {y}" for x, y in placed]
         x, y = _named_at(series, placed)
-        taken.append(clear_height(y + 4, taken))
+        beyond = x + _BESIDE + widest([series.name]) - width  # of the edge, where there is no room
+        wanted = y - _OVER if beyond > 0 else y + _MIDDLE
+        taken.append(clear_height(wanted, taken))
+        begins = x + _BESIDE - max(beyond, 0)
+        moved = abs(taken[-1] - wanted) > _MOVED
         yield Curve(
             color=series.color,
-            name=series.name if named else "",
+            name=series.name if width else "",
             path="M" + "L".join(spots),
             dots="".join(f"M{spot}h0" for spot in spots) if len(spots) <= _DOTS else "",
             points=",".join(spots),
             says="|".join(says),
-            label_x=x + _BESIDE,
+            label_x=begins,
             label_y=taken[-1],
+            leader=leader((x, y), text_box(series.name, begins, taken[-1])) if moved else "",
         )
 
 
