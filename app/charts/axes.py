@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from app.charts.paper import text_width
-from app.translation import localized, noted, translate
+from app.translation import localized
 from app.units import BYTE, DOLLAR, RATIO, SECOND, Unit, figures, scale_of, show, show_in, show_size
 
 _TICKS = 6
