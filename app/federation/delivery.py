@@ -25,7 +25,7 @@ from app.federation.earned_shares import shares_of
 from app.federation.line_items import LineItems
 from app.federation.lti.platforms import Platform, platform_with
 from app.federation.lti.scores import ResourceLink, Score, line_item, send_score, terms_of
-from app.federation.lti.services import Services
+from app.federation.lti.services import RetryLaterError, Services
 from app.federation.outbox import Due
 from app.metrics import SCORES
 from app.people.assignments import assignment_with
@@ -126,22 +126,25 @@ class Courier:
     async def _sent(self, platform: Platform, some: Sequence[Due]) -> bool:
         """Send *some* scores; whether the platform answers."""
         waiting, answers = list(reversed(some)), True
+        pause = _DOWN
 
         async def work() -> None:
-            nonlocal answers
+            nonlocal answers, pause
             while waiting and answers:
-                answers = await self._try(platform, waiting.pop()) and answers
+                wait = await self._try(platform, waiting.pop())
+                if wait is not None:
+                    answers, pause = False, wait
 
         await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
         if not answers:
-            await asyncio.to_thread(self._postpone, platform.id)
+            await asyncio.to_thread(self._postpone, platform.id, pause)
         return answers
 
-    async def _try(self, platform: Platform, one: Due) -> bool:
-        """Send a score, and note what became of it; whether the platform answers."""
+    async def _try(self, platform: Platform, one: Due) -> timedelta | None:
+        """Send a score, and note what became of it; how long to leave a platform alone."""
         link = await asyncio.to_thread(self._taken, one)
         if link is None:
-            return True  # another server sends it, or its link is gone
+            return None  # another server sends it, or its link is gone
         at = self._clock()
         sent = max(at, one.previous + _TICK) if one.previous else at
         try:
@@ -152,16 +155,18 @@ class Courier:
             )
         except RefusedError as error:
             SCORES.labels("refused").inc()
-            await asyncio.to_thread(self._failed, one, str(error), True)
+            await asyncio.to_thread(self._failed, one, str(error))
         except UnavailableError as error:
             why = f"{error} ({error.cause})" if error.cause else str(error)
             SCORES.labels("unavailable").inc()
-            await asyncio.to_thread(self._failed, one, why, False)
-            return False
+            asked = error.seconds if isinstance(error, RetryLaterError) else None
+            after = timedelta(seconds=asked) if asked is not None else None
+            await asyncio.to_thread(self._unavailable, one, why, after)
+            return _DOWN if after is None else after
         else:
             SCORES.labels("arrived").inc()
             await asyncio.to_thread(self._arrived, one, sent)
-        return True
+        return None
 
     async def _send(self, platform: Platform, link: ResourceLink, score: Score) -> None:
         """Send a score to the line item of a link; one that is gone is looked for again."""
@@ -216,11 +221,15 @@ class Courier:
         with open_writing_session(self._engine) as session:
             outbox.arrived(session, one, sent)
 
-    def _failed(self, one: Due, why: str, refused: bool) -> None:
+    def _failed(self, one: Due, why: str) -> None:
         with open_writing_session(self._engine) as session:
-            outbox.mark_failed(session, one, why, self._clock(), refused=refused)
+            outbox.mark_failed(session, one, why, self._clock(), refused=True)
 
-    def _postpone(self, platform: int) -> None:
+    def _unavailable(self, one: Due, why: str, after: timedelta | None) -> None:
+        with open_writing_session(self._engine) as session:
+            outbox.mark_failed(session, one, why, self._clock(), refused=False, after=after)
+
+    def _postpone(self, platform: int, pause: timedelta) -> None:
         at = self._clock()
         with open_writing_session(self._engine) as session:
-            outbox.postpone(session, platform, at, at + _DOWN)
+            outbox.postpone(session, platform, at, at + pause)

@@ -21,9 +21,9 @@ import httpx2
 from app.errors import RefusedError, UnavailableError
 from app.federation.addresses import Target, is_public, target_of
 
-MOST_BYTES = 256 * 1024  # of an answer
-_SECONDS = 10.0  # of a request, from the name to the last byte
-_PATIENCE = 5.0  # seconds for a connection, and between two pieces
+MOST_BYTES = 256 * 1024  # of an answer, unless its caller expects more
+_SECONDS = 20.0  # of a request, from the name to the last byte
+_PATIENCE = 5.0  # seconds for a connection: a name may have further addresses
 _AT_ONCE = 64  # requests
 _TRIED = 3  # addresses of a host
 
@@ -121,8 +121,9 @@ class Outgoing:
         *,
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
+        most: int = MOST_BYTES,
     ) -> HttpAnswer:
-        """The answer to a request, whatever its status.
+        """The answer to a request, whatever its status, of at most so many bytes.
 
         Raises:
             RefusedError: the address must not be asked.
@@ -131,7 +132,7 @@ class Outgoing:
         target = target_of(url, self._private)
         try:
             async with asyncio.timeout(self._seconds), self._turns:
-                return await self._sent(method, target, headers or {}, body)
+                return await self._sent(method, target, headers or {}, body, most)
         except TimeoutError:
             says = f"{target.host} did not answer within {self._seconds:g} seconds"
             raise UnavailableError(says) from None
@@ -167,18 +168,24 @@ class Outgoing:
         return found
 
     async def _sent(
-        self, method: str, target: Target, headers: Mapping[str, str], body: bytes
+        self, method: str, target: Target, headers: Mapping[str, str], body: bytes, most: int
     ) -> HttpAnswer:
         *others, last = (await self._addresses(target))[:_TRIED]
         for address in others:
             try:
-                return await self._ask(method, target, address, headers, body)
+                return await self._ask(method, target, address, headers, body, most)
             except (httpx2.ConnectError, httpx2.ConnectTimeout):
                 continue  # such as IPv6 without a route
-        return await self._ask(method, target, last, headers, body)
+        return await self._ask(method, target, last, headers, body, most)
 
     async def _ask(
-        self, method: str, target: Target, address: str, headers: Mapping[str, str], body: bytes
+        self,
+        method: str,
+        target: Target,
+        address: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        most: int,
     ) -> HttpAnswer:
         """The answer from *address*, over a connection of its own."""
         request = httpx2.Request(
@@ -195,14 +202,19 @@ class Outgoing:
             content=body or None,
             extensions={
                 "sni_hostname": target.host,
-                "timeout": dict.fromkeys(("connect", "read", "write", "pool"), _PATIENCE),
+                "timeout": {
+                    "connect": _PATIENCE,
+                    "pool": _PATIENCE,
+                    "read": self._seconds,
+                    "write": self._seconds,
+                },
             },
         )
         context = self._context or _certificates()
         async with httpx2.AsyncHTTPTransport(verify=context, trust_env=False) as transport:
             answer = await transport.handle_async_request(request)
             try:
-                said = await _read_http_client(answer, target.host)
+                said = await _read_http_client(answer, target.host, most)
             finally:
                 await answer.aclose()
         headers = {name.lower(): value for name, value in answer.headers.items()}
@@ -229,15 +241,15 @@ def text_in(fields: Mapping[str, object], name: str, whose: str) -> str:
     return found
 
 
-async def _read_http_client(answer: httpx2.Response, host: str) -> bytes:
+async def _read_http_client(answer: httpx2.Response, host: str, most: int) -> bytes:
     packed = answer.headers.get("content-encoding", "identity")
     if packed != "identity":
         raise UnavailableError(f"{host} answered with {packed[:20]}, which was not asked for")
     body = bytearray()
     async for piece in answer.aiter_raw():
         body += piece
-        if len(body) > MOST_BYTES:
-            raise UnavailableError(f"{host} answered with more than {MOST_BYTES:,} bytes")
+        if len(body) > most:
+            raise UnavailableError(f"{host} answered with more than {most:,} bytes")
     return bytes(body)
 
 

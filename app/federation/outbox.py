@@ -136,10 +136,21 @@ def arrived(session: Session, one: Due, sent: datetime) -> None:
     session.commit()
 
 
-def mark_failed(session: Session, one: Due, why: str, at: datetime, *, refused: bool) -> None:
-    """Note why a score did not arrive, and when it is sent again, if at all. Commits."""
+def mark_failed(
+    session: Session,
+    one: Due,
+    why: str,
+    at: datetime,
+    *,
+    refused: bool,
+    after: timedelta | None = None,
+) -> None:
+    """Note why a score did not arrive, and when it is sent again, if at all. Commits.
+
+    *after* is how long the platform has asked to wait.
+    """
     most = _TRIES_REFUSED if refused else _TRIES_DOWN
-    again = None if one.tries + 1 >= most else at + wait_after(one.tries)
+    again = None if one.tries + 1 >= most else at + (after or wait_after(one.tries))
     connection = session.connection()
     connection.execute(
         update(OutboxRow)

@@ -100,7 +100,13 @@ class Service(Outgoing):
         self.token = HttpAnswer("https://idp.example/token", 200, {}, b"{}")
 
     async def send(
-        self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b""
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        most: int = 0,
     ) -> HttpAnswer:
         self.asked.append(url)
         if method == "POST":

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from app.db.people import SUBJECT_LIMIT
 from app.errors import RefusedError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # it needs the packages of the extra `people`
 
 MOST_PEOPLE = 10_000
 _MOST_PAGES = 200
+_MOST_BYTES = 8 << 20  # of a page: some platforms send everyone at once
 _PER_PAGE = 100
 _NEXT = re.compile(r'<([^<>]+)>\s*;[^,<>]*\brel="?next"?')
 
@@ -46,7 +47,9 @@ async def participants(services: "Services", platform: Platform, url: str) -> Se
     joined = "&" if urlsplit(url).query else "?"
     place, found = f"{url}{joined}limit={_PER_PAGE}", dict[str, Participant]()
     for _ in range(_MOST_PAGES):
-        answer = await services.call(platform, ROSTER_SCOPE, "GET", place, {"Accept": ROSTER_TYPE})
+        answer = await services.call(
+            platform, ROSTER_SCOPE, "GET", place, {"Accept": ROSTER_TYPE}, most=_MOST_BYTES
+        )
         if answer.status != HTTPStatus.OK:
             raise RefusedError(
                 translate(
@@ -61,10 +64,19 @@ async def participants(services: "Services", platform: Platform, url: str) -> Se
             if isinstance(one, dict) and (person := _participant(one)):
                 found[person.subject] = person
         follow = _NEXT.search(answer.headers.get("link", ""))
-        # A page elsewhere would get our token.
-        if not follow or origin_of(follow[1]) != origin_of(url) or len(found) > MOST_PEOPLE:
+        if not follow or len(found) > MOST_PEOPLE:
             break
-        place = follow[1]
+        place = urljoin(place, follow[1])
+        if origin_of(place) != origin_of(url):  # it would get our token
+            raise RefusedError(
+                translate(
+                    "{name} says that the list of people goes on at {other}, which is another"
+                    " server than {host}: correct the address of the site in its settings",
+                    name=platform.name,
+                    other=origin_of(place),
+                    host=origin_of(url),
+                )
+            )
     if len(found) > MOST_PEOPLE:
         raise RefusedError(
             translate("the course has more than {most_people:,} people", most_people=MOST_PEOPLE)

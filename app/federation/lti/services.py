@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from app.db.session import open_writing_session
 from app.errors import RefusedError, UnavailableError
-from app.federation.http_client import HttpAnswer, Outgoing, host_in, text_in
+from app.federation.http_client import MOST_BYTES, HttpAnswer, Outgoing, host_in, text_in
 from app.federation.lti.keys import sign_claims, signing_key
 from app.federation.lti.platforms import Platform
 
@@ -21,6 +21,14 @@ _LONGEST = 3600.0  # seconds for which we use a token, whatever the platform say
 _NOT_ANYMORE = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)  # Open edX says 403 where it is 401
 _LATER = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
 _Which = tuple[int, str]  # a platform, a scope
+
+
+class RetryLaterError(UnavailableError):
+    """A platform fails now, and asks to come again in *seconds*; none: it does not say when."""
+
+    def __init__(self, says: str, cause: str, seconds: float | None = None) -> None:
+        super().__init__(says, cause)
+        self.seconds = seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +57,22 @@ class Services:
         url: str,
         headers: Mapping[str, str],
         body: bytes = b"",
+        most: int = MOST_BYTES,
     ) -> HttpAnswer:
-        """The answer of a service. A token that the platform does not know anymore is replaced.
+        """The answer of a service, of at most so many bytes.
+
+        A token that the platform does not know anymore is replaced.
 
         Raises:
             RefusedError: the platform gives us no token, or its address must not be asked.
             UnavailableError: it cannot be reached, or asks us to come again later.
         """
         token = await self.token(platform, scope)
-        answer = await self._asked(token, method, url, headers, body)
+        answer = await self._asked(token, method, url, headers, body, most)
         if answer.status in _NOT_ANYMORE:
             self.forget(platform, scope)
             token = await self.token(platform, scope)
-            answer = await self._asked(token, method, url, headers, body)
+            answer = await self._asked(token, method, url, headers, body, most)
         return answer
 
     async def token(self, platform: Platform, scope: str) -> str:
@@ -83,10 +94,18 @@ class Services:
         self._tokens.pop((platform.id, scope), None)
 
     async def _asked(
-        self, token: str, method: str, url: str, headers: Mapping[str, str], body: bytes
+        self,
+        token: str,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        most: int,
     ) -> HttpAnswer:
         bearing = {**headers, "Authorization": f"Bearer {token}"}
-        return check_moment(await self._outgoing.send(method, url, headers=bearing, body=body))
+        return check_moment(
+            await self._outgoing.send(method, url, headers=bearing, body=body, most=most)
+        )
 
     async def _given(self, platform: Platform, scope: str) -> _Token:
         assertion = await asyncio.to_thread(self._assertion, platform)
@@ -125,8 +144,22 @@ def check_moment(answer: HttpAnswer) -> HttpAnswer:
     """*answer*, unless it says that the platform fails now and may not later.
 
     Raises:
-        UnavailableError: it does.
+        RetryLaterError: it does.
     """
     if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in _LATER:
-        raise UnavailableError(f"{host_in(answer.url)} answered {answer.status}", answer.said())
+        says = f"{host_in(answer.url)} answered {answer.status}"
+        raise RetryLaterError(
+            says, answer.said(), _asked_for(answer.headers.get("retry-after", ""))
+        )
     return answer
+
+
+def _asked_for(retry_after: str) -> float | None:
+    """The seconds of a header Retry-After (RFC 9110); a date in it is not read.
+
+    >>> _asked_for("5"), _asked_for("Wed, 21 Oct 2026 07:28:00 GMT")
+    (5.0, None)
+    """
+    digits = retry_after.strip()
+    plain = digits.isascii() and digits.isdecimal() and len(digits) < len("100000")
+    return float(digits) if plain else None

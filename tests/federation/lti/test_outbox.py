@@ -16,6 +16,7 @@ from app.db.people import AssignmentRow, ExtensionRow, IdentityRow, OverrideRow,
 from app.db.platforms import LinkRow, OutboxRow
 from app.db.session import connect, open_session
 from app.db.tables import AttemptRow
+from app.errors import RefusedError
 from app.federation import outbox
 from app.federation.delivery import Courier
 from app.federation.delivery_status import receipts, sending_of, unsent_of
@@ -454,8 +455,8 @@ def test_a_page_of_the_roster_elsewhere_does_not_get_our_token(
     with open_session(engine) as session:
         registered = platforms(session)[-1]
     services = Services(Outgoing(private={"127.0.0.1"}), engine)
-    people = loop.run_until_complete(participants(services, registered, f"{platform.url}/members"))
-    assert [one.subject for one in people] == ["p1-0", "p1-1", "p1-2", "p2-0", "p2-1", "p2-2"]
+    with pytest.raises(RefusedError, match="goes on at https://elsewhere.example"):
+        loop.run_until_complete(participants(services, registered, f"{platform.url}/members"))
 
 
 def test_other_points_reach_the_platform_at_the_next_look(
@@ -523,3 +524,18 @@ def test_a_score_says_when_the_answer_that_counts_was_given(
         "new_submission": False,
         "submitted_at": "2026-11-02T09:00:00.000Z",
     }
+
+
+def test_a_platform_that_asks_for_a_moment_gets_it_and_no_more(
+    engine: Engine, platform: FakePlatform, course: Make
+) -> None:
+    held = course(1)
+    held.answer(0)
+    platform.odd = lambda name: Response("busy", 429, {"Retry-After": "5"})
+    held.settle()
+    (row,) = held.rows()
+    assert row.next == held.now + timedelta(seconds=5)
+    platform.odd = lambda name: None
+    held.now += timedelta(seconds=5)
+    held.settle()
+    assert len(platform.scores) == 1
