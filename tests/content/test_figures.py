@@ -17,6 +17,7 @@ from app.translation import LANGUAGES, SOURCE, speaking
 from app.units.scales import SCALES, singular
 
 SEEDS = range(60)
+SLACK = 1e-9  # of what floating-point numbers leave of a whole number
 _PLURALS = "|".join(
     sorted({re.escape(w) for w in SCALES if singular(w) != w and w.isascii() and len(w) > 3})
 )
@@ -200,7 +201,7 @@ def cut_values(exercise: Asking, drawn: Draw) -> Iterator[str]:
     for text in (exercise.solution, *exercise.hints):
         for slot, shown in shown_slots(text, drawn):
             value = float(evaluate(slot, drawn.names).value)
-            if not value.is_integer() and any(
+            if abs(value - round(value)) > SLACK * abs(value) and any(
                 0 < abs(shown - right) <= 1 > abs(value - right) for right in rounded
             ):
                 yield f"{slot} is {value} and shown as {shown:g}"

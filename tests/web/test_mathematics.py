@@ -73,3 +73,11 @@ def test_the_font_draws_whatever_a_learner_may_type() -> None:
         page = str(html(f"${latex(parse_expression(text, letters))}$"))
         assert "<math" in page
         assert missing(page, known) == set(), text
+
+
+def test_sums_of_money_are_not_mathematics() -> None:
+    text = "It costs $2.50/h, and **$5** or **$6**; with $x$ it is ($7/h), and $2 N B$ for $3."
+    shown = str(html(text))
+    assert len(_MATH.findall(shown)) == 2
+    for money in ("$2.50/h", "$5", "$6", "$7/h", "$3"):
+        assert money in _MATH.sub("", shown)
