@@ -1,7 +1,8 @@
 """The controls of an explorer, and how their values are read from a URL, valid or not."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 
 from app.errors import nearest
@@ -97,11 +98,15 @@ class Select:
     options: Mapping[str, str]
     aside: bool = False
     group: str = ""
+    own: Callable[[str], str] | None = None  # reads a value that is not among the options
 
     def read(self, text: str) -> tuple[str, str]:
         """The value of *text*, and a sentence that says so if it had to be corrected."""
         if text in self.options:
             return text, ""
+        if self.own:
+            with suppress(ValueError):
+                return self.own(text), ""
         start = next(iter(self.options))
         near = nearest(text[:40], self.options)
         says = translate(
@@ -160,7 +165,7 @@ def address_text(control: Control, value: ControlValue) -> str:
 def shown_text(control: Control, value: ControlValue) -> str:
     """*value* as written in a sentence: in words, or with its unit."""
     if isinstance(control, Select):
-        return translate_known(control.options[str(value)])
+        return translate_known(control.options.get(str(value), str(value)))
     return control.text(float(value)) if control.unit else figures(float(value), _SHOWN)
 
 

@@ -88,7 +88,7 @@ def placement(values: Values) -> Placement:
         return _legal_placement(values)
     except ValueError as error:
         why = error
-    model, cluster, asked = ModelShape.named(values.word("model")), _cluster(values), _asked(values)
+    model, cluster, asked = ModelShape.read(values.word("model")), _cluster(values), _asked(values)
     for other in _alternatives(asked, cluster.gpus):
         try:
             layout = _layout(values, other)
@@ -110,7 +110,7 @@ def exact_placement(values: Values) -> Placement:
     Raises:
         ValueError: it does not divide the GPUs, or the batch.
     """
-    model, cluster = ModelShape.named(values.word("model")), _cluster(values)
+    model, cluster = ModelShape.read(values.word("model")), _cluster(values)
     layout = _layout(values, _asked(values))
     return Placement(model=model, cluster=cluster, layout=layout)
 

@@ -18,6 +18,7 @@ from app.explorers.base import (
     quantity_figure,
     share_figure,
 )
+from app.explorers.configured_states import model_value
 from app.explorers.controls import Select, Slider, in_group
 from app.explorers.layouts import memory_bars
 from app.explorers.neighbors import HEADER, best_neighbors, neighbor_row
@@ -168,7 +169,7 @@ FIT = Explorer(
     controls=(
         *in_group(
             noted("Model and machine"),
-            Select("model", noted("Model"), {name: name for name in MODELS}),
+            Select("model", noted("Model"), {name: name for name in MODELS}, own=model_value),
             Select("gpu", "GPU", {name: name for name in CARDS}),
             Slider("gpus", "GPUs", (1, 32768), default=16384, doubles=True),
             replace(NETWORK_PER_GPU, aside=True),

@@ -88,3 +88,21 @@ def test_the_page_is_found_from_elsewhere(client: TestClient) -> None:
     assert '"/explore/fit"' in client.get("/chapters/meshes").text
     assert '"/explore/fit"' in client.get("/chapters/capstone").text
     assert '"/explore/fit"' in client.get("/search?q=will+my+run+fit").text
+
+
+def test_a_pasted_configuration_is_the_model_of_the_page(client: TestClient) -> None:
+    config = (
+        '{"model_type": "llama", "hidden_size": 2048, "intermediate_size": 5632, "vocab_size": 32000,'
+        ' "num_hidden_layers": 21, "num_attention_heads": 32, "num_key_value_heads": 4}'
+    )
+    few = {"gpus": "8", "tensor": "1", "pipeline": "1", "virtual": "1", "batch": "8"}
+    page = shown(client, configuration=config, **few)
+    assert 'value="layers=21 hidden=2048' in page
+    assert "Your own configuration" in page
+    assert "Will my run fit" in page
+    addresses = re.findall(r'href="(/explore/fit[^"]*layers%3D21[^"]*)"', page)
+    assert not [one for one in addresses if "configuration=" in one]
+    wrong = shown(client, configuration='{"model_type": "mamba2", "num_hidden_layers": 4}', **few)
+    assert "has layers without attention" in wrong
+    long = shown(client, configuration="{" + " " * 5000 + "}")
+    assert "at most 4,000 characters" in long

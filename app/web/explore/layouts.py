@@ -155,7 +155,7 @@ def space_of(values: Values) -> Space:
     asked = {name: values.word(name) for name in _FIXED}
     fixed = {_FIXED[name]: text for name, text in asked.items() if text}
     return Space(
-        model=ModelShape.named(values.word("model")),
+        model=ModelShape.read(values.word("model")),
         cluster=named_cluster(values.word("gpu"), gpus, values.number("network")),
         batch=values.count("batch"),
         sequence=values.count("sequence"),

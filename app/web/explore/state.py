@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.errors import NotFoundError, nearest
+from app.errors import NotFoundError, nearest, sentence
 from app.explorers import (
     EXPLORERS,
     Explored,
@@ -12,9 +12,13 @@ from app.explorers import (
     read_controls,
     translate_explored,
 )
+from app.explorers.configured_states import configured_state
+from app.explorers.controls import Select
 from app.translation import localized, translate
 
-LONGEST = 200  # characters of a value in a URL
+LONGEST = 400  # characters of a value in a URL
+CONFIGURATION = "configuration"  # the field for a pasted one
+CONFIGURATION_LONGEST = 4000  # characters that are read of it
 
 
 def explorer_called(name: str) -> Explorer:
@@ -34,8 +38,29 @@ def explorer_called(name: str) -> Explorer:
 def control_values(explorer: Explorer, query: Mapping[str, str]) -> tuple[Values, tuple[str, ...]]:
     """The values of the controls in an address, and a sentence for each that was corrected."""
     given = {name: text[:LONGEST] for name, text in query.items()}
-    values, corrections = read_controls(explorer.controls, given)
-    return Values(values), corrections
+    pasted = query.get(CONFIGURATION, "").strip() if takes_configurations(explorer) else ""
+    configured, problem = _configured(explorer, pasted, given) if pasted else ({}, "")
+    values, corrections = read_controls(explorer.controls, {**given, **configured})
+    return Values(values), (*((problem,) if problem else ()), *corrections)
+
+
+def takes_configurations(explorer: Explorer) -> bool:
+    """Whether it has a model that may be one of the visitor's own."""
+    return any(isinstance(one, Select) and one.own is not None for one in explorer.controls)
+
+
+def _configured(
+    explorer: Explorer, text: str, given: Mapping[str, str]
+) -> tuple[Mapping[str, str], str]:
+    """What a pasted configuration says of the controls, or why it says nothing."""
+    if len(text) > CONFIGURATION_LONGEST:
+        form = translate("A pasted configuration has at most {most} characters.", most="4,000")
+        return {}, form
+    values, _ = read_controls(explorer.controls, given)
+    try:
+        return configured_state(text, Values(values).count("gpus")), ""
+    except ValueError as error:
+        return {}, sentence(localized(str(error)))
 
 
 def url_state(explorer: Explorer, values: Values) -> dict[str, str]:
@@ -58,4 +83,5 @@ def waits(explorer: Explorer, query: Mapping[str, str]) -> bool:
     """
     if "predict" in query or query.get("guess", "").strip():
         return True
-    return "show" not in query and not any(c.name in query for c in explorer.controls)
+    named = {CONFIGURATION, "show", *(control.name for control in explorer.controls)}
+    return not any(name in query for name in named)

@@ -53,6 +53,7 @@ from app.web.explore.state import (
     LONGEST,
     control_values,
     explored,
+    takes_configurations,
     url_state,
     waits,
 )
@@ -101,6 +102,7 @@ class ExplorePage:
     chapter: Hyperlink
     formulas: tuple[Hyperlink, ...]
     groups: tuple[tuple[str, tuple[ControlView, ...]], ...]
+    pastes: bool  # whether it takes a configuration of the visitor's own
     stated: str
     corrections: tuple[str, ...]
     problem: str
@@ -157,7 +159,9 @@ def _groups(explorer: Explorer, values: Values) -> Iterator[tuple[str, tuple[Con
 
 def _control(control: Control, value: ControlValue) -> ControlView:
     if isinstance(control, Select):
-        options = tuple((value, translate_known(text)) for value, text in control.options.items())
+        options = tuple((one, translate_known(text)) for one, text in control.options.items())
+        if value not in control.options:
+            options = ((str(value), str(value)), *options)
         return ControlView(
             name=control.name,
             label=translate(control.label),
@@ -230,6 +234,7 @@ def explorer_page(
         chapter=Hyperlink(chapter_url(topic.id), topic.title),
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
         groups=tuple(_groups(explorer, values)),
+        pastes=takes_configurations(explorer),
         stated=" · ".join(
             f"{translate(c.label)} {shown_text(c, values[c.name])}" for c in explorer.controls
         ),

@@ -278,7 +278,7 @@ def test_a_number_of_gpus_without_a_network_is_refused(text: str, says: str) -> 
         (ModelShape, "Llama-3-8B n_kv_heads=8", "key_value_heads"),
         (ModelShape, "Llama-3-8B moe_intermediate_size=8", "expert_feed_forward"),
         (Layout, "tp=8", "tensor"),
-        (Layout, "--pipeline-model-parallel-size=8", "pipeline"),
+        (Layout, "pipeline-model-parallel-size=8", "pipeline"),
         (Layout, "seq_length=4096", "sequence"),
         (Layout, "gradient_accumulation_steps=4", "microbatches"),
     ],
