@@ -46,5 +46,5 @@ def has_number(exercise: Base, drawn: Draw, number: int) -> bool:
     if Quantity(float(number)) in drawn.names.values():
         return True
     written = rf"(?<![\d.,])(?:{number}|{_WORDS[number]})(?![\d]|[.,]\d)"
-    texts = (exercise.fill(text, drawn) for _, text in question_texts(exercise))
+    texts = (*drawn.shown.values(), *(text for _, text in question_texts(exercise)))
     return any(re.search(rf"\b{written}\b", text, re.IGNORECASE) for text in texts)

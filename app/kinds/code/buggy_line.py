@@ -30,7 +30,7 @@ from app.kinds.code.mutation import (
     dead_lines,
     effect_of,
 )
-from app.kinds.code.other_cures import equally_guilty, mended_elsewhere
+from app.kinds.code.other_cures import equally_guilty, mended_elsewhere, scaled_elsewhere
 from app.kinds.code.symptoms import symptom_of, symptom_text
 from app.kinds.diagnosis_key import mistake_key
 from app.kinds.drawn_values import Draw, shuffled
@@ -262,12 +262,17 @@ class BuggyLine(CodeExercise):
         raises = effect_of(wrong).raises
         if raises and "raise" not in bug.symptom:
             yield Finding(where, f"raises {raises}, which its symptom does not say")
-        argued = () if bug in self.bugs else self.elsewhere  # a listed one can be chosen better
+        listed = bug in self.bugs  # such a bug can be chosen better
+        argued = () if listed else self.elsewhere
         cure = "say under elsewhere why that line is right, or change the listing"
         says = f"could be fixed instead of line {bug.line}"
         if other := equally_guilty(wrong, bug.line, self.elsewhere):
             yield Finding(where, f"line {other} {says}", cure)
-        elif found := mended_elsewhere(wrong, bug.line, argued):
+        elif (
+            (found := mended_elsewhere(wrong, bug.line, argued))
+            or listed
+            and (found := scaled_elsewhere(wrong, bug.line))
+        ):
             yield Finding(where, f"line {found[0]} {says}, with {found[1]}", cure)
 
     def notes(self) -> Iterator[str]:

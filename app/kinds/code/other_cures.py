@@ -4,7 +4,7 @@ Else a learner who finds the cure is told that the line is right.
 """
 
 import ast
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import product
 
 from app.kinds.code.edits import all_edits
@@ -27,21 +27,34 @@ def equally_guilty(listing: Listing, line: int, argued: Container[int] = ()) -> 
     return cured_by(listing, [e for e in edits if e.line != line and e.line not in argued])
 
 
+Candidates = Callable[[ast.stmt, Sequence[str]], Iterator[tuple[TreePlace, ast.expr]]]
+
+
 def mended_elsewhere(
     listing: Listing, line: int, argued: Container[int] = ()
 ) -> tuple[int, str] | None:
-    """Another line of the wrong *listing* than *line*, and a value in it that cures all.
+    """Another line of the wrong *listing* than *line*, and a value, as simple, that cures all.
 
-    It is a name or a term as simple as the one that is there, or what is there with a name as a
-    factor or as a divisor.
+    The lines *argued* are left out: their author says why they are right.
     """
+    return _cure_elsewhere(listing, line, argued, _simple_values)
+
+
+def scaled_elsewhere(listing: Listing, line: int) -> tuple[int, str] | None:
+    """Another line of the wrong *listing* than *line*, and a factor or divisor that cures all."""
+    return _cure_elsewhere(listing, line, (), _scaled_values)
+
+
+def _cure_elsewhere(
+    listing: Listing, line: int, argued: Container[int], candidates: Candidates
+) -> tuple[int, str] | None:
     tree = ast.parse("\n".join(listing.lines))
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     known = [argument.arg for argument in function.args.args]
     program = CompiledListing(tree, listing.entry)  # each run reads the tree again
     for statement in walked(function.body):
         if statement.lineno != line and statement.lineno not in argued:
-            for place, value in _candidates(statement, known):
+            for place, value in candidates(statement, known):
                 place.put(value)
                 cures = listing.is_right_as(program)
                 place.put(place.node)
@@ -51,11 +64,19 @@ def mended_elsewhere(
     return None
 
 
-def _candidates(statement: ast.stmt, known: Sequence[str]) -> Iterator[tuple[TreePlace, ast.expr]]:
-    """Other values for *statement*, the simplest first."""
+def _simple_values(
+    statement: ast.stmt, known: Sequence[str]
+) -> Iterator[tuple[TreePlace, ast.expr]]:
+    """Names and terms as simple as the value of *statement*."""
     if isinstance(statement, ast.Assign | ast.Return) and statement.value:
         whole = TreePlace(statement, "value", None, statement.value)
         yield from ((whole, value) for value in _as_simple(statement.value, known))
+
+
+def _scaled_values(
+    statement: ast.stmt, known: Sequence[str]
+) -> Iterator[tuple[TreePlace, ast.expr]]:
+    """What is in *statement*, multiplied with a name or divided by it."""
     if isinstance(statement, ast.Assign | ast.AugAssign | ast.Return):
         scales = _scales(known)
         for place, node in _places(statement):
