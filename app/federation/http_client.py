@@ -123,7 +123,7 @@ class Outgoing:
         body: bytes = b"",
         most: int = MOST_BYTES,
     ) -> HttpAnswer:
-        """The answer to a request, whatever its status, of at most so many bytes.
+        """The answer to a request, whatever its status, of *most* bytes at the most.
 
         Raises:
             RefusedError: the address must not be asked.

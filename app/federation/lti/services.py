@@ -59,7 +59,7 @@ class Services:
         body: bytes = b"",
         most: int = MOST_BYTES,
     ) -> HttpAnswer:
-        """The answer of a service, of at most so many bytes.
+        """The answer of a service, of *most* bytes at the most.
 
         A token that the platform does not know anymore is replaced.
 

@@ -93,7 +93,7 @@ def _json(text: str) -> Mapping[str, Any]:
 
 
 def _no_number(text: str) -> float:
-    raise ValueError(f"{text} is not a number")
+    raise ValueError(say("{text} is not a number", text=text))
 
 
 def _toml(text: str) -> Mapping[str, Any]:

@@ -204,7 +204,10 @@ def _layouts_page(
 
 
 def _field(control: Control, text: str) -> FieldView:
-    options = tuple(control.options.items()) if isinstance(control, Select) else ()
+    options = tuple(
+        (value, translate_known(shown))
+        for value, shown in (control.options.items() if isinstance(control, Select) else ())
+    )
     number, _, unit = (text, "", "") if options else text.partition(" ")
     return FieldView(control.name, translate(control.label), number, unit, options)
 
