@@ -169,7 +169,7 @@ def scale(axis: Axis, values: list[float], start: float, end: float) -> PixelSca
     """A scale that covers *values*; a linear one includes 0."""
     found = [value for value in values if math.isfinite(value) and (value > 0 or not axis.log)]
     low, high = min(found, default=1.0), max(found, default=1.0)
-    whole = counts(axis, found)
+    whole = is_count_axis(axis, found)
     if axis.log:
         high = high if high > low else low * 10
         if axis.base != _TEN:  # one more step on both sides, so that a few steps have a scale
@@ -179,7 +179,7 @@ def scale(axis: Axis, values: list[float], start: float, end: float) -> PixelSca
     return PixelScale(axis, low=low, high=high, start=start, end=end, whole=whole)
 
 
-def counts(axis: Axis, values: Collection[float]) -> bool:
+def is_count_axis(axis: Axis, values: Collection[float]) -> bool:
     """Whether *axis* counts something: all *values* on it are whole numbers without a unit."""
     plain = axis.unit is RATIO and not axis.percent
     return plain and bool(values) and all(value == round(value) for value in values)
