@@ -27,7 +27,7 @@ document.addEventListener("click", async (event) => {
 for (const field of document.querySelectorAll("[data-words]")) {
   const says = document.getElementById(field.dataset.says);
   let asked = 0;
-  field.addEventListener("input", async () => {
+  const tell = async () => {
     const number = ++asked;
     if (!field.value) return says.replaceChildren();
     const question = new URLSearchParams({ at: field.value, ends: field.dataset.ends });
@@ -37,7 +37,9 @@ for (const field of document.querySelectorAll("[data-words]")) {
     } catch {
       // No connection: the page says it when the form is sent.
     }
-  });
+  };
+  field.addEventListener("input", tell);
+  if (field.value !== field.defaultValue) tell(); // Firefox keeps fields through a reload
 }
 
 // How many are chosen, and their points.
