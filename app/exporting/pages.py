@@ -22,6 +22,7 @@ _INSIDE = re.compile(
 _LEFT_OUT = re.compile(r"/exercises/[^/]+/[^/]+/another|.*\.(?:svg|csv|png|json)")
 _APP = '<script type="module" src="/static/app.'
 _SCRIPT = re.compile(rf'{_APP}[^"]+"></script>')
+_LATER = re.compile(r'<script type="module" src="(/static/[^"]+)"></script>')
 _LANGUAGES = re.compile(r'<form[^>]* action="/language".*?</form>', re.DOTALL)  # an export has one
 _NONCE = re.compile(r'<meta name="style-nonce" content="([^"]*)">')
 _MAIN = '<main id="main" class="page">'
@@ -105,5 +106,7 @@ def _with_worker(page: Page, core: Mapping[str, str], folder: str) -> str:
         f' data-files="{files}"{marks}></script>'
     )
     html = _SCRIPT.sub(lambda _: scripts, _LANGUAGES.sub("", page.html))
+    # They begin once page.js has put on the page what belongs to its address.
+    html = _LATER.sub(r'<link rel="modulepreload" href="\1" data-later>', html)
     html = html.replace('<meta name="viewport"', f'{head}<meta name="viewport"', 1)
     return html.replace(_MAIN, _MAIN + _NO_SCRIPTS, 1) if "<form" in html else html

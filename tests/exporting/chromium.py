@@ -12,12 +12,14 @@ from playwright.sync_api import Page
 
 ASK = """async ([script, files, base, wishes]) => {
   const worker = (window.desk ??= new Worker(script, { type: "module" }));
+  const { run } = await import(script.replace("desk.js", "runner.js"));
   if (!window.begun) worker.postMessage({ files, base });
   window.begun = true;
   const found = [];
   await new Promise((resolve, reject) => {
     worker.onerror = (event) => reject(new Error(event.message));
     worker.onmessage = ({ data }) => {
+      if (data.run) run(files, data.wish).then((reply) => worker.postMessage({ reply }));
       if (data.failed) reject(new Error(data.failed));
       if (!data.answer) return;
       found[data.number] = [data.answer.status, data.answer.text];

@@ -1,10 +1,7 @@
-// The worker that the pages ask: the site's own code, in Python, and what the learner has done.
+// The worker that all pages ask: the site's own code, in Python, and what the learner has done.
 import { python } from "./unpack.js";
 
-const wall = 3000; // milliseconds that a program may take
 let ready = null;
-let files = null;
-let module = null;
 
 const done = (wish) =>
   new Promise((resolve, reject) => {
@@ -25,43 +22,20 @@ async function store(base) {
 
 const rows = (database, mode) => database.transaction("rows", mode).objectStore("rows");
 
-// Programs run in a worker of their own, which is stopped when the time is up.
-let runner = null;
-function newRunner() {
-  const worker = new Worker(new URL("program.js", import.meta.url), { type: "module" });
-  const prepared = new Promise((resolve, reject) => {
-    worker.onmessage = resolve;
-    worker.onerror = reject;
-  });
-  worker.postMessage({ files, module });
-  return { worker, prepared };
-}
-
-async function run(wish) {
-  runner ??= newRunner();
-  const { worker, prepared } = runner;
-  await prepared;
-  const begun = performance.now();
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      worker.terminate();
-      runner = newRunner();
-      resolve(JSON.stringify({ replies: [], stopped: "time", seconds: wall / 1000 }));
-    }, wall);
-    worker.onmessage = ({ data }) => {
-      clearTimeout(timer);
-      const seconds = (performance.now() - begun) / 1000;
-      resolve(JSON.stringify({ ...data, seconds }));
-    };
-    worker.postMessage({ wish });
+// The page that asks runs programs, in a worker that it can stop: not every browser lets a shared worker have one.
+let asking = null; // the port of the page whose wish is granted
+let running = null; // what waits for a reply
+const gone = new Set(); // ports of pages that were left
+function run(wish) {
+  return new Promise((resolve, reject) => {
+    running = { resolve, reject };
+    if (gone.has(asking)) reject(new Error("the page was left"));
+    else asking.postMessage({ run: true, wish });
   });
 }
 
 async function start(message) {
-  files = message.files;
-  const [found, database] = await Promise.all([python(files, "course"), store(message.base)]);
-  module = found.module;
-  const { started } = found;
+  const [started, database] = await Promise.all([python(message.files, "course"), store(message.base)]);
   const keep = (kind, text) => database && rows(database, "readwrite").add([kind, text]);
   const clear = () => database && rows(database, "readwrite").clear();
   const make = started.runPython("from app.desk import Desk; Desk");
@@ -78,21 +52,43 @@ async function start(message) {
 }
 
 let queue = Promise.resolve();
-self.onmessage = ({ data }) => {
-  if (data.files) {
-    ready = start(data);
-    ready.then(
-      () => self.postMessage({ ready: true }),
-      (error) => self.postMessage({ failed: String(error.message ?? error) }),
-    );
-    return;
-  }
+function grant(port, { number, wish }) {
   queue = queue.then(async () => {
     try {
-      const answer = await (await ready)(data.wish);
-      self.postMessage({ number: data.number, answer });
+      const answer = await ready;
+      asking = port;
+      port.postMessage({ number, answer: await answer(wish) });
     } catch (error) {
-      self.postMessage({ number: data.number, failed: String(error) });
+      port.postMessage({ number, failed: String(error) });
     }
   });
-};
+}
+
+// A page is left: what it runs will not be answered. It may come back.
+function leave(port) {
+  gone.add(port);
+  if (port === asking) running?.reject(new Error("the page was left"));
+}
+
+function serve(port) {
+  port.onmessage = ({ data }) => {
+    if (data.left) return leave(port);
+    gone.delete(port);
+    if (data.reply) running.resolve(data.reply);
+    else if (data.broken) running.reject(new Error(data.broken));
+    else if (data.wish) grant(port, data);
+    else begin(port, data);
+  };
+}
+
+function begin(port, message) {
+  ready ??= start(message);
+  ready.then(
+    () => port.postMessage({ ready: true }),
+    (error) => port.postMessage({ failed: String(error.message ?? error) }),
+  );
+}
+
+// One for all pages of the course, which starts Python once; where there is none, one for each page.
+if ("onconnect" in self) self.onconnect = ({ ports: [port] }) => serve(port);
+else serve(self);

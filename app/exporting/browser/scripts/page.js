@@ -1,5 +1,6 @@
 // Every page of an exported course: what a server would answer, a worker answers.
 import { say } from "../../static/say.js";
+import { run } from "./runner.js";
 
 const script = document.querySelector("script[data-app]");
 const base = new URL("../../", import.meta.url);
@@ -7,25 +8,35 @@ const files = JSON.parse(script.dataset.files);
 const outside = window.fetch.bind(window);
 const saved = /^\/(explore\/[^/]+\/\d+\.(svg|csv)|progress\/export)$/;
 const asks = new Map();
-let worker = null;
+let port = null; // to the desk
 let number = 0;
 let failed = "";
 let ready = false;
 const patience = 1000; // milliseconds until a page says what it waits for
 
 const stored = `wallclock ${base.pathname}`;
+// Safari deletes after a week without a visit what was not asked to stay.
 function remember() {
   try {
+    if (!localStorage.getItem(stored)) navigator.storage?.persist?.().catch(() => {});
     localStorage.setItem(stored, "rows");
   } catch {
     // A private window may refuse to store anything: then pages show no marks.
   }
 }
 
+const replied = (reply) => ({ reply });
+const broken = ({ message }) => ({ broken: message });
+
+// A worker that all pages share keeps Python from one to the next, where the browser has such workers.
 function desk() {
-  if (worker) return worker;
-  worker = new Worker(new URL("desk.js", import.meta.url), { type: "module" });
-  worker.onmessage = ({ data }) => {
+  if (port) return port;
+  const address = new URL("desk.js", import.meta.url);
+  const options = { type: "module", name: base.pathname };
+  const worker = window.SharedWorker ? new SharedWorker(address, options) : new Worker(address, options);
+  port = worker.port ?? worker;
+  port.onmessage = async ({ data }) => {
+    if (data.run) return port.postMessage(await run(files, data.wish).then(replied, broken));
     if (data.ready) {
       ready = true;
       return keep();
@@ -39,8 +50,9 @@ function desk() {
     else reject(new Error(data.failed));
   };
   worker.onerror = (event) => note((failed = event.message || say("the worker did not start")));
-  worker.postMessage({ files, base: base.pathname });
-  return worker;
+  port.postMessage({ files, base: base.pathname });
+  addEventListener("pagehide", () => port.postMessage({ left: true }));
+  return port;
 }
 
 // Once this page is served, the rest is fetched as well: from then on no connection is needed.
@@ -129,7 +141,8 @@ document.addEventListener("submit", async (event) => {
   if (event.defaultPrevented || form.method !== "post" || !address) return;
   event.preventDefault();
   note(say("One moment …"));
-  const data = new FormData(form, event.submitter);
+  const data = new FormData(form);
+  if (event.submitter?.name) data.append(event.submitter.name, event.submitter.value);
   const answer = await ask("POST", address, {}, await fieldsOf(data));
   note("");
   if (answer.headers.location) return go(answer.headers.location);
@@ -196,6 +209,7 @@ async function refresh() {
 for (const begun of document.querySelectorAll("[name=begun]"))
   begun.value = Math.floor(Date.now() / 1000); // on this device, not at export
 await prepare().catch((error) => note((failed = String(error.message ?? error))));
+for (const later of document.querySelectorAll("link[data-later]")) await import(later.href); // in the place of a script
 await import(new URL(script.dataset.app, location.href));
 performance.mark("ready"); // from now on, everything on the page answers
 // The desk starts where something is computed, or where there is something to mark.

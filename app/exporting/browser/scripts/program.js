@@ -1,11 +1,11 @@
-// The worker that runs a learner's program; the desk ends it when it takes too long.
+// The worker that runs a learner's program; the page ends it when it takes too long.
 import { python } from "./unpack.js";
 
 let run = null;
 
 self.onmessage = async ({ data }) => {
   if (data.files) {
-    const { started } = await python(data.files, "program", data.module);
+    const started = await python(data.files, "program");
     run = started.runPython("import program; program.run");
     self.postMessage("ready");
     return;

@@ -15,12 +15,12 @@ const address = (content, type) => URL.createObjectURL(new Blob([content], { typ
 const bytes = async (name) => new Uint8Array(await (await unpacked(name)).arrayBuffer());
 
 // Python, with the standard library that the course needs, and the archive *name* on its path; *files* names what it
-// consists of. A *module* was compiled before.
-export async function python(files, name, module) {
+// consists of.
+export async function python(files, name) {
   const parts = Promise.all([bytes(files.glue), bytes(files.library)]);
-  const compiled = module ?? WebAssembly.compileStreaming(compiledLater(files.wasm));
+  const compiled = WebAssembly.compileStreaming(compiledLater(files.wasm));
   // The archive arrives while Python starts.
-  const archive = Promise.resolve(compiled).then(() => bytes(files[name]));
+  const archive = compiled.then(() => bytes(files[name]));
   const [glue, library] = await parts;
   const outside = globalThis.fetch;
   const { loadPyodide } = await import(here(files.loader));
@@ -45,7 +45,7 @@ export async function python(files, name, module) {
   globalThis.fetch = outside;
   WebAssembly.instantiateStreaming = streaming;
   extract(started, await archive);
-  return { started, module: await compiled };
+  return started;
 }
 
 async function compiledLater(name) {
