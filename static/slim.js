@@ -6,7 +6,12 @@ import { say } from "./say.js";
 const WORK = /^(kernel|gpu_memcpy|gpu_memset|memcpy|memset)$/i;
 const CALL = /^(cuda_runtime|cuda_driver|runtime|xpu_runtime|xpu_driver|privateuse1_runtime|privateuse1_driver)$/i;
 // Of a device that is not read, so that the server can say so; see foreign_devices.py.
-const KNOWN = /^(|cpu_op|user_annotation|gpu_user_annotation|operator|external_correlation|cpu_instant_event|python_function|overhead|cuda_sync|cuda_event|cuda_profiler_range|xpu_sync|collective_comm|hardware_counters|trace|glow_runtime|mtia_runtime)$/i;
+const KNOWN = new RegExp(
+  "^(|cpu_op|user_annotation|gpu_user_annotation|operator|external_correlation|cpu_instant_event" +
+    "|python_function|overhead|cuda_sync|cuda_event|cuda_profiler_range|xpu_sync|collective_comm" +
+    "|hardware_counters|trace|glow_runtime|mtia_runtime)$",
+  "i",
+);
 const DEVICE = /mtia|hpu|npu|tpu|mlu|musa|neuron|xla|ascend/i;
 const PROCESS = /^\/device:\w+:\d+|^(?:Ascend Hardware|[MNHT]PU)\b/;
 const IDLE = /Query|Get|Occupancy|IsCapturing|PeekAt|SetAttribute|Event(?:Record|Create|Destroy)|WaitEvent/;
