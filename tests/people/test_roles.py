@@ -108,6 +108,7 @@ PAGES: Mapping[str, Mapping[str, Who]] = {
     "/measured/traces/{name}": {"GET": Who.NOBODY},
     "/lti": {"GET": Who.NOBODY},
     "/lti/jwks": {"GET": Who.NOBODY},
+    "/lti/canvas.json": {"GET": Who.NOBODY},
     "/lti/login": {"GET": Who.NOBODY, "POST": Who.NOBODY},
     "/lti/launch": {"POST": Who.NOBODY},
     "/lti/open": {"POST": Who.NOBODY},

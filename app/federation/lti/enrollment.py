@@ -4,17 +4,16 @@ from dataclasses import dataclass
 from typing import Literal
 from zoneinfo import available_timezones
 
-from sqlalchemy import select as columns
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, col, select
+from sqlmodel import Session, select
 
-from app.db.people import AssignmentRow, IdentityRow, MemberRow
+from app.db.people import AssignmentRow, IdentityRow
 from app.db.platforms import ContextRow, LinkRow
 from app.errors import RefusedError
 from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import identities_of
 from app.people.classes import Role, class_with, create_class, enroll, number_of, role_in
-from app.people.members import holder_of_id
+from app.people.members import holder_of_id, in_other_classes, with_identity
 from app.people.merges import merge_persons
 from app.people.persons import known_person, new_person
 from app.translation import translate
@@ -112,28 +111,18 @@ def connect_launch(session: Session, launch: Launch, person: int) -> None:
     session.flush()
 
 
-def person_with_id(session: Session, platform: int, class_id: int, outside: str) -> int | None:
-    """The member of a class with that id in other systems, if the platform may say who that is.
+def person_with_id(session: Session, class_id: int, outside: str) -> int | None:
+    """The member of a class with that id in other systems, if a platform may say who that is.
 
-    It may not if it signs them in as another person already, or if they are in a class that is no
-    course of the platform: those who administer it would get in there.
+    It may not if they have another way in, or are in another class: those who keep the roster of
+    this one would get in there.
     """
     holder = holder_of_id(session, class_id, outside)
     if holder is None:
         return None
-    person = holder.person
-    known = select(IdentityRow).where(
-        IdentityRow.person == person, IdentityRow.issuer == identities_of(platform)
-    )
-    courses = columns(col(ContextRow.class_id)).where(col(ContextRow.platform) == platform)
-    elsewhere = select(MemberRow).where(
-        MemberRow.person == person,
-        col(MemberRow.left).is_(None),
-        MemberRow.class_id != class_id,
-        col(MemberRow.class_id).not_in(courses),
-    )
-    barred = any(session.exec(one).first() is not None for one in (known, elsewhere))
-    return None if barred else person
+    person = [holder.person]
+    barred = with_identity(session, person) | in_other_classes(session, person, [class_id])
+    return None if barred else holder.person
 
 
 def free_id(session: Session, class_id: int, person: int, outside: str) -> str:
@@ -157,7 +146,7 @@ def doubt_of(session: Session, launch: Launch, class_id: int, person: int) -> Do
         return ""
     known = session.get(IdentityRow, (issuer, launch.subject))
     if known is None:
-        roster = person_with_id(session, launch.platform, class_id, launch.outside_id)
+        roster = person_with_id(session, class_id, launch.outside_id)
         return "" if roster == person else "connect"
     roles = {role_in(session, class_id, one) for one in (person, known.person)}
     return "merge" if roles == {Role.STUDENT} else ""
@@ -200,7 +189,7 @@ def _arrived(session: Session, launch: Launch, class_id: int) -> Arrival:
     if found is not None:
         person = number_of(found)
     else:
-        roster = person_with_id(session, launch.platform, class_id, launch.outside_id)
+        roster = person_with_id(session, class_id, launch.outside_id)
         person = number_of(new_person(session, label)) if roster is None else roster
         connect_launch(session, launch, person)
     own = role_in(session, class_id, person)

@@ -100,7 +100,7 @@ def read_launch(platform: int, claims: Fields, service: str) -> Launch:
         subject=_text(claims, "sub"),
         role=role_of(claims.get(CLAIM + "roles")).word,
         name=name_in(claims),
-        outside_id=_short(_fields(claims, CLAIM + "lis"), "person_sourcedid"),
+        outside_id=_outside_id(claims),
         context=_short(context, "id"),
         title=_name(_text(context, "title") or _text(context, "label")),
         link=_short(link, "id"),
@@ -220,6 +220,13 @@ def _address(values: Fields, name: str) -> str:
 def _name(text: str) -> str:
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
     return " ".join(printable.split())[:NAME_LIMIT].rstrip()
+
+
+def _outside_id(claims: Fields) -> str:
+    """The person's id in other systems; Canvas fills the custom parameter that we ask for."""
+    own = _short(_fields(claims, CLAIM + "custom"), "sis_user_id")
+    given = _short(_fields(claims, CLAIM + "lis"), "person_sourcedid") or own
+    return "" if given.startswith("$") else given  # a variable that the platform did not fill
 
 
 def _number(value: object) -> int:

@@ -13,11 +13,13 @@ from app.db.people import ISSUER_LIMIT, SUBJECT_LIMIT
 from app.db.platforms import ADDRESS_LIMIT
 from app.errors import RefusedError
 from app.federation.http_client import Outgoing, host_in
+from app.federation.lti.canvas import PLACEMENTS, PREFIX, SIS_ID, hosts_issuer
 from app.federation.lti.platforms import Platform
 from app.federation.lti.vocabulary import DEEP_LINK, LAUNCH, RESOURCE_LINK, SCOPES
 from app.network.response_policy import origin_of
 
 _TOOL = "https://purl.imsglobal.org/spec/lti-tool-configuration"
+_PLATFORM = "https://purl.imsglobal.org/spec/lti-platform-configuration"
 _CREATED = (HTTPStatus.OK, HTTPStatus.CREATED)
 
 
@@ -38,18 +40,18 @@ async def register_at_platform(
         RefusedError: the platform does not say what it must, or refuses.
         UnavailableError: it cannot be reached.
     """
-    about = (await outgoing.get(configuration)).fields()
+    bearer = {"Authorization": f"Bearer {token}"} if token else {}
+    about = (await outgoing.get(configuration, bearer)).fields()
     issuer = _text(about, "issuer", ISSUER_LIMIT)
-    if origin_of(issuer) != origin_of(configuration):
+    if origin_of(issuer) != origin_of(configuration) and not hosts_issuer(issuer, configuration):
         raise RefusedError(
             f"the configuration at {host_in(configuration)} is that of another issuer, {issuer!r}"
         )
-    bearer = {"Authorization": f"Bearer {token}"} if token else {}
     answer = await outgoing.send(
         "POST",
         _text(about, "registration_endpoint", ADDRESS_LIMIT),
         headers={"Content-Type": "application/json", **bearer},
-        body=json.dumps(_description(service)).encode(),
+        body=json.dumps(_description(service, canvas=_is_canvas(about))).encode(),
     )
     if answer.status not in _CREATED:
         raise RefusedError(
@@ -73,10 +75,20 @@ async def register_at_platform(
     return Registered(platform, found)
 
 
-def _description(service: str) -> Mapping[str, object]:
-    """What a platform is told about us."""
+def _is_canvas(about: Mapping[str, object]) -> bool:
+    platform = about.get(_PLATFORM)
+    return isinstance(platform, dict) and platform.get("product_family_code") == "canvas"
+
+
+def _description(service: str, *, canvas: bool) -> Mapping[str, object]:
+    """What a platform is told about us; Canvas shows a tool only where it says so."""
     launch = f"{service}{LAUNCH}"
-    messages = [{"type": DEEP_LINK, "target_link_uri": launch}, {"type": RESOURCE_LINK}]
+    choosing: dict[str, object] = {"type": DEEP_LINK, "target_link_uri": launch}
+    own: dict[str, object] = {}
+    if canvas:
+        choosing["placements"] = [PREFIX + name for name in PLACEMENTS]
+        own = {f"{PREFIX}privacy_level": "name_only", "custom_parameters": SIS_ID}
+    messages = [choosing, {"type": RESOURCE_LINK}]
     return {
         "application_type": "web",
         "response_types": ["id_token"],
@@ -94,6 +106,7 @@ def _description(service: str) -> Mapping[str, object]:
             "claims": ["iss", "sub", "name", "given_name", "family_name"],
             "messages": messages,
             "description": "Exercises in the arithmetic of distributed training",
+            **own,
         },
     }
 

@@ -128,7 +128,7 @@ def _steps(
     for one in people:
         member = members.get(known.get(one.subject, 0))
         by_id = member is None and one.subject not in known and one.active
-        if by_id and (held := person_with_id(session, platform.id, class_id, one.outside_id)):
+        if by_id and (held := person_with_id(session, class_id, one.outside_id)):
             member = members.get(held) if held not in seen else None
         if member is not None:
             seen.add(member.person)

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Form, Request, Response
+from fastapi.responses import JSONResponse
 
 from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import AppError, InputError, RefusedError, UnavailableError
+from app.federation.lti.canvas import canvas_configuration
 from app.federation.lti.platforms import (
     allow_deployment,
     register_platform,
@@ -46,6 +48,12 @@ class RegisterPage:
     configuration: str
     token: str
     done: bool = False
+
+
+@router.get("/canvas.json")
+async def canvas_json(request: Request) -> Response:
+    """What an administrator of Canvas pastes when adding the tool."""
+    return JSONResponse(canvas_configuration(tool_in(request).address))
 
 
 @router.get("")

@@ -32,7 +32,7 @@ class FakePlatform:
     valid: str = ""
     refused: set[str] = field(default_factory=set)
     odd: Odd = lambda name: None
-    about: dict[str, str] = field(default_factory=dict)
+    about: dict[str, Any] = field(default_factory=dict)
     keys: list[dict[str, Any]] = field(default_factory=list)
     registered: tuple[str, dict[str, Any]] = ("", {})
     held: bool = False  # it gives no token until this is false

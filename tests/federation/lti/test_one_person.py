@@ -100,7 +100,7 @@ def test_two_members_never_have_one_id(tied: Tied) -> None:
     assert sorted(one.outside_id for one in tied.members()) == ["", "00020"]
 
 
-def test_a_platform_signs_nobody_in_to_a_class_that_is_not_its_course(tied: Tied) -> None:
+def test_a_platform_signs_nobody_in_to_another_class(tied: Tied) -> None:
     with open_session(tied.site.engine) as session:
         elsewhere = number_of(create_class(session, tied.site.secret, "Elsewhere"))
         enroll(session, elsewhere, tied.ada)

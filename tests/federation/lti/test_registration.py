@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from app.db.session import open_session, open_writing_session
 from app.errors import RefusedError
+from app.federation.lti.canvas import PLACEMENTS, hosts_issuer
 from app.federation.lti.platforms import deployments, new_registration, platform_for, platforms
 from app.site import Site
 from tests.each import each
@@ -139,3 +140,46 @@ def test_our_key_set_has_two_public_keys(service: Service) -> None:
         ("RSA", "sig", "RS256", False)
     ] * 2
     assert get(service, "/lti/jwks").json()["keys"] == keys
+
+
+def test_canvas_is_told_where_graded_assignments_are_made(service: Service) -> None:
+    with fake_platform() as canvas:
+        canvas.about = {
+            "https://purl.imsglobal.org/spec/lti-platform-configuration": {
+                "product_family_code": "canvas"
+            }
+        }
+        address = f"{link(service, 'Canvas')}&openid_configuration={canvas.url}/config"
+        done = post(service, "/lti/register", fields(get(service, address).text))
+        assert done.status_code == 200
+        tool = canvas.registered[1]["https://purl.imsglobal.org/spec/lti-tool-configuration"]
+    choosing = tool["messages"][0]
+    assert choosing["type"] == "LtiDeepLinkingRequest"
+    assert "https://canvas.instructure.com/lti/assignment_selection" in choosing["placements"]
+    assert tool["https://canvas.instructure.com/lti/privacy_level"] == "name_only"
+
+
+def test_the_file_for_canvas_has_the_addresses_and_the_places(service: Service) -> None:
+    told = get(service, "/lti/canvas.json").json()
+    (canvas,) = told["extensions"]
+    assert told["oidc_initiation_url"] == f"{service.url}/lti/login"
+    assert told["public_jwk_url"] == f"{service.url}/lti/jwks"
+    assert [one["placement"] for one in canvas["settings"]["placements"]] == list(PLACEMENTS)
+    assert get(service, "/lti/jwks").status_code == 200
+
+
+@each(
+    ("issuer", "configuration", "right"),
+    [
+        ("https://canvas.instructure.com", "https://sso.canvaslms.com/api/lti/x", True),
+        ("https://canvas.beta.instructure.com", "https://uni.beta.instructure.com/api", True),
+        ("https://canvas.instructure.com", "http://sso.canvaslms.com/api/lti/x", False),
+        ("https://canvas.instructure.com", "https://evil-canvaslms.com/api", False),
+        ("https://canvas.instructure.com.evil.example", "https://sso.canvaslms.com/", False),
+        ("https://moodle.example", "https://sso.canvaslms.com/", False),
+    ],
+)
+def test_canvas_alone_describes_itself_elsewhere(
+    issuer: str, configuration: str, right: bool
+) -> None:
+    assert hosts_issuer(issuer, configuration) is right
