@@ -18,6 +18,7 @@ _CURES: Mapping[str, str] = {
     r"takes (?:only|.* as .*, not)|is given .* twice|needs one of|returns one value": (
         "its arguments are in /formulas"
     ),
+    r"this is not a configuration": "paste all of it, or copy an address of /explore/fit",
     r"\{end\} is missing|may not come after": "write {when a > b}…{otherwise}…{end}",
     r"is not a comparison": "write a comparison: ranks <= 64",
     r"does not meet|no drawing meets": "loosen `where`, or put values that meet it first",

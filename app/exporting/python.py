@@ -44,7 +44,7 @@ LEFT_OUT = {
     "pickletools.py", "plistlib.py", "poplib.py", "profile.py", "pstats.py",
     "pty.py", "py_compile.py", "pyclbr.py", "pydoc.py", "rlcompleter.py", "runpy.py",
     "sched.py", "shelve.py", "smtplib.py", "socketserver.py", "sqlite3", "ssl.py", "symtable.py",
-    "tabnanny.py", "this.py", "timeit.py", "tomllib", "trace.py", "tracemalloc.py", "tty.py",
+    "tabnanny.py", "this.py", "timeit.py", "trace.py", "tracemalloc.py", "tty.py",
     "unittest", "wave.py", "webbrowser.py", "wsgiref", "xml", "xmlrpc", "zipapp.py",
 }  # fmt: skip
 _ENCODINGS = (

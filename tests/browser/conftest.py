@@ -101,7 +101,7 @@ class Tab:
         """Forget the visitor before, and every page of theirs."""
         self.page.unroute_all()
         self.page.goto("/livez")
-        self.page.evaluate("localStorage.clear()")
+        self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
         self.page.context.clear_cookies()
         self.page.context.clear_permissions()
         self.page.mouse.move(0, 0)

@@ -75,7 +75,7 @@ def test_the_same_is_found_without_numpy(capsys: Capture, monkeypatch: pytest.Mo
     ("given", "says"),
     [
         (["--model", "Mixtrl"], "--model: no model shape is called 'Mixtrl'; did you mean"),
-        (["--cluster", "65 H100"], "--cluster: no cluster is called '65 H100'; did you mean"),
+        (["--cluster", "65 H1000"], "--cluster: no GPU is called 'H1000'; did you mean 'H100'"),
         (["--recipe", "FSDP3"], "--recipe: no recipe is called 'FSDP3'; did you mean 'FSDP2'"),
         (["--shares", "product=2"], "--shares: product must be at most 1"),
         (["--fix", "tensr=8"], "--fix: 'tensr' is not a field that can be fixed; did you mean"),

@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.slow(200), pytest.mark.sweep]
 DRAWN = 1_000
 # What needs another service, a setting or a chapter with images.
 ELSEWHERE = {
-    "/lti/login", "/lti/register", "/sign-in/back", "/sign-in/proxy", "/sign-in/{provider}",
+    "/lti/canvas.json", "/lti/login", "/lti/register", "/sign-in/back", "/sign-in/proxy", "/sign-in/{provider}",
     "/images/{chapter}/{name}", "/sitemap.xml", "/metrics", "/exercises/{topic}/{slug}/board",
 }  # fmt: skip
 
@@ -100,7 +100,9 @@ def aim(app: FastAPI, visitor: TestClient, bearer: str) -> Aim:
             "class_id": str(school.id),
             "person": str(student.person),
             "assignment": str(assignment.id),
+            "merge": str(school.merge()),
             "code": school.code,
+            "number": str(school.merge()) if "/merges/" in path else names_of(path)["number"],
             "day": f"{app.state.site.clock():%Y-%m-%d}",
         }
         signed_in = {"Cookie": f"{SESSION}={school.teacher_cookie}", "Authorization": bearer}

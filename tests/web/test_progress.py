@@ -72,7 +72,7 @@ TOLD: list[tuple[str, Answer, str]] = [
      "Data parallelism → the whole model, from its own copy; "
      "Pipeline parallelism → some of the layers, each one whole"),
     ("memory/the-mildest-stage", {"stage": "2", "gpus": "64"}, "ZeRO stage: 2; GPUs: 64"),
-    ("collectives/estimate-off-by-a-factor", "6", "line 6: total = 2 * steps * per_step_time"),
+    ("collectives/estimate-off-by-a-factor", "6", "line 6: return [2 * steps * per_step_time, steps, per_step_data, per_step_time]"),
     ("collectives/derive-the-volume", "2 * S * (N - 1) / N", "2 * S * (N - 1) / N"),
     ("collectives/write-ring-time", "def f():\n    return 1\n", "a program of 2 lines def f(): return 1"),
 ]  # fmt: skip

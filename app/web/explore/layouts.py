@@ -204,10 +204,8 @@ def _layouts_page(
 
 
 def _field(control: Control, text: str) -> FieldView:
-    options = tuple(
-        (value, translate_known(shown))
-        for value, shown in (control.options.items() if isinstance(control, Select) else ())
-    )
+    choices = control.options if isinstance(control, Select) else {}
+    options = tuple((value, translate_known(shown)) for value, shown in choices.items())
     number, _, unit = (text, "", "") if options else text.partition(" ")
     return FieldView(control.name, translate(control.label), number, unit, options)
 

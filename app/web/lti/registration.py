@@ -8,7 +8,7 @@ from fastapi.responses import JSONResponse
 
 from app.aside import aside
 from app.db.session import open_session, open_writing_session
-from app.errors import AppError, InputError, RefusedError, UnavailableError
+from app.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError
 from app.federation.lti.canvas import canvas_configuration
 from app.federation.lti.platforms import (
     allow_deployment,
@@ -53,7 +53,10 @@ class RegisterPage:
 @router.get("/canvas.json")
 async def canvas_json(request: Request) -> Response:
     """What an administrator of Canvas pastes when adding the tool."""
-    return JSONResponse(canvas_configuration(tool_in(request).address))
+    try:
+        return JSONResponse(canvas_configuration(tool_in(request).address))
+    except UnavailableError as error:
+        raise NotFoundError(str(error)) from error
 
 
 @router.get("")
