@@ -1,6 +1,13 @@
 // Every page: the theme switch, keyboard access to wide blocks, and modules that only some pages need.
 const root = document.documentElement;
 
+// A page that the browser kept has the theme of then.
+function wear() {
+  const theme = /(?:^|; )theme=(light|dark)/.exec(document.cookie)?.[1];
+  if (theme) root.dataset.theme = theme;
+}
+wear();
+
 const themes = document.querySelector(".themes");
 const base = new URL(document.querySelector(".brand").href).pathname; // the path of the site
 themes.addEventListener("submit", (event) => {
@@ -26,8 +33,7 @@ let left = [];
 addEventListener("pagehide", () => (left = fields().map((field) => [field, field.value, field.checked])));
 addEventListener("pageshow", ({ persisted }) => persisted && setTimeout(comeBack));
 function comeBack() {
-  const theme = /(?:^|; )theme=(light|dark)/.exec(document.cookie)?.[1];
-  if (theme) root.dataset.theme = theme;
+  wear();
   for (const [field, value, checked] of left) Object.assign(field, { value, checked });
   if (left.some(([field]) => field.closest("#main") && isTouched(field))) document.dispatchEvent(new Event("returned"));
   else location.reload();

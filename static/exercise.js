@@ -148,8 +148,12 @@ form.addEventListener("input", ({ target }) => {
 });
 // After Back, more may be solved.
 document.addEventListener("returned", async () => {
-  const answer = await fetch(location, { headers: { "X-Fragment": "1" } });
-  refresh(new DOMParser().parseFromString(await answer.text(), "text/html"));
+  try {
+    const answer = await fetch(location, { headers: { "X-Fragment": "1" } });
+    refresh(new DOMParser().parseFromString(await answer.text(), "text/html"));
+  } catch {
+    // No connection, or the page is left again: it stays as it was.
+  }
 });
 
 if (!verdict.childElementCount) kept.restore();

@@ -92,7 +92,8 @@ class Engine(ABC):
     def wait_until_ready(self) -> None:
         """Wait until the scripts of the page have begun."""
         self.expect(
-            lambda: self.run("return 'ready' in document.documentElement.dataset"), "its scripts"
+            lambda: self.run("return 'ready' in (document.documentElement?.dataset ?? {})"),
+            "its scripts",
         )
 
     def expect(self, seen: Callable[[], object], what: str = "it") -> Any:
