@@ -181,7 +181,7 @@ def _curves(chart: Plot, across: PixelScale, up: PixelScale, width: int) -> Iter
         says = [f"{series.name}, {chart.x.text(x)}: {chart.y.text(y)}" for x, y in series.points]
         spots = [f"{x} {y}" for x, y in placed]
         x, y = _named_at(series, placed)
-        beyond = x + _BESIDE + widest([series.name]) - width  # of the edge, where there is no room
+        beyond = x + _BESIDE + widest([series.name]) - width  # how far the name would stick out
         wanted = y - _OVER if beyond > 0 else y + _MIDDLE
         taken.append(clear_height(wanted, taken))
         begins = x + _BESIDE - max(beyond, 0)

@@ -23,7 +23,7 @@ def record_text(text: str) -> str:
         path = path / _FOLDERS_FILE
     if not path.is_file():
         if text.lower().endswith(_ENDINGS):
-            raise InputError(f"there is no file {text}")
+            raise InputError(f"{text} does not exist")
         return text
     return _read_configuration(path)
 

@@ -8,7 +8,7 @@ from app.commands.people import OpenDatabase, open_database, print_json
 from app.db.people import PersonRow
 from app.errors import InputError, NotFoundError
 from app.people.erasure import all_about, delete_person
-from app.people.merges import merge_persons, take_back
+from app.people.merges import merge_persons, undo_merge
 
 _OPERATOR = "an operator"
 _LARGEST = 2**63 - 1  # number of a row
@@ -27,7 +27,7 @@ def add_options(parser: ArgumentParser) -> None:
     merge = add_command(actions, "merge", "make two persons one: all that the second has moves")
     merge.add_argument("kept", type=int, metavar="KEPT", help="number of the one who stays")
     merge.add_argument("gone", type=int, metavar="GONE", help="number of the one who goes")
-    unmerge = add_command(actions, "unmerge", "take a merge back")
+    unmerge = add_command(actions, "unmerge", "undo a merge")
     unmerge.add_argument("merge", type=int, metavar="MERGE", help="number that `merge` printed")
 
 
@@ -43,7 +43,7 @@ def _person(here: OpenDatabase, number: int) -> PersonRow:
     row = here.session.get(PersonRow, number) if number <= _LARGEST else None
     if row is None:
         raise NotFoundError(
-            f"there is no person {number}; wallclock roster CLASS --json lists them"
+            f"person {number} does not exist; wallclock roster CLASS --json lists them"
         )
     return row
 
@@ -72,11 +72,11 @@ def _merge(arguments: Namespace, here: OpenDatabase) -> None:
     sys.stdout.write(f"{number}\n")
     sys.stderr.write(
         f"Person {gone.id} is part of person {kept.id} now; "
-        f"to take it back: wallclock person unmerge {number}\n"
+        f"to undo it: wallclock person unmerge {number}\n"
     )
 
 
 def _unmerge(arguments: Namespace, here: OpenDatabase) -> None:
-    take_back(here.session, arguments.merge)
+    undo_merge(here.session, arguments.merge)
     here.session.commit()
-    sys.stderr.write(f"Merge {arguments.merge} is taken back.\n")
+    sys.stderr.write(f"Merge {arguments.merge} is undone.\n")

@@ -61,7 +61,7 @@ def _about_cpu_time(rows: Sequence[SizeRow]) -> str:
     time = statistics.median(row.time for row in rows)
     return (
         f"the times are those of the CPU (-C 1): a call returned after {show(time, SECOND)} in the"
-        " median, before the transfer, so that there is no bandwidth: run it without -C"
+        " median, before the transfer. They say nothing about bandwidth: run it without -C"
     )
 
 

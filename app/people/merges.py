@@ -1,6 +1,6 @@
 """Two members who turn out to be one person: everything of one becomes the other's.
 
-What was moved is stored by the numbers of its rows, so that a merge can be taken back.
+What was moved is stored by the numbers of its rows, so that a merge can be undone.
 """
 
 import json
@@ -103,20 +103,20 @@ def merge_persons(session: Session, kept: int, gone: int, by: str) -> int:
     return row.id or 0
 
 
-def take_back(session: Session, number: int, class_id: int | None = None) -> None:
-    """Take a merge back: what was moved becomes that of the other person again. Not committed.
+def undo_merge(session: Session, number: int, class_id: int | None = None) -> None:
+    """Undo a merge: what was moved becomes that of the other person again. Not committed.
 
     Seat codes and browsers stay signed out. With *class_id*, it must be a merge in that class.
 
     Raises:
         InputError: one of the two was merged again since.
-        NotFoundError: there is no such merge, or it was taken back.
+        NotFoundError: there is no such merge, or it was undone already.
     """
     row = session.get(MergeRow, number)
     moved = json.loads(row.moved) if row is not None and row.undone is None else {}
     classes = {one["class_id"] for one in moved.get("members", ())}
     if row is None or not moved or (class_id is not None and class_id not in classes):
-        raise NotFoundError(translate("there is no such merge, or it was taken back already"))
+        raise NotFoundError(translate("no merge has this number, or it was already undone"))
     _refuse_older(session, row)
     give_rows(session, moved["rows"], _person(session, row.gone).learner)
     _give(session, moved, row.kept, row.gone)
@@ -129,7 +129,7 @@ def take_back(session: Session, number: int, class_id: int | None = None) -> Non
 
 
 def merges_in(session: Session, class_id: int) -> Sequence[MergeRow]:
-    """The merges of members of a class that were not taken back, the newest first."""
+    """The merges of members of a class that were not undone, the newest first."""
     gone = columns(col(MemberRow.person)).where(col(MemberRow.class_id) == class_id)
     statement = (
         select(MergeRow)
@@ -160,7 +160,7 @@ def merged_into(session: Session, person: int) -> Collection[int]:
 def _person(session: Session, number: int) -> PersonRow:
     row = session.get(PersonRow, number)
     if row is None or row.deleted is not None:
-        raise NotFoundError(translate("there is no person with the number {number}", number=number))
+        raise NotFoundError(translate("no person has the number {number}", number=number))
     return row
 
 
@@ -230,7 +230,7 @@ def _restore(session: Session, one: Mapping[str, Any], merge: MergeRow) -> None:
 
 
 def _refuse_older(session: Session, row: MergeRow) -> None:
-    """Refuse to take a merge back before a later one of the same persons."""
+    """Refuse to undo a merge before a later one of the same persons."""
     both = (row.kept, row.gone)
     later = select(MergeRow.id).where(
         col(MergeRow.id) > row.id,
@@ -238,7 +238,7 @@ def _refuse_older(session: Session, row: MergeRow) -> None:
         or_(col(MergeRow.kept).in_(both), col(MergeRow.gone).in_(both)),
     )
     if session.exec(later).first() is not None:
-        raise InputError(translate("one of them was merged again since: take that back first"))
+        raise InputError(translate("one of them was merged again since: undo that first"))
 
 
 def _mark(session: Session, moved: Mapping[str, Iterable[Mapping[str, int]]]) -> None:

@@ -125,7 +125,7 @@ def test_an_invalid_file_is_reported_with_line_and_reason(
         (FUNCTION.replace("      return 2 * x", "      import os; os.system('ls')"), "the right program fails"),
         (FUNCTION.replace("      return 2 * x", "      return [0] * 10**12"), "the right program fails"),
         (FUNCTION.replace("      return 2 * x", "      return ("), "the right program fails"),
-        (FUNCTION.replace("reference: 2 * x\n", ""), "there is no reference"),
+        (FUNCTION.replace("reference: 2 * x\n", ""), "no reference is given"),
         (BUG.replace("      y = 2 * x", "      while x: pass"), "the right code fails"),
         (BUG.replace("One., Two.", "One., Look at line 2."), "gives the answer away: line 2"),
         (BUG + "mutate: [swop]\n", "mutate.0"),

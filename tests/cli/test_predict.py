@@ -76,7 +76,7 @@ def test_a_file_that_is_no_configuration_is_an_error(capsys: Capture, tmp_path: 
     binary.write_bytes(b"\xff\xfe{")
     large.write_bytes(b"{" + b" " * 300_000)
     for name, says in (
-        (str(tmp_path / "none.json"), "there is no file"),
+        (str(tmp_path / "none.json"), "does not exist"),
         (str(binary), "is not text"),
         (str(large), "has more than 256 KiB"),
         (str(tmp_path), "cannot be read|no model shape is called"),

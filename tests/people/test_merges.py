@@ -18,7 +18,7 @@ from app.people.classes import Role, create_class, enroll, members_of, number_of
 from app.people.erasure import delete_person
 from app.people.gradebook import cells_of, total
 from app.people.members import taught_by
-from app.people.merges import merge_members, merge_persons, merges_in, take_back
+from app.people.merges import merge_members, merge_persons, merges_in, undo_merge
 from app.people.overrides import Override, override
 from app.people.persons import new_person
 from app.site import Site
@@ -90,7 +90,7 @@ def test_points_are_those_of_both_and_each_may_have_answered_an_own_drawing(
         assert extension.why == "ill"
 
 
-def test_a_merge_that_is_taken_back_leaves_everything_as_it_was(site: Site, crowd: Crowd) -> None:
+def test_a_merge_that_is_undone_leaves_everything_as_it_was(site: Site, crowd: Crowd) -> None:
     prepare(site, crowd)
     with open_session(site.engine) as session:
         given = [Override(crowd.persons["Ada again"], RING, 0.5)]
@@ -101,11 +101,11 @@ def test_a_merge_that_is_taken_back_leaves_everything_as_it_was(site: Site, crow
     assert stored(site, crowd) != before
     with open_session(site.engine) as session:
         assert [row.id for row in merges_in(session, crowd.class_id)] == [number]
-        take_back(session, number, crowd.class_id)
+        undo_merge(session, number, crowd.class_id)
         session.commit()
         assert merges_in(session, crowd.class_id) == []
-        with pytest.raises(NotFoundError, match="taken back already"):
-            take_back(session, number, crowd.class_id)
+        with pytest.raises(NotFoundError, match="already undone"):
+            undo_merge(session, number, crowd.class_id)
     assert stored(site, crowd) == before
     assert points(site, crowd) == earned
 
@@ -167,10 +167,10 @@ def test_three_are_one_and_are_taken_apart_in_the_other_order(site: Site) -> Non
         session.commit()
     assert points(site, crowd)["Ada"] == 5
     with open_session(site.engine) as session:
-        with pytest.raises(InputError, match="take that back first"):
-            take_back(session, first)
-        take_back(session, second)
-        take_back(session, first)
+        with pytest.raises(InputError, match="undo that first"):
+            undo_merge(session, first)
+        undo_merge(session, second)
+        undo_merge(session, first)
         session.commit()
     assert (points(site, crowd)["Ada"], points(site, crowd)["Cy"]) == (1, 4)
 
@@ -185,7 +185,7 @@ def test_whoever_is_deleted_takes_along_who_became_part_of_them(site: Site, crow
         assert session.get(PersonRow, crowd.persons["Ada again"]) is None
 
 
-def test_a_teacher_merges_and_takes_back_on_the_page_of_a_member(
+def test_a_teacher_merges_and_undoes_on_the_page_of_a_member(
     client: TestClient, site: Site, crowd: Crowd
 ) -> None:
     prepare(site, crowd)
@@ -197,7 +197,7 @@ def test_a_teacher_merges_and_takes_back_on_the_page_of_a_member(
     assert sent.headers["location"] == f"{page}/edit#merges"
     shown = client.get(f"{page}/edit").text
     assert "Ada again became part of this student" in shown
-    back = shown.partition('/back"')[0].rpartition('"')[2] + "/back"
+    back = shown.partition('/undo"')[0].rpartition('"')[2] + "/undo"
     assert client.post(back).status_code == 303
     assert points(site, crowd)["Ada again"] == 4
     assert client.post(back).status_code == 404
@@ -241,7 +241,7 @@ def test_an_operator_merges_exports_and_deletes(
     assert main(["person", "delete", again, "--yes"]) == 0
     assert "without a name" in capsys.readouterr().err
     assert main(["person", "export", "987654"]) == 1
-    assert "there is no person 987654" in capsys.readouterr().err
+    assert "person 987654 does not exist" in capsys.readouterr().err
 
 
 def test_a_person_without_a_class_is_merged_too(site: Site) -> None:
@@ -249,6 +249,6 @@ def test_a_person_without_a_class_is_merged_too(site: Site) -> None:
         one, other = (number_of(new_person(session, name)) for name in ("One", "Other"))
         number = merge_persons(session, one, other, "")
         session.commit()
-        take_back(session, number)
+        undo_merge(session, number)
         session.commit()
         assert Role.STUDENT.word == "student"

@@ -65,7 +65,7 @@ PAGES: Mapping[str, Mapping[str, Who]] = {
     f"{CLASS}/people/{{person}}/merge": {"POST": Who.TEACHER},
     f"{CLASS}/people/{{person}}/everything": {"POST": Who.TEACHER},
     f"{CLASS}/people/{{person}}/delete": {"POST": Who.TEACHER},
-    f"{CLASS}/people/merges/{{number}}/back": {"POST": Who.TEACHER},
+    f"{CLASS}/people/merges/{{number}}/undo": {"POST": Who.TEACHER},
     f"{CLASS}/live": {"GET": Who.ASSISTANT},
     f"{CLASS}/grades": {"GET": Who.ASSISTANT},
     f"{CLASS}/grades.csv": {"GET": Who.ASSISTANT},
@@ -116,7 +116,7 @@ PAGES: Mapping[str, Mapping[str, Who]] = {
     "/lti/register": {"GET": Who.NOBODY, "POST": Who.NOBODY},
 }
 # 404 without a platform or a merge, for its teacher as well.
-ABSENT = {f"{CLASS}/platform/roster", f"{CLASS}/people/merges/{{number}}/back"}
+ABSENT = {f"{CLASS}/platform/roster", f"{CLASS}/people/merges/{{number}}/undo"}
 # Addresses that are about the visitor alone: what they do is tested where they are.
 OWN = ("/join", "/sign-", "/me", "/lti", "/classes")
 

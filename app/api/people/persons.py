@@ -23,7 +23,7 @@ from app.errors import NotFoundError
 from app.network.routes import Router
 from app.people.erasure import all_about, delete_person, refuse_elsewhere
 from app.people.members import hold, member_row, remove_members
-from app.people.merges import merge_members, merges_in, take_back
+from app.people.merges import merge_members, merges_in, undo_merge
 from app.site import Here
 
 MERGES = ONE_CLASS + "/merges"
@@ -37,7 +37,7 @@ Deletes = Annotated[
 
 @router.get(MERGES, summary="List merges")
 def list_merges(site: Here, grant: Scoped, class_id: Number) -> list[MergeDocument]:
-    """Returns the merges that can be taken back, newest first."""
+    """Returns the merges that can be undone, newest first."""
     with open_session(site.engine) as session:
         class_for(session, grant, class_id)
         return [_document(row) for row in merges_in(session, class_id)]
@@ -57,13 +57,13 @@ def merge_students(site: Here, grant: Scoped, class_id: Number, body: NewMerge) 
     return made
 
 
-@router.delete(MERGES + "/{merge}", status_code=204, summary="Take a merge back")
-def take_back_merge(site: Here, grant: Scoped, class_id: Number, merge: Number) -> Response:
+@router.delete(MERGES + "/{merge}", status_code=204, summary="Undo a merge")
+def undo_students_merge(site: Here, grant: Scoped, class_id: Number, merge: Number) -> Response:
     """Lets two persons be two again."""
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
         hold(session, class_id)
-        take_back(session, merge, class_id)
+        undo_merge(session, merge, class_id)
         session.commit()
     return Response(status_code=204)
 
@@ -108,7 +108,7 @@ def _own_person(session: Session, class_id: int, person: int) -> PersonRow:
 def _merge_row(session: Session, number: int) -> MergeRow:
     row = session.get(MergeRow, number)
     if row is None:
-        raise NotFoundError("there is no such merge")
+        raise NotFoundError("no merge has this number")
     return row
 
 

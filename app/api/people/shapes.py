@@ -100,7 +100,7 @@ class NewMerge(BaseModel):
 
 
 class MergeDocument(BaseModel):
-    """A merge that can be taken back."""
+    """A merge that can be undone."""
 
     id: int
     kept: int = Field(description="the number of the person who stays")

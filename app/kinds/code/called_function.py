@@ -49,7 +49,7 @@ class CalledFunction(CodeExercise):
                 raise ValueError(
                     f"the example {row} needs no `returns`: the reference says it"
                     if self.reference
-                    else f"the example {row} needs call and `returns`: there is no reference"
+                    else f"the example {row} needs `call` and `returns`: no reference is given"
                 )
             self._fits("example", row)
         for row in self.always:

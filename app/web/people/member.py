@@ -25,7 +25,7 @@ from app.people.members import (
     rename_member,
     taught_by,
 )
-from app.people.merges import merge_members, merges_in, take_back
+from app.people.merges import merge_members, merges_in, undo_merge
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.renderer import frame, render
@@ -48,7 +48,7 @@ class OtherStudent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastMerge:
-    """A merge that can be taken back: who became part of the member, when, and by whom."""
+    """A merge that can be undone: who became part of the member, when, and by whom."""
 
     href: str
     name: str
@@ -140,13 +140,13 @@ async def merge_member(
     return RedirectResponse(f"{class_url(class_id)}/people/{person}/edit#merges", 303)
 
 
-@router.post("/merges/{number:int}/back", dependencies=[FromHere])
-async def take_merge_back(
+@router.post("/merges/{number:int}/undo", dependencies=[FromHere])
+async def undo_member_merge(
     request: Request, site: Here, visiting: Visiting, class_id: int, number: int
 ) -> Response:
     """Let two persons be two again."""
     await in_class(request, site, visiting, class_id, Role.TEACHER)
-    await aside(_take_back, site, class_id, number)
+    await aside(_undo, site, class_id, number)
     return RedirectResponse(f"{class_url(class_id)}/people", 303)
 
 
@@ -189,7 +189,7 @@ def _others(one: Member, everyone: Sequence[Member]) -> tuple[OtherStudent, ...]
 def _past(session: Session, member: Membership, row: MergeRow) -> PastMerge:
     gone = session.get(PersonRow, row.gone)
     return PastMerge(
-        href=f"{class_url(member.class_id)}/people/merges/{row.id}/back",
+        href=f"{class_url(member.class_id)}/people/merges/{row.id}/undo",
         name=(gone.name if gone else "") or translate("someone without a name"),
         by=row.by,
         at=on_the_calendar(row.at, ZoneInfo(member.row.zone), now()),
@@ -220,8 +220,8 @@ def _merge(site: Site, member: Membership, person: int, other: str) -> None:
         session.commit()
 
 
-def _take_back(site: Site, class_id: int, number: int) -> None:
+def _undo(site: Site, class_id: int, number: int) -> None:
     with open_writing_session(site.engine) as session:
         hold(session, class_id)
-        take_back(session, number, class_id)
+        undo_merge(session, number, class_id)
         session.commit()
