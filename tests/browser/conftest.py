@@ -3,7 +3,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 from urllib.request import urlopen
@@ -69,14 +69,21 @@ class Server:
                 self._process.stderr.close()
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    made = Server(tmp_path_factory.mktemp("server"))
+@contextmanager
+def serving(folder: Path) -> Iterator[Server]:
+    """A server whose files are in *folder*, started, and ended whatever happens."""
+    made = Server(folder)
     try:
         made.start()
         yield made
     finally:
         made.stop()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("server")) as made:
+        yield made
 
 
 # Of the package, not the session: while it is open, no other test may run an event loop.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import Server
+from tests.browser.conftest import Server, serving
 from tests.engines.engine import Engine
 from tests.engines.firefox import Firefox
 from tests.engines.webkit import WebKit
@@ -17,12 +17,8 @@ ENGINES: Mapping[str, Callable[[Path], Engine]] = {"firefox": Firefox, "webkit":
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A site of its own."""
-    made = Server(tmp_path_factory.mktemp("server"))
-    try:
-        made.start()
+    with serving(tmp_path_factory.mktemp("server")) as made:
         yield made
-    finally:
-        made.stop()
 
 
 @pytest.fixture(scope="package", params=ENGINES)

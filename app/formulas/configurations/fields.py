@@ -54,6 +54,33 @@ def table_in(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def latent_attention(given: Mapping[str, Any], heads: int, size: int, rope: int) -> dict[str, int]:
+    """The fields of a model shape with multi-head latent attention.
+
+    *size* and *rope* are those of a head: without its rotary part, and of that part.
+
+    Raises:
+        ValueError: values have another size than queries, or the latent has none.
+    """
+    value = count_in(given, "v_head_dim")
+    if value not in (None, size):
+        raise ValueError(
+            say(
+                "heads of {size} for queries and of {value} for values are different, which a"
+                " model shape cannot say",
+                size=size,
+                value=value,
+            )
+        )
+    return {
+        "key_value_heads": heads,
+        "head_size": size,
+        "latent": needed_count(given, "kv_lora_rank"),
+        "query_latent": count_in(given, "q_lora_rank") or 0,
+        "rope": rope,
+    }
+
+
 def _whole(name: str, value: object) -> int:
     if isinstance(value, list) and value:
         if any(one != value[0] for one in value):

@@ -5,7 +5,13 @@ from collections.abc import Iterator, Mapping
 from reprlib import repr as short
 from typing import Any
 
-from app.formulas.configurations.fields import count_in, flag_in, needed_count, table_in
+from app.formulas.configurations.fields import (
+    count_in,
+    flag_in,
+    latent_attention,
+    needed_count,
+    table_in,
+)
 from app.translation import say
 
 _INNER = ("text_config", "llm_config", "language_config")
@@ -102,7 +108,8 @@ def _attention(kind: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
         "query_key_norm": flag_in(given, "use_qk_norm", kind in _QUERY_KEY),
     }
     if count_in(given, "kv_lora_rank"):
-        return {**found, **_latent(given, heads)}
+        size, rope = (needed_count(given, f"qk_{part}_head_dim") for part in ("nope", "rope"))
+        return {**found, **latent_attention(given, heads, size, rope)}
     default = hidden // heads if heads and hidden % heads == 0 else None
     found["head_size"] = (
         count_in(given, "head_dim", "attention_head_size")
@@ -131,28 +138,6 @@ def _biases(kind: str, given: Mapping[str, Any]) -> str:
         if flag_in(given, "attention_bias", kind in _QKV) or flag_in(given, "qkv_bias")
         else "none"
     )
-
-
-def _latent(given: Mapping[str, Any], heads: int) -> Mapping[str, Any]:
-    """Multi-head latent attention."""
-    size = needed_count(given, "qk_nope_head_dim")
-    value = count_in(given, "v_head_dim") or size
-    if value != size:
-        raise ValueError(
-            say(
-                "heads of {size} for queries and of {value} for values are different, which a"
-                " model shape cannot say",
-                size=size,
-                value=value,
-            )
-        )
-    return {
-        "key_value_heads": heads,
-        "head_size": size,
-        "latent": needed_count(given, "kv_lora_rank"),
-        "query_latent": count_in(given, "q_lora_rank") or 0,
-        "rope": needed_count(given, "qk_rope_head_dim"),
-    }
 
 
 def _feed_forward(kind: str, given: Mapping[str, Any]) -> Mapping[str, Any]:

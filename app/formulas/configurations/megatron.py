@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from app.formulas.configurations.fields import count_in, flag_in, needed_count
+from app.formulas.configurations.fields import count_in, flag_in, latent_attention, needed_count
 from app.translation import say
 
 _DENSE = re.compile(r"\(?\[0\]\s*\*\s*(\d+)")
@@ -90,24 +90,8 @@ def _positions(given: Mapping[str, Any]) -> Mapping[str, int]:
 def _latent(given: Mapping[str, Any], heads: int) -> Mapping[str, int]:
     if not count_in(given, "kv_lora_rank"):
         return {}
-    size, value = needed_count(given, "qk_head_dim"), count_in(given, "v_head_dim")
-    if value not in (None, size):
-        raise ValueError(
-            say(
-                "heads of {size} for queries and of {value} for values are different, which a"
-                " model shape cannot say",
-                size=size,
-                value=value,
-            )
-        )
-    return {
-        "key_value_heads": heads,
-        "head_size": size,
-        "latent": needed_count(given, "kv_lora_rank"),
-        "query_latent": count_in(given, "q_lora_rank") or 0,
-        "rope": needed_count(given, "qk_pos_emb_head_dim"),
-        "query_key_norm": False,
-    }
+    size, rope = needed_count(given, "qk_head_dim"), needed_count(given, "qk_pos_emb_head_dim")
+    return latent_attention(given, heads, size, rope) | {"query_key_norm": False}
 
 
 def _mixture(given: Mapping[str, Any], layers: int) -> Mapping[str, Any]:
