@@ -23,8 +23,8 @@ from app.authoring.proofs import (
 )
 from app.authoring.prose import prove_shape_of
 from app.authoring.translations import (
-    lags_of_translations,
-    problems_of_translations,
+    LaggingTranslation,
+    prove_translations,
     stray_translations,
 )
 from app.config import ROOT
@@ -88,17 +88,13 @@ async def lint(
         *_chapters(paths, beside),
     ]
     problems = packs + [problem for one in linted for problem in one.problems]
-    problems += [
-        problem for file in (*files, *topics) for problem in problems_of_translations(file)
-    ]
+    spoken = [one for file in (*files, *topics) for one in prove_translations(file)]
+    problems += [one for one in spoken if isinstance(one, Problem)]
     problems += stray_translations(iter((*files, *topics)))
     problems.sort(key=lambda problem: (problem.path, problem.line))
     notes = [note for one in linted for note in one.notes]
-    notes += [
-        Note(path, says, "warning")
-        for file in (*files, *topics)
-        for path, says in lags_of_translations(file)
-    ]
+    lagging = (one for one in spoken if isinstance(one, LaggingTranslation))
+    notes += [Note(one.path, one.says, "warning") for one in lagging]
     return Linted(len(files), tuple(dict.fromkeys(problems)), tuple(notes))
 
 

@@ -1,6 +1,7 @@
 """Proofs of translations: they fit their originals, which have not changed since."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from app.content.files import read_exercise, read_topic, topic_of
@@ -10,6 +11,7 @@ from app.content.translations import (
     OF,
     Translation,
     exercise_texts,
+    has_translation,
     stray,
     texts_digest,
     translated,
@@ -22,10 +24,24 @@ from app.markdown import MathematicsError, check_mathematics
 from app.yaml_file import YamlDocument
 
 _SEEDS = range(5)
+_LAGS = (
+    "the original has changed since this translation, so English is shown: bring it up to date,"
+    f" then write {OF}: {{of}}"
+)
 
 
-def problems_of_translations(file: Path) -> Iterator[Problem]:
-    """Everything wrong with the translations beside the exercise or chapter in *file*."""
+@dataclass(frozen=True, slots=True)
+class LaggingTranslation:
+    """A translation that is older than its original, and what to do."""
+
+    path: Path
+    says: str
+
+
+def prove_translations(file: Path) -> Iterator[Problem | LaggingTranslation]:
+    """What is wrong with the translations beside the exercise or chapter in *file*."""
+    if not has_translation(file):
+        return
     try:
         if file.name == TOPIC_FILE:
             exercise, (topic, document) = None, read_topic(file)
@@ -37,28 +53,12 @@ def problems_of_translations(file: Path) -> Iterator[Problem]:
         return  # the original is reported as it is
     try:
         for one in translations_of(file, texts):
-            yield from _problems(one, exercise, document)
+            if one.is_fresh:
+                yield from _problems(one, exercise, document)
+            else:  # it is not shown
+                yield LaggingTranslation(one.document.path, _LAGS.format(of=texts_digest(texts)))
     except ContentError as error:
         yield from error.problems
-
-
-def lags_of_translations(file: Path) -> Iterator[tuple[Path, str]]:
-    """Each translation beside *file* that is older than its original, and what to do."""
-    try:
-        texts = (
-            topic_texts(read_topic(file)[0])
-            if file.name == TOPIC_FILE
-            else exercise_texts(read_exercise(file, topic_of(file))[0])
-        )
-        found = [one for one in translations_of(file, texts) if not one.is_fresh]
-    except ContentError:
-        return  # reported as problems
-    for one in found:
-        says = (
-            "the original has changed since this translation, so English is shown: bring it up to"
-            f" date, then write {OF}: {texts_digest(texts)}"
-        )
-        yield one.document.path, says
 
 
 def stray_translations(files: Iterator[Path]) -> Iterator[Problem]:
@@ -70,8 +70,6 @@ def stray_translations(files: Iterator[Path]) -> Iterator[Problem]:
 def _problems(
     one: Translation, exercise: Exercise | None, original: YamlDocument
 ) -> Iterator[Problem]:
-    if not one.is_fresh:  # it is not shown
-        return
     for where, text in one.texts.items():
         if exercise is None:
             yield from _of_text(one.document, where, text)

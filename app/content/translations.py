@@ -55,10 +55,21 @@ def translations_of(path: Path, originals: Mapping[Where, str]) -> Iterator[Tran
     Raises:
         ContentError: with every problem of one of them.
     """
+    for other, code in _translations_beside(path):
+        yield _read_translations(other, code, originals)
+
+
+def has_translation(path: Path) -> bool:
+    """Whether a translation stands beside the file at *path*."""
+    return any(True for _ in _translations_beside(path))
+
+
+def _translations_beside(path: Path) -> Iterator[tuple[Path, str]]:
+    """The translations of the file at *path*, each with its language."""
     for other in sorted(path.parent.glob(f"{path.stem}.*{path.suffix}")):
         code = other.stem.removeprefix(f"{path.stem}.")
         if "." not in code:
-            yield _read_translations(other, code, originals)
+            yield other, code
 
 
 def stray(folder: Path) -> Iterator[Problem]:

@@ -40,8 +40,8 @@ def _chosen(catalog: Catalog, random: Random) -> Sequence[Exercise]:
 
 def _able(topic: Topic) -> Iterator[Exercise]:
     """The exercises of *topic* that fit a final: programs and labs take longer."""
-    long = (one.runs_code or one.runs_lab or one.minutes > _LONGEST for one in topic.exercises)
-    return (one for one, is_long in zip(topic.exercises, long, strict=True) if not is_long)
+    answered = (one for one in topic.exercises if not (one.runs_code or one.runs_lab))
+    return (one for one in answered if one.minutes <= _LONGEST)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.authoring.lint import Linted, lint
-from app.authoring.translations import lags_of_translations
+from app.authoring.translations import prove_translations
 from app.config import ROOT
 from app.content.catalog import Catalog
 from app.content.files import read_exercise
@@ -137,7 +137,7 @@ def test_a_mistake_that_is_rewritten_does_not_stop_lint(chapter: Path) -> None:
 
 def test_no_translation_of_the_course_lags(catalog: Catalog) -> None:
     folders = ROOT / "exercises"
-    assert [*chain.from_iterable(map(lags_of_translations, folders.rglob("*.yaml")))] == []
+    assert [*chain.from_iterable(map(prove_translations, folders.rglob("*.yaml")))] == []
 
 
 def test_a_translation_has_the_conditions_of_its_original(chapter: Path) -> None:
