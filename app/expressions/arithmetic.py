@@ -26,6 +26,7 @@ _PER_SECOND = re.compile(r"(?<=[^\W\d])\s*(?:/|\bper\b)\s*(?:seconds?|secs?|s)(?
 _THOUSANDFOLD = re.compile(r"(?<=\d)\s?([kKM])(?![\w$])")
 _TIMES = {"k": "e3", "K": "e3", "M": "e6"}
 _AMOUNT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([^\W\d]+)[\s,]*(?:and\s+)?")
+_RATIOS = {"%", "percent", "points", "point", "x", "×", "times"}
 _LAST_UNIT = re.compile(r"(.*[\d)])\s*((?:[^\W\d]|[$%])[\w$%/-]*)")
 
 
@@ -163,16 +164,24 @@ def in_the_last_unit(typed: str) -> InOneUnit | None:
 def _as_it_stands(typed: str, shown: Scale) -> Reading:
     """The value of *typed*, where each unit belongs to the number before it."""
     node = parse_plain(typed, ())
+    if not any(number.text for number in numbers_in(node)):
+        raise ExpressionError(translate("a number is missing"))
     if shown.unit.dimension == PLAIN and shown.factor != 1:
         _refuse_a_doubtful_sum(node)
     found = evaluate(node, {})
     units = _units(node)
-    if found.dimension == PLAIN and not (units and shown.unit.dimension == PLAIN):
+    if found.dimension == PLAIN and all(_is_a_word_of_number(unit) for unit in units):
         return Reading(Quantity(found.value * shown.factor).value, worked_out=True)
     expected = shown.unit.dimension
-    counted = len(numbers_in(node)) > 1 or expected == PLAIN  # 5 FLOP/s is not accepted for 5/s
+    # 6 * 7e9 parameters * 3 tokens is counted in FLOP; 5 FLOP/s is no 5/s, and 2 * 50 % no FLOP.
+    counted = len(numbers_in(node)) > 1 and not all(unit.symbol in _RATIOS for unit in units)
+    counted = counted or expected == PLAIN
     if found.dimension == expected or (counted and same_kind(found.dimension, expected)):
         return Reading(found.value, scale=_written(units, shown), worked_out=True)
+    if found.dimension == PLAIN:
+        raise ExpressionError(
+            translate("the result is a plain number, but {unit} is expected", unit=shown.unit)
+        )
     raise ExpressionError(
         translate(
             "the result is in {dimension}, but {unit} is expected",
@@ -195,6 +204,11 @@ def _written(units: list[Scale], shown: Scale) -> Scale:
     """The unit of the result: the one that was written, or the base unit if there are several."""
     alike = {unit for unit in units if unit.unit.dimension == shown.unit.dimension}
     return alike.pop() if len(alike) == 1 else Scale(shown.unit.symbol, shown.unit, 1.0)
+
+
+def _is_a_word_of_number(unit: Scale) -> bool:
+    """Whether *unit* says how large a number is, as million does, and not what is counted."""
+    return unit.unit.dimension == PLAIN and unit.factor >= SCALES["thousand"].factor
 
 
 def _units(node: Node) -> list[Scale]:

@@ -1,3 +1,4 @@
+import itertools
 import json
 import math
 import time
@@ -9,9 +10,11 @@ from hypothesis import strategies as st
 
 from app.errors import AnswerError
 from app.expressions import ExpressionError
-from app.expressions.arithmetic import work_out
+from app.expressions.arithmetic import read_answer, work_out
+from app.expressions.operations import PLAIN, same_kind
 from app.kinds.quantity import AskedQuantity
 from app.units import scale_of
+from app.units.scales import SCALES, TYPED, Scale
 from tests.each import each
 
 # unit shown, text, value, step, other: as the reader before arithmetic read them, in commit 356b66f.
@@ -56,6 +59,58 @@ def test_all_that_was_read_before_is_read_the_same() -> None:
 )  # fmt: skip
 def test_arithmetic_with_units_is_an_answer(shown: str, text: str, value: float) -> None:
     assert AskedQuantity(answer="1", unit=shown).read(text).value == pytest.approx(value, rel=1e-12)
+
+
+EVERY_SYMBOL = {**SCALES, **TYPED}
+A_SCALE_EACH = list({scale.unit.dimension: scale for scale in reversed(SCALES.values())}.values())
+NO_NUMBER = (
+    "{0}",
+    "x {0}",
+    "{0} {0}",
+    "({0})",
+    "-{0}",
+    "~{0}",
+    "= {0}",
+    "{0}/{0}",
+    "{0}*{0}",
+    "1/0*{0}",
+)
+A_NUMBER = ("3 {0}", "3{0}", "6/2 {0}", "2 * 3 {0}", "(3 {0})", "3 {0} / 1")
+
+
+def _is_read(text: str, shown: Scale) -> bool:
+    try:
+        read_answer(text, shown)
+    except ExpressionError:
+        return False
+    return True
+
+
+@each("shown", A_SCALE_EACH)
+def test_a_unit_without_a_number_is_no_answer_to_any_question(shown: Scale) -> None:
+    texts = [
+        form.format(symbol)
+        for form in NO_NUMBER
+        for symbol in EVERY_SYMBOL
+        if not symbol[0].isdigit()
+    ]
+    assert [text for text in texts if _is_read(text, shown)] == []
+
+
+@each("shown", [scale for scale in A_SCALE_EACH if scale.unit.dimension != PLAIN])
+def test_a_share_or_a_factor_is_no_quantity(shown: Scale) -> None:
+    plain = [
+        symbol
+        for symbol, scale in EVERY_SYMBOL.items()
+        if scale.unit.dimension == PLAIN
+        and scale.factor < 1_000  # 3 million are 3e6 of what is asked
+    ]
+    assert len(plain) > 20
+    ratios = ["3 GB / 6 GB", "80 * 50 %", "(2 s) / (1 s)"]
+    if same_kind(shown.unit.dimension, PLAIN):  # FLOP may be counted: 6 * 7e9 parameters * 3 tokens
+        plain, ratios = ["%", "percent", "points", "point", "x", "×", "times"], []
+    texts = [form.format(symbol) for form, symbol in itertools.product(A_NUMBER, plain)] + ratios
+    assert [text for text in texts if _is_read(text, shown)] == []
 
 
 @each(
