@@ -22,6 +22,7 @@ from app.authoring.proofs import (
     trouble_of_figure,
 )
 from app.authoring.prose import prove_shape_of
+from app.authoring.reading_proofs import prove_reading_questions
 from app.authoring.translations import (
     LaggingTranslation,
     prove_translations,
@@ -176,6 +177,11 @@ def _prove_chapter(topic: TopicFile, own: str, places: Places) -> Iterator[Findi
     yield from _prove_place(topic, own, places)
     yield from _prove_text(("opening",), topic.opening, places)
     yield from _prove_text(("closing",), topic.closing, places)
+    for index, asked in enumerate(topic.questions):
+        where: Where = ("questions", index)
+        yield from _prove_text((*where, "prompt"), asked.prompt, places)
+        yield from _prove_text((*where, "says"), asked.says, places)
+    yield from prove_reading_questions(topic)
 
 
 def _prove_text(where: Where, text: str, places: Places) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from app.content.files import ReadTopic, read_exercise, read_topic
 from app.content.images import images_in
 from app.content.spoken import Spoken, read_spoken
-from app.content.topic_file import TOPIC_FILE, ChapterFact, Route
+from app.content.topic_file import TOPIC_FILE, ChapterFact, ReadingQuestion, Route
 from app.content.translations import is_translation
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.kinds import Exercise
@@ -40,6 +40,7 @@ class Topic:
     closing: str = ""
     facts: tuple[ChapterFact, ...] = ()
     figures: tuple[Embedded, ...] = ()
+    questions: tuple[ReadingQuestion, ...] = ()
     needs: tuple[str, ...] = ()
     routes: tuple[Route, ...] = ()
     placement: str = ""  # the id of the exercise that the placement asks; empty: none
@@ -205,6 +206,7 @@ def _spoken(topic: Topic, ours: Spoken) -> Topic:
         opening=file.opening,
         closing=file.closing,
         facts=tuple(file.facts),
+        questions=tuple(file.questions),
         parameters=file.parameters if topic.parameters else {},
         exercises=exercises,
     )
@@ -258,6 +260,7 @@ def _topic(
         exercises=tuple(exercises),
         facts=tuple(file.facts),
         figures=tuple(file.figures),
+        questions=tuple(file.questions),
         needs=tuple(file.needs),
         routes=tuple(file.routes),
         placement=f"{folder.name}/{file.placement}" if file.placement else "",

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from app.content.images import with_images
+from app.content.opening import misplaced
 from app.content.topic_file import TOPIC_FILE, TopicFile
 from app.errors import ContentError, Problem
 from app.kinds import EXERCISE, Exercise
@@ -32,10 +33,13 @@ def read_topic(path: Path) -> tuple[TopicFile, YamlDocument]:
     document = read_document(path)
     try:
         values = with_images(document.values, topic_of(path), path.parent)
-        return TopicFile.model_validate(values), document
+        topic = TopicFile.model_validate(values)
     except ValidationError as error:
         found = faults(error, document.values, TopicFile)
         raise ContentError([document.problem(*fault) for fault in found]) from error
+    if problems := [document.problem(("opening",), says, cure) for says, cure in misplaced(topic)]:
+        raise ContentError(problems)
+    return topic, document
 
 
 def read_exercise(

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from app.kinds.figures import Embedded
 from app.kinds.parameters import ChapterParameters
+from app.kinds.quantity import AskedQuantity
 from app.kinds.strict import Strict
 
 TOPIC_FILE = "topic.yaml"
@@ -19,6 +20,13 @@ class ChapterFact(Strict):
     says: str = Field(min_length=1, max_length=60, description="its value: 1 to 60 characters")
     formula: str = Field(default="", description="the formula that it is, by name")
     see: str = Field(default="", description="the page of this site that explains it")
+
+
+class ReadingQuestion(AskedQuantity):
+    """A quantity that a reader predicts before the text says more about it."""
+
+    prompt: str = Field(min_length=10, description="the question, in Markdown")
+    says: str = Field(min_length=10, description="what is said once it is answered, in Markdown")
 
 
 class TopicFile(Strict):
@@ -36,7 +44,11 @@ class TopicFile(Strict):
     placement: str = Field(
         default="", description="the exercise of this chapter that the placement asks, by file name"
     )
-    opening: str = Field(min_length=1, description="Markdown, above the exercises")
+    opening: str = Field(
+        min_length=1,
+        description="Markdown, above the exercises; {figure 1} on a line of its own is the place "
+        "of the first figure, and {question 1} that of the first question",
+    )
     closing: str = Field(
         default="",
         description="Markdown: what one can now compute, shown when the path is finished",
@@ -44,7 +56,12 @@ class TopicFile(Strict):
     facts: list[ChapterFact] = Field(
         default=[], description="formulas and constants, shown beside the exercises"
     )
-    figures: list[Embedded] = Field(default=[], description="explorers, below the opening")
+    figures: list[Embedded] = Field(
+        default=[], description="explorers: where the opening has a place for them, else below it"
+    )
+    questions: list[ReadingQuestion] = Field(
+        default=[], description="what a reader predicts where the opening has a place for it"
+    )
     parameters: ChapterParameters = Field(
         default={}, description="numbers that a learner sets once, for all of its exercises"
     )

@@ -16,6 +16,7 @@ from app.content.catalog import Catalog
 from app.content.daily import written_questions
 from app.content.errata import errata
 from app.content.glossary import terms
+from app.content.opening import opening_parts
 from app.content.pack_formulas import PACKAGE
 from app.exporting.addresses import Known
 from app.exporting.skeletons import NUMBER, SLOT, skeleton
@@ -165,7 +166,10 @@ def _noting(noted: dict[tuple[str, bool], None]) -> Iterator[None]:
 
 def _texts(catalog: Catalog) -> Iterator[str]:
     for topic in catalog.topics:
-        yield from (topic.opening, topic.closing)
+        yield from (part.text for part in opening_parts(topic.opening))
+        yield topic.closing
+        for question in topic.questions:
+            yield from (question.prompt, question.says, *question.mistakes.values())
     for exercise in catalog.exercises:
         for seed in range(_SEEDS):
             yield from _texts_of(exercise, seed)

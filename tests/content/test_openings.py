@@ -16,7 +16,9 @@ TOPICS = {topic.id: topic for topic in CATALOG.topics}
 
 def stated(topic: Topic) -> list[WrittenNumber]:
     by_chance = BY_CHANCE.get(topic.id)
-    return [one for one in written_numbers(topic.opening) if one.number != by_chance]
+    asked = (text for one in topic.questions for text in (one.prompt, one.says))
+    text = " ".join([topic.opening, *asked])
+    return [one for one in written_numbers(text) if one.number != by_chance]
 
 
 def answers(exercise: Numeric) -> list[Quantity]:

@@ -14,8 +14,9 @@ from app.db.tables import Attempt
 from app.explorers import EXPLORERS
 from app.markdown import html
 from app.translation import foreign, translate
+from app.web.course.opening_view import OpeningView, opening_views, unplaced_figures
 from app.web.exercise.views import view_of
-from app.web.explore.figures import EmbeddedView, embedded_view
+from app.web.explore.figures import EmbeddedView
 from app.web.frame.preview import plain_words
 from app.web.frame.renderer import Hyperlink
 from app.web.standing.chapter_choice import ChapterChoiceForm
@@ -42,8 +43,9 @@ class ChapterPage:
 
     number: int
     title: str
+    href: str
     lang: str
-    opening: Markup
+    opening: tuple[OpeningView, ...]
     reading: int
     closing: Markup
     path: ExercisePath
@@ -56,6 +58,15 @@ class ChapterPage:
     figures: tuple[EmbeddedView, ...]
     earlier: Hyperlink | None
     later: Hyperlink | None
+
+    def has(self, tag: str) -> bool:
+        """Whether the text of the opening has an element *tag*."""
+        return any(f"<{tag}" in part.text for part in self.opening)
+
+    @property
+    def draws(self) -> bool:
+        """Whether the page has a figure or a form to predict."""
+        return bool(self.figures) or any(not part.text for part in self.opening)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +102,23 @@ def chapter_page(
     *,
     choice: ChapterChoiceForm | None,
     seed: int,
+    typed: Mapping[str, str],
 ) -> ChapterPage:
-    """The page of *topic* for a learner with that *past*, who has done that *work* in it."""
+    """The page of *topic* for a learner with that *past*, who has done that *work* in it.
+
+    *typed* are the predictions in the address, by the fields of the opening.
+    """
     path = path_of(topic.path, past.known, seed)
     topics = course.topics
     place = topics.index(topic) if topic in topics else -1  # hidden by a course pack
     beside = [Hyperlink(chapter_url(t.id), t.title) for t in topics]
     explorers = (one for one in EXPLORERS.values() if one.chapter == topic.id)
-    figures = (
-        (one, {name: str(text) for name, text in one.state.items()}) for one in topic.figures
-    )
     return ChapterPage(
         number=place + 1,
         title=topic.title,
+        href=chapter_url(topic.id),
         lang=foreign(topic.language),
-        opening=mark(html(topic.opening)),
+        opening=tuple(opening_views(topic, typed)),
         reading=topic.reading,
         closing=mark(html(topic.closing)),
         path=path,
@@ -117,7 +130,7 @@ def chapter_page(
         explorers=tuple(
             Hyperlink(explorer_url(one.name), translate(one.title)) for one in explorers
         ),
-        figures=tuple(embedded_view(one, state) for one, state in figures),
+        figures=unplaced_figures(topic),
         earlier=beside[place - 1] if place > 0 else None,
         later=beside[place + 1] if 0 <= place < len(topics) - 1 else None,
     )

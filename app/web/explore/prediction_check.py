@@ -49,7 +49,7 @@ def judge_prediction(
         raise ValueError(f"{fact.label} is not a number")
     key, typed = _key(fact, fact.exact), text[:_LONGEST].strip()
     try:
-        reading = _read_prediction_check(key.asked, text[:_LONGEST])
+        reading = read_prediction(key.asked, text[:_LONGEST])
     except AnswerError as error:
         return PredictionVerdict(near=None, says=sentence(str(error)))
     typed += f" ({key.asked.shown(reading.value)})" if reading.worked_out else ""
@@ -104,8 +104,12 @@ def _unit_of(fact: KeyFigure) -> str:
     return unit if unit and not unit[0].isdigit() else ""
 
 
-def _read_prediction_check(asked: AskedQuantity, text: str) -> Reading:
-    """The number in *text*; of a share, 0.27 is 27 %, and so is 27."""
+def read_prediction(asked: AskedQuantity, text: str) -> Reading:
+    """The number in *text*; of a share, 0.27 is 27 %, and so is 27.
+
+    Raises:
+        AnswerError: it is not a quantity.
+    """
     if asked.unit == "%" and "%" not in text:
         reading = AskedQuantity(answer=asked.answer).read(text)
         if reading.value <= 1:

@@ -40,7 +40,7 @@ def choice_form(topic: Topic, request: Request, seed: int) -> ChapterChoiceForm 
     """The form of *topic*, with the choice of *seed*, or what *request* gives instead."""
     if not topic.parameters:
         return None
-    given = _given(request)
+    given = _given(topic, request)
     faults: tuple[str, ...] = ()
     try:
         _choice(topic, given)
@@ -55,7 +55,7 @@ def choice_form(topic: Topic, request: Request, seed: int) -> ChapterChoiceForm 
 
 def chosen_here(topic: Topic, request: Request) -> Response | None:
     """The answer to a choice that is one: the page with it, and a cookie that keeps it."""
-    given = _given(request)
+    given = _given(topic, request)
     if not topic.parameters or not given:
         return None
     try:
@@ -91,13 +91,12 @@ def _cookie(topic: str) -> str:
     return f"chapter-{topic}"
 
 
-def _given(request: Request) -> Mapping[str, str]:
-    return {name: text for name, text in request.query_params.items() if name != _SEED}
+def _given(topic: Topic, request: Request) -> Mapping[str, str]:
+    return {name: text for name, text in request.query_params.items() if name in topic.parameters}
 
 
 def _choice(topic: Topic, given: Mapping[str, str]) -> int:
-    own = {name: text for name, text in given.items() if name in topic.parameters}
-    return seed_of_choice(topic.parameters, own) if own else 0
+    return seed_of_choice(topic.parameters, given) if given else 0
 
 
 def _field(name: str, one: ChapterParameter, value: str) -> ParameterField:
