@@ -147,7 +147,7 @@ def test_the_end_of_a_chapter_is_a_moment(client: TestClient, solve: Solve, topi
     page = client.post(f"/exercises/{last.id}", data=answer_of(last)).text
     assert "That was the last one on the path" in words(page)
     assert 'href="/chapters/collectives#finished"' in page
-    assert buttons(page)[0] == "Continue: Size a fat tree"
+    assert buttons(page)[0] == "Continue: Model state under plain data parallelism"
     again = client.post(f"/exercises/{last.id}", data=answer_of(last)).text
     assert "That was the last one on the path" not in words(again)
 

@@ -41,6 +41,7 @@ class ChapterPage:
     """One chapter."""
 
     number: int
+    part: str
     title: str
     lang: str
     opening: Markup
@@ -103,6 +104,7 @@ def chapter_page(
     )
     return ChapterPage(
         number=place + 1,
+        part=course.part_title(topic),
         title=topic.title,
         lang=foreign(topic.language),
         opening=mark(html(topic.opening)),
