@@ -32,6 +32,7 @@ from app.config import ROOT
 from app.content.catalog import Catalog
 from app.content.files import read_exercise, read_topic, topic_of
 from app.content.pack_file import PACK_FILE, chapters_in, read_pack
+from app.content.parts import PARTS_FILE
 from app.content.topic_file import TOPIC_FILE, TopicFile
 from app.content.translations import is_translation, original_of
 from app.errors import ContentError, InputError, Problem, nearest
@@ -43,7 +44,7 @@ from app.sandbox.runner import Runner
 from app.yaml_file import YamlDocument
 
 _AT_ONCE = 4  # files
-_NO_EXERCISES = (TOPIC_FILE, PACK_FILE)
+_NO_EXERCISES = (TOPIC_FILE, PACK_FILE, PARTS_FILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,10 @@ async def lint(
         *_chapters(paths, beside),
     ]
     problems = packs + [problem for one in linted for problem in one.problems]
-    spoken = [one for file in (*files, *topics) for one in prove_translations(file)]
+    texts = (*files, *topics, *_parts_files(paths))
+    spoken = [one for file in texts for one in prove_translations(file)]
     problems += [one for one in spoken if isinstance(one, Problem)]
-    problems += stray_translations(iter((*files, *topics)))
+    problems += stray_translations(iter(texts))
     problems.sort(key=lambda problem: (problem.path, problem.line))
     notes = [note for one in linted for note in one.notes]
     lagging = (one for one in spoken if isinstance(one, LaggingTranslation))
@@ -245,6 +247,13 @@ def _topic_files(path: Path) -> Iterable[Path]:
         path = original_of(path)
         return [path] if path.name == TOPIC_FILE else []
     return sorted(path.rglob(TOPIC_FILE))
+
+
+def _parts_files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        file = path / PARTS_FILE if path.is_dir() else original_of(path)
+        if file.name == PARTS_FILE and file.exists():
+            yield file
 
 
 def problems_of_pack(path: Path) -> Iterator[Problem]:

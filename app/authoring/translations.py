@@ -1,10 +1,11 @@
 """Proofs of translations: they fit their originals, which have not changed since."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.content.files import read_exercise, read_topic, topic_of
+from app.content.parts import PARTS_FILE, parts_texts, read_parts_file
 from app.content.spoken import topic_texts
 from app.content.topic_file import TOPIC_FILE
 from app.content.translations import (
@@ -39,16 +40,11 @@ class LaggingTranslation:
 
 
 def prove_translations(file: Path) -> Iterator[Problem | LaggingTranslation]:
-    """What is wrong with the translations beside the exercise or chapter in *file*."""
+    """What is wrong with the translations beside the exercise, chapter or parts in *file*."""
     if not has_translation(file):
         return
     try:
-        if file.name == TOPIC_FILE:
-            exercise, (topic, document) = None, read_topic(file)
-            texts = topic_texts(topic)
-        else:
-            exercise, document = read_exercise(file, topic_of(file))
-            texts = exercise_texts(exercise)
+        exercise, texts, document = _original(file)
     except ContentError:
         return  # the original is reported as it is
     try:
@@ -59,6 +55,22 @@ def prove_translations(file: Path) -> Iterator[Problem | LaggingTranslation]:
                 yield LaggingTranslation(one.document.path, _LAGS.format(of=texts_digest(texts)))
     except ContentError as error:
         yield from error.problems
+
+
+def _original(file: Path) -> tuple[Exercise | None, Mapping[Where, str], YamlDocument]:
+    """The exercise in *file*, if it is one, the texts in it that a translation says, and the file.
+
+    Raises:
+        ContentError: with every problem of the file.
+    """
+    if file.name == PARTS_FILE:
+        parts, document = read_parts_file(file)
+        return None, parts_texts(parts), document
+    if file.name == TOPIC_FILE:
+        topic, document = read_topic(file)
+        return None, topic_texts(topic), document
+    exercise, document = read_exercise(file, topic_of(file))
+    return exercise, exercise_texts(exercise), document
 
 
 def stray_translations(files: Iterator[Path]) -> Iterator[Problem]:

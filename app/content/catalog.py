@@ -9,6 +9,7 @@ from pathlib import Path
 
 from app.content.files import ReadTopic, read_exercise, read_topic
 from app.content.images import images_in
+from app.content.parts import CourseParts, read_course_parts, stray_part
 from app.content.spoken import Spoken, read_spoken
 from app.content.topic_file import TOPIC_FILE, ChapterFact, ReadingQuestion, Route
 from app.content.translations import is_translation
@@ -35,6 +36,7 @@ class Topic:
     title: str
     position: float
     exercises: tuple[Exercise, ...]
+    part: str = ""
     summary: str = ""
     opening: str = ""
     closing: str = ""
@@ -84,6 +86,7 @@ class Catalog:
     images: Mapping[str, Path] = field(default_factory=dict)
     front: tuple[str, str] | None = None
     translations: Mapping[str, Spoken] = field(default_factory=dict)
+    parts: CourseParts = field(default_factory=CourseParts)
     _spoken: dict[str, "Catalog"] = field(default_factory=dict, init=False, compare=False)
 
     @classmethod
@@ -94,13 +97,15 @@ class Catalog:
             ContentError: with every problem of every file.
         """
         problems: list[Problem] = []
-        topics: dict[str, Topic] = {}
+        folders, topics = tuple(folders), dict[str, Topic]()
         images: dict[str, Path] = {}
         chapters = list(_topic_folders(folders, problems))
+        parts = read_course_parts(folders, problems)
         read = cache(read_topic)  # its exercises and its translations look into it, too
         for folder in chapters:
             topic = _topic(folder, topics.get(folder.name), read, problems)
             if topic:
+                problems += stray_part(topic.part, parts, folder / TOPIC_FILE)
                 topics[topic.id] = topic
                 found = images_in(folder, problems)
                 images |= {f"{topic.id}/{name}": path for name, path in found}
@@ -108,7 +113,8 @@ class Catalog:
         if problems:
             raise ContentError(problems)
         ordered = tuple(sorted(topics.values(), key=lambda topic: (topic.position, topic.id)))
-        return cls(ordered, _by_id(ordered), images=images, translations=translations)
+        by_id = _by_id(ordered)
+        return cls(ordered, by_id, images=images, translations=translations, parts=parts)
 
     def with_exercise(self, exercise: Exercise) -> "Catalog":
         """This catalog with *exercise* replaced, or added to its chapter if its id is new."""
@@ -138,6 +144,7 @@ class Catalog:
                 hidden=tuple(_spoken(topic, ours) for topic in self.hidden),
                 by_id={name: ours.exercises.get(name, one) for name, one in self.by_id.items()},
                 translations={},
+                parts=self.parts.spoken(code),
             )
         return self._spoken[code]
 
@@ -177,6 +184,11 @@ class Catalog:
         if self.hidden and all(one.id != exercise.id for one in listed.exercises):
             return next(whole, listed)
         return listed
+
+    def part_title(self, topic: Topic) -> str:
+        """The title of the part in which *topic* stands; empty if it stands in none."""
+        part = self.parts.english.get(topic.part)
+        return part.title if part else ""
 
     def after(self, exercise: Exercise) -> Exercise | None:
         """The next exercise of the same chapter."""
@@ -254,6 +266,7 @@ def _topic(
         id=folder.name,
         title=file.title,
         position=file.position,
+        part=file.part,
         summary=file.summary,
         opening=file.opening,
         closing=file.closing,

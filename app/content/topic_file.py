@@ -34,6 +34,7 @@ class TopicFile(Strict):
 
     title: str = Field(min_length=2, max_length=60, description="2 to 60 characters")
     position: float = Field(description="place among the chapters; the built-in ones are 1, 2, ...")
+    part: str = Field(default="", description="the part that it stands in, by name in parts.yaml")
     summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
     needs: list[str] = Field(
         default=[], description="the chapters that come before it on the map, by folder"

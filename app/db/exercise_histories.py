@@ -41,6 +41,8 @@ _RANKED = (
         col(AttemptRow.at),
         col(AttemptRow.answer),
         col(AttemptRow.correct),
+        col(AttemptRow.revealed),
+        func.coalesce(col(AttemptRow.mistake), "").label("mistake"),
         func.row_number()
         .over(partition_by=_CELL, order_by=(col(AttemptRow.at).desc(), col(AttemptRow.id).desc()))
         .label("place"),
@@ -57,6 +59,8 @@ _ANSWERS = (
         _RANKED.c.at,
         case((_RANKED.c.place <= SHOWN, _RANKED.c.answer), else_=""),
         _RANKED.c.correct,
+        _RANKED.c.revealed,
+        _RANKED.c.mistake,
     )
     .where(or_(_RANKED.c.place <= SHOWN, _RANKED.c.correct))
     .order_by(_RANKED.c.place)
@@ -99,13 +103,13 @@ def last_answers(
     shown: dict[Cell, list[LastAnswer]] = {}
     right: dict[Cell, set[int]] = {}
     wanted = {"learners": [*learners], "exercises": [*exercises]}
-    for learner, exercise, place, seed, at, answer, correct in connection.execute(_ANSWERS, wanted):
-        cell = learner, exercise
+    for learner, exercise, place, *row in connection.execute(_ANSWERS, wanted):
+        cell, last = (learner, exercise), LastAnswer(*row)
         rows = shown.setdefault(cell, [])
         if place <= SHOWN:
-            rows.append(LastAnswer(seed, at, answer, correct))
-        if correct:
-            right.setdefault(cell, set()).add(seed)
+            rows.append(last)
+        if last.correct:
+            right.setdefault(cell, set()).add(last.seed)
     return {
         cell: LastAnswers(tuple(rows), frozenset(right.get(cell, ())))
         for cell, rows in shown.items()

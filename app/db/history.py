@@ -59,12 +59,29 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class LastAnswer:
-    """An answer at an exercise, as its page lists it."""
+    """An answer at an exercise, as its page lists it.
+
+    *revealed*: its solution had been shown before; *mistake*: the known mistake that it was.
+    """
 
     seed: int
     at: datetime
     answer: str
     correct: bool
+    revealed: bool = False
+    mistake: str = ""
+
+    @classmethod
+    def of(cls, attempt: "StoredAnswer") -> Self:
+        """A stored answer, as its page lists it."""
+        return cls(
+            attempt.seed,
+            attempt.at,
+            attempt.answer,
+            attempt.correct,
+            attempt.revealed,
+            attempt.mistake or "",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +132,10 @@ class StoredAnswer(Protocol):
     def revealed(self) -> bool:
         """Whether the solution was shown before."""
 
+    @property
+    def mistake(self) -> str | None:
+        """The known mistake that it was."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExerciseHistory:
@@ -145,7 +166,7 @@ class ExerciseHistory:
 
     def after_answer(self, attempt: StoredAnswer) -> Self:
         """The history after one more answer."""
-        one = LastAnswer(attempt.seed, attempt.at, attempt.answer, attempt.correct)
+        one = LastAnswer.of(attempt)
         right = self.last.right | {attempt.seed} if attempt.correct else self.last.right
         last = LastAnswers((one, *self.last.shown)[:SHOWN], right)
         if self.hides(attempt.exercise, attempt.seed):

@@ -53,7 +53,8 @@ def _use(page: Page, name: str) -> None:
         page.wait_for_selector(".feedback")
         page.goto(origin + PAGES[name])
     if name in SAMPLES:
-        page.get_by_role("button", name="Show the solution").click()
+        page.get_by_text("Show the solution", exact=True).click()
+        page.get_by_role("button", name="Show it").click()
         page.wait_for_selector(".solution")
         page.wait_for_timeout(300)  # until the script has seen what is wide
     page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")

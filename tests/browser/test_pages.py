@@ -48,7 +48,8 @@ def test_verdict_hints_and_solution_are_accessible_too(
     page.get_by_role("button", name="Hint").click()
     page.wait_for_selector(".hint")
     expect(page.locator(".feedback")).to_contain_text("reduce-scatter alone")  # it stays
-    page.get_by_role("button", name="Show the solution").click()
+    page.get_by_text("Show the solution", exact=True).click()
+    page.get_by_role("button", name="Show it").click()
     page.wait_for_selector(".solution")
     assert_fits(page, width)
     assert_accessible(page)

@@ -147,7 +147,7 @@ def test_the_end_of_a_chapter_is_a_moment(client: TestClient, solve: Solve, topi
     page = client.post(f"/exercises/{last.id}", data=answer_of(last)).text
     assert "That was the last one on the path" in words(page)
     assert 'href="/chapters/collectives#finished"' in page
-    assert buttons(page)[0] == "Continue: Size a fat tree"
+    assert buttons(page)[0] == "Continue: Model state under plain data parallelism"
     again = client.post(f"/exercises/{last.id}", data=answer_of(last)).text
     assert "That was the last one on the path" not in words(again)
 
@@ -180,3 +180,61 @@ def test_home_says_what_it_is_and_for_whom_to_a_new_visitor(
     assert 'href="/chapters/collectives">read chapter 1 first' in client.get("/").text
     solve(BYTES)
     assert "Who it is for" not in client.get("/").text
+
+
+def test_the_solution_is_shown_only_after_it_was_asked_for_twice(client: TestClient) -> None:
+    page = client.get(f"/exercises/{RING}").text
+    fold = re.search(r'<details class="reveal">(.*?)</details>', page, re.DOTALL)
+    assert fold
+    assert words(fold[1]).startswith("Show the solution After that, an answer")
+    assert 'name="action" value="solution"' in fold[1]
+    assert page.count('value="solution"') == 1
+    assert 'value="hint"' in page.replace(fold[0], "")
+
+
+def test_a_right_answer_after_the_solution_says_that_it_does_not_count(
+    client: TestClient, catalog: Catalog
+) -> None:
+    client.post(f"/exercises/{RING}", data={"action": "solution"})
+    page = client.post(f"/exercises/{RING}", data={"answer": "70 ms"}).text
+    assert "It does not count, since the solution was shown before" in words(page)
+    assert buttons(page)[0] == "Another one"
+    primary = re.findall(r'class="button primary" href="([^"]+)"', page)
+    assert primary == [f"/exercises/{RING}/another"]
+    again = words(client.get(f"/exercises/{RING}").text)
+    assert "after the solution, does not count:" in again
+    answer = {"answer": catalog.exercise(RING).right_answer(5)}
+    other = client.post(f"/exercises/{RING}?seed=5", data=answer).text
+    assert "does not count" not in words(other).partition("Your last answers")[0]
+    assert buttons(other)[0].startswith("Continue")
+
+
+def test_two_wrong_answers_without_a_diagnosis_offer_a_hint(client: TestClient) -> None:
+    def offers(answer: str, seed: int = 0) -> bool:
+        page = client.post(f"/exercises/{BYTES}?seed={seed}", data={"answer": answer}).text
+        return "Two answers whose mistake is not a known one" in words(page)
+
+    assert not offers("1234 GB")
+    assert not offers("2 GB")  # a known one
+    assert not offers("1234 GB")
+    assert offers("4321 GB")
+    assert not offers("4321 GB", seed=3)
+    assert not offers("1.75 GB")
+
+
+def test_extras_are_a_bonus_and_the_path_is_what_counts(
+    client: TestClient, solve: Solve, topic: Topic
+) -> None:
+    solve(topic.path[0].id, topic.extras[0].id, topic.extras[1].id)
+    size = len(topic.path)
+    home = words(client.get("/").text)
+    assert f"1 of {size} solved" in home
+    assert "+2 beside the path" in home
+    chapter = words(client.get("/chapters/collectives").text)
+    assert "Extras +2" in chapter
+    progress = words(client.get("/progress").text)
+    assert f"Ring all-reduce 1 of {size} +2" in progress
+    assert re.search(r"Solved 1 of \d+ \+2", progress)
+    assert f"Ring all-reduce 1 of {size} {round(100 / size)} %" in progress
+    assert f"· 1 of {size} ·" in words(client.get(f"/exercises/{topic.path[0].id}").text)
+    assert "· extra ·" in words(client.get(f"/exercises/{topic.extras[0].id}").text)

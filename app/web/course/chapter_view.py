@@ -42,6 +42,7 @@ class ChapterPage:
     """One chapter."""
 
     number: int
+    part: str
     title: str
     href: str
     lang: str
@@ -115,6 +116,7 @@ def chapter_page(
     explorers = (one for one in EXPLORERS.values() if one.chapter == topic.id)
     return ChapterPage(
         number=place + 1,
+        part=course.part_title(topic),
         title=topic.title,
         href=chapter_url(topic.id),
         lang=foreign(topic.language),

@@ -1,15 +1,17 @@
 """The map of the chapters as plain values."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from app.content.catalog import Catalog, Topic
+from app.content.sections import sections_of
 from app.content.topic_file import Route
 from app.errors import NotFoundError, nearest
 from app.learning import Prerequisites
 from app.translation import noted, plural, translate
 from app.web.frame.renderer import Hyperlink
+from app.web.standing.sections import section_words
 from app.web.standing.view import LearnerHistory, path_of
 from app.web.urls import chapter_url
 
@@ -65,14 +67,27 @@ class MapChapterChoice:
     is_known: bool
 
 
+@dataclass(frozen=True, slots=True)
+class MapSection:
+    """A part of the course in that form, with what the part is about."""
+
+    title: str
+    says: str
+    choices: tuple[MapChapterChoice, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapPage:
-    """The chapters of a route in columns, and the lines between them."""
+    """The chapters of a route in columns, and the lines between them.
+
+    *known_elsewhere* are the known chapters that are not on the route.
+    """
 
     tabs: tuple[RouteTab, ...]
     columns: tuple[tuple[Node, ...], ...]
     edges: tuple[Edge, ...]
-    choices: tuple[MapChapterChoice, ...]
+    sections: tuple[MapSection, ...]
+    known_elsewhere: tuple[str, ...]
     is_saved: bool
 
 
@@ -103,14 +118,23 @@ def map_page(
             tuple(_node(catalog, graph, topic, past) for topic in column) for column in columns
         ),
         edges=tuple(_edges(graph)),
-        choices=tuple(choices(catalog, past.chapters)),
+        sections=tuple(map_sections(catalog, past.chapters, topics)),
+        known_elsewhere=tuple(
+            one.id for one in catalog.topics if one.id in past.chapters and one not in topics
+        ),
         is_saved=is_saved,
     )
 
 
-def choices(catalog: Catalog, known: frozenset[str]) -> Iterator[MapChapterChoice]:
-    """Each chapter, and whether it is among the *known* ones."""
-    return (MapChapterChoice(topic.id, topic.title, topic.id in known) for topic in catalog.topics)
+def map_sections(
+    catalog: Catalog, known: frozenset[str], topics: Sequence[Topic] | None = None
+) -> Iterator[MapSection]:
+    """Each part with its chapters among *topics*, by default all, and which of them are *known*."""
+    sections = tuple(sections_of(catalog, topics))
+    for section in sections:
+        choices = (MapChapterChoice(one.id, one.title, one.id in known) for one in section.topics)
+        words = section_words(section.part, is_only=len(sections) == 1)
+        yield MapSection(*words, tuple(choices))
 
 
 def _tabs(catalog: Catalog, route: str) -> Iterator[RouteTab]:

@@ -19,7 +19,7 @@ from app.learning.placement import (
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.course.map_view import ROUTES, MapChapterChoice, choices, topics_on
+from app.web.course.map_view import ROUTES, MapSection, map_sections, topics_on
 from app.web.course.questions import Sitting, acted, answers_in, draw_of, show_question
 from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
@@ -58,7 +58,7 @@ class PlacedPage:
     known: tuple[Hyperlink, ...]
     unknown: tuple[Hyperlink, ...]
     untold: tuple[Hyperlink, ...]
-    choices: tuple[MapChapterChoice, ...]
+    sections: tuple[MapSection, ...]
     again: str
 
 
@@ -175,7 +175,7 @@ def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
         known=_links(site, found.known),
         unknown=_links(site, found.unknown & names),
         untold=_links(site, names - found.known - found.unknown),
-        choices=tuple(choices(site.catalog, found.known | mine)),
+        sections=tuple(map_sections(site.catalog, found.known | mine)),
         again=f"/placement/begin?route={route}" if route else "/placement/begin",
     )
 

@@ -79,15 +79,19 @@ def page_context(
     before, after = course.before(exercise), course.after(exercise)
     whole = replace(
         found,
-        place=translate(
-            "{place} of {count}",
-            place=topic.exercises.index(exercise) + 1,
-            count=len(topic.exercises),
-        ),
+        place=_place(exercise, topic),
         earlier=Hyperlink(exercise_url(before.id, shared), before.title) if before else None,
         later=Hyperlink(exercise_url(after.id, shared), after.title) if after else None,
     )
     return whole if rules.exam else _with_explanations(whole, asked, topic)
+
+
+def _place(exercise: Exercise, topic: Topic) -> str:
+    """Where *exercise* stands on the path of *topic*, or that it stands beside it."""
+    if exercise not in topic.path:
+        return translate("extra")
+    place, count = topic.path.index(exercise) + 1, len(topic.path)
+    return translate("{place} of {count}", place=place, count=count)
 
 
 def _with_explanations(whole: PageContext, asked: ExerciseRequest, topic: Topic) -> PageContext:

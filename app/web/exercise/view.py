@@ -33,6 +33,7 @@ from app.web.standing.next_steps import NextSteps
 from app.web.standing.view import Mark, has_finished, mark_of
 from app.web.urls import chapter_url, exercise_url
 
+_MISSES = 2  # answers without a diagnosis, after which a hint is offered
 _HEADINGS: Mapping[AnswerState, str] = {
     "none": "",
     "correct": noted("Right"),
@@ -76,10 +77,14 @@ class Help:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptView:
-    """An earlier attempt; *correct* is None while its verdict is hidden."""
+    """An earlier attempt; *correct* is None while its verdict is hidden.
+
+    It *counts* unless its solution had been shown before.
+    """
 
     at: datetime
     correct: bool | None
+    counts: bool
     answer: tuple[Markup, ...]
     href: str
     same: bool
@@ -87,7 +92,10 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExercisePage:
-    """The page of an exercise; when it *is_over*, the route adds the ways on."""
+    """The page of an exercise; when it *is_over*, the route adds the ways on.
+
+    It *is_uncounted* if the answer is right, but its solution had been shown before.
+    """
 
     id: str
     title: str
@@ -106,6 +114,8 @@ class ExercisePage:
     form: Form
     state: AnswerState
     is_over: bool
+    is_uncounted: bool
+    offers_hint: bool
     heading: str
     feedback: tuple[Markup, ...]
     counted: IllustrationView | None
@@ -157,6 +167,8 @@ def exercise_page(
         form=form,
         state=state,
         is_over=state == "correct" or bool(verdict and form.retry),
+        is_uncounted=state == "correct" and _is_after_solution(asked),
+        offers_hint=not (finished or rules.hints) and _misses_twice(asked, state),
         heading=translate(_HEADINGS[state]) if _HEADINGS[state] else "",
         feedback=_feedback(result),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
@@ -177,6 +189,21 @@ def exercise_page(
 def is_finished(history: ExerciseHistory, exercise: Exercise, seed: int) -> bool:
     """Whether that drawing needs no more answer: it is solved, or its solution was shown."""
     return history.seen.solution or history.has_solved(exercise.id, seed)
+
+
+def _is_after_solution(asked: ExerciseRequest) -> bool:
+    """Whether an answer cannot solve the exercise: its solution had been shown before."""
+    was_solved = mark_of(asked.history_before.known.get(asked.exercise.id)) in ("solved", "unaided")
+    return asked.history_before.seen.solution and not was_solved
+
+
+def _misses_twice(asked: ExerciseRequest, state: AnswerState) -> bool:
+    """Whether the last two answers were wrong in ways that no diagnosis knows, and hints remain."""
+    history = asked.history
+    last = [one for one in history.last.shown if one.seed == asked.seed][:_MISSES]
+    unknown = [one for one in last if not (one.correct or one.mistake)]
+    has_more = history.seen.hints < len(asked.exercise.hints)
+    return state in ("incorrect", "partial") and has_more and len(unknown) == _MISSES
 
 
 def _form_input(
@@ -200,6 +227,7 @@ def _attempts(asked: ExerciseRequest) -> Iterator[AttemptView]:
         yield AttemptView(
             at=one.at,
             correct=None if history.hides(exercise.id, one.seed) else one.correct,
+            counts=not one.revealed,
             answer=tuple(view_of(exercise).told(exercise, one.seed, one.answer)),
             href=exercise_url(exercise.id, one.seed),
             same=one.seed == asked.seed,

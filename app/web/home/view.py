@@ -15,7 +15,8 @@ from app.markdown import html
 from app.web.explore.figures import EmbeddedView, taste
 from app.web.frame.renderer import Hyperlink
 from app.web.standing.next_steps import NextSteps, next_steps
-from app.web.standing.view import ChapterCard, LearnerHistory, card_of
+from app.web.standing.sections import SectionCards, section_cards
+from app.web.standing.view import LearnerHistory
 from app.web.urls import chapter_url
 
 
@@ -36,7 +37,8 @@ class HomePage:
     first: Hyperlink | None
     reading: int
     size: CourseSize
-    cards: tuple[ChapterCard, ...]
+    sections: tuple[SectionCards, ...]
+    chapters: int
     taste: EmbeddedView | None
     streak: int
     today: str  # the title of the question of the day
@@ -55,7 +57,8 @@ def home_page(
         first=Hyperlink(chapter_url(topics[0].id), topics[0].title) if topics else None,
         reading=topics[0].reading if topics else 0,
         size=CourseSize(len(course.exercises), len(EXPLORERS), len(known_labs())),
-        cards=tuple(card_of(topic, past) for topic in topics),
+        sections=tuple(section_cards(course, past)),
+        chapters=len(topics),
         taste=None if past.answers else taste(),
         streak=streak(worked, today),
         today=daily_title(today),

@@ -101,6 +101,7 @@ class ProgressPage:
     unaided: int
     tried: int
     total: int
+    bonus: int
     streak: int
     weeks: tuple[tuple[CalendarDay, ...], ...]
     days: tuple[CalendarDay, ...]
@@ -135,7 +136,8 @@ def first_day(today: date) -> date:
 def progress_page(course: Catalog, record: ProgressRecord, today: date) -> ProgressPage:
     """The progress of the learner of *record*."""
     past, took = record.past, record.efforts
-    marks = [mark_of(past.known.get(exercise.id)) for exercise in course.exercises]
+    path = [one for topic in course.topics for one in topic.path]
+    marks = [mark_of(past.known.get(one.id)) for one in path]
     first = first_day(today)
     days = [_day(first + timedelta(n), record.days) for n in range((today - first).days + 1)]
     chapters = tuple(_chapters(course, past, took, today))
@@ -147,6 +149,7 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date) -> Progr
         unaided=marks.count("unaided"),
         tried=len(marks) - marks.count("new"),
         total=len(marks),
+        bonus=sum(chapter.card.extras.solved for chapter in chapters),
         streak=streak(record.days.keys(), today),
         weeks=tuple(tuple(days[n : n + 7]) for n in range(0, len(days), 7)),
         days=tuple(d for d in reversed(days) if d.count),
@@ -167,7 +170,7 @@ def _chapters(
 ) -> Iterator[ProgressChapter]:
     for topic in course.topics:
         places = tuple(_place(one, past, took.get(one.id), today) for one in topic.exercises)
-        card, mastery = card_of(topic, past), mastery_of(topic.exercises, past.memories)
+        card, mastery = card_of(topic, past), mastery_of(topic.path, past.memories)
         yield ProgressChapter(card, mastery, places)
 
 
@@ -197,8 +200,12 @@ def _place(exercise: Exercise, past: LearnerHistory, took: Effort | None, today:
 def _skills(
     course: Catalog, kept: Mapping[str, Memory], took: Mapping[str, Effort]
 ) -> Iterator[Skill]:
-    """Every skill that was tried, the least mastered first."""
-    exercises = course.exercises
+    """Every skill that was tried, by what is on a path or was tried, the least mastered first."""
+    exercises = [
+        one
+        for topic in course.topics
+        for one in (*topic.path, *(extra for extra in topic.extras if extra.id in took))
+    ]
     known = mastery_by_skill(exercises, kept)
     tried = {skill for e in exercises if e.id in took for skill in e.skills}
     for skill in sorted(tried - set(known)):

@@ -53,7 +53,7 @@ class Shelf:
     def history_at(self, at: LearnerDrawing) -> ExerciseHistory:
         """What the learner has done, as seen from a drawing."""
         own = [row for row in reversed(self._attempts()) if row.exercise == at.exercise]
-        shown = tuple(LastAnswer(row.seed, row.at, row.answer, row.correct) for row in own[:SHOWN])
+        shown = tuple(LastAnswer.of(row) for row in own[:SHOWN])
         drawing = at.exercise, at.seed
         reveals = (r.number for r in self.rows["reveals"] if (r.exercise, r.seed) == drawing)
         numbers = set(reveals)
