@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from http import HTTPStatus
 from importlib.metadata import version
 from pathlib import Path
 
@@ -42,6 +43,7 @@ from app.network.hosts import Hosts
 from app.network.languages import Languages
 from app.network.page_limit import PageLimit
 from app.network.prefix import Prefix
+from app.network.routes import methods_at
 from app.network.watch import Watch
 from app.people.persons import Sessions
 from app.people.seats import key_seat_codes
@@ -188,6 +190,10 @@ async def _respond(request: Request, error: Exception) -> Response:
         note_trouble(request, error, error.cause)
     elif isinstance(error, ContentError) or not isinstance(error, _EXPECTED):
         note_fault(request, error)
+    if isinstance(error, HTTPException) and error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        # Starlette names the methods of the first route of the path alone.
+        allowed = ", ".join(methods_at(request.app.routes, request.scope))
+        error = HTTPException(error.status_code, error.detail, {"Allow": allowed})
     if _OWNED(request.url.path):
         return api.problem_for(request, error)
     return web.page_for(request, error)

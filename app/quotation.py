@@ -6,6 +6,7 @@ sentence, which may quote one, with `escaped`. All of them show as escapes what 
 as signs that turn the direction of a line, and what is quoted has a limit.
 """
 
+import json
 import re
 
 LONGEST = 200  # characters of a quotation
@@ -35,6 +36,14 @@ def quote_value(value: object, longest: int = LONGEST) -> str:
     cut = f"{text[: longest - 1]}…"
     still_open = _OPENING.search(LITERAL.sub("", cut))
     return cut + still_open[0] if still_open else cut
+
+
+def quote_json(value: object, longest: int = 40) -> str:
+    """The beginning of *value* as JSON."""
+    try:
+        return shortened(json.dumps(value, ensure_ascii=False, default=str), longest)
+    except ValueError:  # an int of more digits than Python writes
+        return "a very long number"
 
 
 def code_span(text: str) -> str:

@@ -9,7 +9,7 @@ from app.config import ROOT
 
 APP = ROOT / "app"
 # Each room, and the rooms below it that it may import from.
-LEAVES = {"errors", "units", "config", "metrics", "quotation", "translation"}
+LEAVES = {"errors", "units", "config", "metrics", "quotation", "translation", "validation"}
 CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "content"}
 SERVER = CORE | {
     "aside",
@@ -28,6 +28,7 @@ SERVER = CORE | {
 }
 MAY: dict[str, set[str]] = {
     "quotation": set(),
+    "validation": {"errors", "quotation"},
     "errors": {"quotation", "translation"},
     "units": {"translation"},
     "metrics": set(),
@@ -55,8 +56,9 @@ MAY: dict[str, set[str]] = {
         "measurements",
         "sandbox",
         "searching",
-    }
-    | {"simulators"},
+        "simulators",
+        "validation",
+    },
     "content": {"translation", "config", "errors", "expressions", "formulas", "kinds", "yaml_file"},
     "learning": {"translation", "content", "kinds"},
     "people": {"translation", "config", "content", "db", "errors", "kinds", "sandbox"},
@@ -90,7 +92,7 @@ MAY: dict[str, set[str]] = {
     "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"}
     | {"translation"},
     "grading": {"aside", "config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"}
-    | {"quotation"},
+    | {"quotation", "validation"},
     "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},
     "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},

@@ -1,18 +1,16 @@
 """Check answers, one at a time or in a stream."""
 
 import asyncio
-import json
 import re
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 from functools import partial
 
 from fastapi import Request, Response
-from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from app.api.documents import KEY, SUBMISSION, responses
+from app.api.documents import KEY, SUBMISSION, responses, text_body, text_content
 from app.api.headers import (
     Granted,
     answer_learner,
@@ -23,19 +21,21 @@ from app.api.headers import (
     sent_before,
     sent_first,
 )
+from app.api.problems import UNTYPED, refusal
 from app.api.streams import LineStream, body_lines
 from app.aside import aside
 from app.aside.fair_queue import grader
 from app.db.replays import KeyTakenError, Once
 from app.db.tables import Replay
 from app.db.tokens import Grant
-from app.errors import AnswerError, AppError
+from app.errors import AnswerError, AppError, InputError
 from app.grading.check import check
 from app.grading.verdicts import (
     CheckResult,
     Submission,
     check_result,
     error_row,
+    read_submission,
     unreadable_result,
     verdict_row,
 )
@@ -47,13 +47,14 @@ MakeReplay = Callable[[CheckResult], Replay]
 ONE, BATCH = "/api/v1/check", "/api/v1/check/batch"
 _JSON = re.compile(r"application/[\w.-]+\+json")
 _WINDOW = 64  # lines of a batch in flight: the rest stays unread (backpressure)
-_LINES = {
-    "application/x-ndjson": {
-        "schema": {"type": "string"},
-        "example": '{"exercise": "collectives/ring-all-reduce-time", "seed": 0, '
-        '"answer": "70 ms", "ref": "a1"}\n',
-    }
-}
+_TYPE = "application/x-ndjson"
+_SENT = (
+    '{"exercise": "collectives/ring-all-reduce-time", "seed": 0, "answer": "70 ms", "ref": "a1"}\n'
+)
+_GRADED = (
+    '{"exercise": "collectives/ring-all-reduce-time", "seed": 0, "verdict": "correct", '
+    '"score": 1.0, "feedback": [], "ref": "a1"}\n'
+)
 router = Router(prefix="/api/v1", tags=["check"])
 
 
@@ -108,27 +109,26 @@ async def _submission(request: Request) -> Submission:
     """The submission in the body.
 
     Raises:
-        RequestValidationError: it is not JSON, or not a valid submission.
+        InputError: it is not JSON, or not a valid submission.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not _JSON.fullmatch(kind):
-        found = {"loc": ("body",), "msg": "send the header Content-Type: application/json"}
-        raise RequestValidationError([found])
+        raise InputError(UNTYPED)
     try:
         return Submission.model_validate_json(await request.body())
     except ValidationError as error:
-        errors = error.errors(include_url=False, include_input=False, include_context=False)
-        raise RequestValidationError(
-            [{**found, "loc": ("body", *found["loc"])} for found in errors]
-        ) from error
+        raise InputError(refusal(error.errors(include_url=False), Submission, "body")) from error
 
 
 @router.post(
     "/check/batch",
     summary="Check a stream of answers",
     response_class=Response,
-    responses={200: {"content": _LINES, "description": "verdicts"}, **responses(401, 503)},
-    openapi_extra={"requestBody": {"content": _LINES}},
+    responses={
+        200: {"content": text_content(_TYPE, _GRADED), "description": "verdicts"},
+        **responses(401, 503),
+    },
+    openapi_extra={"requestBody": text_body(_TYPE, _SENT)},
 )
 async def check_many(site: Here, grant: Granted, request: Request) -> Response:
     """NDJSON in, NDJSON out, in the same order; an invalid line gets an error in its place."""
@@ -187,13 +187,10 @@ async def _verdicts(site: Site, grant: Grant, request: Request) -> AsyncGenerato
 
 async def _answer(site: Site, grant: Grant, number: int, line: bytes | None) -> bytes:
     """The response to *line*."""
-    if line is None:
-        limit = site.settings.body_limit
-        return error_row(number, None, f"the line is too long: at most {limit:,} bytes are read")
     try:
-        submission = Submission.model_validate(json.loads(line))
+        submission = read_submission(line, site.settings.body_limit)
         return verdict_row(await _judge(site, grant, submission))
     except HTTPException as error:
         return error_row(number, line, str(error.detail))
-    except (ValueError, RecursionError, AppError) as error:
+    except AppError as error:
         return error_row(number, line, error)

@@ -16,6 +16,7 @@ _TYPE = "application/problem+json"
 _DEFAULT = "default"
 _REFERENCE = "#/components/schemas/{model}"
 _PROBLEM = {"$ref": _REFERENCE.format(model="ProblemDocument")}
+_BINARY = "application/octet-stream"
 SUBMISSION = {"$ref": _REFERENCE.format(model="Submission")}
 KEY = {
     "name": "Idempotency-Key",
@@ -34,9 +35,28 @@ _WHEN: dict[int, tuple[str, str]] = {
         "the assignment was changed in the meantime: GET ...",
     ),
     413: ("too large", "an answer has at most 20,000 characters"),
-    422: ("invalid input", "body.seed: Input should be a valid integer"),
+    422: ("invalid input", "body.seed: must be a whole number, not 1.5"),
     503: ("unavailable", "the database is read-only; let this user write the file"),
 }
+
+
+def text_content(kind: str, example: str) -> dict[str, Any]:
+    """The description of a text of that *kind*."""
+    return {kind: {"schema": {"type": "string"}, "example": example}}
+
+
+def text_body(kind: str, example: str) -> dict[str, Any]:
+    """The description of a body of text that is sent as it is, as *kind* or as bytes.
+
+    Programs that generate clients know few types, and leave out a call that takes none of them.
+    """
+    return {
+        "required": True,
+        "content": {
+            **text_content(kind, example),
+            _BINARY: {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -23,6 +23,7 @@ IDEMPOTENCY = "Idempotency-Key"
 _BEARER = HTTPBearer(auto_error=False, description="`wallclock token create NAME` creates one")
 _TOKEN_LENGTH = 200  # characters of a token
 _REQUIRED = "a valid token is required: Authorization: Bearer wc_... (wallclock token create NAME)"
+_LATER = ("learner", "expect", "says")  # fields of a submission
 _VISIBLE = range(0x21, 0x7F)  # of ASCII
 
 
@@ -132,6 +133,6 @@ def _same(found: Replayed, submission: Submission) -> str:
 
 
 def _digest(submission: Submission) -> str:
-    # As before there was a learner: what was sent by then stays the same request.
-    unnamed = {"learner"} if submission.learner is None else None
+    # As before there were these: what was sent by then stays the same request.
+    unnamed = {name for name in _LATER if getattr(submission, name) is None}
     return hashlib.sha256(submission.model_dump_json(exclude=unnamed).encode()).hexdigest()

@@ -6,10 +6,12 @@ from contextlib import asynccontextmanager, suppress
 
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import PlainTextResponse
 from sqlmodel import col, func, select
 from starlette.exceptions import HTTPException
 
 from app import metrics
+from app.api.documents import responses
 from app.config.checks import is_within
 from app.db.platforms import OutboxRow
 from app.db.run_state import RunState
@@ -23,7 +25,13 @@ _PAUSE = 5.0  # seconds between two looks at the queues of a process that shares
 router = Router()
 
 
-@router.get(PATH, include_in_schema=False)
+@router.get(
+    PATH,
+    tags=["health"],
+    summary="Metrics for Prometheus",
+    response_class=PlainTextResponse,
+    responses=responses(403, 404),
+)
 async def read_metrics(request: Request, site: Here) -> Response:
     """Every metric, for the addresses that the settings allow."""
     allowed = site.settings.metrics

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Query, Request, Response
 
-from app.api.documents import responses
+from app.api.documents import responses, text_body, text_content
 from app.api.headers import Granted
 from app.api.streams import LineStream, arrivals_of
 from app.network.routes import Router
@@ -18,6 +18,7 @@ PREDICT = "/api/v1/predict"
 _AT_ONCE = 16  # lines of a stream that are predicted before those of other streams
 # One thread for all streams: several would only slow the event loop, and each other.
 _THREAD = ThreadPoolExecutor(1, "predict")
+_TYPE = "application/x-ndjson"
 _ASKED = (
     '{"ref": "a1", "model": "Llama-3.1-8B", "cluster": "64 H100", '
     '"layout": {"tensor": 2, "data": 32, "microbatches": 4}, "measured": 1.9}\n'
@@ -33,19 +34,15 @@ _FOUND = (
 router = Router(prefix="/api/v1", tags=["predict"])
 
 
-def _lines(example: str) -> dict[str, object]:
-    return {"application/x-ndjson": {"schema": {"type": "string"}, "example": example}}
-
-
 @router.post(
     "/predict",
     summary="Predict a stream of training steps",
     response_class=Response,
     responses={
-        200: {"content": _lines(_FOUND), "description": "predictions"},
+        200: {"content": text_content(_TYPE, _FOUND), "description": "predictions"},
         **responses(401, 422, 503),
     },
-    openapi_extra={"requestBody": {"content": _lines(_ASKED)}},
+    openapi_extra={"requestBody": text_body(_TYPE, _ASKED)},
 )
 async def predict_many(
     site: Here,

@@ -1,11 +1,14 @@
 """Errors as problem documents (RFC 9457)."""
 
+from collections.abc import Iterable
 from http import HTTPStatus
+from itertools import islice
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
+from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 
 from app.errors import (
@@ -20,6 +23,7 @@ from app.errors import (
 from app.network.watch import request_id
 from app.quotation import shortened
 from app.site import site_in
+from app.validation import model_in, problem_text, problems_of
 
 # A pattern of the paths that are for programs; of those under /api/, one page is for people.
 OWNED = r"(?:/healthz|/livez|/readyz|/metrics)\Z|/api/(?!docs\Z)"
@@ -32,6 +36,8 @@ _STATUS: dict[type[AppError], int] = {
     ContentError: 500,
 }
 _HIDDEN = "something went wrong in the server; its log has the details under request {}"
+UNTYPED = "body: send the header Content-Type: application/json"
+_MOST = 5  # problems that are told at once
 _PERHAPS_LOST = "what was sent may not have been stored"
 
 
@@ -71,7 +77,9 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> 
 
 def _detail(request: Request, error: Exception, status: int) -> str:
     if isinstance(error, RequestValidationError):
-        return "; ".join(_place(found) for found in error.errors()[:5])
+        if isinstance(error.body, bytes):  # FastAPI reads JSON only if it is called so
+            return UNTYPED
+        return refusal(error.errors(), _body_model(request))
     if isinstance(error, HTTPException):
         if status == HTTPStatus.NOT_FOUND and error.detail == "Not Found":
             docs = f"{site_in(request).settings.prefix}/api/docs"
@@ -84,7 +92,14 @@ def _detail(request: Request, error: Exception, status: int) -> str:
     return f"{says}; {_PERHAPS_LOST}" if lost else says
 
 
-def _place(found: dict[str, object]) -> str:
-    where = found.get("loc")
-    parts = [str(part) for part in where] if isinstance(where, tuple) else []
-    return f"{'.'.join(parts)}: {found.get('msg')}"
+def refusal(errors: Iterable[ErrorDetails], model: type[BaseModel] | None, within: str = "") -> str:
+    """The first problems of values for *model*, which are the part of a request called *within*."""
+    around = (within,) if within else ()
+    found = islice(problems_of(errors, model), _MOST)
+    return "; ".join(problem_text((*around, *where), says) for where, says in found)
+
+
+def _body_model(request: Request) -> type[BaseModel] | None:
+    """The model of the body, as the route of *request* declares it."""
+    body = getattr(request.scope.get("route"), "body_field", None)
+    return model_in(body.field_info.annotation) if body else None

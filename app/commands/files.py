@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.errors import InputError
+from app.grading.line_reader import short_lines
 
 STANDARD = "-"
-_PIECE = 1 << 16  # bytes of a line that is too long, read at a time
+_LONGEST = 1 << 16  # bytes of a line that is looked at
 
 
 @contextmanager
@@ -49,17 +50,6 @@ def line_count(source: BinaryIO, name: str) -> int | None:
     """The lines of *source* that are not blank, if it can be rewound; it then is."""
     if name == STANDARD or not source.seekable():
         return None
-    count = sum(1 for line in short_lines(source, _PIECE) if line is None or line.strip())
+    count = sum(1 for line in short_lines(source, _LONGEST) if line is None or line.strip())
     source.seek(0)
     return count
-
-
-def short_lines(source: BinaryIO, limit: int) -> Iterator[bytes | None]:
-    """The lines of *source* without their ends; None for one of more than *limit* bytes."""
-    while line := source.readline(limit + 1):
-        if line.endswith(b"\n") or len(line) <= limit:
-            yield line.removesuffix(b"\n")
-            continue
-        yield None  # and never all of it in memory
-        while line and not line.endswith(b"\n"):
-            line = source.readline(_PIECE)

@@ -45,11 +45,12 @@ def run(arguments: Namespace) -> int:
     with source_of(arguments.file) as source, output(arguments.output) as target:
         if shard:
             span = span_of(source, shard)
-            graded = grade_on(processes, shard_lines(source, span), catalog, settings, tally)
+            lines = shard_lines(source, span, settings.body_limit)
+            graded = grade_on(processes, lines, catalog, settings, tally)
             _write(seal_shard(graded, shard, span, tally), target, span.lines)
         else:
             total = line_count(source, arguments.file)
-            lines = enumerate(gradable_lines(source, catalog), 1)
+            lines = enumerate(gradable_lines(source, catalog, settings.body_limit), 1)
             _write(grade_on(processes, lines, catalog, settings, tally), target, total)
     sys.stderr.write(f"{tally}\n")
     return 0 if tally.is_clean else 1

@@ -8,10 +8,11 @@ from typing import NoReturn
 from tqdm import tqdm
 
 from app.commands.configuration_files import record_text
-from app.commands.files import STANDARD, line_count, output, short_lines, source_of
+from app.commands.files import STANDARD, line_count, output, source_of
 from app.commands.parsers import add_output
 from app.config import Settings
 from app.errors import InputError
+from app.grading.line_reader import short_lines
 from app.predicting.estimate import Estimate, estimate
 from app.predicting.lines import Predictor, prediction_row
 from app.predicting.record_reader import OPTIONS, RECORDS, PredictionReader

@@ -3,19 +3,22 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from itertools import chain
+from io import BytesIO
 from typing import BinaryIO
 
 from app.content.catalog import Catalog
 from app.errors import AppError, InputError
+from app.grading.line_reader import short_line, short_lines
 from app.kinds import SEEDS
 from app.kinds.answers import stored_answer
 
 _LARGEST = 64 << 20  # bytes of an export
 
 
-def gradable_lines(source: BinaryIO, catalog: Catalog) -> Iterator[bytes]:
+def gradable_lines(source: BinaryIO, catalog: Catalog, limit: int) -> Iterator[bytes | None]:
     """The lines of *source*, or if it is an export, a line for each of its answers.
+
+    None is in place of a line of more than *limit* bytes.
 
     A line of an export expects the verdict that was stored; its `ref` is the place in the list.
 
@@ -25,15 +28,22 @@ def gradable_lines(source: BinaryIO, catalog: Catalog) -> Iterator[bytes]:
     first = source.readline(_LARGEST + 1)
     if first.strip() != b"{":
         attempts = _attempts(first)
-        rest = chain([first] if first else [], source)
+        rest = _lines_from(first, source, limit)
     else:  # an object that goes on, as no line of answers does
         content = first + source.read(_LARGEST + 1)
         if len(content) > _LARGEST:
             raise InputError(f"this export is larger than {_LARGEST >> 20} MiB, the limit")
-        attempts, rest = _attempts(content), chain(content.splitlines(keepends=True))
+        attempts, rest = _attempts(content), short_lines(BytesIO(content), limit)
     if attempts is None:
         return rest
     return (_exports_line(place, row, catalog) for place, row in enumerate(attempts, 1))
+
+
+def _lines_from(first: bytes, source: BinaryIO, limit: int) -> Iterator[bytes | None]:
+    """The *first* line, of which at least the beginning was read, and those after it."""
+    if first:
+        yield short_line(first, source, limit)
+    yield from short_lines(source, limit)
 
 
 def _attempts(content: bytes) -> list[object] | None:

@@ -1,7 +1,6 @@
 """Grade a file of answers offline, with results in the order of the answers."""
 
 import asyncio
-import json
 import os
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -10,11 +9,13 @@ from dataclasses import dataclass, field
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.errors import AnswerError, AppError
+from app.grading.line_reader import Numbered
 from app.grading.verdicts import (
     CheckResult,
-    FiledSubmission,
+    Submission,
     check_result,
     error_row,
+    read_submission,
     unreadable_result,
     verdict_row,
 )
@@ -27,7 +28,6 @@ _RUNS = 64  # programs that run, or wait for a slot, at once
 _NAMED = 5  # disagreements that are printed
 _LISTED = 1_000  # disagreements that are remembered
 _COUNTS = ("correct", "incorrect", "unreadable", "errors", "expected", "unsaid", "disagreeing")
-Numbered = tuple[int, bytes]  # a line of a file, and its number from 1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class VerdictTally:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.disagreements = sorted(self.disagreements + other.disagreements)[:_LISTED]
 
-    def count(self, number: int, row: CheckResult, submission: FiledSubmission) -> None:
+    def count(self, number: int, row: CheckResult, submission: Submission) -> None:
         """Add the verdict on line *number*."""
         setattr(self, row.verdict, getattr(self, row.verdict) + 1)
         if submission.expect is None:
@@ -99,7 +99,7 @@ class FileGrader:
 
     def __init__(self, catalog: Catalog, settings: Settings) -> None:
         self._catalog = catalog
-        self._limit = settings.answer_limit
+        self._limit, self._longest = settings.answer_limit, settings.body_limit
         workers = settings.sandbox_workers or 2 * (os.cpu_count() or 1)  # overlaps starts and ends
         self._runner = Runner(settings.model_copy(update={"sandbox_workers": workers}))
         self._starting: asyncio.Task[None] | None = None
@@ -111,7 +111,7 @@ class FileGrader:
         self._tally = tally
         running: deque[asyncio.Task[bytes] | bytes] = deque()
         for number, line in lines:
-            if not line.strip():
+            if line is not None and not line.strip():
                 continue
             if number % _BREATH == 0:
                 await asyncio.sleep(0)
@@ -121,12 +121,12 @@ class FileGrader:
         while running:
             yield await _result(running.popleft())
 
-    async def _begin(self, number: int, line: bytes) -> asyncio.Task[bytes] | bytes:
+    async def _begin(self, number: int, line: bytes | None) -> asyncio.Task[bytes] | bytes:
         """The result row for *line*, or the task that makes it if the answer is a program."""
         try:
-            submission = FiledSubmission.model_validate(json.loads(line))
+            submission = read_submission(line, self._longest)
             exercise = self._catalog.exercise(submission.exercise)
-        except (ValueError, RecursionError, AppError) as error:
+        except AppError as error:
             return self._error(number, line, error)
         if not exercise.runs_code:
             return await self._judge(number, line, submission, exercise)
@@ -146,7 +146,7 @@ class FileGrader:
         await self._runner.ready()
 
     async def _run(
-        self, number: int, line: bytes, submission: FiledSubmission, exercise: Exercise
+        self, number: int, line: bytes | None, submission: Submission, exercise: Exercise
     ) -> bytes:
         """The result row for an answer that runs in the sandbox."""
         if self._starting is not None:
@@ -155,7 +155,7 @@ class FileGrader:
             return await self._judge(number, line, submission, exercise)
 
     async def _judge(
-        self, number: int, line: bytes, submission: FiledSubmission, exercise: Exercise
+        self, number: int, line: bytes | None, submission: Submission, exercise: Exercise
     ) -> bytes:
         try:
             answer = submission.read(self._limit)
@@ -166,8 +166,8 @@ class FileGrader:
         except AppError as error:
             return self._error(number, line, error)
         self._tally.count(number, row, submission)
-        return verdict_row(row, submission.expect)
+        return verdict_row(row)
 
-    def _error(self, number: int, line: bytes, error: Exception) -> bytes:
+    def _error(self, number: int, line: bytes | None, error: Exception) -> bytes:
         self._tally.errors += 1
         return error_row(number, line, error)

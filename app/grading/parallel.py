@@ -25,7 +25,8 @@ from app.config import Settings
 from app.content.catalog import Catalog
 from app.content.packs import exercise_folders
 from app.errors import UnavailableError
-from app.grading.offline import FileGrader, Numbered, VerdictTally
+from app.grading.line_reader import Numbered
+from app.grading.offline import FileGrader, VerdictTally
 
 _LINES, _BYTES = 400, 1 << 20  # of a piece, whichever comes first
 _FEW = 2_000  # lines that are graded sooner than processes start
@@ -191,7 +192,7 @@ def _pieces(lines: Iterable[Numbered]) -> Iterator[list[Numbered]]:
     size = 0
     for numbered in lines:
         piece.append(numbered)
-        size += len(numbered[1])
+        size += len(numbered[1] or b"")
         if len(piece) == _LINES or size >= _BYTES:
             yield piece
             piece, size = [], 0

@@ -7,12 +7,13 @@ merge can prove that no line is missing, and none is there twice.
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import BinaryIO
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.errors import InputError
-from app.grading.offline import Numbered
+from app.grading.line_reader import Numbered, short_lines
 
 _BLOCK = 1 << 20  # bytes read at once
 
@@ -109,11 +110,10 @@ def span_of(source: BinaryIO, shard: FileShard) -> ByteSpan:
     return ByteSpan(begin, end, before + 1, lines, digest.hexdigest())
 
 
-def shard_lines(source: BinaryIO, span: ByteSpan) -> Iterator[Numbered]:
-    """The numbered lines of *span*."""
+def shard_lines(source: BinaryIO, span: ByteSpan, limit: int) -> Iterator[Numbered]:
+    """The numbered lines of *span*; None in place of one of more than *limit* bytes."""
     source.seek(span.begin)
-    for number in range(span.first, span.first + span.lines):
-        yield number, source.readline()
+    yield from enumerate(islice(short_lines(source, limit), span.lines), span.first)
 
 
 def _boundary(source: BinaryIO, place: int) -> int:

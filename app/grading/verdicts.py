@@ -1,6 +1,7 @@
 """Submissions and results of programs: the same format over HTTP and in files."""
 
 import json
+from codecs import BOM_UTF8
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -13,10 +14,11 @@ from pydantic import (
     ValidationError,
 )
 
-from app.errors import AnswerError, AppError
+from app.errors import AnswerError, InputError
 from app.kinds import SEEDS, Answer, Verdict
 from app.kinds.answers import refuse_longer
 from app.quotation import escape_markdown, shortened
+from app.validation import first_problem
 
 
 def _whole(value: object) -> object:
@@ -51,6 +53,12 @@ class Submission(BaseModel):
         description="whose answer it is, copied to the result: with a token of a class, the id of "
         "a member in other systems, or their number; with others, any name",
     )  # fmt: skip
+    expect: Expectation | None = Field(
+        default=None, description="the verdict that is expected, copied to the result"
+    )
+    says: StrictStr | None = Field(
+        default=None, description="a sentence that is expected in the feedback; `grade` compares it"
+    )
 
     def read(self, limit: int) -> Answer:
         """The answer in the form that exercises accept.
@@ -69,13 +77,6 @@ class Submission(BaseModel):
         return answer
 
 
-class FiledSubmission(Submission):
-    """One answer from a file, perhaps with the verdict that its author expects."""
-
-    expect: Expectation | None = Field(default=None, description="copied to the result")
-    says: StrictStr | None = Field(default=None, description="a sentence of the feedback")
-
-
 class CheckResult(BaseModel):
     """The verdict on an answer, with feedback in Markdown."""
 
@@ -86,12 +87,21 @@ class CheckResult(BaseModel):
     feedback: list[str]
     ref: str | int | None = None
     learner: str | None = None
-
-
-class FiledResult(CheckResult):
-    """The result for an answer from a file, with the verdict that its author expects."""
-
     expect: Expectation | None = None
+
+
+def read_submission(line: bytes | None, limit: int) -> Submission:
+    """The submission in a *line*; it is None if it has more than *limit* bytes.
+
+    Raises:
+        InputError: it is too long, not JSON, or not a valid submission.
+    """
+    if line is None:
+        raise InputError(f"the line is too long: at most {limit:,} bytes are read")
+    try:
+        return Submission.model_validate_json(line.removeprefix(BOM_UTF8))
+    except ValidationError as error:
+        raise InputError(first_problem(error.errors(include_url=False), Submission)) from None
 
 
 def check_result(submission: Submission, verdict: Verdict) -> CheckResult:
@@ -104,6 +114,7 @@ def check_result(submission: Submission, verdict: Verdict) -> CheckResult:
         feedback=list(verdict.feedback),
         ref=submission.ref,
         learner=submission.learner,
+        expect=submission.expect,
     )
 
 
@@ -117,21 +128,20 @@ def unreadable_result(submission: Submission, error: AnswerError) -> CheckResult
         feedback=[escape_markdown(str(error))],  # it quotes the answer
         ref=submission.ref,
         learner=submission.learner,
+        expect=submission.expect,
     )
 
 
 def error_row(number: int, line: bytes | None, error: Exception | str) -> bytes:
     """The line of JSON for line *number*, which cannot be graded."""
-    row: dict[str, object] = {"error": shortened(_says(error)), "line": number}
+    row: dict[str, object] = {"error": shortened(str(error)), "line": number}
     if line is not None and (reference := _reference(line)) is not None:
         row["ref"] = reference
     return json.dumps(row).encode() + b"\n"
 
 
-def verdict_row(result: CheckResult, expect: Expectation | None = None) -> bytes:
+def verdict_row(result: CheckResult) -> bytes:
     """The line of JSON for a line that was graded."""
-    if expect is not None:
-        result = FiledResult(**result.model_dump(), expect=expect)
     return result.model_dump_json(exclude_none=True).encode() + b"\n"
 
 
@@ -142,15 +152,6 @@ def _reference(line: bytes) -> str | int | None:
         return None
     reference = values.get("ref") if isinstance(values, dict) else None
     return reference if isinstance(reference, str | int) else None
-
-
-def _says(error: Exception | str) -> str:
-    if isinstance(error, ValidationError):
-        found = error.errors(include_url=False, include_input=False)[0]
-        return f"{'.'.join(map(str, found['loc'])) or 'line'}: {found['msg']}"
-    if isinstance(error, str | AppError):
-        return str(error)
-    return f"this line is not valid JSON: {error}"
 
 
 def _text(value: str | float) -> str:

@@ -1,13 +1,13 @@
 """What the routes of pages and of the API have in common."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any
 
 from fastapi import APIRouter
 from starlette.convertors import IntegerConvertor, register_url_convertor  # codespell:ignore
-from starlette.routing import Match, Route
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
 from app.aside import aside
@@ -31,7 +31,13 @@ register_url_convertor("int", NumberConvertor())
 
 
 class Router(APIRouter):
-    """FastAPI's, but a plain function is called aside, by turns and on an account."""
+    """FastAPI's, but a plain function is called aside, by turns and on an account.
+
+    A route is called in the OpenAPI document as it is called here.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(generate_unique_id_function=lambda route: route.name, **options)
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         """Add a route, as the decorators of a router do."""
@@ -46,6 +52,18 @@ def _called_aside(endpoint: Callable[..., Any]) -> Callable[..., Any]:
         return await aside(endpoint, *given, **named)
 
     return called
+
+
+def methods_at(routes: Iterable[BaseRoute], scope: Scope) -> list[str]:
+    """The methods of all *routes* at the path of *scope*; HEAD is answered wherever GET is."""
+    here = (one for one in routes if isinstance(one, Route))
+    found = {
+        method
+        for route in here
+        if route.matches(scope)[0] is not Match.NONE
+        for method in route.methods or ()
+    }
+    return sorted(found | ({"HEAD"} if "GET" in found else set()))
 
 
 class PlainRoute(Route):

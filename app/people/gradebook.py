@@ -1,12 +1,13 @@
 """The points of a class: a pure function of what is stored, never a stored sum."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
 
+from sqlalchemy import Select, func, literal, text
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
@@ -14,11 +15,12 @@ from app.db.people import OverrideRow, RegradeRow
 from app.db.tables import AttemptRow
 from app.people.assignments import Assignment, dates_of_everyone
 from app.people.classes import Member
-from app.people.policy import CountableAnswer, best_share, dates_of
+from app.people.policy import CountableAnswer, Dates, best_share, dates_of
 from app.people.variants import Drawings, former_learners
 
 WHOLE = ""  # the exercise of an override that is of the whole assignment
-_AT_ONCE = 100  # learners of a query: databases limit its parameters
+_AT_ONCE = 1_000  # learners of a query: databases limit its parameters
+_DRAWING = (col(AttemptRow.exercise), col(AttemptRow.learner), col(AttemptRow.seed))
 _ANSWERS = (
     columns(
         col(AttemptRow.learner),
@@ -70,15 +72,18 @@ def cells_of(
     policy, dates = assignment.policy, dates_of_everyone(session, assignment)
     drawings = Drawings(secret, assignment.id, policy.variants, former_learners(session))
     general, regraded = dates_of(policy), judged_again(session, assignment)
+    single = {one.learner for one in regraded.values()}
+    single |= {learner for learner, person in persons.items() if person in dates}
+    single = set(persons) if policy.attempts else persons.keys() & single
+    rows = chain(
+        _alike(session, assignment, general, persons.keys() - single),
+        _one_by_one(session, assignment, single, regraded),
+    )
     found: dict[Key, Cell] = {}
-    for (learner, exercise), rows in _answers(session, assignment, persons):
+    for (learner, exercise), those in groupby(rows, itemgetter(0, 1)):
         person, own = persons[learner], drawings.only(learner, exercise)
         answers = [
-            CountableAnswer(
-                at, regraded[number].score if number in regraded else score, hints, revealed
-            )
-            for _, _, seed, number, at, score, hints, revealed in rows
-            if own is None or seed in own
+            CountableAnswer(*answer) for _, _, seed, *answer in those if own is None or seed in own
         ]
         share = best_share(policy, dates.get(person, general), answers)
         if share.tries:
@@ -98,18 +103,65 @@ def total(cells: Cells, person: int, assignment: Assignment) -> float:
     )
 
 
-def _answers(
-    session: Session, assignment: Assignment, learners: Iterable[str]
-) -> Iterator[tuple[tuple[str, str], Iterator[Any]]]:
-    """What each of *learners* answered to each exercise, in order."""
+def _one_by_one(
+    session: Session,
+    assignment: Assignment,
+    learners: Collection[str],
+    regraded: Mapping[int, "JudgedAgain"],
+) -> Iterator[Sequence[Any]]:
+    """What each of *learners* answered to each exercise, in order, by its latest verdict."""
+    for row in _rows_of(session, assignment, learners, _ANSWERS):
+        *drawing, number, at, score, hints, revealed = row
+        score = regraded[number].score if number in regraded else score
+        yield *drawing, at, score, hints, revealed
+
+
+def _alike(
+    session: Session, assignment: Assignment, dates: Dates, learners: Collection[str]
+) -> Iterator[Sequence[Any]]:
+    """What *learners*, who have the same *dates*, answered: one row for answers that are alike.
+
+    There are as many rows as drawings, times two: for a class of 2,000, the database adds them up
+    sooner than it could send them.
+    """
+    policy, at = assignment.policy, col(AttemptRow.at)
+    hints = col(AttemptRow.hints) if policy.hints == "cost" else literal(0)
+    first, last = dates.window(policy.grace)
+    alike = (*_DRAWING, col(AttemptRow.revealed), col(AttemptRow.score))
+    statement = (
+        columns(
+            col(AttemptRow.learner),
+            col(AttemptRow.exercise),
+            col(AttemptRow.seed),
+            func.min(at).label("first"),
+            col(AttemptRow.score),
+            hints.label("aids"),
+            col(AttemptRow.revealed),
+            func.count(),
+            func.max(at),
+        )
+        .where(~col(AttemptRow.carried), at >= first, at <= last)
+        .group_by(*alike, *((hints,) if policy.hints == "cost" else ()))
+        .order_by(col(AttemptRow.exercise), col(AttemptRow.learner), text("first"))
+    )
+    return _rows_of(session, assignment, learners, statement)
+
+
+def _rows_of(
+    session: Session,
+    assignment: Assignment,
+    learners: Collection[str],
+    statement: Select[*tuple[Any, ...]],
+) -> Iterator[Sequence[Any]]:
+    """The rows of a *statement* on answers of *learners* in *assignment*."""
     exercises = [entry.exercise for entry in assignment.entries]
     whose = sorted(learners)
     for start in range(0, len(whose), _AT_ONCE):
-        rows = _ANSWERS.where(
+        rows = statement.where(
             col(AttemptRow.learner).in_(whose[start : start + _AT_ONCE]),
             col(AttemptRow.exercise).in_(exercises),
         )
-        yield from groupby(session.connection().execute(rows).all(), itemgetter(0, 1))
+        yield from session.connection().execute(rows).all()
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,12 +68,17 @@ class Dates:
 
 
 class CountableAnswer(NamedTuple):
-    """An answer that may count; *score* is 0 to 1."""
+    """An answer that may count; *score* is 0 to 1.
+
+    Or as many as are *alike*: *at* is when the first was given, *last* when the last was.
+    """
 
     at: datetime
     score: float
     hints: int
     revealed: bool
+    alike: int = 1
+    last: datetime | None = None
 
 
 class Share(NamedTuple):
@@ -132,22 +137,27 @@ def days_late(due: datetime, at: datetime, zone: ZoneInfo) -> int:
 
 
 def best_share(policy: Policy, dates: Dates, answers: Iterable[CountableAnswer]) -> Share:
-    """The best of *answers*, which are in order; only the first *attempts* of them count."""
-    best, late, counted, given = 0.0, False, 0, None
+    """The best of *answers*, which are in order; only the first *attempts* of them count.
+
+    Answers that are alike come together only where the policy has no number of *attempts*, and all
+    of them are in the window of the person.
+    """
+    best, late, counted, given = 0.0, False, 0, _FIRST
     first, last = dates.window(policy.grace)
     for answer in answers:
         if policy.attempts and counted == policy.attempts:
             break
         if not first <= answer.at <= last:
             continue
-        counted += 1
-        given = answer.at if best == 0.0 else given
+        counted += answer.alike
+        if best == 0.0:
+            given = max(given, answer.last or answer.at)
         earned = answer.score * unaided(policy, answer)
         if earned > best:  # it can be: no answer is worth more than its score
             part = worth(policy, dates, answer.at)
             if earned * part > best:
                 best, late, given = earned * part, part < 1.0, answer.at
-    return Share(best, late, counted, given)
+    return Share(best, late, counted, given if counted else None)
 
 
 def counts(dates: Dates, policy: Policy, at: datetime) -> bool:

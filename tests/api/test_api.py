@@ -285,7 +285,7 @@ def test_every_operation_is_described_and_its_examples_work(client: Client, bear
     described = client.get("/api/v1/openapi.json").json()
     classes = {path for path in described["paths"] if path.startswith("/api/v1/classes")}
     assert set(described["paths"]) - classes == {
-        "/healthz", "/livez", "/readyz", "/api/v1/exercises", "/api/v1/exercises/{id}", "/api/v1/check",
+        "/healthz", "/livez", "/readyz", "/metrics", "/api/v1/exercises", "/api/v1/exercises/{id}", "/api/v1/check",
         "/api/v1/check/batch", "/api/v1/formulas", "/api/v1/formulas/{name}", "/api/v1/predict",
         "/api/v1/chapters", "/api/v1/chapters/{name}/parameters", "/api/v1/finals/{draw}",
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Looks at the site with tools from outside: python -m tests.audit [axe motion events pa11y lighthouse export]
+"""Looks at the site with tools from outside: python -m tests.audit [axe motion events pa11y lighthouse export contract]
 
 Prints a row a figure; ends with 1 if one misses its goal. `--pages home,ring` takes those whose
 names contain one of the words; `--runs 5` is for Lighthouse, of which the middle run counts.
@@ -12,14 +12,14 @@ from pathlib import Path
 
 from playwright.sync_api import Playwright, sync_playwright
 
-from tests.audit import access, exported, lighthouse, motion
+from tests.audit import access, contract, exported, lighthouse, motion
 from tests.bench.__main__ import row
 from tests.bench.figures import Figure
 from tests.bench.load import server
 from tests.browser.browser import find, launch
 from tests.pages import EXPLORED, PAGES
 
-_TOOLS = ("axe", "motion", "events", "pa11y", "lighthouse", "export")
+_TOOLS = ("axe", "motion", "events", "pa11y", "lighthouse", "export", "contract")
 
 
 def main() -> int:
@@ -62,6 +62,8 @@ def _figures(
             yield from lighthouse.measure(origin, pages, find(playwright), runs)
         case "export":
             yield from exported.measure(launch(playwright), find(playwright), runs)
+        case "contract":
+            yield from contract.measure()
         case _:
             raise SystemExit(f"there is no tool {tool!r}: use {', '.join(_TOOLS)}")
 

@@ -24,6 +24,7 @@ from app.people.assignments import (
 )
 from app.people.classes import members_of
 from app.people.gradebook import gradebook_of
+from app.people.overview import turnouts
 from app.people.policy import Policy
 from app.people.variants import variant_seed
 from tests.bench.figures import Figure
@@ -50,14 +51,16 @@ def _on(kind: str, database: str) -> Iterator[Figure]:
     with _open(database) as engine:
         draw = random.Random(1)
         _answers_of_others(engine, draw)
-        small = _class_of(engine, draw, people=300, exercises=40)
+        small = _class_of(engine, draw, people=300, exercises=30)
         book = _best(lambda: _gradebook(engine, small))
-        yield Figure(f"gradebook of 300 × 40, {kind}", 1e3 * book, "ms", 300)
+        yield Figure(f"gradebook of 300 × 30, {kind}", 1e3 * book, "ms", 300)
         screen = _best(lambda: _live(engine, small))
         yield Figure(f"live page of 300, {kind}", 1e3 * screen, "ms", 100)
-        large = _class_of(engine, draw, people=1000, exercises=100)
+        large = _class_of(engine, draw, people=2000, exercises=100)
         book = _best(lambda: _gradebook(engine, large))
-        yield Figure(f"gradebook of 1,000 × 100, {kind}", book, "s", 2.5)
+        yield Figure(f"gradebook of 2,000 × 100, {kind}", book, "s", 2)
+        front = _best(lambda: _front_page(engine, large))
+        yield Figure(f"front page of 2,000 × 100, {kind}", front, "s", 2)
 
 
 @contextmanager
@@ -84,6 +87,13 @@ def _gradebook(engine: Engine, class_id: int) -> None:
         assignments = assignments_of(session, class_id)
         book = gradebook_of(session, _SECRET, assignments, members_of(session, class_id))
     assert len(book) == len(assignments)
+
+
+def _front_page(engine: Engine, class_id: int) -> None:
+    with Session(engine) as session:
+        assignments = assignments_of(session, class_id)
+        found = turnouts(session, _SECRET, assignments, members_of(session, class_id))
+    assert len(found) == len(assignments)
 
 
 def _live(engine: Engine, class_id: int) -> None:

@@ -7,6 +7,7 @@ from fastapi import Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from starlette.concurrency import run_in_threadpool
 
+from app.api.documents import text_body, text_content
 from app.api.people.access import (
     ERRORS,
     LINK,
@@ -39,12 +40,7 @@ from app.people.results import results_of_class
 from app.site import Here
 
 router = Router(tags=["grades"], responses=ERRORS)
-_CSV = {
-    "text/csv": {
-        "schema": {"type": "string"},
-        "example": "number,id,name,Collectives,total\n7,4711,Ada Lovelace,1.5,1.5\n",
-    }
-}
+_CSV = "text/csv", "number,id,name,Collectives,total\n7,4711,Ada Lovelace,1.5,1.5\n"
 _RESULT = {
     "number": 1, "exercise": "collectives/ring-all-reduce-time", "seed": 7, "answer": "70 ms",
     "verdict": "correct", "score": 1.0, "hints": 0, "revealed": False, "seconds": 61.0,
@@ -83,7 +79,7 @@ def get_grades(site: Here, grant: Scoped, class_id: Number, page: Paged) -> Grad
     ONE_CLASS + "/grades.csv",
     summary="Get grades as CSV",
     response_class=PlainTextResponse,
-    responses={200: {"content": _CSV, "description": "CSV"}},
+    responses={200: {"content": text_content(*_CSV), "description": "CSV"}},
 )
 def get_grades_file(
     site: Here,
@@ -107,7 +103,7 @@ def get_grades_file(
 @router.put(
     ONE_CLASS + "/grades.csv",
     summary="Give the points of a CSV file by hand",
-    openapi_extra={"requestBody": {"content": _CSV, "required": True}},
+    openapi_extra={"requestBody": text_body(*_CSV)},
 )
 async def put_grades_file(
     site: Here,

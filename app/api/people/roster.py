@@ -8,6 +8,7 @@ from fastapi.responses import PlainTextResponse
 from sqlmodel import Session
 from starlette.concurrency import run_in_threadpool
 
+from app.api.documents import text_body, text_content
 from app.api.people.access import (
     ERRORS,
     LINK,
@@ -36,7 +37,7 @@ from app.people.rosters import RosterChanges, apply, roster_difference
 from app.site import Here, Site
 
 ROSTER = ONE_CLASS + "/roster"
-_CSV = {"text/csv": {"schema": {"type": "string"}, "example": "id,name,role\n4711,Ada,student\n"}}
+_CSV = "text/csv", "id,name,role\n4711,Ada,student\n"
 router = Router(tags=["roster"], responses=ERRORS)
 DryRun = Annotated[bool, Query(description="change nothing, and return what would change")]
 RemoveMissing = Annotated[
@@ -57,7 +58,7 @@ def get_roster(site: Here, grant: Scoped, class_id: Number, page: Paged) -> list
     ROSTER + ".csv",
     summary="Get the roster as CSV",
     response_class=PlainTextResponse,
-    responses={200: {"content": _CSV, "description": "CSV"}},
+    responses={200: {"content": text_content(*_CSV), "description": "CSV"}},
 )
 def get_roster_file(site: Here, grant: Scoped, class_id: Number) -> Response:
     """Returns a file that PUT takes."""
@@ -87,7 +88,7 @@ def put_roster(
 @router.put(
     ROSTER + ".csv",
     summary="Replace the roster with a CSV file",
-    openapi_extra={"requestBody": {"content": _CSV, "required": True}},
+    openapi_extra={"requestBody": text_body(*_CSV)},
 )
 async def put_roster_file(
     site: Here,

@@ -25,9 +25,10 @@ from app.db.tables import (
 from app.errors import InputError, NotFoundError
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
+from app.quotation import quote_json
 from app.translation import noted, translate
 from app.web.measured.saved_measurement import view_of_row
-from app.web.progress.file_values import day_of, parse_moment, quote_json, row_problem
+from app.web.progress.file_values import day_of, parse_moment, row_problem
 
 FILE_LIMIT = 8 << 20  # bytes
 FORMAT, VERSION = "wallclock progress", 1

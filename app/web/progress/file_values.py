@@ -1,15 +1,14 @@
 """Values in a file of progress, and what is wrong with them."""
 
-import json
 from datetime import UTC, date, datetime, timedelta
 
 from pydantic import ValidationError
 
 from app.db.tables import now
-from app.quotation import shortened
+from app.quotation import quote_json
 from app.translation import translate
+from app.validation import SENTENCES, problems_of
 
-_QUOTED = 40  # characters of a value that is not valid
 _FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # there was nothing to answer before
 _AHEAD = timedelta(days=1)  # that another clock may be
 
@@ -35,12 +34,11 @@ def day_of(text: object) -> date:
 
 def row_problem(where: str, error: ValidationError) -> str:
     """The first problem of a row that has all of its fields, and may have more."""
-    first = error.errors(include_url=False)[0]
-    place = ".".join([where, *(str(part) for part in first["loc"])])[:100]
-    if first["type"] == "missing":
+    inside, says = next(problems_of(error.errors(include_url=False)))
+    place = ".".join([where, *map(str, inside)])[:100]
+    if says == SENTENCES["missing"]:
         return translate("{place} is missing", place=place)
-    message = str(first["msg"])
-    return f"{place} is {quote_json(first['input'])}: {message[:1].lower()}{message[1:]}"
+    return f"{place} {says}"
 
 
 def parse_moment(text: object) -> datetime:
@@ -62,8 +60,3 @@ def parse_moment(text: object) -> datetime:
             )
         )
     return at.astimezone(UTC)
-
-
-def quote_json(value: object) -> str:
-    """The beginning of *value* as JSON."""
-    return shortened(json.dumps(value, ensure_ascii=False, default=str), _QUOTED)
