@@ -125,6 +125,8 @@ def put_assignment(
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
         assignment_for(session, grant, class_id, assignment)
+        if body.id not in (None, assignment):
+            raise InputError(f"body.id: this is assignment {assignment}, not {body.id}")
         before = assignment_to_change(session, assignment)
         _refuse_other_version(before, if_match)
         entries = _entries(site, body, before.entries)

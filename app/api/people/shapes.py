@@ -1,9 +1,18 @@
 """What the interface to classes sends and takes."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from math import isclose
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictStr
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictStr,
+    model_validator,
+)
 
 from app.db.people import REASON_LIMIT
 from app.db.tables import NAME_LIMIT
@@ -72,6 +81,7 @@ class NewPerson(BaseModel):
     role: RoleName | None = Field(
         default=None, description="without one, a new person is a student, others keep theirs"
     )
+    number: int | None = Field(default=None, description="of a member, as GET says it")
 
 
 class PersonDocument(BaseModel):
@@ -153,6 +163,18 @@ class NewAssignment(BaseModel):
     solution: Solution = Field(default="due", description="when the worked solution is shown")
     show_points: bool = Field(default=True, description="false: points are hidden until due")
     sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
+    id: int | None = Field(default=None, description="as GET says it; a new one gets its own")
+    points: float | None = Field(default=None, description="of all exercises, as GET says it")
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        total = sum(one.points for one in self.exercises)
+        if self.points is not None and not isclose(self.points, total):
+            raise ValueError(
+                f"points is the sum of the exercises, which is {total:g}, not {self.points:g}: "
+                "leave it out, or change the points of the exercises"
+            )
+        return self
 
 
 class AssignmentDocument(NewAssignment):
