@@ -132,6 +132,9 @@ class AssignmentRow(SQLModel, table=True):
     changed: datetime | None = Field(
         default=None, sa_type=UtcDateTime, description="when anything last moved everyone's points"
     )
+    origins: str = Field(
+        default="", sa_type=Text, description="numbers of those that it is a copy of, oldest first"
+    )
 
 
 class AssignedRow(SQLModel, table=True):

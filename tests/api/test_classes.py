@@ -1,7 +1,7 @@
 """Classes over the JSON interface: rosters, assignments, extensions, grades, and who may."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -388,3 +388,32 @@ def test_a_person_with_a_number_is_renamed_and_gets_another_id(made: Callable[[]
     assert "the id '2' is that of Grace" in taken["detail"]
     nobody = api.send("PUT", "/roster", 422, json=[{**one, "number": one["number"] + 1_000}])
     assert "nobody in this class has the number" in nobody["detail"]
+
+
+def test_assignments_are_copied_into_a_class_that_the_token_opens(
+    made: Callable[[], Api], site: Site
+) -> None:
+    old, new = made(), made()
+    source = old.send("POST", "/assignments", 201, json=assignment(due="2098-10-02T21:59:00Z"))
+    body = {"source": old.class_id, "start": "2099-04-15"}
+    new.send("POST", "/copies", 404, json=body)  # a token of one class
+    with open_session(site.engine) as session:
+        admin = replace(new, token=create_token(session, f"copies {new.class_id}", "admin"))
+    dry = admin.send("POST", "/copies?dry_run=true", json=body)
+    assert (dry["applied"], dry["weeks"], dry["copies"][0]["id"]) == (False, 28, None)
+    assert new.send("GET", "/assignments") == []
+    done = admin.send("POST", "/copies", json=body)
+    (one,) = done["copies"]
+    assert (one["source"], one["due"]) == (source["id"], "2099-04-16T21:59:00Z")
+    (there,) = new.send("GET", "/assignments")
+    assert there == {**source, "id": one["id"], "due": one["due"]}
+    other = admin.send("POST", "/copies", 404, json={**body, "assignments": [one["id"]]})
+    assert f"no assignment {one['id']}" in other["detail"]
+
+
+def test_a_token_of_a_class_copies_in_it(made: Callable[[], Api]) -> None:
+    api = made()
+    first = api.send("POST", "/assignments", 201, json=assignment())
+    body = {"source": api.class_id, "assignments": [first["id"]], "weeks": 1}
+    (copy,) = api.send("POST", "/copies", json=body)["copies"]
+    assert [one["due"] for one in api.send("GET", "/assignments")] == [first["due"], copy["due"]]

@@ -17,7 +17,12 @@ from app.api.people.access import (
     class_for,
     class_to_change,
 )
-from app.api.people.shapes import AssignmentDocument, EntryDocument, NewAssignment, PersonVariants
+from app.api.people.assignment_shapes import (
+    AssignmentDocument,
+    EntryDocument,
+    NewAssignment,
+    PersonVariants,
+)
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError
 from app.network.routes import Router

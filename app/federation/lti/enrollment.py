@@ -12,6 +12,7 @@ from app.db.platforms import ContextRow, LinkRow
 from app.errors import RefusedError
 from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import identities_of
+from app.people.assignment_copies import copy_in_class
 from app.people.classes import Role, class_with, create_class, enroll, number_of, role_in
 from app.people.members import holder_of_id, in_other_classes, with_identity
 from app.people.merges import merge_persons
@@ -206,17 +207,18 @@ def _arrived(session: Session, launch: Launch, class_id: int) -> Arrival:
 def _opened(session: Session, launch: Launch, class_id: int) -> int:
     """The assignment that the link of a launch opens, or 0; where its scores go is stored.
 
-    A course that was copied has links to assignments of another class: they open nothing here,
-    until a teacher says what.
+    A course that was copied has links to assignments of another class: they open the copies of
+    those, or nothing here until a teacher says what.
     """
     row = _link(session, launch) if launch.link else None
     if row is not None and _in_class(session, row.assignment, class_id):
         _store_places(session, row, launch)
         return row.assignment
-    if launch.link and _in_class(session, launch.assignment, class_id):
-        name_link(session, launch, class_id, launch.assignment)
-        return launch.assignment
-    return 0
+    named = launch.assignment if launch.link else 0
+    assignment = copy_in_class(session, class_id, named) if named else 0
+    if assignment:
+        name_link(session, launch, class_id, assignment)
+    return assignment
 
 
 def _refresh(session: Session, launch: Launch) -> None:
