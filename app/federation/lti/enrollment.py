@@ -17,9 +17,14 @@ from app.people.classes import Role, class_with, create_class, enroll, number_of
 from app.people.members import holder_of_id, in_other_classes, with_identity
 from app.people.merges import merge_persons
 from app.people.persons import known_person, new_person
-from app.translation import translate
+from app.translation import noted, translate
 
 _UNNAMED = "A course"
+NO_ROLE = noted(
+    "your platform says that you are neither a student nor a teacher of this course (an observer, a"
+    " test student or an administrator): nothing was stored; its teacher can add you to the class"
+    " under People, and sees assignments as students do with “As students see it”"
+)
 _TRIES = 2  # two launches of one person may come at once: the second finds what the first stored
 
 
@@ -194,12 +199,15 @@ def _arrived(session: Session, launch: Launch, class_id: int) -> Arrival:
         person = number_of(new_person(session, label)) if roster is None else roster
         connect_launch(session, launch, person)
     own = role_in(session, class_id, person)
+    if not launch.role and own is None:
+        raise RefusedError(translate(NO_ROLE))
     if row.archived is not None and own is None:
         raise RefusedError(
             translate("{name} is archived: nobody can join it anymore", name=row.name)
         )
     outside = free_id(session, class_id, person, launch.outside_id)
-    enroll(session, class_id, person, Role.read(launch.role), label, outside)
+    role = Role.read(launch.role) if launch.role else own or Role.STUDENT
+    enroll(session, class_id, person, role, label, outside).launched = launch.role
     _refresh(session, launch)
     return Arrival(person=person, class_id=class_id, assignment=_opened(session, launch, class_id))
 

@@ -19,6 +19,7 @@ from app.federation.lti.course_copies import (
     suggested_weeks,
 )
 from app.federation.lti.enrollment import (
+    NO_ROLE,
     Arrival,
     check_tied,
     class_of,
@@ -106,6 +107,8 @@ def _entered(
     """A question, or the address to go to; and the cookie of a new session, if there is one."""
     before = visiting.person.person if visiting.person else None
     with open_writing_session(site.engine) as session:
+        if class_of(session, launch) is None and not launch.role:
+            raise RefusedError(translate(NO_ROLE))
         if class_of(session, launch) is None and launch.teaches:
             if not said.chosen.startswith((_CLASS, _COPY)):
                 return _which_class(session, site, launch, before), ""
