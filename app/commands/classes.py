@@ -2,8 +2,10 @@
 
 import asyncio
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Mapping
+from datetime import date
+from zoneinfo import ZoneInfo
 
 from sqlmodel import col, select
 
@@ -19,6 +21,12 @@ from app.content.course import read_course
 from app.db.people import ClassRow
 from app.db.tables import now
 from app.errors import InputError
+from app.people.assignment_copies import (
+    chosen_assignments,
+    copies_of,
+    store_copies,
+    weeks_to,
+)
 from app.people.classes import (
     Role,
     create_class,
@@ -26,6 +34,7 @@ from app.people.classes import (
     join_code_of,
     members_of,
     number_of,
+    refuse_archived,
     renew_seat_code,
 )
 from app.people.deletion import delete_class
@@ -54,6 +63,22 @@ def add_options(parser: ArgumentParser) -> None:
     delete = add_command(actions, "delete", "delete a class with all of it")
     delete.add_argument("name", metavar="CLASS", help="number or name")
     delete.add_argument("--yes", action="store_true", help="do it")
+    copy = add_command(
+        actions, "copy", "copy the assignments of a class into another one, with their dates moved"
+    )
+    copy.add_argument("name", metavar="CLASS", help="number or name of the class that has them")
+    copy.add_argument("into", metavar="INTO", help="number or name of the class that gets them")
+    copy.add_argument(
+        "--assignment", type=int, action="append", default=[], metavar="NUMBER",
+        help="only this one; may be given several times (default: all)",
+    )  # fmt: skip
+    moved = copy.add_mutually_exclusive_group(required=True)
+    moved.add_argument("--weeks", type=int, help="weeks by which all dates are moved")
+    moved.add_argument(
+        "--start", type=_day, metavar="YYYY-MM-DD",
+        help="the first date comes into the week of this day",
+    )  # fmt: skip
+    copy.add_argument("--dry-run", action="store_true", help="print the new dates alone")
     demo = add_command(actions, "demo", "make a class with invented students, to try everything on")
     for action in (create, listing, demo):
         action.add_argument("--json", action="store_true", help="print JSON")
@@ -61,7 +86,13 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Create, list or delete classes."""
-    actions = {"create": _create, "list": _list, "delete": _delete, "demo": _demo}
+    actions = {
+        "create": _create,
+        "list": _list,
+        "delete": _delete,
+        "demo": _demo,
+        "copy": _copy_assignments,
+    }
     with open_database(writes=arguments.action != "list") as here:
         actions[arguments.action](arguments, here)
     return 0
@@ -129,6 +160,38 @@ def _demo(arguments: Namespace, here: OpenDatabase) -> None:
         f"Its teacher signs in at {public_address(here.settings, '/sign-in')} with {demo.code}\n"
         f"To remove all of it: wallclock class delete {demo.class_id} --yes\n"
     )
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a day such as 2027-04-12") from None
+
+
+def _copy_assignments(arguments: Namespace, here: OpenDatabase) -> None:
+    source = number_of(class_called(here.session, arguments.name))
+    target = class_called(here.session, arguments.into)
+    refuse_archived(target)
+    chosen = chosen_assignments(here.session, source, arguments.assignment)
+    start: date | None = arguments.start
+    weeks = weeks_to(chosen, start) if start else arguments.weeks
+    zone = ZoneInfo(target.zone)
+    copies = copies_of(chosen, weeks, zone, read_course(here.settings).by_id)
+    if not arguments.dry_run:
+        store_copies(here.session, number_of(target), copies)
+        here.session.commit()
+    for one in copies:
+        dates = [
+            f"{name} {at.astimezone(zone):%Y-%m-%d %H:%M}"
+            for name in ("opens", "due", "closes")
+            if (at := getattr(one.policy, name))
+        ]
+        sys.stdout.write("\t".join([one.source.title, *dates]) + "\n")
+        for says in (*one.notes, *(f"{name} is left out: it is gone" for name in one.gone)):
+            sys.stderr.write(f"{one.source.title}: {says}\n")
+    done = "would be copied" if arguments.dry_run else "copied"
+    sys.stderr.write(f"{len(copies)} {done} into {target.name}, {weeks} weeks later\n")
 
 
 def _described(row: ClassRow, here: OpenDatabase) -> Mapping[str, object]:

@@ -102,6 +102,7 @@ class MemberRow(SQLModel, table=True):
     role: str = Field(default="student", max_length=10, description="teacher, assistant, student")
     label: str = Field(default="", max_length=NAME_LIMIT, description="the name in this class")
     outside_id: str = Field(default="", max_length=SUBJECT_LIMIT, description="in other systems")
+    launched: str = Field(default="", max_length=10, description="the role in the latest launch")
     code_digest: str | None = Field(default=None, max_length=DIGEST_LENGTH)
     joined: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     left: datetime | None = Field(default=None, sa_type=UtcDateTime)
@@ -131,6 +132,9 @@ class AssignmentRow(SQLModel, table=True):
     made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     changed: datetime | None = Field(
         default=None, sa_type=UtcDateTime, description="when anything last moved everyone's points"
+    )
+    origins: str = Field(
+        default="", sa_type=Text, description="numbers of those that it is a copy of, oldest first"
     )
 
 

@@ -1,7 +1,7 @@
 """Assignments: exercises, dates and rules, and the extensions of single persons."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from zoneinfo import ZoneInfo
@@ -13,18 +13,11 @@ from app.db.people import AssignedRow, AssignmentRow, ClassRow, ExtensionRow, Si
 from app.db.tables import now
 from app.errors import InputError, NotFoundError
 from app.people.persons import clean_name
-from app.people.policy import Dates, Policy, dates_of
+from app.people.policy import Dates, Policy, check_policy, dates_of
 from app.translation import translate
 
 MOST_EXERCISES = 200
 MOST_POINTS = 1_000.0
-_LONGEST_SITTING = 7 * 24 * 60  # minutes
-_MOST_ATTEMPTS = 1_000
-_CHOICES = {
-    "variants": ("own", "same", "many"),
-    "hints": ("free", "cost", "off"),
-    "solution": ("free", "due", "off"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +138,16 @@ def assignments_of(session: Session, class_id: int) -> Sequence[Assignment]:
     return _assignments(session, rows)
 
 
+def assignments_as_set(session: Session, class_id: int) -> Sequence[Assignment]:
+    """The assignments of a class with the dates that teachers set, even if it is archived."""
+    found = assignments_of(session, class_id)
+    zone = session.get_one(ClassRow, class_id).zone
+    return [
+        replace(one, policy=policy_of(session.get_one(AssignmentRow, one.id), zone))
+        for one in found
+    ]
+
+
 def dates_for(session: Session, assignment: Assignment, person: int) -> Dates:
     """The dates of *person*: the one place that knows them."""
     extension = session.get(ExtensionRow, (assignment.id, person))
@@ -204,40 +207,11 @@ def _assignments_row(session: Session, assignment: int) -> AssignmentRow:
 
 def _with(row: AssignmentRow, policy: Policy) -> AssignmentRow:
     """*row* with the rules of *policy*."""
-    _check(policy)
+    check_policy(policy)
     for name in Policy.__slots__:
         if name != "zone":
             setattr(row, name, getattr(policy, name))
     return row
-
-
-def _check(policy: Policy) -> None:
-    for name, choices in _CHOICES.items():
-        if getattr(policy, name) not in choices:
-            raise InputError(f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}")
-    for name in ("late", "hint_cost"):
-        if not 0 <= getattr(policy, name) <= 1:
-            raise InputError(f"{name} must be from 0 to 1, not {getattr(policy, name):g}")
-    for name, most in (("attempts", _MOST_ATTEMPTS), ("sitting", _LONGEST_SITTING)):
-        if not 0 <= getattr(policy, name) <= most:
-            raise InputError(f"{name} must be from 0 to {most:,}, not {getattr(policy, name):,}")
-    _check_order(policy)
-
-
-def _check_order(policy: Policy) -> None:
-    dates = [
-        (name, date)
-        for name in ("opens", "due", "closes")
-        if (date := getattr(policy, name)) is not None
-    ]
-    for (earlier, first), (later, second) in zip(dates, dates[1:], strict=False):
-        if first > second:
-            raise InputError(
-                f"the assignment {later} on {second.astimezone(policy.zone):%b %d, %Y, %H:%M}, "
-                f"before it {earlier}"
-                if later == "closes"
-                else f"{later} must not be before {earlier}"
-            )
 
 
 def _store_entries(session: Session, assignment: int, entries: Iterable[AssignmentEntry]) -> None:

@@ -23,12 +23,16 @@ SAMPLE = noted("name the columns in the first line, such as id,name or name alon
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RosterEntry:
-    """A person on a roster, and the *line* of it; without a *role*, a new one is a student."""
+    """A person on a roster, and the *line* of it; without a *role*, a new one is a student.
+
+    With a *number*, it is the member who has it.
+    """
 
     line: int
     name: str
     outside_id: str = ""
     role: Role | None = None
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

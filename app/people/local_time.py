@@ -41,7 +41,15 @@ def read_moment(text: str, zone: ZoneInfo, *, ends: bool) -> LocalMoment:
     Raises:
         InputError: it is not such a time.
     """
-    typed = _typed(text)
+    return local_moment(_typed(text), zone, ends=ends)
+
+
+def local_moment(typed: datetime, zone: ZoneInfo, *, ends: bool) -> LocalMoment:
+    """The moment that clocks in *zone* show as *typed*; see `read_moment`.
+
+    Raises:
+        InputError: the year is too far away.
+    """
     if not _FIRST <= typed.year < _LAST:
         raise InputError(
             translate(

@@ -6,10 +6,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
+from app.errors import InputError
+
 Variants = Literal["own", "same", "many"]
 Hints = Literal["free", "cost", "off"]
 Solution = Literal["free", "due", "off"]
 Phase = Literal["before", "unstarted", "open", "late", "closed"]
+_LONGEST_SITTING = 7 * 24 * 60  # minutes
+_MOST_ATTEMPTS = 1_000
+_CHOICES = {
+    "variants": ("own", "same", "many"),
+    "hints": ("free", "cost", "off"),
+    "solution": ("free", "due", "off"),
+}
 _TINY = timedelta(microseconds=1)
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
@@ -171,3 +180,37 @@ def unaided(policy: Policy, answer: CountableAnswer) -> float:
     if answer.revealed:
         return 0.0
     return max(0.0, 1.0 - policy.hint_cost * answer.hints) if policy.hints == "cost" else 1.0
+
+
+def check_policy(policy: Policy) -> None:
+    """Refuse rules that cannot be.
+
+    Raises:
+        InputError: one of them is out of range, or a date is before one that it has to follow.
+    """
+    for name, choices in _CHOICES.items():
+        if getattr(policy, name) not in choices:
+            raise InputError(f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}")
+    for name in ("late", "hint_cost"):
+        if not 0 <= getattr(policy, name) <= 1:
+            raise InputError(f"{name} must be from 0 to 1, not {getattr(policy, name):g}")
+    for name, most in (("attempts", _MOST_ATTEMPTS), ("sitting", _LONGEST_SITTING)):
+        if not 0 <= getattr(policy, name) <= most:
+            raise InputError(f"{name} must be from 0 to {most:,}, not {getattr(policy, name):,}")
+    _check_order(policy)
+
+
+def _check_order(policy: Policy) -> None:
+    dates = [
+        (name, date)
+        for name in ("opens", "due", "closes")
+        if (date := getattr(policy, name)) is not None
+    ]
+    for (earlier, first), (later, second) in zip(dates, dates[1:], strict=False):
+        if first > second:
+            raise InputError(
+                f"the assignment {later} on {second.astimezone(policy.zone):%b %d, %Y, %H:%M}, "
+                f"before it {earlier}"
+                if later == "closes"
+                else f"{later} must not be before {earlier}"
+            )

@@ -69,10 +69,11 @@ class RosterChanges:
 def roster_difference(members: Sequence[Member], roster: Sequence[RosterEntry]) -> RosterChanges:
     """What *roster* would change among the *members* of a class.
 
-    A person is found by the id of the other system; without one, by a name that only one has.
+    A person is found by number, if the roster has it; by the id of the other system; without one,
+    by a name that only one has.
 
     Raises:
-        InputError: the class would have too many members.
+        InputError: the class would have too many members, or nobody in it has a number.
     """
     once, doubled = _without_doubles(roster)
     find = _Finder(members, once)
@@ -83,8 +84,8 @@ def roster_difference(members: Sequence[Member], roster: Sequence[RosterEntry]) 
     claimed: dict[int, RosterEntry] = {}
     for one in once:
         member, by_name = find.member(one)
-        if member is not None and len(one.outside_id) < len(member.outside_id):
-            one = replace(one, outside_id=member.outside_id)  # without its zeros
+        if member is not None and _is_shortened(one.outside_id, member.outside_id):
+            one = replace(one, outside_id=member.outside_id)
         if member is None:
             added.append(one)
         elif member.person in claimed:
@@ -205,6 +206,11 @@ def bare_id(outside: str) -> str:
     return outside.lstrip("0") if outside.isdecimal() else outside
 
 
+def _is_shortened(listed: str, stored: str) -> bool:
+    """Whether a roster has an id without its zeros, or not at all."""
+    return len(listed) < len(stored) and bare_id(listed) in ("", bare_id(stored))
+
+
 def by_bare_id(members: Sequence[Member]) -> Mapping[str, Member]:
     """The members whose id nobody else has, even without its zeros."""
     counts = Counter(bare_id(one.outside_id) for one in members)
@@ -216,6 +222,7 @@ class _Finder:
     """Finds the member whom a line of a roster is about."""
 
     def __init__(self, members: Sequence[Member], roster: Sequence[RosterEntry]) -> None:
+        self._numbers = {member.person: member for member in members}
         self._ids = {member.outside_id: member for member in members if member.outside_id}
         self._bare = by_bare_id(members)
         self._names = _unique_names(members)
@@ -223,6 +230,8 @@ class _Finder:
 
     def member(self, listed: RosterEntry) -> tuple[Member | None, bool]:
         """The member, and whether it is the name that they have in common."""
+        if listed.number is not None:
+            return self._numbered(listed, listed.number), False
         if listed.outside_id in self._ids:
             return self._ids[listed.outside_id], False
         if bare := self._bare.get(bare_id(listed.outside_id)):
@@ -233,6 +242,25 @@ class _Finder:
             return None, False  # two persons with one name
         return namesake, True
 
+    def _numbered(self, listed: RosterEntry, number: int) -> Member:
+        """The member with a number; an id on the roster is theirs, or nobody's."""
+        member = self._numbers.get(number)
+        if member is None:
+            raise InputError(
+                translate("nobody in this class has the number {number}", number=number)
+            )
+        holder = self._ids.get(listed.outside_id, member)
+        if holder is not member:
+            raise InputError(
+                translate(
+                    "the id {id!r} is that of {holder}, not of number {number}",
+                    id=listed.outside_id[:60],
+                    holder=holder.name,
+                    number=number,
+                )
+            )
+        return member
+
 
 def _without_doubles(roster: Sequence[RosterEntry]) -> tuple[list[RosterEntry], list[Doubled]]:
     """The first line of each person, and the others. Namesakes with ids of their own are two."""
@@ -240,6 +268,7 @@ def _without_doubles(roster: Sequence[RosterEntry]) -> tuple[list[RosterEntry], 
     doubled = []
     for one in roster:
         key = f"id {one.outside_id}" if one.outside_id else f"name {one.name.casefold()}"
+        key = key if one.number is None else f"number {one.number}"
         if key in first:
             doubled.append(Doubled(one, first[key]))
         else:

@@ -1,7 +1,7 @@
 """Classes over the JSON interface: rosters, assignments, extensions, grades, and who may."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -346,3 +346,74 @@ def test_an_id_that_two_classes_have_is_refused_to_a_token_of_both(
     assert learners(site, "62.25 ms") == []
     admin.send("POST", "/api/v1/check", json={**body, "learner": str(numbers[1])})
     assert len(learners(site, "62.25 ms")) == 1
+
+
+def test_an_assignment_can_be_put_and_posted_back_as_get_gave_it(made: Callable[[], Api]) -> None:
+    api = made()
+    number = api.send("POST", "/assignments", 201, json=assignment(late=0.1, hints="cost"))["id"]
+    path = f"/assignments/{number}"
+    given = api.send("GET", path)
+    assert api.send("PUT", path, json=given) == given
+    again = api.send("POST", "/assignments", 201, json=given)
+    assert again == {**given, "id": again["id"]}
+    assert again["id"] != number
+
+
+def test_what_get_gives_is_refused_where_it_does_not_agree(made: Callable[[], Api]) -> None:
+    api = made()
+    given = api.send("POST", "/assignments", 201, json=assignment())
+    path = f"/assignments/{given['id']}"
+    other = api.send("PUT", path, 422, json={**given, "id": given["id"] + 1})
+    assert f"this is assignment {given['id']}" in other["detail"]
+    total = api.send("PUT", path, 422, json={**given, "points": 5})
+    assert "the sum of the exercises, which is 4, not 5" in total["detail"]
+
+
+def test_a_roster_can_be_put_back_as_get_gave_it(made: Callable[[], Api]) -> None:
+    api = made()
+    api.send("PUT", "/roster", json=[{"id": "1", "name": "Ada"}, {"id": "2", "name": "Ada"}])
+    given = api.send("GET", "/roster")
+    found = api.send("PUT", "/roster", json=given)
+    assert (found["added"], found["changed"], found["same"]) == ([], [], len(given))
+
+
+def test_a_person_with_a_number_is_renamed_and_gets_another_id(made: Callable[[], Api]) -> None:
+    api = made()
+    one = api.send("POST", "/roster", 201, json={"id": "10", "name": "Ada"})
+    api.send("POST", "/roster", 201, json={"id": "2", "name": "Grace"})
+    assert api.send("POST", "/roster", json=one) == one
+    changed = {**one, "id": "3", "name": "Ada Lovelace"}
+    assert api.send("POST", "/roster", json=changed) == changed
+    taken = api.send("PUT", "/roster", 422, json=[{**one, "id": "2"}])
+    assert "the id '2' is that of Grace" in taken["detail"]
+    nobody = api.send("PUT", "/roster", 422, json=[{**one, "number": one["number"] + 1_000}])
+    assert "nobody in this class has the number" in nobody["detail"]
+
+
+def test_assignments_are_copied_into_a_class_that_the_token_opens(
+    made: Callable[[], Api], site: Site
+) -> None:
+    old, new = made(), made()
+    source = old.send("POST", "/assignments", 201, json=assignment(due="2098-10-02T21:59:00Z"))
+    body = {"source": old.class_id, "start": "2099-04-15"}
+    new.send("POST", "/copies", 404, json=body)  # a token of one class
+    with open_session(site.engine) as session:
+        admin = replace(new, token=create_token(session, f"copies {new.class_id}", "admin"))
+    dry = admin.send("POST", "/copies?dry_run=true", json=body)
+    assert (dry["applied"], dry["weeks"], dry["copies"][0]["id"]) == (False, 28, None)
+    assert new.send("GET", "/assignments") == []
+    done = admin.send("POST", "/copies", json=body)
+    (one,) = done["copies"]
+    assert (one["source"], one["due"]) == (source["id"], "2099-04-16T21:59:00Z")
+    (there,) = new.send("GET", "/assignments")
+    assert there == {**source, "id": one["id"], "due": one["due"]}
+    other = admin.send("POST", "/copies", 404, json={**body, "assignments": [one["id"]]})
+    assert f"no assignment {one['id']}" in other["detail"]
+
+
+def test_a_token_of_a_class_copies_in_it(made: Callable[[], Api]) -> None:
+    api = made()
+    first = api.send("POST", "/assignments", 201, json=assignment())
+    body = {"source": api.class_id, "assignments": [first["id"]], "weeks": 1}
+    (copy,) = api.send("POST", "/copies", json=body)["copies"]
+    assert [one["due"] for one in api.send("GET", "/assignments")] == [first["due"], copy["due"]]

@@ -1,6 +1,7 @@
 """Classes, rosters, grades, results and tokens from the command line."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ from app.content.catalog import Catalog
 from app.db.session import connect, open_session
 from app.db.tables import AttemptRow
 from app.db.tokens import Grant, Tokens
+from app.people.assignments import AssignmentEntry, assignments_of, create_assignment
 from app.people.classes import members_of
+from app.people.policy import Policy
 
 RING = "collectives/ring-all-reduce-time"
 Capture = pytest.CaptureFixture[str]
@@ -124,3 +127,24 @@ def test_a_demo_is_made_and_removed(capsys: Capture) -> None:
     assert len(said(capsys, "results", str(demo["id"])).splitlines()) == demo["answers"]
     said(capsys, "class", "delete", str(demo["id"]), "--yes")
     assert listed(capsys, "class", "list") == []
+
+
+def test_the_assignments_of_a_class_are_copied_with_their_dates_moved(
+    capsys: Capture, database: str
+) -> None:
+    said(capsys, "class", "create", "Fall", "--zone", "Europe/Berlin")
+    said(capsys, "class", "create", "Spring", "--zone", "Europe/Berlin")
+    with open_session(connect(database)) as session:
+        due = datetime(2036, 10, 2, 21, 59, tzinfo=UTC)
+        create_assignment(session, 1, "Week 1", Policy(due=due), [AssignmentEntry(RING, 1.0)])
+        session.commit()
+    dry = said(capsys, "class", "copy", "Fall", "Spring", "--weeks", "26", "--dry-run")
+    assert dry == "Week 1\tdue 2037-04-02 23:59\n"
+    assert said(capsys, "class", "copy", "Fall", "Spring", "--start", "2037-03-31") == dry
+    nothing = said(capsys, "class", "copy", "Fall", "Spring", "--weeks", "1",
+                   "--assignment", "7", code=1)  # fmt: skip
+    assert "no assignment 7" in nothing
+    with open_session(connect(database)) as session:
+        assert [one.title for one in assignments_of(session, 2)] == ["Week 1"]
+    with pytest.raises(SystemExit, match="2"):
+        main(["class", "copy", "Fall", "Spring", "--start", "April"])

@@ -50,6 +50,7 @@ PAGES: Mapping[str, Mapping[str, Who]] = {
     f"{CLASS}/slide": {"GET": Who.ASSISTANT},
     f"{CLASS}/settings": {"GET": Who.TEACHER, "POST": Who.TEACHER},
     f"{CLASS}/archive": {"POST": Who.TEACHER},
+    f"{CLASS}/copy": {"GET": Who.TEACHER, "POST": Who.TEACHER},
     f"{CLASS}/delete": {"POST": Who.TEACHER},
     f"{CLASS}/assignments/new": {"GET": Who.TEACHER, "POST": Who.TEACHER},
     f"{CLASS}/date": {"GET": Who.ASSISTANT},
@@ -132,6 +133,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     f"{API}/merges": ("GET", "POST"),
     f"{API}/merges/{{merge}}": ("DELETE",),
     f"{API}/assignments": ("GET", "POST"),
+    f"{API}/copies": ("POST",),
     f"{API}/assignments/{{assignment}}": ALL,
     f"{API}/assignments/{{assignment}}/extensions": ("GET", "POST"),
     f"{API}/assignments/{{assignment}}/extensions/{{person}}": ("DELETE",),
@@ -143,10 +145,12 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     f"{API}/results": GET,
 }
 ADMIN = {("POST", "/api/v1/classes"), ("DELETE", API)}  # not for a token of one class
-# A roster is sent as grades, somebody is merged with themselves, and no merge is there.
+# A roster is sent as grades, somebody is merged with themselves, a copy without a class, and no
+# merge is there.
 REFUSED = {
     ("PUT", f"{API}/grades.csv"): 422,
     ("POST", f"{API}/merges"): 422,
+    ("POST", f"{API}/copies"): 404,
     ("DELETE", f"{API}/merges/{{merge}}"): 404,
 }
 LAST = {("PUT", f"{API}/archive"): 1, ("DELETE", f"{API}/archive"): 2}  # the rest changes the class
@@ -156,6 +160,7 @@ BODIES: Mapping[str, Any] = {
     f"{API}/roster": {"PUT": [], "POST": {"name": "New"}},
     f"{API}/merges": {"POST": {"kept": "4711", "gone": "4711"}},
     f"{API}/assignments": {"POST": NEW},
+    f"{API}/copies": {"POST": {"source": 2**62}},
     f"{API}/assignments/{{assignment}}": {"PUT": NEW},
     f"{API}/assignments/{{assignment}}/extensions": {
         "POST": {"people": ["4711"], "until": "2099-02-01T00:00:00Z"}

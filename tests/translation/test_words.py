@@ -22,7 +22,7 @@ OTHERS = ("de", "zh")
 ROOMS = ("kinds", "expressions", "people", "web")
 RAISED = {"AnswerError", "NotFoundError", "InputError", "RefusedError", "TooLongError"}
 # Messages about the fields of a request of a program, which are the same in every language.
-FOR_PROGRAMS = {"people/assignments.py", "people/demo.py"}
+FOR_PROGRAMS = {"people/policy.py", "people/assignments.py", "people/demo.py"}
 
 
 @cache

@@ -1,5 +1,14 @@
 """Classes over the JSON interface, with tokens of scope class or admin."""
 
-from app.api.people import assignments, classes, extensions, grades, overrides, persons, roster
+from app.api.people import (
+    assignments,
+    classes,
+    copies,
+    extensions,
+    grades,
+    overrides,
+    persons,
+    roster,
+)
 
-PARTS = (classes, roster, persons, assignments, extensions, overrides, grades)
+PARTS = (classes, roster, persons, assignments, copies, extensions, overrides, grades)

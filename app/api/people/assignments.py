@@ -17,7 +17,12 @@ from app.api.people.access import (
     class_for,
     class_to_change,
 )
-from app.api.people.shapes import AssignmentDocument, EntryDocument, NewAssignment, PersonVariants
+from app.api.people.assignment_shapes import (
+    AssignmentDocument,
+    EntryDocument,
+    NewAssignment,
+    PersonVariants,
+)
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError
 from app.network.routes import Router
@@ -125,6 +130,8 @@ def put_assignment(
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
         assignment_for(session, grant, class_id, assignment)
+        if body.id not in (None, assignment):
+            raise InputError(f"body.id: this is assignment {assignment}, not {body.id}")
         before = assignment_to_change(session, assignment)
         _refuse_other_version(before, if_match)
         entries = _entries(site, body, before.entries)

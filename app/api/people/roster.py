@@ -78,7 +78,7 @@ def put_roster(
 ) -> RosterDifference:
     """Adds and changes people, and returns the difference.
 
-    A person is matched by id; without one, by a name that only one has.
+    A person is matched by number, as GET says it; by id; or by a name that only one has.
     """
     entries = tuple(_listed(line, one) for line, one in enumerate(body, 1))
     roster = ReadRoster(entries=entries, unused=(), left_out=())
@@ -146,8 +146,8 @@ def _added(
     members = members_of(session, class_id)
     if found.added:
         return next(one for one in members if one.person not in known)
-    if changed:
-        return next(one for one in members if one.person in changed)
+    if changed or listed.number is not None:
+        return next(one for one in members if one.person in changed | {listed.number})
     same = (
         [one for one in members if one.outside_id == listed.outside_id] if listed.outside_id else []
     )
@@ -189,7 +189,13 @@ def _change(
 
 def _listed(line: int, one: NewPerson) -> RosterEntry:
     role = Role.read(one.role) if one.role else None
-    return RosterEntry(line=line, name=clean_name(one.name), outside_id=clean_id(one.id), role=role)
+    return RosterEntry(
+        line=line,
+        name=clean_name(one.name),
+        outside_id=clean_id(one.id),
+        role=role,
+        number=one.number,
+    )
 
 
 def _sent(one: RosterEntry) -> NewPerson:
@@ -197,6 +203,7 @@ def _sent(one: RosterEntry) -> NewPerson:
         name=one.name,
         id=one.outside_id,
         role=one.role.word if one.role else None,
+        number=one.number,
     )
 
 

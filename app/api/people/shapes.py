@@ -3,16 +3,21 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictStr
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictStr,
+)
 
 from app.db.people import REASON_LIMIT
 from app.db.tables import NAME_LIMIT
-from app.people.assignments import MOST_EXERCISES, MOST_POINTS
-from app.people.policy import Hints, Solution, Variants
+from app.people.assignments import MOST_POINTS
 
 RoleName = Literal["student", "assistant", "teacher"]
 _FIRST, _LAST = 2000, 2200  # years
-_DUE = "2027-05-07T21:59:00Z"
 _RING = "collectives/ring-all-reduce-time"
 
 
@@ -25,14 +30,15 @@ def _in_range(moment: datetime) -> datetime:
 Moment = Annotated[AwareDatetime, AfterValidator(_in_range)]
 
 
-def _example(**fields: Any) -> ConfigDict:
+def example_config(**fields: Any) -> ConfigDict:
+    """The configuration of a document that forbids other fields, with an example."""
     return ConfigDict(extra="forbid", frozen=True, json_schema_extra={"examples": [fields]})
 
 
 class NewClass(BaseModel):
     """A class to make."""
 
-    model_config = _example(name="Distributed training, spring", zone="Europe/Berlin")
+    model_config = example_config(name="Distributed training, spring", zone="Europe/Berlin")
 
     name: StrictStr = Field(max_length=4 * NAME_LIMIT)
     zone: StrictStr = Field(default="UTC", max_length=NAME_LIMIT, description="IANA, of its dates")
@@ -65,13 +71,14 @@ class MadeClass(ClassDocument):
 class NewPerson(BaseModel):
     """A person on a roster."""
 
-    model_config = _example(id="4711", name="Ada Lovelace", role="student")
+    model_config = example_config(id="4711", name="Ada Lovelace", role="student")
 
     name: StrictStr = Field(max_length=4 * NAME_LIMIT)
     id: StrictStr = Field(default="", max_length=255, description="in other systems")
     role: RoleName | None = Field(
         default=None, description="without one, a new person is a student, others keep theirs"
     )
+    number: int | None = Field(default=None, description="of a member, as GET says it")
 
 
 class PersonDocument(BaseModel):
@@ -93,7 +100,7 @@ class PersonChange(BaseModel):
 class NewMerge(BaseModel):
     """Two students who are one person, by number or by the id in other systems."""
 
-    model_config = _example(kept="4711", gone="4712")
+    model_config = example_config(kept="4711", gone="4712")
 
     kept: StrictStr = Field(max_length=255, description="stays, and gets everything of the other")
     gone: StrictStr = Field(max_length=255, description="leaves the class")
@@ -123,58 +130,12 @@ class RosterDifference(BaseModel):
     unused: list[str] = Field(description="columns of a file that are not used")
 
 
-class EntryDocument(BaseModel):
-    """An exercise of an assignment."""
-
-    model_config = _example(exercise=_RING, points=2.0)
-
-    exercise: StrictStr = Field(max_length=200)
-    points: float = 1.0
-
-
-class NewAssignment(BaseModel):
-    """An assignment to make or to change; times have an offset."""
-
-    model_config = _example(
-        title="Collectives", due=_DUE, late=0.1, exercises=[{"exercise": _RING, "points": 2}]
-    )
-
-    title: StrictStr = Field(max_length=4 * NAME_LIMIT)
-    exercises: list[EntryDocument] = Field(min_length=1, max_length=MOST_EXERCISES)
-    opens: Moment | None = None
-    due: Moment | None = None
-    closes: Moment | None = None
-    late: float = Field(default=0.0, description="share of the points lost per day begun, 0 to 1")
-    grace: Annotated[int, Field(ge=0, le=86_400)] = 300
-    attempts: int = Field(default=0, description="answers that count; 0: all")
-    variants: Variants = "own"
-    hints: Hints = "free"
-    hint_cost: float = Field(default=0.1, description="share of the points per hint")
-    solution: Solution = Field(default="due", description="when the worked solution is shown")
-    show_points: bool = Field(default=True, description="false: points are hidden until due")
-    sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
-
-
-class AssignmentDocument(NewAssignment):
-    """An assignment."""
-
-    id: int
-    points: float = Field(description="of all exercises")
-
-
-class PersonVariants(BaseModel):
-    """The drawing of each exercise that counts for a student."""
-
-    number: int
-    id: str
-    name: str
-    seeds: dict[str, int] = Field(description="by exercise; empty if any drawing counts")
-
-
 class NewExtension(BaseModel):
     """A later date for some students."""
 
-    model_config = _example(people=["4711"], until="2027-05-09T21:59:00Z", why="at a conference")
+    model_config = example_config(
+        people=["4711"], until="2027-05-09T21:59:00Z", why="at a conference"
+    )
 
     people: list[StrictStr] = Field(
         min_length=1,
@@ -199,7 +160,7 @@ class ExtensionDocument(BaseModel):
 class NewOverride(BaseModel):
     """Points given by hand, or taken back."""
 
-    model_config = _example(people=["4711"], exercise=_RING, points=2.0, why="right on paper")
+    model_config = example_config(people=["4711"], exercise=_RING, points=2.0, why="right on paper")
 
     people: list[StrictStr] = Field(
         min_length=1,

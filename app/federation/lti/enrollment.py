@@ -12,13 +12,19 @@ from app.db.platforms import ContextRow, LinkRow
 from app.errors import RefusedError
 from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import identities_of
+from app.people.assignment_copies import copy_in_class
 from app.people.classes import Role, class_with, create_class, enroll, number_of, role_in
 from app.people.members import holder_of_id, in_other_classes, with_identity
 from app.people.merges import merge_persons
 from app.people.persons import known_person, new_person
-from app.translation import translate
+from app.translation import noted, translate
 
 _UNNAMED = "A course"
+NO_ROLE = noted(
+    "your platform says that you are neither a student nor a teacher of this course (an observer, a"
+    " test student or an administrator): nothing was stored; its teacher can add you to the class"
+    " under People, and sees assignments as students do with “As students see it”"
+)
 _TRIES = 2  # two launches of one person may come at once: the second finds what the first stored
 
 
@@ -193,12 +199,15 @@ def _arrived(session: Session, launch: Launch, class_id: int) -> Arrival:
         person = number_of(new_person(session, label)) if roster is None else roster
         connect_launch(session, launch, person)
     own = role_in(session, class_id, person)
+    if not launch.role and own is None:
+        raise RefusedError(translate(NO_ROLE))
     if row.archived is not None and own is None:
         raise RefusedError(
             translate("{name} is archived: nobody can join it anymore", name=row.name)
         )
     outside = free_id(session, class_id, person, launch.outside_id)
-    enroll(session, class_id, person, Role.read(launch.role), label, outside)
+    role = Role.read(launch.role) if launch.role else own or Role.STUDENT
+    enroll(session, class_id, person, role, label, outside).launched = launch.role
     _refresh(session, launch)
     return Arrival(person=person, class_id=class_id, assignment=_opened(session, launch, class_id))
 
@@ -206,17 +215,18 @@ def _arrived(session: Session, launch: Launch, class_id: int) -> Arrival:
 def _opened(session: Session, launch: Launch, class_id: int) -> int:
     """The assignment that the link of a launch opens, or 0; where its scores go is stored.
 
-    A course that was copied has links to assignments of another class: they open nothing here,
-    until a teacher says what.
+    A course that was copied has links to assignments of another class: they open the copies of
+    those, or nothing here until a teacher says what.
     """
     row = _link(session, launch) if launch.link else None
     if row is not None and _in_class(session, row.assignment, class_id):
         _store_places(session, row, launch)
         return row.assignment
-    if launch.link and _in_class(session, launch.assignment, class_id):
-        name_link(session, launch, class_id, launch.assignment)
-        return launch.assignment
-    return 0
+    named = launch.assignment if launch.link else 0
+    assignment = copy_in_class(session, class_id, named) if named else 0
+    if assignment:
+        name_link(session, launch, class_id, assignment)
+    return assignment
 
 
 def _refresh(session: Session, launch: Launch) -> None:

@@ -7,6 +7,7 @@ from app.db.people import SUBJECT_LIMIT
 from app.db.platforms import ADDRESS_LIMIT
 from app.db.tables import NAME_LIMIT
 from app.errors import RefusedError
+from app.federation.lti.roles import role_of
 from app.federation.lti.vocabulary import (
     CLAIM,
     DEEP_LINK,
@@ -21,10 +22,6 @@ from app.people.classes import Role
 from app.translation import translate
 
 Fields = Mapping[str, object]
-_MEMBERSHIP = "http://purl.imsglobal.org/vocab/lis/v2/membership"
-_TEACHERS = frozenset({"Instructor", "Administrator", "ContentDeveloper"})
-_ASSISTANT = "Instructor#TeachingAssistant"
-_MOST = 100  # roles that are read
 _LONGEST_DATA = 16_000  # characters that a platform gets back with a choice
 
 
@@ -32,8 +29,9 @@ _LONGEST_DATA = 16_000  # characters that a platform gets back with a choice
 class Launch:
     """Who came from which course of a platform, and to open what.
 
-    *assignment* is the number that our link has, or 0. *answer_to* is where the choice of a
-    teacher is sent (deep linking); *origins* are those of the pages that may show ours in a frame.
+    *role* is empty if they are neither student nor teacher. *assignment* is the number that our
+    link has, or 0. *answer_to* is where the choice of a teacher is sent (deep linking); *origins*
+    are those of the pages that may show ours in a frame.
     """
 
     platform: int
@@ -58,7 +56,7 @@ class Launch:
     @property
     def teaches(self) -> bool:
         """Whether the person is a teacher of the course."""
-        return Role.read(self.role) is Role.TEACHER
+        return self.role == Role.TEACHER.word
 
 
 def launch_of(values: Fields) -> Launch:
@@ -94,11 +92,12 @@ def read_launch(platform: int, claims: Fields, service: str) -> Launch:
     lineitems = _address(grades, "lineitems")
     memberships = _address(_fields(claims, ROSTER), "context_memberships_url")
     answer_to = _address(choice, "deep_link_return_url")
+    role = role_of(claims.get(CLAIM + "roles"))
     launch = Launch(
         platform=platform,
         deployment=_short(claims, CLAIM + "deployment_id"),
         subject=_text(claims, "sub"),
-        role=role_of(claims.get(CLAIM + "roles")).word,
+        role=role.word if role else "",
         name=name_in(claims),
         outside_id=_outside_id(claims),
         context=_short(context, "id"),
@@ -119,23 +118,6 @@ def read_launch(platform: int, claims: Fields, service: str) -> Launch:
     )
     _check(launch, choice, kind)
     return launch
-
-
-def role_of(given: object) -> Role:
-    """The role of a person in the course, from the roles that a platform names.
-
-    >>> role_of(["http://purl.imsglobal.org/vocab/lis/v2/membership#Instructor"]).word
-    'teacher'
-    >>> role_of(["http://purl.imsglobal.org/vocab/lis/v2/institution/person#Administrator"]).word
-    'student'
-    """
-    roles = (
-        [one for one in given if isinstance(one, str)][:_MOST] if isinstance(given, list) else []
-    )
-    names = {one.removeprefix(_MEMBERSHIP).lstrip("#/") for one in roles}
-    if _ASSISTANT in names:  # platforms list it beside the role of an instructor
-        return Role.ASSISTANT
-    return Role.TEACHER if names & _TEACHERS else Role.STUDENT
 
 
 def name_in(given: Fields) -> str:

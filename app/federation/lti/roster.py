@@ -9,8 +9,9 @@ from urllib.parse import urljoin, urlsplit
 
 from app.db.people import SUBJECT_LIMIT
 from app.errors import RefusedError
-from app.federation.lti.launch_message import name_in, role_of
+from app.federation.lti.launch_message import name_in
 from app.federation.lti.platforms import Platform
+from app.federation.lti.roles import role_of
 from app.federation.lti.vocabulary import ROSTER_SCOPE, ROSTER_TYPE
 from app.network.response_policy import origin_of
 from app.people.classes import Role
@@ -28,10 +29,13 @@ _NEXT = re.compile(r'<([^<>]+)>\s*;[^,<>]*\brel="?next"?')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Participant:
-    """A person of a course, as its platform names them; *active*: still in the course."""
+    """A person of a course, as its platform names them; *active*: still in the course.
+
+    Without a *role*, they are neither student nor teacher.
+    """
 
     subject: str
-    role: Role
+    role: Role | None
     name: str
     outside_id: str
     active: bool

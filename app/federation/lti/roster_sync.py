@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
-from app.db.people import IdentityRow
+from app.db.people import IdentityRow, MemberRow
 from app.federation.lti.enrollment import free_id, person_with_id
 from app.federation.lti.platforms import Platform
 from app.federation.lti.roster import Participant
@@ -40,10 +40,14 @@ class RoleChange:
 
 @dataclass(frozen=True, slots=True)
 class CourseDifference:
-    """What differs between a course and its class; *same* counts those who do not."""
+    """What differs between a course and its class; *same* counts those who do not.
+
+    *kept* are those whose role stays, because their latest launch named a higher one.
+    """
 
     changes: tuple[RoleChange, ...]
     same: int
+    kept: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -56,6 +60,7 @@ class _Step:
     participant: Participant | None
     member: Member | None
     change: RoleChange
+    keeps: bool = False
 
 
 def compare_course(
@@ -67,7 +72,8 @@ def compare_course(
     """
     steps = _steps(session, platform, class_id, people)
     differing = tuple(step.change for step in steps if step.change.differs)
-    return CourseDifference(differing, len(steps) - len(differing))
+    kept = tuple(step.change.name for step in steps if step.keeps)
+    return CourseDifference(differing, len(steps) - len(differing), kept)
 
 
 def apply_difference(
@@ -99,7 +105,7 @@ def _enter(
     if identity is None:
         session.add(IdentityRow(issuer=platform.identities, subject=one.subject, person=person))
     outside = free_id(session, class_id, person, one.outside_id)
-    enroll(session, class_id, person, one.role, named, outside)
+    enroll(session, class_id, person, step.change.after or Role.STUDENT, named, outside)
 
 
 def _change(
@@ -108,8 +114,8 @@ def _change(
     if change.by_id:
         issuer = platform.identities
         session.add(IdentityRow(issuer=issuer, subject=one.subject, person=member.person))
-    if member.role is not one.role:
-        change_role(session, member.class_id, member.person, one.role)
+    if change.after is not None and member.role is not change.after:
+        change_role(session, member.class_id, member.person, change.after)
     row = member_row(session, member.class_id, member.person)
     row.label = change.new_name or row.label
     row.outside_id = (
@@ -124,6 +130,7 @@ def _steps(
     """Everyone who is in the course, or was, in the order of the course."""
     members = {member.person: member for member in members_of(session, class_id)}
     known, pseudonyms = _known(session, platform), class_with(session, class_id).pseudonyms
+    launched = _launched(session, class_id)
     steps, seen = [], set[int]()
     for one in people:
         member = members.get(known.get(one.subject, 0))
@@ -132,11 +139,13 @@ def _steps(
             member = members.get(held) if held not in seen else None
         if member is not None:
             seen.add(member.person)
-        after = one.role if one.active else None
+        after = _role_after(one, member, launched)
         if after is None and member is None:
             continue
         found = by_id and member is not None
-        steps.append(_Step(one, member, _difference(one, member, found, pseudonyms)))
+        keeps = one.active and member is not None and after is not one.role
+        change = _difference(one, member, after, found, pseudonyms)
+        steps.append(_Step(one, member, change, keeps and after is not None))
     for subject, person in known.items():
         if person in members and person not in seen:
             member = members[person]
@@ -144,11 +153,32 @@ def _steps(
     return steps
 
 
+def _role_after(
+    one: Participant, member: Member | None, launched: Mapping[int, Role]
+) -> Role | None:
+    """The role that a person of a course would have in the class; None: they are not in it.
+
+    Platforms name lower roles in a list than in a launch, as Moodle does of its non-editing
+    teachers: whom the latest launch and the class call the same keeps the role.
+    """
+    if not one.active or member is None:
+        return one.role if one.active else None
+    if one.role is None:
+        return member.role if member.role > Role.STUDENT else None
+    lowered = one.role < member.role <= launched.get(member.person, Role.STUDENT)
+    return member.role if lowered else one.role
+
+
+def _launched(session: Session, class_id: int) -> Mapping[int, Role]:
+    """The roles in the latest launches of the members of a class."""
+    rows = select(MemberRow).where(MemberRow.class_id == class_id, MemberRow.launched != "")
+    return {row.person: Role.read(row.launched) for row in session.exec(rows)}
+
+
 def _difference(
-    one: Participant, member: Member | None, by_id: bool, pseudonyms: bool
+    one: Participant, member: Member | None, after: Role | None, by_id: bool, pseudonyms: bool
 ) -> RoleChange:
     """What the class would learn from the course about a person."""
-    after = one.role if one.active else None
     if member is None or after is None:
         name, before = (member.name, member.role) if member else (one.name, None)
         return RoleChange(one.subject, name, before, after)

@@ -54,6 +54,7 @@ class Roster:
     rows: tuple[RoleChangeRow, ...] = ()
     more: int = 0
     same: int = 0
+    kept: tuple[str, ...] = ()
     digest: str = ""
     problem: str = ""
     applied: int = 0
@@ -204,6 +205,7 @@ def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
         rows=(*counted, *rows),
         more=max(0, len(named) - _SHOWN),
         same=found.same,
+        kept=found.kept[:_SHOWN],
         digest=found.digest,
     )
 

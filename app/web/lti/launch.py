@@ -34,6 +34,7 @@ from app.network.response_policy import (
     redirect_beyond,
 )
 from app.network.routes import Router
+from app.people.assignment_copies import MOST_WEEKS
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.origin import is_from_here
@@ -133,11 +134,12 @@ async def open_window(
     ticket: Annotated[str, Form()] = "",
     chosen: Annotated[str, Form()] = "",
     zone: Annotated[str, Form()] = "",
+    weeks: Annotated[int, Form(ge=-MOST_WEEKS, le=MOST_WEEKS)] = 0,
 ) -> Response:
     """The window of a launch: signs in, and goes to the assignment."""
     found = unsealed(site.secret, ticket)
     await aside(_use, site, ticket)
-    return await entered(request, site, visiting, found, Said(chosen, zone))
+    return await entered(request, site, visiting, found, Said(chosen, zone, weeks))
 
 
 async def _login(request: Request, site: Site, asked: dict[str, str]) -> Response:

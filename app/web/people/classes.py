@@ -24,7 +24,7 @@ from app.web.frame.visitor import PERSON, FromHere, Visiting, sign_in, spend, sp
 from app.web.people.class_head import class_url
 
 router = Router(prefix="/classes")
-_COST = 100.0  # answers; what a new class takes of the allowance of an address
+CLASS_COST = 100.0  # answers; what a new class takes of the allowance of an address
 _SAYS = noted(
     "Run a course on Wallclock: students join by a link, you choose exercises and "
     "dates, and the points are counted for you."
@@ -68,7 +68,7 @@ class ClassesPage:
 @router.get("")
 async def classes(request: Request, site: Here, visiting: Visiting) -> Response:
     """The page that explains classes, lists the visitor's, and makes one."""
-    form = MakeForm(allowed=_may_make(site), asks=_asks(visiting.person))
+    form = MakeForm(allowed=may_make_classes(site), asks=_asks(visiting.person))
     return await aside(_shown_classes, request, site, visiting.person, form)
 
 
@@ -83,11 +83,8 @@ async def submit_new_class(
     pseudonyms: Annotated[str, Form()] = "",
 ) -> Response:
     """Make a class, whose teacher is the visitor."""
-    if not _may_make(site):
-        raise InputError(
-            translate("classes are made by the operator of this server: wallclock class create")
-        )
-    spend(request, site.allowances.answers, "new classes", _COST)
+    refuse_new_class(site)
+    spend(request, site.allowances.answers, "new classes", CLASS_COST)
     spend_storage(request, site, visiting, PERSON)
     form = MakeForm(
         allowed=True,
@@ -108,8 +105,21 @@ async def submit_new_class(
     return response
 
 
-def _may_make(site: Site) -> bool:
+def may_make_classes(site: Site) -> bool:
+    """Whether those who visit the site may make classes."""
     return site.settings.classes == "anyone"
+
+
+def refuse_new_class(site: Site) -> None:
+    """Refuse to make a class where only the operator may.
+
+    Raises:
+        InputError: so it is here.
+    """
+    if not may_make_classes(site):
+        raise InputError(
+            translate("classes are made by the operator of this server: wallclock class create")
+        )
 
 
 def _asks(person: SignedIn | None) -> bool:

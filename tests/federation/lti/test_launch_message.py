@@ -17,7 +17,7 @@ from app.db.tables import now
 from app.errors import RefusedError
 from app.federation.lti.enrollment import enroll_launch, new_class, tie
 from app.federation.lti.keys import SHOWN_FOR, SIGNS_FOR, key_set, rotate, signing_key
-from app.federation.lti.launch_message import Launch, read_launch, role_of
+from app.federation.lti.launch_message import Launch, read_launch
 from app.federation.lti.login_state import begun, is_same_browser, read_login_state
 from app.federation.lti.platforms import (
     Platform,
@@ -32,7 +32,7 @@ from app.federation.lti.platforms import (
 )
 from app.federation.lti.tickets import seal_ticket, unsealed, use_once
 from app.people.assignments import AssignmentEntry, create_assignment
-from app.people.classes import Role, class_with, members_of
+from app.people.classes import class_with, members_of
 from app.people.policy import Policy
 from tests.each import each
 
@@ -88,31 +88,6 @@ def platform(**changed: str) -> Platform:
         "token_url": "https://lms.example/token", "jwks_url": "https://lms.example/keys",
     }  # fmt: skip
     return Platform(**{**given, **changed})  # type: ignore[arg-type]
-
-
-@each(
-    ("roles", "role"),
-    [
-        ([f"{ROLE}#Instructor"], Role.TEACHER),
-        ([f"{ROLE}#Administrator", f"{ROLE}#Learner"], Role.TEACHER),
-        (["Instructor"], Role.TEACHER),
-        ([f"{ROLE}#Instructor", f"{ROLE}/Instructor#TeachingAssistant"], Role.ASSISTANT),
-        ([f"{ROLE}#Learner"], Role.STUDENT),
-        ([f"{ROLE}#Mentor"], Role.STUDENT),
-        (
-            [f"{ROLE}#Learner", "http://purl.imsglobal.org/vocab/lti/system/person#TestUser"],
-            Role.STUDENT,
-        ),
-        (["http://purl.imsglobal.org/vocab/lis/v2/institution/person#Administrator"], Role.STUDENT),
-        (["http://purl.imsglobal.org/vocab/lis/v2/system/person#SysAdmin"], Role.STUDENT),
-        ([], Role.STUDENT),
-        (None, Role.STUDENT),
-        ("Instructor", Role.STUDENT),
-        ([7, None], Role.STUDENT),
-    ],
-)
-def test_only_a_role_in_the_course_makes_a_teacher(roles: object, role: Role) -> None:
-    assert role_of(roles) is role
 
 
 def test_a_launch_without_a_name_an_email_or_grades_is_read() -> None:

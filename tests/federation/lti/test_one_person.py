@@ -8,7 +8,7 @@ from sqlmodel import Session
 
 from app.db.people import IdentityRow, MemberRow
 from app.db.platforms import ContextRow
-from app.db.session import open_session
+from app.db.session import open_session, open_writing_session
 from app.errors import RefusedError
 from app.federation.lti.enrollment import enroll_launch
 from app.federation.lti.launch_message import Launch
@@ -55,7 +55,7 @@ class Tied:
             return list(members_of(session, self.class_id))
 
     def enter(self, launch: Launch) -> int:
-        with open_session(self.site.engine) as session:
+        with open_writing_session(self.site.engine) as session:
             return enroll_launch(session, launch).person
 
 

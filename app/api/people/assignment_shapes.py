@@ -1,0 +1,114 @@
+"""What the interface to assignments sends and takes."""
+
+from datetime import date, datetime
+from math import isclose
+from typing import Annotated, Self
+
+from pydantic import BaseModel, Field, StrictStr, model_validator
+
+from app.api.people.shapes import Moment, example_config
+from app.db.tables import NAME_LIMIT
+from app.people.assignment_copies import MOST_WEEKS
+from app.people.assignments import MOST_EXERCISES
+from app.people.policy import Hints, Solution, Variants
+
+_DUE = "2027-05-07T21:59:00Z"
+_RING = "collectives/ring-all-reduce-time"
+
+
+class EntryDocument(BaseModel):
+    """An exercise of an assignment."""
+
+    model_config = example_config(exercise=_RING, points=2.0)
+
+    exercise: StrictStr = Field(max_length=200)
+    points: float = 1.0
+
+
+class NewAssignment(BaseModel):
+    """An assignment to make or to change; times have an offset."""
+
+    model_config = example_config(
+        title="Collectives", due=_DUE, late=0.1, exercises=[{"exercise": _RING, "points": 2}]
+    )
+
+    title: StrictStr = Field(max_length=4 * NAME_LIMIT)
+    exercises: list[EntryDocument] = Field(min_length=1, max_length=MOST_EXERCISES)
+    opens: Moment | None = None
+    due: Moment | None = None
+    closes: Moment | None = None
+    late: float = Field(default=0.0, description="share of the points lost per day begun, 0 to 1")
+    grace: Annotated[int, Field(ge=0, le=86_400)] = 300
+    attempts: int = Field(default=0, description="answers that count; 0: all")
+    variants: Variants = "own"
+    hints: Hints = "free"
+    hint_cost: float = Field(default=0.1, description="share of the points per hint")
+    solution: Solution = Field(default="due", description="when the worked solution is shown")
+    show_points: bool = Field(default=True, description="false: points are hidden until due")
+    sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
+    id: int | None = Field(default=None, description="as GET says it; a new one gets its own")
+    points: float | None = Field(default=None, description="of all exercises, as GET says it")
+
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        total = sum(one.points for one in self.exercises)
+        if self.points is not None and not isclose(self.points, total):
+            raise ValueError(
+                f"points is the sum of the exercises, which is {total:g}, not {self.points:g}: "
+                "leave it out, or change the points of the exercises"
+            )
+        return self
+
+
+class AssignmentDocument(NewAssignment):
+    """An assignment."""
+
+    id: int
+    points: float = Field(description="of all exercises")
+
+
+class NewCopies(BaseModel):
+    """Assignments to copy from another class, with their dates moved."""
+
+    model_config = example_config(source=1, start="2027-04-12")
+
+    source: int = Field(ge=1, le=2**63 - 1, description="the class that has them")
+    assignments: list[int] = Field(
+        default=[], max_length=1_000, description="their numbers; without any, all of the class"
+    )
+    weeks: int = Field(
+        default=0, ge=-MOST_WEEKS, le=MOST_WEEKS, description="by which all dates are moved"
+    )
+    start: date | None = Field(
+        default=None, description="instead of weeks: the first date comes into the week of this day"
+    )
+
+
+class CopyDocument(BaseModel):
+    """A copy of an assignment."""
+
+    source: int = Field(description="the assignment that it is a copy of")
+    id: int | None = Field(description="null in a dry run")
+    title: str
+    opens: datetime | None
+    due: datetime | None
+    closes: datetime | None
+    left_out: list[str] = Field(description="exercises that the course does not have anymore")
+    notes: list[str] = Field(description="what was decided where clocks are changed")
+
+
+class CopiedAssignments(BaseModel):
+    """Copies of assignments."""
+
+    applied: bool = Field(description="false: this is a dry run, nothing was changed")
+    weeks: int = Field(description="by which their dates are moved")
+    copies: list[CopyDocument]
+
+
+class PersonVariants(BaseModel):
+    """The drawing of each exercise that counts for a student."""
+
+    number: int
+    id: str
+    name: str
+    seeds: dict[str, int] = Field(description="by exercise; empty if any drawing counts")
