@@ -18,6 +18,7 @@ from app.content.errata import errata
 from app.content.glossary import terms
 from app.content.opening import opening_parts
 from app.content.pack_formulas import PACKAGE
+from app.content.questions import question_file
 from app.exporting.addresses import Known
 from app.exporting.skeletons import NUMBER, SLOT, skeleton
 from app.expressions import ExpressionError
@@ -56,7 +57,7 @@ def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, by
         "sources": sources,
         "daily": written_questions,
         "runs": lambda: [report.without_samples() for report in shipped_runs()],
-        "entries": lambda: list(entries(catalog)),
+        "entries": lambda: (list(entries(catalog)), dict(question_file().words)),
         "assets": lambda: {name: asset.hashed for name, asset in assets().items()},
         "trouble": lambda: TROUBLE,
         "pages": lambda: Known(sorted(pages), SERVER),

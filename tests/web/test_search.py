@@ -1,7 +1,9 @@
 """The search: what comes first, what is said where nothing is found, and odd queries."""
 
 import re
+from collections.abc import Iterator
 from html import unescape
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
@@ -9,13 +11,19 @@ from fastapi.testclient import TestClient
 from app.content.catalog import Catalog
 from app.content.errata import errata
 from app.content.glossary import terms
+from app.content.questions import question_file
 from app.explorers import EXPLORERS
 from app.formulas import FORMULAS
 from app.labs.spec import known_labs
+from app.translation import SOURCE, speaking
 from app.web.reference.docs import documentation
-from app.web.search.entries import index_of
+from app.web.search.entries import entries, index_of
 from app.web.search.index import Index, SearchEntry
+from app.web.search.shapes import query_shape
+from app.yaml_file import read_document
 from tests.each import each
+
+QUERIES = Path(__file__).parent / "queries.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +40,9 @@ def first(index: Index, query: str) -> str:
 BEST = {
     "all-reduce": "Term: all-reduce",
     "ring all-reduce": "Chapter: Ring all-reduce",
-    "allreduce": "Chapter: Ring all-reduce",
+    "allreduce": "Term: all-reduce",
     "Ring All Reduce": "Chapter: Ring all-reduce",
     "bubble": "Term: bubble",
-    "bubble fraction": "Formula: bubble_fraction",
     "bubble_fraction": "Formula: bubble_fraction",
     "pipeline.bubble_fraction": "Formula: bubble_fraction",
     "zero stage 3": "Exercise: ZeRO stage 3",
@@ -50,13 +57,68 @@ BEST = {
     "1F1B": "Term: 1F1B",
     "learning rate": "Chapter: Learning rate and batch size",
     "write exercises": "Page: Write exercises",
-    "memroy": "Term: memory bandwidth",
+    "memroy": "Chapter: ZeRO memory",
 }
 
 
 @each(("query", "best"), BEST.items())
 def test_what_is_meant_comes_first(index: Index, query: str, best: str) -> None:
     assert first(index, query) == best
+
+
+@pytest.fixture(scope="module")
+def indexes(catalog: Catalog, index: Index) -> dict[str, Index]:
+    """The index of each language."""
+    found = {SOURCE: index}
+    for code in ("de", "zh"):
+        with speaking(code):
+            found[code] = index_of(catalog)
+    return found
+
+
+def typed_queries() -> Iterator[tuple[str, str, list[str]]]:
+    for code, queries in read_document(QUERIES).values.items():
+        assert isinstance(queries, dict)
+        yield from ((code, str(query), pages) for query, pages in queries.items())
+
+
+@each(("code", "query", "pages"), typed_queries())
+def test_what_a_person_types_finds_the_page_that_answers(
+    indexes: dict[str, Index], code: str, query: str, pages: list[str]
+) -> None:
+    with speaking(code):
+        assert indexes[code].find(query).entries[0].href in pages
+
+
+def test_every_page_that_answers_questions_can_be_found(catalog: Catalog) -> None:
+    assert set(question_file().pages) <= {entry.href for entry in entries(catalog)}
+
+
+def test_two_ways_to_write_a_formula_have_one_shape() -> None:
+    alike = [
+        ("6ND", "6*N*D", "C = 6 N D", "6 * parameters * tokens", "why 6ND", "D·6·N"),
+        ("2(N-1)/N", "2*(p-1)/p", "2 (ranks − 1) / ranks", "(n-1)/n*2"),
+        ("sqrt(2*C*M)", "√(2 C M)"),
+        ("(p-1)/(m+p-1)", "(P-1)/(M-1+P)"),
+        ("12lh^2", "12*l*h²"),
+    ]
+    shapes = [{query_shape(text) for text in texts} for texts in alike]
+    assert all(len(those) == 1 and "" not in those for those in shapes), shapes
+    assert len(set.union(*shapes)) == len(alike)
+    for words in ("7B", "80 GB", "1F1B", "on 8 H100", "nccl-tests", "deepseek-r1", "375 %"):
+        assert not query_shape(words), words
+
+
+def test_a_formula_comes_with_its_chapter_before_any_other_of_its_kind(index: Index) -> None:
+    kinds = [entry.kind for entry in index.find("2(N-1)/N").entries[:2]]
+    assert kinds == ["Chapter", "Formula"]
+
+
+@each("query", ["zero", "bubble", "memory", "all-reduce", "pipeline", "checkpoint"])
+def test_formulas_do_not_crowd_out_what_explains_them(index: Index, query: str) -> None:
+    kinds = [entry.kind for entry in index.find(query).entries[:8]]
+    assert kinds.count("Formula") < 4
+    assert "Formula" not in kinds[:2]
 
 
 def test_everything_can_be_found_by_its_title(index: Index, catalog: Catalog) -> None:
@@ -76,8 +138,10 @@ def test_everything_can_be_found_by_its_title(index: Index, catalog: Catalog) ->
             assert any(one.kind == kind and one.title == title for one in best), f"{kind}: {title}"
 
 
-def entry(title: str, says: str = "", **more: str) -> SearchEntry:
-    return SearchEntry(kind="Page", title=title, href=f"/{title}", says=says, **more)
+def entry(title: str, keywords: str = "", text: str = "") -> SearchEntry:
+    return SearchEntry(
+        kind="Page", title=title, href=f"/{title}", says="", keywords=keywords, text=text
+    )
 
 
 def found(made: Index, query: str) -> list[str]:

@@ -1,19 +1,23 @@
 """Everything on the site that can be found."""
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from app.content.catalog import Catalog
+from app.content.catalog import Catalog, Topic
 from app.content.errata import errata
-from app.content.glossary import terms
+from app.content.glossary import meaning, terms
+from app.content.questions import question_file, questions_of
 from app.explorers import EXPLORERS
 from app.formulas import FORMULAS
 from app.labs.spec import known_labs
-from app.translation import noted
-from app.web.reference import trust_view as trust
+from app.translation import language, translate_known
 from app.web.reference.docs import documentation
+from app.web.reference.docstrings import equation_lines
 from app.web.reference.hardware import TABLES, anchor_of
 from app.web.search.index import Index, SearchEntry
+from app.web.search.site_pages import SITE_PAGES
 from app.web.urls import (
     chapter_url,
     erratum_url,
@@ -24,47 +28,18 @@ from app.web.urls import (
 )
 
 _MARKUP = re.compile(r"\$[^$]*\$|\{[^}]*\}|\]\([^)]*\)|[*`|#>\[]")
-_PAGES = (
-    (noted("Guess the step"), "/guess", noted("One question a day, the same for everyone.")),
-    (
-        noted("The best layout"),
-        "/layouts",
-        noted("Search all layouts of a model on a cluster for the fastest that fits."),
-    ),
-    (
-        noted("Traces"),
-        "/measured/traces",
-        noted(
-            "Read a trace of the PyTorch profiler: which toll a step pays, and what to try first."
-        ),
-    ),
-    (noted("Progress"), "/progress", noted("What you have done: export, import and delete it.")),
-    (
-        noted("Write exercises"),
-        "/authoring",
-        noted("The format of exercise files, and a sample of each kind."),
-    ),
-    (noted("JSON interface"), "/api/docs", noted("Check answers from a program.")),
-    (
-        noted("Hardware and models"),
-        "/hardware",
-        noted("The values that formulas and exercises start from."),
-    ),
-    (trust.TITLE, "/trust", trust.SAYS),
-)
 
 
 def index_of(catalog: Catalog) -> Index:
-    """The index of the site with that *catalog*."""
-    return Index([*entries(catalog)])
+    """The index of the site with that *catalog*, in the current language."""
+    return Index([*entries(catalog)], question_file().words)
 
 
 def entries(catalog: Catalog) -> Iterator[SearchEntry]:
-    """Everything on the site with that *catalog*."""
-    yield from _course(catalog)
-    yield from _reference()
-    yield from _hardware()
-    yield from _pages()
+    """Everything on the site with that *catalog*, in the current language."""
+    written = _written_formulas(catalog)
+    for entry in (*_course(catalog), *_reference(written), *_hardware(), *_pages()):
+        yield replace(entry, questions=questions_of(entry.href))
 
 
 def _plain(text: str) -> str:
@@ -72,16 +47,20 @@ def _plain(text: str) -> str:
     return " ".join(_MARKUP.sub(" ", text).split())
 
 
-def _course(catalog: Catalog) -> Iterator[SearchEntry]:
+def _written_formulas(catalog: Catalog) -> Mapping[str, list[str]]:
+    """How chapters write each formula, with letters."""
+    found: dict[str, list[str]] = defaultdict(list)
     for topic in catalog.topics:
-        yield SearchEntry(
-            kind="Chapter",
-            title=topic.title,
-            href=chapter_url(topic.id),
-            says=topic.summary,
-            keywords=topic.id,
-            text=_plain(f"{topic.opening} {topic.closing}"),
-        )
+        for fact in topic.facts:
+            if fact.formula:
+                found[fact.formula].append(fact.says)
+    return found
+
+
+def _course(catalog: Catalog) -> Iterator[SearchEntry]:
+    english = {topic.id: topic.title for topic in catalog.topics}
+    for topic in catalog.spoken(language()).topics:
+        yield _chapter(topic, english[topic.id])
         for exercise in topic.exercises:
             yield SearchEntry(
                 kind="Exercise",
@@ -93,14 +72,27 @@ def _course(catalog: Catalog) -> Iterator[SearchEntry]:
             )
 
 
-def _reference() -> Iterator[SearchEntry]:
+def _chapter(topic: Topic, english: str) -> SearchEntry:
+    texts = (topic.opening, topic.closing)
+    return SearchEntry(
+        kind="Chapter",
+        title=topic.title,
+        href=chapter_url(topic.id),
+        says=topic.summary,
+        keywords=f"{topic.id} {english if english != topic.title else ''}",
+        text=_plain(" ".join(texts)),
+        formulas=(*texts, *(fact.says for fact in topic.facts)),
+    )
+
+
+def _reference(written: Mapping[str, list[str]]) -> Iterator[SearchEntry]:
     for one in EXPLORERS.values():
         yield SearchEntry(
             kind="Explorer",
-            title=one.title,
+            title=translate_known(one.title),
             href=explorer_url(one.name),
-            says=_plain(one.summary),
-            keywords=one.name,
+            says=_plain(translate_known(one.summary)),
+            keywords=f"{one.name} {_english(one.title)}",
             text=_plain(f"{one.question} {' '.join(one.formulas)}"),
         )
     for formula in FORMULAS.values():
@@ -111,14 +103,15 @@ def _reference() -> Iterator[SearchEntry]:
             says=formula.says,
             keywords=formula.module,
             text=formula.doc,
+            formulas=(*equation_lines(formula), *written.get(formula.name, ())),
         )
     for key, term in terms().items():
         yield SearchEntry(
             kind="Term",
-            title=term.term,
+            title=translate_known(term.term),
             href=f"/glossary#{key}",
-            says=_plain(term.says),
-            keywords=" ".join(term.also),
+            says=_plain(meaning(term)),
+            keywords=f"{' '.join(term.also)} {_english(term.term)}",
         )
     for erratum in errata():
         yield SearchEntry(
@@ -132,12 +125,17 @@ def _reference() -> Iterator[SearchEntry]:
     for lab in known_labs().values():
         yield SearchEntry(
             kind="Lab",
-            title=lab.title,
+            title=translate_known(lab.title),
             href=lab_url(lab.name),
-            says=lab.summary,
-            keywords=lab.name,
+            says=translate_known(lab.summary),
+            keywords=f"{lab.name} {_english(lab.title)}",
             text=_plain(f"{lab.question} {lab.explains}"),
         )
+
+
+def _english(title: str) -> str:
+    """*title*, where the current language has another one."""
+    return title if translate_known(title) != title else ""
 
 
 def _hardware() -> Iterator[SearchEntry]:
@@ -148,15 +146,21 @@ def _hardware() -> Iterator[SearchEntry]:
                 kind="Hardware",
                 title=names[0],
                 href=f"/hardware#{anchor_of(record)}",
-                says=title,
+                says=translate_known(title),
                 keywords=" ".join(names[1:]),
                 text=str(getattr(record, "source", "")),
             )
 
 
 def _pages() -> Iterator[SearchEntry]:
-    for title, href, says in _PAGES:
-        yield SearchEntry(kind="Page", title=title, href=href, says=says)
+    for title, href, says in SITE_PAGES:
+        yield SearchEntry(
+            kind="Page",
+            title=translate_known(title),
+            href=href,
+            says=translate_known(says),
+            keywords=_english(title),
+        )
     for name, page in documentation().items():
         href = f"/docs/{name}"
         summary = page.summary.striptags()

@@ -10,7 +10,7 @@ from app.aside import aside
 from app.network.routes import Router
 from app.quotation import visible
 from app.site import Here, site_in
-from app.translation import translate
+from app.translation import SOURCE, language, translate
 from app.web.frame.renderer import frame, render
 from app.web.search.entries import index_of
 from app.web.search.index import Index
@@ -24,10 +24,13 @@ _SUGGESTED = 8  # hits while one types
 
 @asynccontextmanager
 async def indexing(app: FastAPI) -> AsyncIterator[None]:
-    """While the app runs, its index is built in the background, once."""
-    app.state.index = asyncio.create_task(aside(index_of, app.state.site.catalog))
+    """While the app runs, the index of English is built in the background, once.
+
+    The one of another language is built at the first search in it.
+    """
+    app.state.indexes = {SOURCE: asyncio.create_task(aside(index_of, app.state.site.course))}
     yield
-    await app.state.index
+    await asyncio.gather(*app.state.indexes.values())
 
 
 @router.get("/search")
@@ -42,8 +45,12 @@ async def show_search(request: Request, site: Here, q: str = "", kind: str = "")
 
 
 async def _index(request: Request) -> Index:
-    building: asyncio.Task[Index] | None = getattr(request.app.state, "index", None)
+    """The index in the language of the request."""
+    course = site_in(request).course
+    building: dict[str, asyncio.Task[Index]] | None = getattr(request.app.state, "indexes", None)
+    if building is None:
+        return await aside(index_of, course)
+    if language() not in building:
+        building[language()] = asyncio.create_task(aside(index_of, course))
     # Shielded: a visitor who goes away must not stop it for all.
-    return await (
-        asyncio.shield(building) if building else aside(index_of, site_in(request).catalog)
-    )
+    return await asyncio.shield(building[language()])

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from app.translation import translate, translate_known
+from app.translation import translate
 from app.web.frame.renderer import Hyperlink
 from app.web.search.index import KINDS, SINGULAR, Index, Kind, SearchEntry
 
@@ -68,13 +68,7 @@ def search_page(index: Index, query: str, kind: str, most: int) -> SearchPage:
 
 
 def _hit(entry: SearchEntry) -> Hit:
-    """*entry* in the current language, where it is a page of the site and not content."""
-    one = SINGULAR[entry.kind]
-    if entry.kind != "Page":
-        return Hit(entry.title, entry.href, entry.says, translate(one))
-    return Hit(
-        translate_known(entry.title), entry.href, translate_known(entry.says), translate(one)
-    )
+    return Hit(entry.title, entry.href, entry.says, translate(SINGULAR[entry.kind]))
 
 
 def _filter(query: str, kind: Kind | str, title: str, count: int, chosen: str) -> KindFilter:

@@ -7,4 +7,4 @@ from app.web.search.index import Index
 
 def index_of(_: object) -> Index:
     """The index of the site."""
-    return Index(resolved("entries"))
+    return Index(*resolved("entries"))
