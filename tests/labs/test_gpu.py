@@ -161,16 +161,17 @@ def smi(answers: Mapping[str, str]) -> Callable[[Sequence[str]], str | None]:
 
 
 NEW = "clocks_event_reasons_counters.hw_power_brake_slowdown"
-ROW = f"GPU-{UUID}, 1410, 1980, 680.21, 700.00, 61"
+ROW = f"GPU-{UUID}, 1410, 1980, 680.21, 700.00, 52000, 25, 61"
 
 
 def test_nvidia_smi_is_asked_for_less_until_it_answers() -> None:
-    other = "GPU-0, 345, 1980, 70.1, 700.00, 30"
+    other = "GPU-0, 345, 1980, 70.1, 700.00, 0, 0, 30"
     full = nvidia_reading(
         UUID, smi({NEW: f"{other}, 0x1, 0, 0, 0, 0\n{ROW}, 0x4, 5000000, 2000000, 500000, 0\n"})
     )
     assert full == GpuReading(
         clock=1410e6, highest_clock=1980e6, power=680.21, power_limit=700.0, temperature=61.0,
+        memory_used=52000 * 2**20, utilization=0.25,
         reasons=("the power limit",),
         slowed={"the power limit": 5.0, "the temperature": 2.5, "the power supply": 0.0},
     )  # fmt: skip
@@ -181,7 +182,8 @@ def test_nvidia_smi_is_asked_for_less_until_it_answers() -> None:
     assert older.reasons == ("a slowdown of the hardware", "the temperature")
     assert older.slowed == {}
     bare = nvidia_reading(
-        UUID, smi({"temperature.gpu": f"GPU-{UUID}, [N/A], 1980, [Not Supported], N/A, 61"})
+        UUID,
+        smi({"temperature.gpu": f"GPU-{UUID}, [N/A], 1980, [Not Supported], N/A, N/A, N/A, 61"}),
     )
     assert bare is not None
     assert (bare.clock, bare.power, bare.temperature) == (None, None, 61.0)

@@ -18,6 +18,7 @@ from typing import NoReturn
 from app.db.run_state import RunState
 from app.labs.evidence.blame import RankError, blame, late_ranks
 from app.labs.evidence.stacks import ranks_shown
+from app.labs.launch.device_lock import DeviceLocks
 from app.labs.launch.limit import stack_written_when_late
 from app.labs.run import JobRecord, LabRun, RunOutcome, write_whole
 
@@ -117,12 +118,12 @@ def lead(folder: Path) -> NoReturn:
 
 def _run(folder: Path, job: JobRecord, stopped: list[int], wake: int) -> RunOutcome:
     begun = time.monotonic()
-    lock = (folder.parent / f"{job.devices}.lock").open("w")  # the ranks inherit it
-    if not _locked(lock.fileno(), stopped, job.patience, wake):
-        return _never_ran(stopped)
-    ranks = _started(folder, job)
-    state = _watched(ranks, wake, stopped, time.monotonic() + job.seconds)
-    _end(ranks, state)
+    with DeviceLocks(folder.parent, job) as locks:  # the ranks inherit them
+        if not _locked(locks, stopped, job.patience, wake):
+            return _never_ran(stopped)
+        ranks = _started(folder, job)
+        state = _watched(ranks, wake, stopped, time.monotonic() + job.seconds)
+        _end(ranks, state)
     cause = _cause(folder, job, ranks, state) + _remains(ranks)
     return RunOutcome(state, cause, round(time.monotonic() - begun, 3), ranks.codes)
 
@@ -183,18 +184,15 @@ def _end(ranks: _Ranks, state: RunState) -> None:
             ranks.wait(seconds)
 
 
-def _locked(descriptor: int, stopped: list[int], patience: float, wake: int) -> bool:
+def _locked(locks: DeviceLocks, stopped: list[int], patience: float, wake: int) -> bool:
     """Whether the devices could be locked within *patience* seconds."""
     end = time.monotonic() + patience
     while not stopped:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= end:
-                return False
-            select.select([wake], [], [], 0.05)
-        else:
+        if locks.take():
             return True
+        if time.monotonic() >= end:
+            return False
+        select.select([wake], [], [], 0.05)
     return False
 
 

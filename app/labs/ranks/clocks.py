@@ -3,18 +3,23 @@
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import Any, Literal
 
 import torch
+from pydantic import TypeAdapter
 
-from app.labs.ranks.events import GpuReading
+from app.labs.ranks.events import ClocksEvent, GpuReading
 
 Ask = Callable[[Sequence[str]], str | None]
 _PATIENCE = 5  # seconds
-_MEGA, _MICRO = 1e6, 1e-6
+_READING: TypeAdapter[GpuReading] = TypeAdapter(GpuReading)
+_MEGA, _MICRO, _MIB, _PERCENT = 1e6, 1e-6, 2**20, 0.01
 _BASE = (
-    "uuid", "clocks.sm", "clocks.max.sm", "power.draw", "power.limit", "temperature.gpu",
+    "uuid", "clocks.sm", "clocks.max.sm", "power.draw", "power.limit", "memory.used",
+    "utilization.gpu", "temperature.gpu",
 )  # fmt: skip
 # Bits of nvml.h that hold a clock down; an idle GPU, say, is not held down.
 _BITS = {
@@ -52,6 +57,20 @@ def reading_of(device: torch.device) -> GpuReading | None:
     if not torch.version.hip:
         return nvidia_reading(str(torch.cuda.get_device_properties(device).uuid))
     return None if any(map(os.environ.get, _HIDDEN)) else amd_reading(device.index)
+
+
+def readings_event(when: Literal["before", "after"], texts: Sequence[str]) -> ClocksEvent | None:
+    """The event with what each rank read of its GPU, as `reading_text` wrote it; None if none."""
+    readings = tuple(_READING.validate_json(text) if text else None for text in texts)
+    if not any(readings):
+        return None
+    first = readings[0] or GpuReading()
+    return ClocksEvent(at=time.time(), when=when, reading=first, readings=readings)
+
+
+def reading_text(reading: GpuReading | None) -> str:
+    """*reading* as a text to send to rank 0; empty for None."""
+    return json.dumps(asdict(reading)) if reading else ""
 
 
 def output_of(command: Sequence[str]) -> str | None:
@@ -112,6 +131,8 @@ def _nvidia(cells: Mapping[str, str]) -> GpuReading:
         power=_number(cells["power.draw"]),
         power_limit=_number(cells["power.limit"]),
         temperature=_number(cells["temperature.gpu"]),
+        memory_used=_number(cells["memory.used"], _MIB),
+        utilization=_number(cells["utilization.gpu"], _PERCENT),
         reasons=_reasons(now),
         slowed=slowed,
     )

@@ -65,7 +65,7 @@ class GpuReading:
     """The state of a GPU, in base units; None and empty are unknown.
 
     *slowed* has the seconds since some moment in the past for which each reason has held the clock
-    down, *reasons* those that do now.
+    down, *reasons* those that do now. *utilization* is a share of the time just before.
     """
 
     clock: float | None = None
@@ -73,21 +73,47 @@ class GpuReading:
     power: float | None = None
     power_limit: float | None = None
     temperature: float | None = None
+    memory_used: float | None = None
+    utilization: float | None = None
     reasons: tuple[str, ...] = ()
     slowed: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClocksEvent:
-    """The state of rank 0's GPU, before or after the run."""
+    """The state of rank 0's GPU, and *readings* of those of all ranks, before or after the run.
+
+    Earlier versions looked at rank 0's GPU alone.
+    """
 
     kind: Literal["clocks"] = "clocks"
     at: float
     when: Literal["before", "after"]
     reading: GpuReading
+    readings: tuple[GpuReading | None, ...] = ()
 
 
-RankEvent = ReadyEvent | CheckEvent | MeasureEvent | TimingEvent | DetailEvent | ClocksEvent
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrainEvent:
+    """What each rank saw of other processes while its samples were taken, by rank.
+
+    *seconds* of samples; in them, involuntary context *switches*, seconds on a *processor*, those
+    of them within the kernel (*system*), and seconds of *pressure*, in which some process of the
+    rank's machine waited for a processor; None where the kernel does not count that.
+    """
+
+    kind: Literal["strain"] = "strain"
+    at: float
+    seconds: tuple[float, ...]
+    switches: tuple[int, ...]
+    processor: tuple[float, ...]
+    system: tuple[float, ...]
+    pressure: tuple[float | None, ...]
+
+
+RankEvent = (
+    ReadyEvent | CheckEvent | MeasureEvent | TimingEvent | DetailEvent | ClocksEvent | StrainEvent
+)
 
 
 def as_line(event: RankEvent) -> str:

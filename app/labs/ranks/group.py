@@ -61,7 +61,9 @@ class RankGroup:
         return found
 
     def largest(self, values: Sequence[float]) -> list[float]:
-        """The largest of each of *values* among the ranks."""
+        """The largest of each of *values* among the ranks; a single rank has no one to ask."""
+        if self._world == 1:
+            return list(values)
         own = torch.tensor(values, dtype=torch.float64)
         dist.all_reduce(own, op=dist.ReduceOp.MAX)
         return [float(one) for one in own.tolist()]
@@ -70,5 +72,5 @@ class RankGroup:
         """Wait for all ranks; on GPUs, their queues wait for each other, and the host goes on."""
         if self._with_nccl:
             dist.all_reduce(self._token)
-        elif self._device.type == "cpu":
+        elif self._device.type == "cpu" and self._world > 1:
             dist.barrier()

@@ -11,10 +11,9 @@ from typing import Literal
 import torch
 
 from app.labs.ranks import gpu, nccl
-from app.labs.ranks.clocks import reading_of
+from app.labs.ranks.clocks import reading_of, reading_text, readings_event
 from app.labs.ranks.events import (
     CheckEvent,
-    ClocksEvent,
     DetailEvent,
     MeasureEvent,
     RankEvent,
@@ -23,6 +22,7 @@ from app.labs.ranks.events import (
     as_line,
 )
 from app.labs.ranks.group import RankGroup
+from app.labs.ranks.strain import StrainMeter, strain_event
 from app.labs.ranks.timer import HostClock, Sampling, Timer
 
 Call = Callable[[], object]
@@ -60,7 +60,11 @@ class WorkerRank:
         self.device = gpu.own_gpu(local) if on_gpu else torch.device("cpu")
         self._group = RankGroup(rank, world, self.device)
         stream = gpu.GpuStream(self.device) if on_gpu else None
-        self._timer = Timer(self._group, HostClock(), stream, self._tell_begun)
+        self._strain = StrainMeter()
+        self._timer = Timer(
+            self._group, HostClock(), stream, self._tell_begun, self._strain.counted,
+            is_alone=world == 1,
+        )  # fmt: skip
         self._events = (folder / "events.jsonl").open("a", buffering=1) if rank == 0 else None
         self._limit = timedelta(seconds=seconds)
 
@@ -77,13 +81,15 @@ class WorkerRank:
         versions = {"torch": torch.__version__}
         if self.on_gpu:
             gpu.refuse_twins(self._group.texts(gpu.identity(self.device)))
+            self._look("before")  # the GPU has hardly anything of ours yet
             self._group.connect()
             versions |= nccl.versions()
-            self._look("before")
         self._write(ReadyEvent(at=time.time(), world=self._group.size, versions=versions))
 
     def leave(self) -> None:
         """Wait for the others, and leave the group."""
+        if (strain := self._strain.total).seconds:
+            self._write(strain_event(self._group.texts(strain.as_json())))
         if self.on_gpu:
             self._look("after")
             found = self._group.texts("\n".join(nccl.transports(self.folder, self.rank)))
@@ -222,9 +228,10 @@ class WorkerRank:
         return gpu.copies(size, gpu.cache_bytes(self.device)) if self.on_gpu else 1
 
     def _look(self, when: Literal["before", "after"]) -> None:
-        """Report the clock and the power of rank 0's GPU, where its vendor's tool is there."""
-        if self._events and (reading := reading_of(self.device)):
-            self._write(ClocksEvent(at=time.time(), when=when, reading=reading))
+        """Report clock, power and memory of every rank's GPU, where its vendor's tool is there."""
+        found = self._group.texts(reading_text(reading_of(self.device)))
+        if event := readings_event(when, found):
+            self._write(event)
 
     def _tell_begun(self, samples: int, each: float) -> None:
         self._write(TimingEvent(at=time.time(), samples=samples, each=each))

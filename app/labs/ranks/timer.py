@@ -8,6 +8,7 @@ that the GPU never waits for the host. So it is held until a whole batch of call
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +18,7 @@ _BATCH, _AIM = 0.002, 0.0022  # seconds between two events at least, and as plan
 _MOST_CALLS = 1000  # of a batch: the queue of a GPU has room for about as many launches
 _SLACK, _SPARE = 1.5, 3e-4  # the hold is this many times the launches, plus seconds
 _LONGEST_HOLD = 0.25  # seconds
+_ALONE = 1e-4  # seconds of a sample of a rank that has a processor to itself, at least
 
 
 class Clock(Protocol):
@@ -101,9 +103,16 @@ class Timer:
         clock: Clock,
         stream: Stream | None = None,
         begun: Callable[[int, float], None] = lambda samples, each: None,
+        counted: Callable[[], AbstractContextManager[None]] = nullcontext,
+        *,
+        is_alone: bool = False,
     ) -> None:
-        """*begun* is told how many samples are about to be taken, and how long each takes."""
+        """*begun* is told how many samples are about to be taken, and how long each takes.
+
+        They are taken inside *counted*. A rank that *is_alone* waits for no other.
+        """
         self._group, self._clock, self._stream, self._begun = group, clock, stream, begun
+        self._counted, self._is_alone = counted, is_alone
         self.has_launches = False  # in a time by events
 
     def by_host(
@@ -117,7 +126,8 @@ class Timer:
         """Times of *call*, one at a time after a barrier, until this rank knows that it is over.
 
         *warmed* is called after the calls that do not count. With *at_once*, all ranks, which must
-        be on one machine, start at the same moment.
+        be on one machine, start at the same moment. Without a GPU, a rank that is alone does
+        nothing between samples, and the shortest calls are taken in batches, for their mean.
         """
         for _ in range(sampling.warm):
             call()
@@ -125,7 +135,10 @@ class Timer:
         warmed()
         count = sampling.count(estimate)
         self._begun(count, estimate)
-        return [self._sample(call, at_once) for _ in range(count)]
+        with self._counted():
+            if self._is_alone and self._stream is None:
+                return self._means(call, count, math.ceil(_ALONE / max(estimate, _SHORTEST)))
+            return [self._sample(call, at_once) for _ in range(count)]
 
     def by_events(
         self,
@@ -145,7 +158,8 @@ class Timer:
         warmed()
         count = sampling.count(hold + calls * each)
         self._begun(count, hold + calls * each)
-        taken = [self._batch(call, calls, hold) for _ in range(count)]
+        with self._counted():
+            taken = [self._batch(call, calls, hold) for _ in range(count)]
         times = self._group.largest([one.each for one in taken])
         starved = self._group.largest([one.starved for one in taken])
         fed = [time for time, late in zip(times, starved, strict=True) if not late]
@@ -163,6 +177,16 @@ class Timer:
         call()
         self._wait()
         return self._group.largest([self._clock.now() - begun])[0]
+
+    def _means(self, call: Callable[[], object], count: int, calls: int) -> list[float]:
+        """Means of *count* batches of *calls*, with nothing between one batch and the next."""
+        now, turns, found = self._clock.now, range(calls), []
+        for _ in range(count):
+            begun = now()
+            for _ in turns:
+                call()
+            found.append((now() - begun) / calls)
+        return found
 
     def _wait(self) -> None:
         if self._stream:

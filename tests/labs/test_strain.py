@@ -1,0 +1,143 @@
+"""What is counted beside samples: processors and GPUs that others use, and who may use them."""
+
+import os
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from app.labs.launch.base import write_run
+from app.labs.launch.device_lock import DeviceLocks
+from app.labs.machines.devices import Device, Devices
+from app.labs.ranks.clocks import reading_text, readings_event
+from app.labs.ranks.events import GpuReading
+from app.labs.ranks.group import RankGroup
+from app.labs.ranks.strain import RankStrain, StrainMeter, processor_pressure, strain_event
+from app.labs.ranks.timer import Sampling, Timer
+from app.labs.run import JobRecord
+from app.labs.spec import lab_called, read_job
+from tests.labs.scripted import ScriptedGpu
+
+
+def test_what_is_counted_is_what_happens_inside() -> None:
+    meter = StrainMeter()
+    _spin(0.02)
+    assert meter.total == RankStrain()
+    with meter.counted():
+        _spin(0.03)
+    with meter.counted():
+        time.sleep(0.02)
+    assert meter.total.seconds >= 0.05
+    assert 0 < meter.total.processor < meter.total.seconds
+
+
+def _spin(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        continue
+
+
+def test_the_event_has_every_rank_by_its_number() -> None:
+    ranks = [
+        RankStrain(seconds=1.0, switches=3, processor=0.9, system=0.1, pressure=0.2),
+        RankStrain(seconds=2.0, switches=5, processor=1.7, system=0.4),
+    ]
+    event = strain_event([one.as_json() for one in ranks])
+    assert (event.seconds, event.switches) == ((1.0, 2.0), (3, 5))
+    assert (event.processor, event.system) == ((0.9, 1.7), (0.1, 0.4))
+    assert event.pressure == (0.2, None)
+
+
+def test_a_kernel_that_does_not_count_pressure_has_none(tmp_path: Path) -> None:
+    path = tmp_path / "cpu"
+    assert processor_pressure(path) is None
+    path.write_text("some avg10=1.00 avg60=2.00 avg300=3.00 total=2500000\nfull avg10=0 total=7\n")
+    assert processor_pressure(path) == 2.5
+    path.write_text("Operation not supported")
+    assert processor_pressure(path) is None
+
+
+def test_every_rank_says_what_its_gpu_does() -> None:
+    slow = GpuReading(clock=1.2e9, slowed={"the temperature": 3.0})
+    event = readings_event("after", [reading_text(None), reading_text(slow)])
+    assert event is not None
+    assert event.readings == (None, slow)
+    assert readings_event("after", ["", ""]) is None
+
+
+def test_a_rank_that_is_alone_does_nothing_between_its_samples() -> None:
+    machine = ScriptedGpu(0.0)
+    group = RankGroup(0, 1, torch.device("cpu"))  # it has met nobody, so it could not ask
+    timer = Timer(group, machine, is_alone=True)
+    samples = timer.by_host(lambda: machine.sleep(0.25), Sampling(seconds=1, least=2))
+    assert samples == [0.25] * 4
+
+
+def test_a_rank_that_is_alone_takes_short_calls_in_batches() -> None:
+    machine, calls, short = ScriptedGpu(0.0), list[float](), 2.0**-16
+
+    def call() -> None:
+        calls.append(machine.now())
+        machine.sleep(short if len(calls) % 7 else 2 * short)
+
+    samples = Timer(machine, machine, is_alone=True).by_host(call, Sampling(seconds=1, most=20))
+    assert len(samples) == 20
+    assert samples == pytest.approx([short * 8 / 7] * 20)
+    assert len(calls) == 3 + 1 + 20 * 7
+
+
+def devices(*uuids: str) -> tuple[Device, ...]:
+    return tuple(Device(uuid=uuid) for uuid in uuids)
+
+
+def _job(folder: Path, found: Devices, ranks: int = 2, backend: str = "nccl") -> JobRecord:
+    job = read_job(lab_called("all-reduce").run_over(backend), {"ranks": str(ranks)})
+    return write_run(folder, job, backend, launcher="local", devices=found).job
+
+
+def test_runs_of_two_folders_wait_for_each_other_on_the_same_gpu(tmp_path: Path) -> None:
+    mine = f"GPU-{os.getpid()}"  # no other test has it
+    gpus = Devices(kind="cuda", devices=devices(f"{mine}-0", f"{mine}-1", f"{mine}-2"))
+    other = Devices(kind="cuda", devices=devices(f"{mine}-2", f"{mine}-3"))
+    one, two = tmp_path / "one", tmp_path / "two"
+    with DeviceLocks(two, _job(two, gpus, 2)) as second:
+        with DeviceLocks(one, _job(one, gpus, 2)) as first:
+            assert first.take()
+            assert first.take()  # it still has them
+            assert not second.take()
+            with DeviceLocks(two, _job(two, other, 2)) as third:
+                assert third.take()
+        assert second.take()
+
+
+def test_a_lock_lasts_as_long_as_a_rank_that_has_inherited_it(tmp_path: Path) -> None:
+    gpus = Devices(kind="cuda", devices=devices(f"GPU-{os.getpid()}-a", f"GPU-{os.getpid()}-b"))
+    job = _job(tmp_path, gpus, 2)
+    with DeviceLocks(tmp_path, job) as locks:
+        assert locks.take()
+        ended, end = os.pipe()
+        rank = os.fork()
+        if rank == 0:
+            os.close(end)
+            os.read(ended, 1)
+            os._exit(0)
+    with DeviceLocks(tmp_path, job) as next_run:
+        assert not next_run.take()
+        os.close(end)
+        os.waitpid(rank, 0)
+        assert next_run.take()
+    os.close(ended)
+
+
+def test_processors_and_gpus_without_a_name_are_locked_within_a_folder(tmp_path: Path) -> None:
+    nameless = Devices(kind="cuda", devices=devices("", ""))
+    for backend, found in (("gloo", Devices()), ("nccl", nameless)):
+        job = partial(_job, found=found, backend=backend)
+        one, two = tmp_path / backend / "one", tmp_path / backend / "two"
+        with DeviceLocks(one, job(one)) as first, DeviceLocks(one, job(one)) as second:
+            assert first.take()
+            assert not second.take()
+            with DeviceLocks(two, job(two)) as elsewhere:
+                assert elsewhere.take()
