@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 
 from app.labs.launch.position import position_in
 from app.labs.ranks import nccl
@@ -130,7 +131,7 @@ def test_a_single_rank_on_a_gpu_agrees_without_nccl(
 ) -> None:
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # a process group changes it
     group = RankGroup(0, 1, torch.device("cuda", 0))
-    group.join(timedelta(seconds=30), {"init_method": f"file://{tmp_path / 'store'}"})
+    group.join(timedelta(seconds=30), dist.FileStore(str(tmp_path / "store"), 1))
     try:
         assert torch.distributed.get_backend() == "gloo"
         group.connect()

@@ -1,6 +1,6 @@
 """All ranks of a run: how they meet, and how they agree on numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 import torch
@@ -20,14 +20,14 @@ class RankGroup:
         self._device = device
         self._token = torch.empty(0)
 
-    def join(self, limit: timedelta, where: Mapping[str, object]) -> None:
-        """Meet the others *where* the process group is told; collectives fail after *limit*."""
+    def join(self, limit: timedelta, store: object) -> None:
+        """Meet the others in *store*; collectives fail after *limit*."""
         dist.init_process_group(
             "cpu:gloo,cuda:nccl" if self._with_nccl else "gloo",
             rank=self._rank,
             world_size=self._world,
             timeout=limit,
-            **where,
+            store=store,
         )
 
     def connect(self) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import torch
+import torch.distributed as dist
 
 from app.labs.ranks import gpu, nccl
 from app.labs.ranks.clocks import reading_of
@@ -72,8 +73,8 @@ class WorkerRank:
         """
         if self.on_gpu:
             nccl.prepare(self.folder, self.rank)
-        where = {"store": store} if store else {"init_method": f"file://{self.folder / 'store'}"}
-        self._group.join(self._limit, where)
+        own = dist.FileStore(str(self.folder / "store"), self.world)
+        self._group.join(self._limit, store or own)
         versions = {"torch": torch.__version__}
         if self.on_gpu:
             gpu.refuse_twins(self._group.texts(gpu.identity(self.device)))
