@@ -51,7 +51,7 @@ def wait_for_ranks(run: LabRun) -> None:
         ("exits", "failed", "rank 1 exited with code 3"),
         ("memory", "failed", "rank 1: the machine is out of memory (DefaultCPUAllocator: "),
         ("wrong", "failed", "sums: the data is wrong, so its times do not count"),
-        ("disk", "failed", "rank 0: OSError: [Errno 28] No space left on device"),
+        ("disk", "failed", "rank 0: the disk is full (OSError: [Errno 28] No space left on device"),
     ],
 )
 def test_a_fault_of_a_rank_ends_the_run_with_its_cause(

@@ -31,7 +31,7 @@ WITH_LAUNCH = "with launch"  # after the name of a measure: by the host's clock
 _WARM = 3  # calls before the samples
 _SOME = 30  # the most samples with launch
 _GIB = 2**30
-_STARVED = "some include launches, as a GPU had to wait for them"
+_STARVED = "include launches, as a GPU had to wait for them"
 
 
 class WorkerRank:
@@ -64,6 +64,8 @@ class WorkerRank:
         self._timer = Timer(self._group, HostClock(), stream, self._tell_begun)
         self._events = (folder / "events.jsonl").open("a", buffering=1) if rank == 0 else None
         self._limit = timedelta(seconds=seconds)
+        self._starved: list[Sequence[float]] = []  # samples that include launches
+        self._with_launches: list[str] = []  # and the names of their measures
 
     def join(self, store: object = None) -> None:
         """Meet the other ranks, in *store* if there is one, else in the folder.
@@ -86,6 +88,7 @@ class WorkerRank:
     def leave(self) -> None:
         """Wait for the others, and leave the group."""
         if self.on_gpu:
+            self._tell_launches()
             self._look("after")
             found = self._group.texts("\n".join(nccl.transports(self.folder, self.rank)))
             if chosen := sorted({one for text in found for one in text.splitlines()}):
@@ -120,6 +123,9 @@ class WorkerRank:
     def measure(self, name: str, samples: Sequence[float], **at: float | str) -> None:
         """Report samples of the lab's measure *name*, and where they were taken."""
         found = tuple(samples)
+        if any(samples is one for one in self._starved):
+            places = ", ".join(f"{key} {value}" for key, value in at.items())
+            self._with_launches.append(f"{name} at {places}" if places else name)
         self._write(MeasureEvent(at=time.time(), name=name, samples=found, where=at))
 
     def tell(self, name: str, says: str) -> None:
@@ -150,10 +156,9 @@ class WorkerRank:
         """
         sampling = Sampling(seconds=seconds, least=least, most=most, warm=warm)
         if self.on_gpu:
-            before = self._timer.has_launches
             found = self._timer.by_events(call, sampling, warmed)
-            if self._timer.has_launches and not before:
-                self.tell("times", _STARVED)
+            if self._timer.has_launches:
+                self._starved.append(found)
             return found
         return self._timer.by_host(call, sampling, warmed, at_once=at_once)
 
@@ -179,7 +184,9 @@ class WorkerRank:
         On GPUs, also those with launch, which the lab's `gpu:` block must declare.
         """
         samples = self.timed(call, seconds, least, most)
-        self.measure(name, [part * one for one in samples], **where)
+        for number, one in enumerate(samples):  # in place: they are known by their list
+            samples[number] = part * one
+        self.measure(name, samples, **where)
         if self.on_gpu:
             few = self.timed_by_host(call, seconds / 2, least, min(most, _SOME))
             self.measure(f"{name} {WITH_LAUNCH}", [part * one for one in few], **where)
@@ -226,6 +233,11 @@ class WorkerRank:
         """Report the clock and the power of rank 0's GPU, where its vendor's tool is there."""
         if self._events and (reading := reading_of(self.device)):
             self._write(ClocksEvent(at=time.time(), when=when, reading=reading))
+
+    def _tell_launches(self) -> None:
+        """Report which times include launches."""
+        if self._starved:
+            self.tell("times", f"{', '.join(self._with_launches) or 'some'} {_STARVED}")
 
     def _tell_begun(self, samples: int, each: float) -> None:
         self._write(TimingEvent(at=time.time(), samples=samples, each=each))
