@@ -140,7 +140,8 @@ def test_a_single_rank_on_a_gpu_agrees_without_nccl(
         group.meet()
         assert group.everywhere(2.5) == [2.5]
         assert group.largest([1.0, 3.0]) == [1.0, 3.0]
-        assert group.texts("a") == ["a"]
+        assert group.texts("Zürich") == ["Zürich"]
+        assert group.texts("") == [""]
         assert group.size == 1
     finally:
         group.leave()

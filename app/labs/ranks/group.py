@@ -55,10 +55,13 @@ class RankGroup:
         return [float(one.item()) for one in found]
 
     def texts(self, text: str) -> list[str]:
-        """*text* of every rank."""
-        found: list[str] = [""] * self._world
-        dist.all_gather_object(found, text)
-        return found
+        """*text* of every rank; torch's own way for objects would need NumPy."""
+        own = text.encode()
+        longest = max(1, *map(int, self.everywhere(len(own))))
+        padded = torch.tensor([*own, *[0] * (longest - len(own))], dtype=torch.uint8)
+        found = [torch.empty_like(padded) for _ in range(self._world)]
+        dist.all_gather(found, padded)
+        return [bytes(one.tolist()).rstrip(b"\0").decode() for one in found]
 
     def largest(self, values: Sequence[float]) -> list[float]:
         """The largest of each of *values* among the ranks."""
