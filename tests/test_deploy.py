@@ -112,6 +112,7 @@ def test_nothing_runs_as_root_or_writes_to_its_root() -> None:
         assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"])
     user = re.findall(r"^USER (\d+)", read("Containerfile"), re.MULTILINE)
     assert user == [str(pod["securityContext"]["runAsUser"])]
+    assert f"\nUSER {user[0]}:" in read("Containerfile.labs")
     assert "HEALTHCHECK" in read("Containerfile")
 
 
@@ -145,8 +146,9 @@ def test_containers_have_a_limit_of_memory_and_images_an_exact_version() -> None
         (container,) = document(f"kubernetes/{name}.yaml")["spec"]["template"]["spec"]["containers"]
         assert container["resources"]["limits"]["memory"]
     images = re.findall(r"^FROM (\S+)", read("Containerfile"), re.MULTILINE)
+    images += re.findall(r"^ARG BASE=(\S+)", read("Containerfile.labs"), re.MULTILINE)
     images += [service["image"] for service in services if service["image"] != "wallclock"]
-    assert len(images) == 3
+    assert len(images) == 4
     for image in images:
         assert re.search(r":\d+\.\d+[\d.]*-(slim-)?[a-z]+$", image), image
 

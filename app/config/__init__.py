@@ -9,7 +9,14 @@ from platformdirs import user_cache_path, user_data_path
 from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from app.config.checks import OptionalPath, are_networks, is_of_a_service, networks, shell_words
+from app.config.checks import (
+    OptionalPath,
+    WholePath,
+    are_networks,
+    is_of_a_service,
+    networks,
+    shell_words,
+)
 from app.config.public_url import path_prefix, prefix_of, public_url
 from app.config.visits import VisitSettings
 from app.errors import nearest
@@ -68,7 +75,7 @@ class Settings(VisitSettings):
         default="",
         description="signs cookies; empty: generated once, and stored in the database",
     )
-    runs: Path = Field(
+    runs: WholePath = Field(
         default_factory=lambda: user_data_path("wallclock", appauthor=False) / "runs",
         description="folder of the lab runs",
     )
@@ -129,7 +136,7 @@ class Settings(VisitSettings):
     slurm_patience: float = Field(
         default=3600, gt=0, description="maximum seconds in Slurm's queue"
     )
-    cache: Path = Field(
+    cache: WholePath = Field(
         default_factory=lambda: user_cache_path("wallclock", appauthor=False),
         description="cache folder for the sandbox's interpreter, which is built once",
     )

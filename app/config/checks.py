@@ -8,13 +8,15 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 # Kubernetes sets variables for each Service, such as one called wallclock or wallclock-db.
 _SERVICE = re.compile(r"WALLCLOCK_(\w+_)?(SERVICE_(HOST|PORT)|PORT_\d+_(TCP|UDP|SCTP))(_\w+)?")
 _ADDRESS = re.compile(r"(tcp|udp|sctp)://")
 # An empty path is none, not the folder in which the server was started.
 OptionalPath = Annotated[Path | None, BeforeValidator(lambda given: given or None)]
+# A relative path is one from the folder in which the program was started, also in its children.
+WholePath = Annotated[Path, AfterValidator(Path.absolute)]
 
 
 def is_of_a_service(name: str, value: object = None) -> bool:

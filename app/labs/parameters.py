@@ -85,6 +85,12 @@ class Parameter(FrozenModel):
         except ValueError as error:
             raise InputError(f"{name}: {error}") from None
         low, high = self._parsed(str(self.least)), self._parsed(str(self.most))
+        if low == high != value:
+            raise InputError(
+                translate(
+                    "{name} must be {only}, not {text}", name=name, only=self.least, text=text
+                )
+            )
         if not low <= value <= high:
             raise InputError(
                 translate(

@@ -164,6 +164,9 @@ def test_the_instructions_start_every_rank(tmp_path: Path) -> None:
         instructions(alone)
     )
     assert "WORLD_SIZE=8" in instructions(alone)
+    odd = run_of(tmp_path / "my #1? runs", "all-reduce", ranks="8")
+    lines = [line for line in instructions(odd).splitlines() if "rank_main" in line]
+    assert [shlex.split(line)[-1] for line in lines] == [str(odd.folder)] * 2
 
 
 def faults(value: Any, kind: str, where: str) -> Iterator[str]:

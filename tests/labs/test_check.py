@@ -15,7 +15,7 @@ from app.labs.check.findings import CheckFinding, CheckStep, CheckVerdict
 from app.labs.check.reference_values import Expectation, What, _table, expectation, status
 from app.labs.check.steps import STEPS, checked, taken
 from app.labs.check.world import Ran, World
-from app.labs.machines.devices import Devices, join_sources
+from app.labs.machines.devices import Devices, join_sources, promised
 from app.labs.machines.vendor import Output
 from app.labs.results.archive import shipped_runs
 from app.labs.results.upload import read_sent_file
@@ -317,6 +317,14 @@ def test_gpus_of_amd_are_checked_with_their_tool() -> None:
 def cluster(**more: Any) -> FakeWorld:
     both = replace(machine(8), devices=machine(8).devices * 2)
     return dgx(gpus=both, is_slurm=True, nodes=2, transport="P2P/CUMEM, NET/IB/GDRDMA", **more)
+
+
+def test_a_cluster_to_which_nobody_promised_gpus_says_so() -> None:
+    world = FakeWorld(gpus=promised(0, 2), is_slurm=True, nodes=2)
+    for number in (5, 6, 7, 8):
+        says = told(only(world, number), UNKNOWN)
+        assert "WALLCLOCK_SLURM_GPUS, the number of GPUs of a node, is 0" in says
+        assert "WALLCLOCK_SLURM_NODES=2" not in says
 
 
 def test_two_nodes_are_measured_with_infiniband_and_without() -> None:

@@ -4,11 +4,13 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 
 from app.labs.launch.position import position_in
 from app.labs.ranks import nccl
@@ -20,6 +22,7 @@ from app.labs.ranks.rank import WorkerRank
 from app.labs.results.notes import details_in, notes_on
 from app.labs.spec import lab_called
 from tests.each import each
+from tests.labs.worlds import measure
 
 UUID = "b8c8e2a4-0000-1111-2222-333344445555"
 # Lines of logs that others published, with other hosts.
@@ -130,14 +133,15 @@ def test_a_single_rank_on_a_gpu_agrees_without_nccl(
 ) -> None:
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # a process group changes it
     group = RankGroup(0, 1, torch.device("cuda", 0))
-    group.join(timedelta(seconds=30), {"init_method": f"file://{tmp_path / 'store'}"})
+    group.join(timedelta(seconds=30), dist.FileStore(str(tmp_path / "store"), 1))
     try:
         assert torch.distributed.get_backend() == "gloo"
         group.connect()
         group.meet()
         assert group.everywhere(2.5) == [2.5]
         assert group.largest([1.0, 3.0]) == [1.0, 3.0]
-        assert group.texts("a") == ["a"]
+        assert group.texts("Zürich") == ["Zürich"]
+        assert group.texts("") == [""]
         assert group.size == 1
     finally:
         group.leave()
@@ -253,15 +257,19 @@ def test_a_report_says_how_the_ranks_did_it() -> None:
 
 
 @each(
-    ("ranks", "nodes", "says"),
+    ("ranks", "nodes", "right", "says"),
     [
-        (1, 1, []),
-        (2, 1, ["between processes of one machine"]),
-        (2, 2, ["over the network of 2 nodes"]),
+        (1, 1, None, []),
+        (2, 1, None, ["between processes of one machine"]),
+        (2, 2, None, ["over the network of 2 nodes"]),
+        (2, 2, True, []),
     ],
 )
-def test_the_caveat_of_gloo_names_what_is_between_the_ranks(
-    ranks: int, nodes: int, says: list[str]
+def test_the_caveat_of_gloo_is_about_times_and_names_what_is_between_the_ranks(
+    ranks: int, nodes: int, right: bool | None, says: list[str]
 ) -> None:
-    found = list(notes_on(lab_called("all-reduce"), "gloo", ranks, nodes, (), (), {}))
+    """A run that failed, or that only counted, has none."""
+    lab, one = lab_called("all-reduce"), replace(measure("time", {}, 1.0), right=right)
+    assert list(notes_on(lab, "gloo", ranks, nodes, (), (), {})) == []
+    found = list(notes_on(lab, "gloo", ranks, nodes, (one,), (), {}))
     assert found == [f"Over gloo, {one}, expect a factor of two from run to run." for one in says]

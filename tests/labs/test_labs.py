@@ -1,4 +1,8 @@
 import json
+import os
+from contextlib import closing
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +22,38 @@ def ran(runner: LocalLauncher, name: str, **given: str) -> Report:
     assert report.checks
     assert all(report.checks.values())
     return report
+
+
+@pytest.mark.needs("torch")
+def test_no_lab_needs_numpy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Pipelines and optimizers that are sharded are those parts of PyTorch that may ask for it."""
+    (tmp_path / "numpy.py").write_text("raise ModuleNotFoundError('none here', name='numpy')")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path.cwd()}")
+    with closing(LocalLauncher(tmp_path / "runs")) as runner:
+        ran(runner, "pipeline", schedule="zb_v", ranks="2", unit="10 ms")
+        for scheme in ("zero-1", "fsdp"):
+            ran(runner, "zero", scheme=scheme, width="64", layers="2")
+
+
+OLD = {
+    "zero": ({"scheme": "fsdp", "width": 64.0, "layers": 2.0}, "scheme=fsdp over gloo needs torch 2.11"),
+    "pipeline": ({"schedule": "zb_v", "microbatches": "4"}, "schedule=zb_v over gloo needs torch 2.13"),
+}  # fmt: skip
+
+
+@pytest.mark.needs("torch")
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
+@pytest.mark.parametrize("name", OLD)
+def test_what_fails_with_an_older_torch_says_so(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    values, says = OLD[name]
+    rank = import_module("app.labs.ranks.rank").WorkerRank(
+        1, 2, tmp_path, values=values, on_gpu=False, seconds=1
+    )
+    monkeypatch.setattr("torch.__version__", "2.10.0+cu130")
+    with pytest.raises(RuntimeError, match=f"^{says} or newer, and this is 2.10.0.cu130: pip inst"):
+        import_module(f"app.labs.library.{name}.worker").main(rank)
 
 
 # A busy machine is late, now and then by this factor, but not each time; and it is late by some

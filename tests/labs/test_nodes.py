@@ -223,7 +223,8 @@ def test_words_go_between_srun_and_python() -> None:
     chosen = settings(slurm_srun=words, slurm_python="/opt/my python")
     site = SiteLines("#SBATCH --account=x", "module load cuda")
     lines = script_of(job_of(2, 1), Path("/runs/o'ne"), chosen, site).splitlines()
-    assert lines[:3] == ["#!/bin/bash", "#SBATCH --account=x", "module load cuda"]
+    assert lines[:2] == ["#!/bin/bash", "#SBATCH --account=x"]
+    assert "module load cuda" in lines
     (start,) = (number for number, line in enumerate(lines) if line.startswith("timeout"))
     command = shlex.split("".join(line.rstrip("\\") for line in lines[start : start + 3]))
     python = command.index("/opt/my python")

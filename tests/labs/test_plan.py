@@ -103,11 +103,14 @@ def test_auto_says_why_it_takes_processors(devices: Devices, note: str) -> None:
         note
     )
     assert all(text.partition(": ")[2].startswith(note) for text in found.notes)
-    why = devices.note or "there is none" if not devices.usable else "there is 1 GPU"
+    none = devices.note or devices.setting or "there is none"
+    why = none if not devices.usable else "there is 1 GPU"
     with pytest.raises(InputError) as caught:
         reduce(devices, "nccl")
     assert why in str(caught.value)
-    assert "take fewer ranks, or gloo, which runs on processors" in str(caught.value)
+    assert "; take gloo, which runs on processors" in str(caught.value)
+    with pytest.raises(InputError, match="; take fewer ranks, or gloo, which runs on processors"):
+        reduce(machine(3), "nccl", ranks="4")
 
 
 @each(

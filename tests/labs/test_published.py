@@ -12,12 +12,14 @@ import pytest
 from app.charts.plot import Plot
 from app.db.run_state import RunState
 from app.formulas.collectives import bus_bandwidth
+from app.labs.machines.datasheet import datasheet_of
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyzed
 from app.labs.results.report import Measure, Report
 from app.labs.spec import lab_called
 from app.web.labs.tables import lab_figures
 from tests.each import each
+from tests.labs.gpus import H100
 from tests.tables import HERE, Row, rows
 
 NAME = "nccl_tests_runs"
@@ -181,6 +183,22 @@ def test_the_wire_is_nvlink_only_where_nccl_used_it() -> None:
     assert not has_share("2 nodes of 8 H100", transport="NET/Libfabric/GDRDMA, P2P/CUMEM")
     assert has_share("72 GB200", transport="NVLS, P2P/MNNVL")
     assert not has_share("2 nodes of 8 MI300X")
+
+
+@each(
+    ("links", "is_nvlink"),
+    [
+        (("X NV18", "NV18 X"), True),
+        (("X NODE", "NODE X"), False),
+        (("X NV12 SYS", "NV12 X SYS", "SYS SYS X"), False),
+    ],
+)
+def test_p2p_over_pcie_is_not_nvlink(links: tuple[str, ...], is_nvlink: bool) -> None:
+    rows = [f"GPU{n}\t{row}\tSYS 0-31 0" for n, row in enumerate(links)]
+    topology = "\n".join(["\tGPU0\tGPU1\tCPU Affinity", *rows, "NIC0\tSYS PIX"])
+    machine = MachineFacts(gpus=(H100,) * len(links), topology=topology)
+    found = datasheet_of(lab_called("all-reduce").on("nccl"), "nccl", machine, "P2P/CUMEM")
+    assert ("gpu_wire" in found.names) is is_nvlink
 
 
 def test_a_gpu_without_a_datasheet_is_said_to_have_none() -> None:

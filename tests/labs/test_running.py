@@ -5,11 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from app.config import Settings
 from app.errors import NotFoundError, UnavailableError
+from app.labs.launch.choice import launcher_of
 from app.labs.launch.local import LocalLauncher
 from app.labs.machines import devices
 from app.labs.ranks.events import ReadyEvent
@@ -48,7 +51,7 @@ def wait_for_ranks(run: LabRun) -> None:
         ("exits", "failed", "rank 1 exited with code 3"),
         ("memory", "failed", "rank 1: the machine is out of memory (DefaultCPUAllocator: "),
         ("wrong", "failed", "sums: the data is wrong, so its times do not count"),
-        ("disk", "failed", "rank 0: OSError: [Errno 28] No space left on device"),
+        ("disk", "failed", "rank 0: the disk is full (OSError: [Errno 28] No space left on device"),
     ],
 )
 def test_a_fault_of_a_rank_ends_the_run_with_its_cause(
@@ -190,6 +193,23 @@ def test_without_torch_it_says_how_to_get_it(
     runner = LocalLauncher(tmp_path / "runs")
     with pytest.raises(UnavailableError, match=r"labs need torch: .* pip install"):
         runner.warm()
+
+
+ODD = "runs/my #1? 50%j & 'all'"
+
+
+@pytest.mark.needs("torch")
+def test_a_folder_of_runs_may_be_relative_and_have_any_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WALLCLOCK_RUNS", ODD)
+    with closing(launcher_of(Settings())) as launcher:
+        assert launcher.folder == tmp_path / ODD
+        run = launcher.start(read_job(lab_called("ring-bytes"), {"ranks": "2"}))
+        monkeypatch.chdir("/")
+        report = report_of(ended(run))
+    assert (report.state, report.cause, report.world) == ("done", "", 2)
 
 
 def test_a_full_or_forbidden_folder_is_told(labs_runner: LocalLauncher, tmp_path: Path) -> None:

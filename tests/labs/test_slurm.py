@@ -58,7 +58,7 @@ def _jobs() -> str:
 
 def settings(tmp_path: Path, **more: Any) -> Settings:
     return Settings(
-        runs=tmp_path / "runs", database=f"sqlite:///{tmp_path}/w.db", sandbox_workers=1,
+        runs=tmp_path / "runs %j #1?", database=f"sqlite:///{tmp_path}/w.db", sandbox_workers=1,
         lab_launcher="slurm", **more,
     )  # fmt: skip
 
@@ -198,6 +198,18 @@ def test_a_fault_of_a_rank_is_told_with_its_cause(
         report = ended(one, run)
         assert report.state == "failed", cause
         assert cause in report.cause
+
+
+def test_a_site_file_that_ends_the_job_is_told_with_its_last_line(
+    cluster: Path, tmp_path: Path, faulty: Faulty
+) -> None:
+    site = tmp_path / "site"
+    for says in ("exit 3", "set -e\n(exit 3)"):
+        site.write_text(f"echo Loading\necho no module is called cuda/99 >&2\n{says}\n")
+        launcher = cluster_of(tmp_path, slurm_site=site)
+        report = ended(launcher, launcher.start(faulty("nothing", ranks=2)))
+        cause = "the job exited with code 3: no module is called cuda/99"
+        assert (report.state, report.cause) == ("failed", cause)
 
 
 def test_a_run_that_hangs_is_ended_in_time_or_canceled_and_leaves_nothing(

@@ -71,6 +71,12 @@ def test_a_lab_for_processors_alone_says_so() -> None:
         lab_called("ring-bytes").on("nccl")
 
 
+def test_where_one_number_is_allowed_that_is_said() -> None:
+    form = lab_called("recomputation").on("nccl")
+    with pytest.raises(InputError, match="^ranks must be 1, not 2$"):
+        read_job(form.model_copy(update={"ranks": (1, 1, 1)}), {"ranks": "2"})
+
+
 @each("form", FORMS.values(), ids=FORMS)
 def test_what_is_predicted_is_in_the_unit_of_what_is_measured(form: Lab) -> None:
     job = read_job(form, {})

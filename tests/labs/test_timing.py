@@ -84,12 +84,18 @@ def test_a_time_that_includes_launches_is_told_as_such(tmp_path: Path) -> None:
 
     for gpu, call, says in (
         (machine, partial(machine.call, KERNEL), []),
-        (blocking, waits, ["some include launches, as a GPU had to wait for them"]),
+        (
+            blocking,
+            waits,
+            ["step at size 8.0, whole include launches, as a GPU had to wait for them"],
+        ),
     ):
         rank = ToldRank(1, 2, tmp_path, values={}, on_gpu=False, seconds=60)
         rank.on_gpu, rank._timer, rank.told = True, gpu.timer, []
-        rank.timed(call, seconds=0.1)
-        rank.timed(call, seconds=0.1)
+        rank.measure("step", rank.timed(call, seconds=0.1), size=8.0)
+        rank.measure("quick", rank.timed(partial(gpu.call, KERNEL), seconds=0.1))
+        rank.measure("whole", rank.timed(call, seconds=0.1))
+        rank._tell_launches()
         assert rank.told == says
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 
 from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
-from app.labs.check.hardware import NO_GPU
 from app.labs.check.reference_values import compare_expected
 from app.labs.check.world import NO_VARIABLES, Ran, World
 from app.labs.machines.devices import Devices
@@ -26,7 +25,7 @@ def nccl(world: World) -> Iterator[CheckFinding]:
     yield _sums("2 ranks over gloo", world.run(LAB, {**sizes, "ranks": "2"}, "gloo"))
     devices, most = world.devices(), world.devices().usable // world.nodes
     if most <= 1:
-        yield unknown("NCCL", "it needs two GPUs" if most else devices.note or NO_GPU)
+        yield unknown("NCCL", "it needs two GPUs" if most else devices.why_none)
         return
     for ranks in dict.fromkeys((2, most)):
         ran = world.run(LAB, {**sizes, "ranks": str(ranks)}, "nccl")
@@ -77,7 +76,7 @@ def bandwidth(world: World) -> Iterator[CheckFinding]:
     """The latency and the bus bandwidth of an all-reduce on all GPUs."""
     ranks = world.devices().usable // world.nodes
     if ranks <= 1:
-        yield unknown("all-reduce", "it needs two GPUs" if ranks else NO_GPU)
+        yield unknown("all-reduce", "it needs two GPUs" if ranks else world.devices().why_none)
         return
     large = _QUICK if world.quick else _LARGE
     ran = _run(world, ranks, f"{_SMALL},{large}")
@@ -158,8 +157,11 @@ def _beside_nccl_tests(world: World, report: Report, ranks: int) -> CheckFinding
 def two_nodes(world: World) -> Iterator[CheckFinding]:
     """The bus bandwidth between two nodes, and whether it is that of InfiniBand."""
     devices = world.devices()
-    if not world.is_slurm or world.nodes <= 1 or not devices.usable:
+    if not world.is_slurm or world.nodes <= 1:
         yield unknown("two nodes", "this runs on one machine", _TWO)
+        return
+    if not devices.usable:
+        yield unknown("two nodes", devices.why_none)
         return
     per_node = devices.usable // world.nodes
     ranks = 2 * per_node

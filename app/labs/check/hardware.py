@@ -12,7 +12,6 @@ from app.labs.evidence.faults import fault_cure
 from app.labs.machines.devices import Devices
 from app.units import BYTE, scale_of, show
 
-NO_GPU = "this machine has no GPU"
 _FIELDS = (
     "name", "driver_version", "mig.mode.current", "ecc.errors.uncorrected.volatile.total",
     "compute_mode", "persistence_mode", "power.limit", "power.default_limit", "clocks.max.sm",
@@ -70,7 +69,7 @@ def _described(devices: Devices) -> str:
 
 def _without(devices: Devices) -> CheckFinding:
     if not devices.note:
-        return unknown("GPUs", NO_GPU)
+        return unknown("GPUs", devices.why_none)
     cure = fault_cure(devices.error) or "Install a build of PyTorch and a driver that fit together."
     return failed_finding("GPUs", devices.note, "torch can use the GPUs", cure)
 
@@ -143,7 +142,7 @@ def torch_devices(world: World) -> Iterator[CheckFinding]:
         return
     devices = world.devices()
     if not devices.devices:
-        yield unknown("GPUs of torch", devices.note or NO_GPU)
+        yield unknown("GPUs of torch", devices.why_none)
         return
     build = f"ROCm {devices.hip}" if devices.hip else f"CUDA {devices.cuda}"
     yield passed("build", f"torch {devices.torch}, for {build}")
@@ -192,7 +191,7 @@ def links(world: World) -> Iterator[CheckFinding]:
     if devices.kind == "cuda":
         yield from _nvlinks(world, devices)
     elif devices.kind == "none":
-        yield unknown("links between GPUs", NO_GPU)
+        yield unknown("links between GPUs", devices.why_none)
     elif devices.topology:
         yield passed("links between GPUs", "XGMI" if "XGMI" in devices.topology else "PCIe")
     yield _shared_memory(world, len(devices.devices))

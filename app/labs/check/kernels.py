@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 
 from app.labs.check.collectives import gpu_of
 from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
-from app.labs.check.hardware import NO_GPU
 from app.labs.check.reference_values import What, compare_expected
 from app.labs.check.world import Ran, World
 
@@ -96,5 +95,5 @@ def _not_run(name: str, ran: Ran) -> CheckFinding:
 def _left_out(world: World) -> str:
     """Why nothing of this can be measured; empty if it can."""
     if not world.devices().usable:
-        return world.devices().note or NO_GPU
+        return world.devices().why_none
     return "--quick leaves this out" if world.quick else ""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 import yaml
 
@@ -95,7 +96,7 @@ def prepared(
 
 def instructions(run: LabRun) -> str:
     """How to start the ranks of *run* without Kubernetes."""
-    job, program = run.job, f"-m {_PROGRAM} {run.folder.absolute()}"
+    job, program = run.job, f"-m {_PROGRAM} {quote(str(run.folder.absolute()))}"
     nodes = job.nodes or 1
     if nodes > 1:
         where = f"On each of {nodes} nodes, where HOST is the first and N is 0 there"

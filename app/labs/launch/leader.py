@@ -20,6 +20,7 @@ from app.labs.evidence.blame import RankError, blame, late_ranks
 from app.labs.evidence.stacks import ranks_shown
 from app.labs.launch.device_lock import DeviceLocks
 from app.labs.launch.limit import stack_written_when_late
+from app.labs.ranks.torch_version import require_torch
 from app.labs.run import JobRecord, LabRun, RunOutcome, write_whole
 
 _LIBRARY = Path(__file__).parents[1] / "library"
@@ -235,6 +236,9 @@ def _be_rank(folder: Path, job: JobRecord, rank: int) -> NoReturn:
 
 def work(folder: Path, job: JobRecord, rank: int, store: object = None) -> None:
     """The life of a rank: meet the others, run the worker of the lab, leave."""
+    import torch
+
+    require_torch(torch.__version__)
     from app.labs.ranks.rank import WorkerRank
 
     path = Path(job.worker)

@@ -90,8 +90,9 @@ def _either(lab: Lab, form: Lab, given: Mapping[str, str], devices: Devices) -> 
 def _on_gpus(form: Lab, given: Mapping[str, str], devices: Devices) -> LaunchPlan:
     job = _job_on(form, given, devices)
     if job.ranks > devices.usable:
+        fewer = "fewer ranks, or " if devices.usable >= form.ranks[0] else ""
         raise InputError(
-            f"{_shortage(job.ranks, devices)}; take fewer ranks, or gloo, which runs on processors"
+            f"{_shortage(job.ranks, devices)}; take {fewer}gloo, which runs on processors"
         )
     return LaunchPlan(job, "nccl", (sentence(devices.note),) if devices.note else ())
 
@@ -121,5 +122,6 @@ def _shortage(ranks: int, devices: Devices) -> str:
         devices.usable, f"there are {devices.usable} GPUs"
     )
     need = "1 rank" if ranks == 1 else f"{ranks} ranks"
-    why = f" ({devices.note})" if devices.note else ""
+    says = devices.note or devices.setting
+    why = f" ({says})" if says else ""
     return f"NCCL needs one GPU per rank: {need}, and {have}{why}"

@@ -124,7 +124,8 @@ class SlurmLauncher(Launcher):
         path = run.folder / "job.sh"
         write_whole(path, script_of(job, run.folder, settings, site).encode())
         options = options_of(job, backend, settings, site)
-        output = f"--output={run.folder / 'slurm.log'}"
+        log = str(run.folder / "slurm.log").replace("%", "%%")  # Slurm would fill in %j
+        output = f"--output={log}"
         done = _output_of("sbatch", "--parsable", *options, output, str(path))
         if done.returncode:
             cause = f"Slurm rejected it: {_slurm_line(done.stderr)}"

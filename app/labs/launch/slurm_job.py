@@ -21,6 +21,8 @@ _CPUS = re.compile(r"^#SBATCH\b.*\s(-c|--cpus-per-\w+)", re.MULTILINE)
 _SCRIPT = """\
 #!/bin/bash
 {site_header}
+note() {{ echo "$1" > {folder}/exit.new && mv {folder}/exit.new {folder}/exit; }}
+trap 'note $?' EXIT  # the lines of the site may end this, too
 {site_setup}
 # Since 22.05, srun does not take this from sbatch.
 cpus=${{SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}}
@@ -28,7 +30,7 @@ timeout --signal=TERM --kill-after={kill} {seconds} \\
   srun --kill-on-bad-exit=1 --label $cpus {words}\\
   {python} -m app.labs.launch.rank_main {folder}
 code=$?
-echo $code > {folder}/exit.new && mv {folder}/exit.new {folder}/exit
+note $code
 exit $code
 """
 

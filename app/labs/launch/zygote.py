@@ -42,6 +42,7 @@ from pydantic import TypeAdapter
 
 from app.labs.launch.leader import STOPPING, die_with_parent, lead
 from app.labs.machines.torch_query import print_into
+from app.labs.ranks.torch_version import OLDEST, is_older, upgrade_of
 from app.labs.run import LabRun
 
 PRELOADED = (
@@ -174,6 +175,10 @@ def _prepared() -> ZygoteReply:
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo")
     try:
         torch = importlib.import_module("torch")
+        version = str(getattr(torch, "__version__", OLDEST))
+        if is_older(version, OLDEST):
+            fault = f"{version} is installed, and {OLDEST} is the oldest with which they run"
+            return ZygoteReply(fault=fault, cure=upgrade_of(OLDEST))
         for name in PRELOADED:
             importlib.import_module(name)
     except (ImportError, OSError) as error:

@@ -3,6 +3,7 @@
 The names begin with `gpu_`. What a lab derives with a name that is unknown is left out.
 """
 
+import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -14,6 +15,8 @@ from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND
 
 _PREFIX = "gpu_"
 _NVLINK = ("P2P/", "NVLS")  # how NCCL calls transports that may be NVLink
+_ROW = re.compile(r"^GPU\d+\s+(.*)$", re.MULTILINE)  # of the matrix of links, after its name
+_WIRED = re.compile(r"X|NV\d+")  # a GPU itself, and a bundle of NVLinks
 _BF16_SINCE = 2020  # the year of the first GPUs with products of BF16
 
 
@@ -67,7 +70,13 @@ def _quantities(gpu: Gpu, wire: float) -> Iterator[tuple[str, Quantity]]:
 
 
 def _is_by_nvlink(machine: MachineFacts, transport: str) -> bool:
-    """Whether NCCL connected all ranks as NVLink would; where it does not say, within a node."""
+    """Whether NCCL connected all ranks as NVLink would; where it does not say, within a node.
+
+    P2P is the way over PCIe as well, so all links must be NVLink where they are known.
+    """
+    rows = [row.split() for row in _ROW.findall(str(machine.topology or ""))]
+    if not all(_WIRED.fullmatch(link) for row in rows for link in row[: len(rows)]):
+        return False
     if transport:
         return all(way.startswith(_NVLINK) for way in transport.split(", "))
     return machine.nodes in (None, 1)

@@ -60,13 +60,15 @@ class Devices:
     """The GPUs that a process with our environment sees.
 
     *note* says why there are none, or what is odd about them; it is empty on a machine without a
-    trace of a GPU. *error* is torch's own. *cuda* and *hip* are what *torch* was built for. On
-    several *nodes*, each has as many.
+    trace of a GPU. *setting* says that a cluster has none because nobody promised any. *error* is
+    torch's own. *cuda* and *hip* are what *torch* was built for. On several *nodes*, each has as
+    many.
     """
 
     kind: Kind = "none"
     devices: tuple[Device, ...] = ()
     note: str = ""
+    setting: str = ""
     error: str = ""
     torch: str = ""
     cuda: str = ""
@@ -80,6 +82,11 @@ class Devices:
         """How many ranks can each have a GPU: rank n gets number n, and it must work."""
         working = (number for number, one in enumerate(self.devices) if not one.works)
         return next(working, len(self.devices))
+
+    @property
+    def why_none(self) -> str:
+        """Why there is no GPU, where there is none."""
+        return self.note or self.setting or "this machine has no GPU"
 
 
 NO_DEVICES = Devices()
@@ -102,6 +109,7 @@ class MachineQuery:
         return not found.torch or not all(one.works for one in found.devices)
 
 
+_NONE_PROMISED = "WALLCLOCK_SLURM_GPUS, the number of GPUs of a node, is 0"
 _ASKED: dict[tuple[str | None, ...], MachineQuery] = {}
 _ASKING = threading.Lock()
 
@@ -133,8 +141,9 @@ def has_traces() -> bool:
 
 def promised(count: int, nodes: int = 1) -> Devices:
     """*count* GPUs on each of a cluster's *nodes*; nothing else is known of them."""
-    devices = (Device(),) * (count * nodes)
-    return Devices(kind="cuda" if count else "none", devices=devices, nodes=nodes)
+    if not count:
+        return Devices(setting=_NONE_PROMISED, nodes=nodes)
+    return Devices(kind="cuda", devices=(Device(),) * (count * nodes), nodes=nodes)
 
 
 def find_gpus(start: Start, seconds: float = _CHILD, tool_seconds: float = _TOOL) -> Devices:

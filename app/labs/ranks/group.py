@@ -1,6 +1,6 @@
 """All ranks of a run: how they meet, and how they agree on numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 import torch
@@ -20,14 +20,14 @@ class RankGroup:
         self._device = device
         self._token = torch.empty(0)
 
-    def join(self, limit: timedelta, where: Mapping[str, object]) -> None:
-        """Meet the others *where* the process group is told; collectives fail after *limit*."""
+    def join(self, limit: timedelta, store: object) -> None:
+        """Meet the others in *store*; collectives fail after *limit*."""
         dist.init_process_group(
             "cpu:gloo,cuda:nccl" if self._with_nccl else "gloo",
             rank=self._rank,
             world_size=self._world,
             timeout=limit,
-            **where,
+            store=store,
         )
 
     def connect(self) -> None:
@@ -55,10 +55,13 @@ class RankGroup:
         return [float(one.item()) for one in found]
 
     def texts(self, text: str) -> list[str]:
-        """*text* of every rank."""
-        found: list[str] = [""] * self._world
-        dist.all_gather_object(found, text)
-        return found
+        """*text* of every rank; torch's own way for objects would need NumPy."""
+        own = text.encode()
+        longest = max(1, *map(int, self.everywhere(len(own))))
+        padded = torch.tensor([*own, *[0] * (longest - len(own))], dtype=torch.uint8)
+        found = [torch.empty_like(padded) for _ in range(self._world)]
+        dist.all_gather(found, padded)
+        return [bytes(one.tolist()).rstrip(b"\0").decode() for one in found]
 
     def largest(self, values: Sequence[float]) -> list[float]:
         """The largest of each of *values* among the ranks; a single rank has no one to ask."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import torch
+import torch.distributed as dist
 
 from app.labs.ranks import gpu, nccl
 from app.labs.ranks.clocks import reading_of, reading_text, readings_event
@@ -30,7 +31,7 @@ WITH_LAUNCH = "with launch"  # after the name of a measure: by the host's clock
 _WARM = 3  # calls before the samples
 _SOME = 30  # the most samples with launch
 _GIB = 2**30
-_STARVED = "some include launches, as a GPU had to wait for them"
+_STARVED = "include launches, as a GPU had to wait for them"
 
 
 class WorkerRank:
@@ -67,6 +68,8 @@ class WorkerRank:
         )  # fmt: skip
         self._events = (folder / "events.jsonl").open("a", buffering=1) if rank == 0 else None
         self._limit = timedelta(seconds=seconds)
+        self._starved: list[Sequence[float]] = []  # samples that include launches
+        self._with_launches: list[str] = []  # and the names of their measures
 
     def join(self, store: object = None) -> None:
         """Meet the other ranks, in *store* if there is one, else in the folder.
@@ -76,8 +79,8 @@ class WorkerRank:
         """
         if self.on_gpu:
             nccl.prepare(self.folder, self.rank)
-        where = {"store": store} if store else {"init_method": f"file://{self.folder / 'store'}"}
-        self._group.join(self._limit, where)
+        own = dist.FileStore(str(self.folder / "store"), self.world)
+        self._group.join(self._limit, store or own)
         versions = {"torch": torch.__version__}
         if self.on_gpu:
             gpu.refuse_twins(self._group.texts(gpu.identity(self.device)))
@@ -91,6 +94,7 @@ class WorkerRank:
         if (strain := self._strain.total).seconds:
             self._write(strain_event(self._group.texts(strain.as_json())))
         if self.on_gpu:
+            self._tell_launches()
             self._look("after")
             found = self._group.texts("\n".join(nccl.transports(self.folder, self.rank)))
             if chosen := sorted({one for text in found for one in text.splitlines()}):
@@ -125,6 +129,9 @@ class WorkerRank:
     def measure(self, name: str, samples: Sequence[float], **at: float | str) -> None:
         """Report samples of the lab's measure *name*, and where they were taken."""
         found = tuple(samples)
+        if any(samples is one for one in self._starved):
+            places = ", ".join(f"{key} {value}" for key, value in at.items())
+            self._with_launches.append(f"{name} at {places}" if places else name)
         self._write(MeasureEvent(at=time.time(), name=name, samples=found, where=at))
 
     def tell(self, name: str, says: str) -> None:
@@ -155,10 +162,9 @@ class WorkerRank:
         """
         sampling = Sampling(seconds=seconds, least=least, most=most, warm=warm)
         if self.on_gpu:
-            before = self._timer.has_launches
             found = self._timer.by_events(call, sampling, warmed)
-            if self._timer.has_launches and not before:
-                self.tell("times", _STARVED)
+            if self._timer.has_launches:
+                self._starved.append(found)
             return found
         return self._timer.by_host(call, sampling, warmed, at_once=at_once)
 
@@ -184,7 +190,9 @@ class WorkerRank:
         On GPUs, also those with launch, which the lab's `gpu:` block must declare.
         """
         samples = self.timed(call, seconds, least, most)
-        self.measure(name, [part * one for one in samples], **where)
+        for number, one in enumerate(samples):  # in place: they are known by their list
+            samples[number] = part * one
+        self.measure(name, samples, **where)
         if self.on_gpu:
             few = self.timed_by_host(call, seconds / 2, least, min(most, _SOME))
             self.measure(f"{name} {WITH_LAUNCH}", [part * one for one in few], **where)
@@ -232,6 +240,11 @@ class WorkerRank:
         found = self._group.texts(reading_text(reading_of(self.device)))
         if event := readings_event(when, found):
             self._write(event)
+
+    def _tell_launches(self) -> None:
+        """Report which times include launches."""
+        if self._starved:
+            self.tell("times", f"{', '.join(self._with_launches) or 'some'} {_STARVED}")
 
     def _tell_begun(self, samples: int, each: float) -> None:
         self._write(TimingEvent(at=time.time(), samples=samples, each=each))

@@ -113,7 +113,7 @@ class Timer:
         """
         self._group, self._clock, self._stream, self._begun = group, clock, stream, begun
         self._counted, self._is_alone = counted, is_alone
-        self.has_launches = False  # in a time by events
+        self.has_launches = False  # in the times by events that were taken last
 
     def by_host(
         self,
@@ -149,8 +149,8 @@ class Timer:
         """Means of batches of *call*, back to back on the GPU, without their launches.
 
         A batch takes 2 ms or more. One for whose launches a GPU had to wait is left out, unless
-        too few are left: a call that itself waits for the GPU cannot be launched ahead. Then
-        `has_launches` is set.
+        too few are left: a call that itself waits for the GPU cannot be launched ahead.
+        `has_launches` says whether that was so.
         """
         for _ in range(sampling.warm):
             call()
@@ -163,10 +163,8 @@ class Timer:
         times = self._group.largest([one.each for one in taken])
         starved = self._group.largest([one.starved for one in taken])
         fed = [time for time, late in zip(times, starved, strict=True) if not late]
-        if hold and len(fed) >= sampling.least:
-            return fed
-        self.has_launches = True
-        return times
+        self.has_launches = not hold or len(fed) < sampling.least
+        return times if self.has_launches else fed
 
     def _sample(self, call: Callable[[], object], at_once: bool) -> float:
         self._wait()

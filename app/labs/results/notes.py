@@ -27,7 +27,8 @@ def notes_on(
 ) -> Iterator[str]:
     """What a reader of these *measures* must know."""
     yield from (f"{one.name} has no prediction: {one.trouble}." for one in measures if one.trouble)
-    if lab.links == "real" and backend == "gloo" and ranks > 1:
+    has_times = any(one.right is None for one in measures)  # what is counted is right or wrong
+    if lab.links == "real" and backend == "gloo" and ranks > 1 and has_times:
         between = (
             f"over the network of {nodes} nodes"
             if nodes > 1

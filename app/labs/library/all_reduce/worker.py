@@ -11,6 +11,9 @@ _SECONDS = 0.5  # for the samples of a size
 _ARRAYS = 2  # at most, as large as the whole
 _MIB = 2**20
 _CLOSE = 1e-5  # of a mean of floats; a rank that is missing makes a larger difference
+# Their names since torch 2.13, and before.
+_ALL_GATHER = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+_REDUCE_SCATTER = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
 
 
 def main(rank: WorkerRank) -> None:
@@ -36,9 +39,9 @@ def _call(
     whole, part = _numbers(rank, per_rank * rank.world, kind), _numbers(rank, per_rank, kind)
     match operation:
         case "all_gather":
-            return lambda: dist.all_gather_into_tensor(whole, part)
+            return lambda: _ALL_GATHER(whole, part)
         case "reduce_scatter":
-            return lambda: dist.reduce_scatter_tensor(part, whole, op=_sum(rank))
+            return lambda: _REDUCE_SCATTER(part, whole, op=_sum(rank))
         case "all_to_all":
             other = torch.empty_like(whole)
             return lambda: dist.all_to_all_single(other, whole)
@@ -73,13 +76,11 @@ def _is_right(rank: WorkerRank, operation: str) -> bool:
     match operation:
         case "all_gather":
             found = torch.empty(each * world, device=rank.device)
-            dist.all_gather_into_tensor(
-                found, torch.full((each,), float(rank.rank), device=rank.device)
-            )
+            _ALL_GATHER(found, torch.full((each,), float(rank.rank), device=rank.device))
             expected = torch.arange(world, device=rank.device).repeat_interleave(each).float()
         case "reduce_scatter":
             found, expected = torch.empty(each, device=rank.device), total[mine]
-            dist.reduce_scatter_tensor(found, own, op=_sum(rank))
+            _REDUCE_SCATTER(found, own, op=_sum(rank))
         case "all_to_all":
             found = torch.empty(each * world, device=rank.device)
             sent = torch.arange(world, device=rank.device).repeat_interleave(each).float()

@@ -46,13 +46,12 @@ def measure_pipeline(rank: WorkerRank, name: str, micro: int) -> None:
         raise ValueError(f"{name} has two stages on each rank, which cannot share {layers} layers")
     formats.use("bf16")
     _check(rank, name, micro, share)
-    pipeline = pipeline_of(
-        rank, name, micro, partial(_ComputedStage, rank, layers=share, width=width)
-    )
     inputs, target = (
         torch.randn(micro * tokens, width, device=rank.device, dtype=torch.bfloat16)
         for _ in range(2)
     )
+    make = partial(_ComputedStage, rank, layers=share, width=width)
+    pipeline = pipeline_of(rank, name, micro, inputs[:tokens], make)
     work = rank.timed(
         partial(_work, pipeline.modules, inputs[:tokens], target[:tokens], micro), 1.0, 3, 8
     )
@@ -73,14 +72,13 @@ def _work(
 
 
 def _check(rank: WorkerRank, name: str, micro: int, layers: int) -> None:
-    pipeline = pipeline_of(
-        rank, name, micro, partial(_ComputedStage, rank, layers=layers, width=_SMALL)
-    )
     generator = torch.Generator().manual_seed(7)  # the same numbers on all ranks
     inputs, target = (
         torch.randn(micro * _FEW, _SMALL, generator=generator).to(rank.device, torch.bfloat16)
         for _ in range(2)
     )
+    make = partial(_ComputedStage, rank, layers=layers, width=_SMALL)
+    pipeline = pipeline_of(rank, name, micro, inputs[:_FEW], make)
     pipeline.step(inputs, target)
     whole = [
         _ComputedStage(rank, index, layers=layers, width=_SMALL) for index in range(pipeline.depth)

@@ -48,17 +48,23 @@ def chunks_of(name: str) -> int:
 
 
 def pipeline_of(
-    rank: WorkerRank, name: str, micro: int, stage: Callable[[int], nn.Module]
+    rank: WorkerRank, name: str, micro: int, batch: torch.Tensor, stage: Callable[[int], nn.Module]
 ) -> Pipeline:
-    """The schedule *name* over *micro* micro-batches; *stage* makes each stage from its number."""
+    """The schedule *name* over *micro* micro-batches; *stage* makes each stage from its number.
+
+    All stages take and return what looks like *batch*. Where that is not told, PyTorch's stages
+    send it to each other, for which they need NumPy.
+    """
     kind, chunks = _SCHEDULES[name]
     depth = rank.world * chunks
     own = [rank.rank + rank.world * chunk for chunk in range(chunks)]
     if name == "zb_v":
         own = [rank.rank, depth - 1 - rank.rank]
     modules = [stage(index) for index in own]
+    like = torch.empty_like(batch, device=rank.device)
+    passed = torch.empty_like(like, requires_grad=True)
     stages = [
-        PipelineStage(module, index, depth, rank.device)
+        PipelineStage(module, index, depth, rank.device, passed if index else like, passed)
         for module, index in zip(modules, own, strict=True)
     ]
     schedule = kind(stages if chunks > 1 else stages[0], n_microbatches=micro, loss_fn=mean_square)

@@ -21,8 +21,10 @@ from app.labs.ranks.byte_counts import SentBytes, bytes_of
 from app.labs.ranks.rank import WorkerRank
 from app.labs.ranks.room import require_room
 from app.labs.ranks.rounding import agree
+from app.labs.ranks.torch_version import require_torch
 
 _BATCH, _RATE, _CLOSE = 8, 1e-3, 1e-5
+_FSDP = "2.11", "scheme=fsdp over gloo"  # with 2.8, the weights are wrong
 # Of the model that is checked on GPUs: width, tokens of each rank, and the most layers.
 _SMALL, _FEW, _SHALLOW = 256, 64, 4
 
@@ -33,6 +35,8 @@ def main(rank: WorkerRank) -> None:
     if rank.on_gpu:
         _run_mixed(rank, scheme, width, int(layers))
         return
+    if scheme == "fsdp":
+        require_torch(torch.__version__, *_FSDP)
     torch.manual_seed(0)
     inputs = torch.randn(_BATCH, width)
     alone = _model(rank, width, int(layers))
