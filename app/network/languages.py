@@ -1,21 +1,25 @@
 """The language that a request is answered in.
 
-The first that says something: `?lang=de` in the address, the visitor's choice (a cookie, which is
-set only by choosing), the languages that the browser prefers, and the operator's setting.
+The first that says something: `?lang=de` in the address, the last one that this visit had in an
+address (a cookie that ends with it), the visitor's choice (a cookie, which is set only by
+choosing), the languages that the browser prefers, and the operator's setting.
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.translation import LANGUAGES, SOURCE, speaking
+from app.translation import LANGUAGES, speaking
 
 COOKIE = "language"
+VISIT = "visit-language"  # the cookie of a language that came in an address
 _KEPT = 256  # headers whose language is remembered
 _LONGEST = 500  # characters of a header that are read
 _ASKED = re.compile(rb"(?:^|&)lang=([a-z]{2})(?:&|$)")
 _CHOSEN = re.compile(rb"(?:^|;\s*)language=([a-z]{2})(?:;|$)")
+_VISITED = re.compile(rb"(?:^|;\s*)visit-language=([a-z]{2})(?:;|$)")
 # Files, pictures and figures are the same in every language, and may be kept by caches.
 _ALIKE = ("/static/", "/pictures/", "/images/")
 
@@ -29,25 +33,38 @@ class Languages:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on."""
-        code = self._code(scope) if scope["type"] == "http" else SOURCE
-        if code == SOURCE:
+        if scope["type"] != "http" or scope["path"].startswith(_ALIKE):
             await self._app(scope, receive, send)
             return
-        with speaking(code):
+        asked = _known(_ASKED.search(scope["query_string"]))
+        if asked and scope["method"] == "GET":
+            send = _remembering(asked, send)
+        with speaking(asked or self._code(scope["headers"])):
             await self._app(scope, receive, send)
 
-    def _code(self, scope: Scope) -> str:
-        if scope["path"].startswith(_ALIKE):
-            return SOURCE
-        if asked := _known(_ASKED.search(scope["query_string"])):
-            return asked
-        preferred = b""
-        for name, value in scope["headers"]:
-            if name == b"cookie" and (chosen := _known(_CHOSEN.search(value))):
-                return chosen
-            if name == b"accept-language":
+    def _code(self, headers: Iterable[tuple[bytes, bytes]]) -> str:
+        chosen, preferred = "", b""
+        for name, value in headers:
+            if name == b"cookie":
+                if visited := _known(_VISITED.search(value)):
+                    return visited
+                chosen = chosen or _known(_CHOSEN.search(value))
+            elif name == b"accept-language":
                 preferred = value
-        return best(preferred, self._default) if preferred else self._default
+        return chosen or (best(preferred, self._default) if preferred else self._default)
+
+
+def _remembering(code: str, send: Send) -> Send:
+    """*send*, which sets a cookie for the visit with a page in the language *code*."""
+    cookie = f"{VISIT}={code}; Path=/; SameSite=lax".encode()
+
+    async def sent(message: Message) -> None:
+        headers = message.get("headers", ())
+        if any(name == b"content-language" for name, _ in headers):
+            message = {**message, "headers": [*headers, (b"set-cookie", cookie)]}
+        await send(message)
+
+    return sent
 
 
 @lru_cache(_KEPT)

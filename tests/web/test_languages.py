@@ -75,9 +75,26 @@ def test_a_choice_is_kept_and_goes_first(client: TestClient) -> None:
     assert (chosen.status_code, chosen.headers["location"]) == (303, "/labs")
     assert lang(client.get("/", headers=GERMAN).text) == "zh-Hans"
     assert lang(client.get("/?lang=de").text) == "de"  # a link goes before the choice
+    client.cookies.delete("visit-language")  # as a browser does that is closed
     assert lang(client.get("/").text) == "zh-Hans"  # and does not change it
     client.post("/language", data={"language": "en", "back": "//evil.example"})
     assert lang(client.get("/", headers=GERMAN).text) == "en"
+
+
+def test_a_language_in_the_address_stays_for_the_visit(client: TestClient) -> None:
+    page = client.get("/?lang=de", headers={"Accept-Language": "en"})
+    assert "max-age" not in page.headers["set-cookie"].lower()
+    for path in ("/labs", EXERCISE, "/"):
+        assert lang(client.get(path, headers={"Accept-Language": "en"}).text) == "de"
+    assert lang(client.get("/map?lang=zh").text) == "zh-Hans"
+    assert lang(client.get("/labs").text) == "zh-Hans"
+    client.post("/language", data={"language": "en", "back": "/"})
+    assert lang(client.get("/labs", headers=GERMAN).text) == "en"  # what is chosen goes first
+
+
+def test_only_a_page_remembers_the_language_of_its_address(client: TestClient) -> None:
+    for path in ("/?lang=tlh", "/static/app.js?lang=de", "/api/v1/exercises?lang=de", "/labs"):
+        assert "set-cookie" not in client.get(path).headers
 
 
 def test_what_is_not_offered_is_forgotten(client: TestClient) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Form, Response
 from fastapi.responses import RedirectResponse
 
-from app.network.languages import COOKIE
+from app.network.languages import COOKIE, VISIT
 from app.network.routes import Router
 from app.translation import LANGUAGES
 from app.web.frame.visitor import FromHere
@@ -21,6 +21,7 @@ async def choose_language(
     """Store the choice and return to the page; with a language that is not offered, forget it."""
     inside = back.startswith("/") and not back.startswith(("//", "/\\"))
     response = RedirectResponse(back if inside else "/", 303)
+    response.delete_cookie(VISIT)
     if language in LANGUAGES:
         response.set_cookie(COOKIE, language, max_age=_AGE, samesite="lax")
     else:
