@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "1c5a7e93d0b4"
-down_revision = "8d2b6f41c9e7"
+down_revision = "5e0a94d7c316"
 
 
 def upgrade() -> None:
