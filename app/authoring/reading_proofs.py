@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.content.opening import opening_parts
+from app.content.opening_places import opening_parts
 from app.content.topic_file import ReadingQuestion, TopicFile
 from app.expressions import ExpressionError
 from app.kinds import Finding, Where

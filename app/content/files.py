@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from app.content.images import with_images
-from app.content.opening import misplaced
+from app.content.opening_places import misplaced
 from app.content.topic_file import TOPIC_FILE, TopicFile
 from app.errors import ContentError, Problem
 from app.kinds import EXERCISE, Exercise

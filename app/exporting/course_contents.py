@@ -16,7 +16,7 @@ from app.content.catalog import Catalog
 from app.content.daily import written_questions
 from app.content.errata import errata
 from app.content.glossary import terms
-from app.content.opening import opening_parts
+from app.content.opening_places import opening_parts
 from app.content.pack_formulas import PACKAGE
 from app.content.questions import question_file
 from app.exporting.addresses import Known

@@ -6,7 +6,7 @@ import pytest
 
 from app.authoring.reading_proofs import prove_reading_questions
 from app.content.files import read_topic
-from app.content.opening import opening_parts
+from app.content.opening_places import opening_parts
 from app.errors import ContentError
 from tests.each import each
 

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from app.content.catalog import Topic
 from app.content.glossary import mark
-from app.content.opening import opening_parts
+from app.content.opening_places import opening_parts
 from app.content.topic_file import ReadingQuestion
 from app.errors import AnswerError, sentence
 from app.kinds.figures import Embedded
@@ -50,7 +50,7 @@ def opening_views(topic: Topic, typed: Mapping[str, str]) -> Iterator[OpeningVie
     given = {name: typed[name] for name in _fields(topic) if name in typed}
     for part in opening_parts(topic.opening):
         if part.figure is not None:
-            yield OpeningView(figure=figure_of(topic.figures[part.figure]))
+            yield OpeningView(figure=fixed_figure(topic.figures[part.figure]))
         elif part.question is not None:
             asked = topic.questions[part.question]
             yield OpeningView(question=_question(asked, part.question + 1, given))
@@ -62,11 +62,11 @@ def unplaced_figures(topic: Topic) -> tuple[EmbeddedView, ...]:
     """The figures of *topic* that have no place in its opening."""
     placed = {part.figure for part in opening_parts(topic.opening)}
     return tuple(
-        figure_of(figure) for index, figure in enumerate(topic.figures) if index not in placed
+        fixed_figure(figure) for index, figure in enumerate(topic.figures) if index not in placed
     )
 
 
-def figure_of(figure: Embedded) -> EmbeddedView:
+def fixed_figure(figure: Embedded) -> EmbeddedView:
     """*figure* of a chapter, whose state is fixed."""
     return embedded_view(figure, {name: str(text) for name, text in figure.state.items()})
 
