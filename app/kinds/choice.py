@@ -1,6 +1,6 @@
 """Exercises with options, one or several of which are right."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -15,6 +15,7 @@ from app.kinds.drawn_values import Draw, shuffled
 from app.kinds.strict import Markdown, Strict
 from app.sandbox.runner import Runner
 from app.translation import noted, plural, translate
+from app.validation import PlacedError
 
 FIRST = "first"
 
@@ -43,6 +44,12 @@ class Offered(Strict):
     when: str = Field(default="", description="with correct: first, when this one is right")
 
 
+def unknown_option(key: str, options: Collection[str]) -> PlacedError:
+    """What is wrong with a *key* under `correct` that is none of the *options*."""
+    says = f"no option is called {key!r}{nearest(key, options)}" if key else "names no option"
+    return PlacedError(says, ("correct",), f"the options are {', '.join(options)}")
+
+
 class Choice(Base):
     """Choose one option, or all that apply."""
 
@@ -58,9 +65,9 @@ class Choice(Base):
     @model_validator(mode="after")
     def _names_options(self) -> Self:
         named = [self.correct] if isinstance(self.correct, str) else self.correct
-        for key in named:
+        for key in named or [""]:
             if key not in self.options and key != FIRST:
-                raise ValueError(f"no option is called {key!r}{nearest(key, self.options)}")
+                raise unknown_option(key, self.options)
         return self
 
     @property
