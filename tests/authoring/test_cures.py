@@ -119,6 +119,8 @@ def test_an_invalid_file_is_explained_in_plain_words(
     [
         (CHOICE, "correct: three", "correct: tree", "correct: no option is called 'tree'; did you mean 'three'?", "the options are"),
         (CHOICE, "correct: three", "correct: []", "correct: names no option", "the options are"),
+        (CHOICE.replace("correct: three", "correct: [three]"), "whole., says: No.}", "whole., says: No., score: 0.5}", "options.two.score: is for a wrong option", "remove it"),
+        (CHOICE, "whole., says: No.}", "whole., says: No., score: 1}", "options.two.score: must be less than 1", "less than 1"),
         (MATCH, "to: tow", "to: tow", "things.due.to: no partner is called 'tow'; did you mean 'two'?", "the partners are one, two"),
         (MATCH, "to: tow", "to: []", "things.due.to: no partner is called ''", "the partners are one, two"),
         (ORDER, "after: [cd]", "after: [dd]", "items.dc.after: no item is called 'dd'", "the items are ab, cd, dc"),
