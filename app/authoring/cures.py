@@ -64,7 +64,7 @@ _CURES: Mapping[str, str] = {
         "write it as 2 * size * (ranks - 1) / ranks; /authoring lists the functions"
     ),
     r"has no": "wallclock lab list shows the labs and their parameters",
-    r"the result is in|the answer is": "check the units, or change `unit`",
+    r"the result is (?:in|a)|the answer is": "check the units, or change `unit`",
 }  # fmt: skip
 _ELSE = "compare it with the sample of its kind in /authoring"
 _NAME = re.compile(r"'([^']+)' is not known here")
