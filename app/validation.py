@@ -59,6 +59,21 @@ SENTENCES: Mapping[str, str] = {
 }
 
 
+class PlacedError(ValueError):
+    """A value that does not go with the others: it is at *where* inside of what was read."""
+
+    def __init__(self, says: str, where: Where, cure: str = "") -> None:
+        self.where = where
+        self.cure = cure
+        super().__init__(says)
+
+
+def placed(error: ErrorDetails) -> PlacedError | None:
+    """The error itself, if what refused the value knew its place."""
+    found = error.get("ctx", {}).get("error")
+    return found if isinstance(found, PlacedError) else None
+
+
 def problems_of(
     errors: Iterable[ErrorDetails], model: type[BaseModel] | None = None
 ) -> Iterator[tuple[Where, str]]:

@@ -60,6 +60,7 @@ PAGES = {
     "classes": "/classes",
     "progress": "/progress",
     "authoring": "/authoring",
+    "units": "/authoring/units",
     "documentation": "/docs",
     "settings": "/docs/settings",
     "documentation with code": "/docs/grading",

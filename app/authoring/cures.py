@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from app.kinds import Exercise, Finding
-from app.kinds.schema_errors import unit_cure
+from app.kinds.schema_errors import cure_of_unit, unit_cure
 
 _WORDS = "known names are those in given, cases and let, earlier answers, and formulas"
 _CURES: Mapping[str, str] = {
@@ -64,7 +64,7 @@ _CURES: Mapping[str, str] = {
         "write it as 2 * size * (ranks - 1) / ranks; /authoring lists the functions"
     ),
     r"has no": "wallclock lab list shows the labs and their parameters",
-    r"the result is in|the answer is": "check the units, or change `unit`",
+    r"the result is (?:in|a)|the answer is": "check the units, or change `unit`",
 }  # fmt: skip
 _ELSE = "compare it with the sample of its kind in /authoring"
 _NAME = re.compile(r"'([^']+)' is not known here")
@@ -76,6 +76,8 @@ def cured(finding: Finding, exercise: Exercise | None = None) -> Finding:
         return circular
     if finding.cure:
         return finding
+    if finding.where[:1] in (("given",), ("cases",)) and (found := _NAME.search(finding.says)):
+        return replace(finding, cure=f"{cure_of_unit(found[1])}; {_WORDS}")
     return replace(finding, cure=unit_cure(finding.says) or finding_cure(finding.says) or _ELSE)
 
 
@@ -92,4 +94,5 @@ def _circular(finding: Finding, exercise: Exercise) -> Finding | None:
     says = f"{found[1]!r} depends on itself, or is used before it is worked out"
     seed = re.match(r"seed \d+[^:]*: ", finding.says)
     cure = f"move {found[1]} up: let goes from top to bottom, and then the answers"
-    return Finding(finding.where, f"{seed[0] if seed else ''}{says}", cure)
+    where = ("let", found[1]) if found[1] in exercise.let else finding.where
+    return Finding(where, f"{seed[0] if seed else ''}{says}", cure)

@@ -21,6 +21,7 @@ from app.units.scales import SCALES, Scale
 _SHARES = {1: "100", 2: "50", 3: "33.33333", 4: "25", 5: "20", 6: "16.66667", 7: "14.28571",
            8: "12.5", 9: "11.11111", 10: "10"}  # fmt: skip
 _NONE = "0"
+_PARTS = (_NONE, "5", "10", "20", "25", "30", "40", "50", "60", "70", "75", "80", "90")
 _SPECIAL = re.compile(r"([\\}#~/\"])")  # in the answers of a cloze question
 # Of the many ways to write a unit, those that are offered in Moodle.
 _PLAIN = re.compile(
@@ -159,10 +160,10 @@ def _choice(exercise: Exercise, seed: int) -> Answers:
     wrong = len(exercise.options) - len(right)
     if max(len(right), wrong) not in _SHARES:
         raise NotInMoodleError("choice: it has too many options for the grades of Moodle")
-    worth = {True: _SHARES[len(right)], False: f"-{_SHARES[wrong]}" if exercise.many else _NONE}
+    worth = {True: _SHARES[len(right)], False: f"-{_SHARES[wrong]}" if exercise.many else ""}
     answers = [
         _answer(
-            worth[option.key in right],
+            worth[option.key in right] or _part_of(exercise.options[option.key].score),
             portable_html(option.text),
             exercise.fill(exercise.options[option.key].says, drawn),
             html=True,
@@ -172,6 +173,14 @@ def _choice(exercise: Exercise, seed: int) -> Answers:
     single = _element("single", "false" if exercise.many else "true")
     shuffled = _element("shuffleanswers", "true")
     return Answers("multichoice", [single, shuffled, _element("answernumbering", "abc"), *answers])
+
+
+def _part_of(score: float) -> str:
+    """The grade of a wrong option that is worth *score* of the points."""
+    known = {round(float(share), 3): share for share in _PARTS}
+    if round(100 * score, 3) not in known:
+        raise NotInMoodleError("choice: Moodle does not know the share of an option")
+    return known[round(100 * score, 3)]
 
 
 def _match(exercise: Exercise, seed: int) -> Answers:

@@ -24,6 +24,10 @@ _FOLDED = {
 _KEEP = "begin the text with `|` instead of `>`, which keeps its lines"
 _FENCE = "put it in a ``` block, in a text that begins with `|`"
 _BRACE = "a drawn value is {size}, and {{size}} only inside $...$; a brace for students is \\{"
+_QUOTED = re.compile(r"[“„«](?P<inside>[^“”„«»]*)[”“»]", re.DOTALL)
+_QUOTES = 'delete them, or write straight ones: "..."'
+_DOLLAR = re.compile(r"(?<!\\)\$(?!\d)")  # $5 is a price
+_PRICE = "mathematics is between two $ signs; a price is written \\$5"
 _OTHER = r"(?:exercise|question|problem|task)"
 _LEANS = re.compile(
     r"\A\W*(?:and|but|then|again|so|also|once more|the same|likewise)\b"
@@ -76,6 +80,10 @@ def prove_shape_of(where: Where, text: str) -> Iterator[Finding]:
     """The structure that the *text* at *where* loses on its way to the page."""
     if what := folded_structure(text):
         yield Finding(where, f"folds {what} into one line", _FENCE if "draw" in what else _KEEP)
+    if quoted := _QUOTED.fullmatch(text.strip()):
+        yield Finding(where, f"shows the quotation marks around it: {quoted[0][:20]!r}", _QUOTES)
+    if _DOLLAR.search(blanked(text)):
+        yield Finding(where, "has a $ that is not closed", _PRICE)
     if stray := stray_brace(text):
         yield Finding(where, f"shows a brace to students: {stray}", _BRACE)
 

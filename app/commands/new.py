@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from app.commands.new_pack import write_pack
+from app.commands.new_translation import write_translation
 from app.config import ROOT, Settings
 from app.content.topic_file import TOPIC_FILE
 from app.errors import InputError, nearest
@@ -17,17 +18,23 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock new`."""
     parser.add_argument(
-        "kind", metavar="KIND", help="the kind: numeric, choice, function, ...; or pack"
+        "kind",
+        metavar="KIND",
+        help="the kind: numeric, choice, function, ...; or pack, or translation",
     )
     parser.add_argument(
         "name",
         metavar="TOPIC/SLUG",
-        help="the chapter and the name, such as collectives/my-exercise; of a pack, its name",
+        help="the chapter and the name, such as collectives/my-exercise; of a pack, its name; "
+        "of a translation, the file that is translated",
     )
     parser.add_argument(
         "--into",
         metavar="DIR",
         help="the folder of chapters (default: ./exercises), or of the pack",
+    )
+    parser.add_argument(
+        "--language", metavar="CODE", help="with translation: the language, such as de"
     )
     parser.add_argument(
         "--formulas", action="store_true", help="with pack: also write a formula of its own"
@@ -38,6 +45,8 @@ def run(arguments: Namespace) -> int:
     """Write the file, and a `topic.yaml` if the chapter is new; print the next step."""
     if arguments.kind == "pack":
         return write_pack(arguments)
+    if arguments.kind == "translation":
+        return write_translation(arguments)
     kinds = sorted(path.stem for path in _STARTERS.glob("*.yaml") if path.name != TOPIC_FILE)
     if arguments.kind not in kinds:
         near = nearest(arguments.kind, kinds)

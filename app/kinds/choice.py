@@ -1,6 +1,6 @@
 """Exercises with options, one or several of which are right."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -15,6 +15,7 @@ from app.kinds.drawn_values import Draw, shuffled
 from app.kinds.strict import Markdown, Strict
 from app.sandbox.runner import Runner
 from app.translation import noted, plural, translate
+from app.validation import PlacedError
 
 FIRST = "first"
 
@@ -43,6 +44,23 @@ class Offered(Strict):
     when: str = Field(default="", description="with correct: first, when this one is right")
 
 
+class ScoredOption(Offered):
+    """An option that may be worth a part of the points where it is not right."""
+
+    score: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="the share of the points, such as 0.5, for this option where it is wrong",
+    )
+
+
+def unknown_option(key: str, options: Collection[str]) -> PlacedError:
+    """What is wrong with a *key* under `correct` that is none of the *options*."""
+    says = f"no option is called {key!r}{nearest(key, options)}" if key else "names no option"
+    return PlacedError(says, ("correct",), f"the options are {', '.join(options)}")
+
+
 class Choice(Base):
     """Choose one option, or all that apply."""
 
@@ -50,17 +68,22 @@ class Choice(Base):
     sample = "memory/fsdp-default"
     pace = 1.0
     kind: Literal["choice"]
-    options: dict[Slug, Offered] = Field(
-        min_length=2, description="key: text, says, and perhaps when; shuffled by the seed"
+    options: dict[Slug, ScoredOption] = Field(
+        min_length=2,
+        description="key: text, says, and perhaps when and score; shuffled by the seed",
     )
     correct: str | list[str] = Field(description="the key, the keys, or: first whose when holds")
 
     @model_validator(mode="after")
     def _names_options(self) -> Self:
         named = [self.correct] if isinstance(self.correct, str) else self.correct
-        for key in named:
+        for key in named or [""]:
             if key not in self.options and key != FIRST:
-                raise ValueError(f"no option is called {key!r}{nearest(key, self.options)}")
+                raise unknown_option(key, self.options)
+        for key, option in self.options.items():
+            if option.score and (self.many or key == self.correct):
+                says = "is for a wrong option, where one is right"
+                raise PlacedError(says, ("options", key, "score"), "remove it")
         return self
 
     @property
@@ -143,7 +166,11 @@ class Choice(Base):
             )
         agreed = sum((key in chosen) == (key in right) for key in self.options)
         mistake = mistake_key(self.options[wrong[0]].says) if wrong else ""
-        score = agreed / len(self.options) if self.many else 0.0
+        score = agreed / len(self.options) if self.many else self.options[wrong[0]].score
+        if score and not self.many:
+            says.append(
+                translate("This is worth {percent:.3g} % of the points.", percent=100 * score)
+            )
         return Verdict(False, score, tuple(says), mistake=mistake)
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:

@@ -27,6 +27,7 @@ from app.kinds.strict import Markdown, Strict
 from app.sandbox.runner import Runner
 from app.translation import localized, noted, translate
 from app.units import Scale, scale_of, show, unit_of
+from app.validation import PlacedError
 
 _POINTS = 12
 _DIGITS = 2  # of a drawn value: round numbers read better where one is shown
@@ -103,9 +104,11 @@ class Expression(Base):
         for name, symbol in self.symbols.items():
             low, high = symbol.ends
             if not 0 < low.value < high.value or low.dimension != high.dimension:
-                raise ValueError(
-                    f"the range of {name} must go from a value above 0 to a larger one in the same "
-                    f"unit, not from {low} to {high}"
+                says = "must go from a value above 0 to a larger one in the same unit"
+                raise PlacedError(
+                    f"{says}, not from {low} to {high}",
+                    ("symbols", name, "range"),
+                    "write the smaller one first, as in [1 MB, 4 GB]",
                 )
         return self
 

@@ -10,7 +10,7 @@ from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Names, Quantity, fill
 from app.kinds.answers import Answer, PartVerdict, Verdict
 from app.kinds.base import Base, Finding, Slug, Where
-from app.kinds.choice import Offered, Option
+from app.kinds.choice import Offered, Option, unknown_option
 from app.kinds.diagnosis_key import first_mistake, mistake_key
 from app.kinds.drawn_values import Draw, shuffled
 from app.kinds.memo import Remembered
@@ -66,8 +66,7 @@ class Cause(Strict):
     @model_validator(mode="after")
     def _names_an_option(self) -> Self:
         if self.correct not in self.options:
-            near = nearest(self.correct, self.options)
-            raise ValueError(f"no option is called {self.correct!r}{near}")
+            raise unknown_option(self.correct, self.options)
         return self
 
 

@@ -14,6 +14,7 @@ from app.kinds.drawn_values import Draw, shuffled
 from app.kinds.strict import Markdown, Strict
 from app.sandbox.runner import Runner
 from app.translation import noted, plural, translate
+from app.validation import PlacedError
 
 _FORESEEN = 2  # wrong pairs with a sentence, at least
 
@@ -66,12 +67,15 @@ class Match(Base):
     @model_validator(mode="after")
     def _partners_are_known(self) -> Self:
         for key, thing in self.things.items():
-            for partner in (*thing.partners, *thing.says):
-                if partner not in self.partners:
-                    near = nearest(partner, self.partners)
-                    raise ValueError(f"{key}: no partner is called {partner!r}{near}")
+            known = f"the partners are {', '.join(self.partners)}"
+            for part, partners in (("to", thing.partners or [""]), ("says", thing.says)):
+                for partner in partners:
+                    if partner not in self.partners:
+                        says = f"no partner is called {partner!r}{nearest(partner, self.partners)}"
+                        raise PlacedError(says, ("things", key, part), known)
             if both := set(thing.partners) & set(thing.says):
-                raise ValueError(f"{key}: {sorted(both)[0]!r} is right, and `says` calls it wrong")
+                says = f"{sorted(both)[0]!r} is right, and `says` calls it wrong"
+                raise PlacedError(says, ("things", key, "says"), "keep it in one of the two")
         return self
 
     @property

@@ -17,6 +17,7 @@ from app.kinds.drawn_values import Draw, shuffled
 from app.kinds.strict import Markdown, Strict
 from app.sandbox.runner import Runner
 from app.translation import noted, plural, translate
+from app.validation import PlacedError
 
 _BEFORE = " before "
 
@@ -72,14 +73,19 @@ class Order(Base):
         for key, step in self.items.items():
             for other in step.after:
                 if other not in self.items:
-                    raise ValueError(f"{key} is after {other!r}{nearest(other, self.items)}")
+                    says = f"no item is called {other!r}{nearest(other, self.items)}"
+                    known = f"the items are {', '.join(self.items)}"
+                    raise PlacedError(says, ("items", key, "after"), known)
         try:
             list(TopologicalSorter({k: s.after for k, s in self.items.items()}).static_order())
         except CycleError as error:
-            raise ValueError(f"goes in a circle: {' after '.join(error.args[1])}") from None
+            circle = error.args[1]
+            says = f"goes in a circle: {' after '.join(reversed(circle))}"
+            raise PlacedError(says, ("items", circle[1], "after"), "take one of them out") from None
         for pair in self.says:
             if _pair(pair) not in {(b, a) for a, b in self.before}:
-                raise ValueError(f"says {pair!r}, which is not a wrong order of two items")
+                says = "is not a wrong order of two items"
+                raise PlacedError(says, ("says", pair), 'write "b before a", where b comes later')
         return self
 
     @cached_property

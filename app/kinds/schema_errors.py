@@ -14,13 +14,14 @@ from app.validation import (
     TYPES,
     model_at,
     model_keys,
+    placed,
     unknown_key,
     without_branches,
 )
 
 _NOT_WRITTEN = {"id", "digest", "chapter_parameters"}
 _UNIT = re.compile(r"'([^']+)' is not a unit here")
-_UNITS = "units are written as in 2 GB, 50 GB/s, 400 Gbit/s, 5 us, 989 TFLOP/s"
+_UNITS = "units are written as in 2 GB, 50 GB/s, 5 us, 989 TFLOP/s; /authoring/units lists them"
 _ELSEWHERE = "/authoring lists what is allowed here"
 _LONGEST = 40  # characters of a value that is quoted
 
@@ -76,7 +77,8 @@ def faults(
         where: Where = tuple(found["loc"])
         if model is None and where and where[0] in KINDS:  # the tag is not a key of the file
             where = where[1:]
-        where = without_branches(where)
+        inner = placed(found)
+        where = (*without_branches(where), *(inner.where if inner else ()))
         fault = _fault(found, where, values, model or KINDS.get(str(values.get("kind"))))
         if fault not in seen:
             seen.add(fault)
@@ -95,8 +97,9 @@ def _fault(
     if kind == "missing":
         return where, "is missing", _meaning(where, model) or f"add {where[-1]}"
     if kind not in _CURES:
-        says = found["msg"].removeprefix("Value error, ")
-        return where, says, unit_cure(says) or _meaning(where, model) or _ELSEWHERE
+        inner, says = placed(found), found["msg"].removeprefix("Value error, ")
+        cure = inner.cure if inner else unit_cure(says)
+        return where, says, cure or _meaning(where, model) or _ELSEWHERE
     texts = {**found.get("ctx", {}), "given": str(found["input"])[:_LONGEST]}
     return where, _SAYS[kind].format(**texts), _CURES[kind].format(**texts)
 
@@ -104,10 +107,19 @@ def _fault(
 def unit_cure(says: str) -> str:
     """The cure for a misspelled unit, where *says* mentions one."""
     found = _UNIT.search(says)
-    if not found:
-        return ""
-    near = nearest(found[1], SCALES).removeprefix("; ")
-    return f"{near} {_UNITS}".strip()
+    return cure_of_unit(found[1]) if found else ""
+
+
+def cure_of_unit(name: str) -> str:
+    """The cure for *name*, which is not a unit."""
+    return f"{_near_unit(name)} {_UNITS}".strip()
+
+
+def _near_unit(name: str) -> str:
+    """A question that offers the unit closest to *name*, or else the one that it begins with."""
+    near = nearest(name, SCALES).removeprefix("; ")
+    begins = max((one for one in SCALES if name.startswith(one)), key=len, default="")
+    return near or (f"did you mean {begins!r}?" if begins else "")
 
 
 def _unknown(

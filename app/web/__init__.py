@@ -63,6 +63,7 @@ from app.web.reference import (
     glossary,
     hardware,
     trust,
+    units_page,
 )
 from app.web.search import page as search_page
 from app.web.search.page import indexing
@@ -119,6 +120,7 @@ PARTS = (
     path,
     regrades,
     authoring_format,
+    units_page,
     docs,
     api,
     search_page,

@@ -24,6 +24,51 @@ Write = Callable[[str], Path]
 CIRCULAR = """\
 let: {a: b + x, b: a - x}
 """
+MATCH = """\
+kind: match
+title: Pairs
+level: 1
+prompt: What goes with what?
+partners: {one: First., two: Second.}
+things:
+  uno: {text: Uno., to: one}
+  due:
+    text: Due.
+    to: tow
+hints: [One., Two.]
+solution: Two.
+sources: [https://example.org/]
+"""
+ORDER = """\
+kind: order
+title: Steps
+level: 1
+prompt: In which order?
+items:
+  ab: {text: First.}
+  cd: {text: Second., after: [ab]}
+  dc:
+    text: Third.
+    after: [cd]
+hints: [One., Two.]
+solution: Two.
+sources: [https://example.org/]
+"""
+FORMULA = """\
+kind: expression
+title: A formula
+level: 1
+prompt: How much is it?
+answer: 2 * S
+symbols:
+  S:
+    says: the size
+    range: [1, 100]
+mistakes: {S: Once., 3 * S: Thrice.}
+hints: [One., Two.]
+solution: Two.
+sources: [https://example.org/]
+"""
 DESIGN = """\
 kind: design
 title: A design
@@ -51,7 +96,7 @@ sources: [https://example.org/]
         (GOOD.replace("https://example.org/", "example.org"), 12, "must be a URL, not example.org", "https://"),
         (GOOD.replace("answer: 2 * x", "answer: 2 * x\nunit: GBs"), 7, "'GBs' is not a unit here", "did you mean 'GB"),
         (GOOD.replace("answer: 2 * x", "answer: 2 * x / (x - 2)"), 6, "(x 2): the value is not a finite number", "draw values"),
-        (CIRCULAR + GOOD.replace("2 * x\n", "2 * a\n"), 6, "'b' depends on itself, or is used before", "move b up"),
+        (CIRCULAR + GOOD.replace("2 * x\n", "2 * a\n"), 1, "'b' depends on itself, or is used before", "move b up"),
         (GOOD.replace("  x: That", "  2 * x: That"), 8, "seed 0 (x 1): is 2, within twice the tolerance of the right answer, 2", "remove one"),
         (GOOD.replace("  x: That", "  2 * x: That"), 8, "mistakes.2 * x", "remove one"),
         (DESIGN, 8, "seed 0 (x 1): decides nothing alone: no choice fails this condition alone", "remove it"),
@@ -65,6 +110,37 @@ def test_an_invalid_file_is_explained_in_plain_words(
 ) -> None:
     told = [one for one in found(text) if says in one.says]
     assert told, found(text)
+    assert abs(told[0].line - line) <= 1
+    assert cure in told[0].cure
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "says", "cure"),
+    [
+        (CHOICE, "correct: three", "correct: tree", "correct: no option is called 'tree'; did you mean 'three'?", "the options are"),
+        (CHOICE, "correct: three", "correct: []", "correct: names no option", "the options are"),
+        (CHOICE.replace("correct: three", "correct: [three]"), "whole., says: No.}", "whole., says: No., score: 0.5}", "options.two.score: is for a wrong option", "remove it"),
+        (CHOICE, "whole., says: No.}", "whole., says: No., score: 1}", "options.two.score: must be less than 1", "less than 1"),
+        (MATCH, "to: tow", "to: tow", "things.due.to: no partner is called 'tow'; did you mean 'two'?", "the partners are one, two"),
+        (MATCH, "to: tow", "to: []", "things.due.to: no partner is called ''", "the partners are one, two"),
+        (ORDER, "after: [cd]", "after: [dd]", "items.dc.after: no item is called 'dd'", "the items are ab, cd, dc"),
+        (ORDER, "after: [cd]", "after: [dc]", "items.dc.after: goes in a circle: dc after dc", "take one of them out"),
+        (FORMULA, "range: [1, 100]", "range: [100, 1]", "symbols.S.range: must go from a value above 0", "the smaller one first"),
+        (BUG, "line: 2", "line: 14", "bugs.0.line: there is no line 14", "write a number from 1 to"),
+        (GOOD, "[1, 2, 3]", "[1 Wat, 2 Wat, 3 Wat]", "'Wat' is not known here", "did you mean 'W'"),
+        (GOOD, "prompt: How much is {x} twice?", "prompt: “How much is {x} twice?”", "prompt: shows the quotation marks", "delete them"),
+        (GOOD, "{x} twice", "$n {x} twice", "has a $ that is not closed", "a price is"),
+        (GOOD, "answer: 2 * x", "answer: 2 * x\nlet:\n  a: b + x\n  b: a - x", "let.b: seed 0", "move b up"),
+    ],
+)  # fmt: skip
+def test_a_wrong_line_is_reported_on_that_line_with_what_is_right_there(
+    found: Lint, text: str, old: str, new: str, says: str, cure: str
+) -> None:
+    assert old in text
+    changed = text.replace(old, new)
+    told = [one for one in found(changed) if says in one.says]
+    assert told, [str(one) for one in found(changed)]
+    line = changed[: changed.index(new.splitlines()[-1])].count("\n") + 1
     assert abs(told[0].line - line) <= 1
     assert cure in told[0].cure
 
@@ -137,8 +213,8 @@ def test_errors_in_a_chapters_own_file_name_its_keys(exercise_file: Write) -> No
     assert problem.says == "due: is not known here"
     assert (
         problem.cure
-        == "the keys here are closing, facts, figures, needs, opening, parameters, placement, position, "
-        "routes, summary, title"
+        == "the keys here are closing, facts, figures, needs, opening, parameters, part, placement, position, "
+        "questions, routes, summary, title"
     )
     topic.write_text(
         topic.read_text().replace("due: tomorrow", "closing: '![a](b.png) {size} \\u202e'")

@@ -13,6 +13,7 @@ from app.__main__ import main
 from app.authoring.moodle import BEGINNING, END, MoodleWriter
 from app.authoring.moodle_answers import NotInMoodleError
 from app.content.catalog import Catalog
+from app.kinds.choice import Choice
 from app.kinds.numeric import Numeric
 from tests.content.test_images import SVG
 
@@ -209,3 +210,26 @@ def test_what_cannot_be_written_is_told(
     assert main(["moodle", *arguments, "-o", str(out)]) == 1
     assert says in capsys.readouterr().err
     assert not out.exists()
+
+
+@pytest.mark.parametrize(("score", "fraction"), [(0.5, "50"), (0.25, "25"), (0.75, "75")])
+def test_a_wrong_option_is_worth_its_share_in_moodle(
+    catalog: Catalog, score: float, fraction: str
+) -> None:
+    question = ElementTree.fromstring(MoodleWriter(catalog).question(scored(catalog, score), 0))
+    grades = sorted(float(one.attrib["fraction"]) for one in question.findall("answer"))
+    assert grades[-2:] == [float(fraction), 100]
+
+
+def test_a_share_that_moodle_does_not_know_is_told(catalog: Catalog) -> None:
+    with pytest.raises(NotInMoodleError, match="share"):
+        MoodleWriter(catalog).question(scored(catalog, 0.37), 0)
+
+
+def scored(catalog: Catalog, score: float) -> Choice:
+    """A choice, one of whose wrong options is worth a share of the points."""
+    exercise = catalog.exercise("memory/fsdp-default")
+    assert isinstance(exercise, Choice)
+    wrong = next(key for key in exercise.options if key != exercise.correct)
+    worth = exercise.options[wrong].model_copy(update={"score": score})
+    return exercise.model_copy(update={"options": {**exercise.options, wrong: worth}})

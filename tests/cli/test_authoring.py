@@ -9,12 +9,15 @@ import yaml
 from app.__main__ import main
 from app.config import ROOT, Settings
 from app.content.catalog import Catalog
+from app.content.files import read_exercise, read_topic
 from app.content.packs import exercise_folders
+from app.content.spoken import topic_texts
 from app.content.topic_file import TOPIC_FILE
-from app.content.translations import is_translation
+from app.content.translations import exercise_texts, is_translation, translations_of
 from app.errors import InputError
 from app.kinds import KINDS
 from tests.content.test_catalog import GOOD
+from tests.each import each
 
 Capture = pytest.CaptureFixture[str]
 
@@ -33,6 +36,38 @@ def test_every_starting_file_is_proven(
     assert said.out == ""
     assert f"{len(KINDS)} exercise files, no problems" in said.err
     assert "bugs can be drawn" in said.err
+
+
+@each("sample", [*(kind.sample for kind in KINDS.values()), "overlap/topic"])
+def test_a_translation_begins_with_every_text_of_its_original(tmp_path: Path, sample: str) -> None:
+    """It shows English until its digest counts; then it is complete."""
+    topic, _, name = sample.partition("/")
+    folder = tmp_path / sample / topic
+    folder.mkdir(parents=True)
+    for file in {f"{name}.yaml", "topic.yaml"}:
+        (folder / file).write_bytes((ROOT / "exercises" / topic / file).read_bytes())
+    path, made = folder / f"{name}.yaml", folder / f"{name}.de.yaml"
+    assert main(["new", "translation", str(path), "--language", "de"]) == 0
+    text = made.read_text("utf-8")
+    texts = (
+        topic_texts(read_topic(path)[0])
+        if name == "topic"
+        else exercise_texts(read_exercise(path, topic)[0])
+    )
+    assert [one.is_fresh for one in translations_of(path, texts)] == [False]
+    made.write_text(text.replace("# of:", "of:"), "utf-8")
+    (whole,) = translations_of(path, texts)
+    assert whole.is_fresh
+    assert whole.texts == texts
+
+
+def test_a_translation_is_never_written_over(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["new", "choice", "mine/one", "--into", str(tmp_path)]) == 0
+    command = ["new", "translation", str(tmp_path / "mine" / "one.yaml"), "--language"]
+    assert [main([*command, "de"]), main([*command, "de"])] == [0, 1]
+    assert "already exists" in capsys.readouterr().err
+    assert main([*command, "dee"]) == 1
+    assert "did you mean 'de'?" in capsys.readouterr().err
 
 
 def test_a_file_is_never_written_over(tmp_path: Path, capsys: Capture) -> None:

@@ -7,6 +7,7 @@ from app.content.catalog import Catalog
 from app.errors import AnswerError
 from app.kinds import Verdict
 from app.kinds.answers import Answer
+from app.kinds.choice import Choice
 from app.kinds.code.calls import python
 from app.kinds.code.function import Function
 from app.markdown import inline_html
@@ -41,6 +42,19 @@ def test_options_are_shuffled_by_the_seed_alone(catalog: Catalog) -> None:
 def test_no_choice_is_not_a_wrong_one(grade: Grade, answer: Answer) -> None:
     with pytest.raises(AnswerError):
         grade("collectives/ring-or-tree", answer)
+
+
+def test_a_wrong_option_may_be_worth_a_share(catalog: Catalog, runner: Runner, loop: Loop) -> None:
+    exercise = catalog.exercise("collectives/ring-or-tree")
+    assert isinstance(exercise, Choice)
+    keys = [str(answer) for answer, _ in exercise.mistakes(0)]
+    half = exercise.options[keys[0]].model_copy(update={"score": 0.5})
+    exercise = exercise.model_copy(update={"options": {**exercise.options, keys[0]: half}})
+    verdict = loop.run_until_complete(exercise.grade(0, keys[0], runner))
+    assert (verdict.correct, verdict.score) == (False, 0.5)
+    assert verdict.feedback[-1] == "This is worth 50 % of the points."
+    right = loop.run_until_complete(exercise.grade(0, exercise.right_answer(0), runner))
+    assert (right.score, len(right.feedback)) == (1, 1)
 
 
 def test_an_order_is_credited_by_pairs(grade: Grade) -> None:

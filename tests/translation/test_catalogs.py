@@ -18,7 +18,13 @@ from tests.translations import fields, is_complete, read, updated
 OTHERS = [code for code in LANGUAGES if code != SOURCE]
 REGISTER = {"de": r"\b([Dd]u|[Dd]ein\w*|Sie können|Ihre?[mnrs]? )\b", "zh": "您"}
 # Templates whose readers read English: authors of exercises, as in the documentation.
-ENGLISH = ("authoring/", "reference/authoring.html", "starters/", "figures/")
+ENGLISH = (
+    "authoring/",
+    "reference/authoring.html",
+    "reference/units.html",
+    "starters/",
+    "figures/",
+)
 # What stays the same in every language: names, units, signs.
 SAME = {"Wallclock", "UTC", "py", "start"}  # the last is an attribute after a condition
 _MARKED = re.compile(r"\{%\s*trans\b.*?\{%\s*endtrans\s*\+?%\}", re.DOTALL)

@@ -17,7 +17,7 @@ from app.kinds.base import Finding, Where
 from app.kinds.code.adequacy import sensible
 from app.kinds.code.agreement import alike, combinations
 from app.kinds.code.base import CodeExercise
-from app.kinds.code.calls import Argument, TrialCall, function_in, rounded
+from app.kinds.code.calls import Argument, TrialCall, function_in, refuse_absent_lines, rounded
 from app.kinds.code.edits import Operator
 from app.kinds.code.feedback import refuse_lost
 from app.kinds.code.interpreter import ListingError
@@ -39,6 +39,7 @@ from app.kinds.strict import Markdown, Strict
 from app.sandbox.execution import CallReturned
 from app.sandbox.runner import Runner
 from app.translation import noted, translate
+from app.validation import PlacedError
 
 _MORE = 60  # calls, at most, to describe what a bug does
 _ENOUGH = 4  # listed bugs, beside which none is drawn from the listing
@@ -91,23 +92,21 @@ class BuggyLine(CodeExercise):
         if not (self.bugs or self.mutate):
             raise ValueError("give bugs, or use mutate to draw them")
         lines = self.code.splitlines()
-        for line in (*self.elsewhere, *(bug.line for bug in self.bugs)):
-            if not 1 <= line <= len(lines):
-                raise ValueError(f"there is no line {line}: the code has {len(lines)} lines")
-        for bug in self.bugs:
+        named: dict[Where, int] = {("elsewhere", line): line for line in self.elsewhere}
+        named |= {("bugs", place, "line"): bug.line for place, bug in enumerate(self.bugs)}
+        refuse_absent_lines(lines, named)
+        for place, bug in enumerate(self.bugs):
             if lines[bug.line - 1].strip() == bug.shown.strip():
-                raise ValueError(f"the wrong line {bug.line} is the same as the right one")
+                says = f"the wrong line {bug.line} is the same as the right one"
+                raise PlacedError(says, ("bugs", place, "shown"), "write what is wrong there")
         function_in(self.code)
         return self
 
     @property
     def variation(self) -> str:
         """What another seed changes."""
-        return (
-            translate("Draws another bug.")
-            if self.mutate or len(self.bugs) > 1
-            else super().variation
-        )
+        draws = self.mutate or len(self.bugs) > 1
+        return translate("Draws another bug.") if draws else super().variation
 
     def bug(self, seed: int) -> Bug:
         """The bug that *seed* draws; at 0 the first one.

@@ -4,7 +4,7 @@ import ast
 import math
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.errors import AnswerError
@@ -12,6 +12,7 @@ from app.expressions import Quantity, evaluate
 from app.kinds.answers import Answer, single_text
 from app.sandbox.execution import Plain
 from app.translation import translate
+from app.validation import PlacedError, Where
 
 Scalar = bool | int | float | str
 Row = list[Scalar]
@@ -137,3 +138,15 @@ def call_numbers(name: str, value: Argument | Rows | Row) -> Iterator[tuple[str,
 
 def _is_quoted(value: object) -> bool:
     return isinstance(value, str) and value[:1] == value[-1:] == "'" and len(value) > 1
+
+
+def refuse_absent_lines(lines: Sequence[str], named: Mapping[Where, int]) -> None:
+    """Refuse a number under one of the keys *named* that is not the number of one of *lines*.
+
+    Raises:
+        PlacedError: it is not, with its place.
+    """
+    for where, line in named.items():
+        if not 1 <= line <= len(lines):
+            says = f"there is no line {line}: the code has {len(lines)} lines"
+            raise PlacedError(says, where, f"write a number from 1 to {len(lines)}")

@@ -30,8 +30,8 @@ from app.web.urls import (
 
 _PAGES = (
     "/", "/map", "/placement", "/final", "/explore", "/labs", "/formulas", "/errata", "/glossary",
-    "/hardware", "/trust", LAYOUTS, MEASURED, TRACES, "/guess", "/scratch", "/authoring", "/docs",
-    "/api/docs",
+    "/hardware", "/trust", LAYOUTS, MEASURED, TRACES, "/guess", "/scratch", "/authoring",
+    "/authoring/units", "/docs", "/api/docs",
 )  # fmt: skip
 # Pages of one visitor, pages without an end, and what is for programs. ($: no more follows.)
 _PRIVATE = (

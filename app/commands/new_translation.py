@@ -1,0 +1,75 @@
+"""`wallclock new translation`: write the texts of a file, to be translated."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from app.content.files import read_exercise, read_topic, topic_of
+from app.content.spoken import topic_texts
+from app.content.topic_file import TOPIC_FILE
+from app.content.translations import exercise_texts, texts_digest
+from app.errors import InputError, nearest
+from app.kinds import Where
+from app.translation import LANGUAGES, SOURCE
+
+_HEAD = """\
+# A translation of {name}: translate every text, and keep each {{value}} in it. Until the next line
+# has no # in front of it, the page shows English.
+# of: "{digest}"
+"""
+
+
+def write_translation(arguments: Namespace) -> int:
+    """Write NAME.LANGUAGE.yaml beside a file, with the texts of that file.
+
+    Raises:
+        ContentError: the file is not valid.
+        InputError: there is no such language, or there is a translation already.
+    """
+    path, language = Path(arguments.name), arguments.language
+    known = [code for code in LANGUAGES if code != SOURCE]
+    if language not in known:
+        near = nearest(language or "", known)
+        raise InputError(f"name the language with --language: {', '.join(known)}{near}")
+    if path.name == TOPIC_FILE:
+        topic, document = read_topic(path)
+        texts = topic_texts(topic)
+    else:
+        exercise, document = read_exercise(path, topic_of(path))
+        texts = exercise_texts(exercise)
+    target = path.with_suffix(f".{language}{path.suffix}")
+    head = _HEAD.format(name=path.name, digest=texts_digest(texts))
+    body = yaml.safe_dump(
+        chosen_texts(document.values, texts), sort_keys=False, allow_unicode=True, width=100
+    )
+    try:
+        with target.open("x", encoding="utf-8") as file:
+            file.write(head + body)
+    except FileExistsError:
+        raise InputError(f"{target} already exists; nothing was changed") from None
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}") from error
+    sys.stdout.write(f"{target}\n")
+    sys.stderr.write(f"Translate it, remove the # before `of`, and run `wallclock lint {path}`.\n")
+    return 0
+
+
+def chosen_texts(values: object, texts: Mapping[Where, str], where: Where = ()) -> object:
+    """The part of *values*, which are at *where*, that leads to *texts*."""
+    if where in texts:
+        return texts[where]
+    if isinstance(values, list):
+        return [chosen_texts(value, texts, (*where, place)) for place, value in enumerate(values)]
+    if not isinstance(values, Mapping):
+        return None
+    inside = {key: chosen_texts(value, texts, (*where, key)) for key, value in values.items()}
+    return {key: value for key, value in inside.items() if _has_text(value)}
+
+
+def _has_text(value: object) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_has_text, value.values() if isinstance(value, dict) else value))
+    return value is not None

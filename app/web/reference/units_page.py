@@ -1,0 +1,69 @@
+"""/authoring/units: every unit that can be written, from the table that reads them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+
+from fastapi import Request, Response
+
+from app.network.routes import Router
+from app.translation import translate
+from app.units import Unit, figures, spelling
+from app.units.scales import SCALES, Scale
+from app.web.frame.renderer import frame, render
+
+router = Router()
+_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRow:
+    """The symbols of one size, and how much of the base unit it is."""
+
+    symbols: tuple[str, ...]
+    equals: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTable:
+    """Units of one kind, the smallest first: each can be compared with and added to the others."""
+
+    base: str
+    rows: tuple[UnitRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitsPage:
+    """Every unit."""
+
+    tables: tuple[UnitTable, ...]
+
+
+@router.get("/authoring/units")
+def authoring_units(request: Request) -> Response:
+    """The units of exercise files, answers and formulas."""
+    says = translate("Every unit that can be written in exercises, answers and the calculator.")
+    return render(
+        "reference/units.html",
+        frame(request, translate("Units"), says),
+        UnitsPage(tuple(_unit_tables())),
+    )
+
+
+@cache
+def _unit_tables() -> tuple[UnitTable, ...]:
+    by_unit: dict[Unit, list[Scale]] = {}
+    for scale in SCALES.values():
+        by_unit.setdefault(scale.unit, []).append(scale)
+    return tuple(
+        UnitTable(unit.symbol, tuple(_unit_rows(those))) for unit, those in by_unit.items()
+    )
+
+
+def _unit_rows(scales: list[Scale]) -> Iterator[UnitRow]:
+    ordered = sorted(scales, key=lambda scale: scale.factor)
+    for factor, those in groupby(ordered, key=lambda scale: scale.factor):
+        symbols = dict.fromkeys(spelling(scale.symbol) for scale in those)
+        unit = ordered[0].unit.symbol
+        yield UnitRow(tuple(symbols), f"{figures(factor, _DIGITS)} {unit}".strip())
