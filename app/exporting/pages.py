@@ -16,7 +16,7 @@ _STARTS = ("/", SERVER, "/search", "/scratch", "/progress", "/map")
 # What is exported, as far as pages lead there; the rest of the site needs a server.
 _INSIDE = re.compile(
     r"/(?:chapters/[^/]+|exercises/[^/]+/[^/]+|explore(?:/[^/]+)?|formulas(?:/[^/]+)?"
-    r"|errata(?:/[^/]+)?|labs(?:/[^/]+){0,2}|docs(?:/[^/]+)?|glossary|hardware|trust|authoring"
+    r"|errata(?:/[^/]+)?|labs(?:/[^/]+){0,2}|docs(?:/[^/]+)?|glossary|hardware|trust|authoring|reference"
     r"|search|scratch|progress|map)?"
 )
 _LEFT_OUT = re.compile(r"/exercises/[^/]+/[^/]+/another|.*\.(?:svg|csv|png|json)")
