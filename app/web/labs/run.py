@@ -79,6 +79,7 @@ class RunPage:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     line: str
+    has_board: bool  # of runs on several machines
     figures: tuple[FigureView, ...]
 
 
@@ -176,6 +177,8 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         header=header,
         rows=tuple(rows),
         line=line_in_words(report) if report else "",
+        has_board=len({machine_of(one.report) for one in finished(site, lab.name) if one.report})
+        > 1,
         figures=tuple(
             figure_view(figure, address, number)
             for number, figure in enumerate(lab_figures(lab, report, _guess(lab, row)))
