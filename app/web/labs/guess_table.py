@@ -8,7 +8,7 @@ from app.labs.results.report import Measure, held_in, ratio_shown, show_measure
 from app.labs.spec import Lab
 from app.translation import noted, translate
 from app.web.labs.labels import HELD, guess_label, guess_verdict, held_over
-from app.web.labs.predictions import read_prediction
+from app.web.labs.predictions import read_run_prediction
 from app.web.labs.results import RunResult
 
 
@@ -31,7 +31,7 @@ def guess_afterwards(of: Lab, result: RunResult, guess: str) -> GuessTable | Non
     lab = of.run_over(report.backend)
     measure = lab.asked_of({**lab.starts, **report.given})
     found = [one for one in report.measures if one.name == measure]
-    predicted = read_prediction(lab, measure, guess)
+    predicted = read_run_prediction(lab, measure, guess)
     return _measured_beside(lab, found[-1], predicted) if found and predicted is not None else None
 
 

@@ -36,7 +36,7 @@ from app.web.frame.visitor import (
 from app.web.labs.cards import lab_card
 from app.web.labs.form import RunForm, run_form
 from app.web.labs.labels import BACKEND, KINDS, LINKS_SAY, guess_label, machine_of
-from app.web.labs.predictions import RecordedRun, read_prediction, recorded_run
+from app.web.labs.predictions import RecordedRun, read_run_prediction, recorded_run
 from app.web.labs.results import RunResult, finished
 from app.web.urls import exercise_url, lab_url, run_url
 
@@ -179,7 +179,7 @@ def _row_of(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRu
     }
     plan = site.labs.plan(lab, given, _backend(fields))
     job = plan.job
-    predicted = read_prediction(job.lab, job.lab.asked_of(job.given), fields.get("guess", ""))
+    predicted = read_run_prediction(job.lab, job.lab.asked_of(job.given), fields.get("guess", ""))
     name = new_name(lab.name)
     return LabRunRow(
         name=name,

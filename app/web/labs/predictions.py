@@ -23,7 +23,7 @@ class RecordedRun:
     asks: str
 
 
-def read_prediction(lab: Lab, measure: str, text: str) -> float | None:
+def read_run_prediction(lab: Lab, measure: str, text: str) -> float | None:
     """The number in *text* as a prediction of *measure*; None if nothing was typed.
 
     Raises:
