@@ -1,7 +1,7 @@
 """Every page that tests look at: one list for the tests of the web, the browser and the audit."""
 
 from app.content.errata import errata
-from app.explorers import EXPLORERS
+from app.explorers import explorer_pages
 from app.kinds import KINDS
 from app.labs.results.archive import shipped_runs
 from app.labs.spec import known_labs
@@ -47,11 +47,12 @@ PAGES = {
     "formula with parts": f"/formulas/layout.step_time?{LAYOUT}",
     "errata": "/errata",
     "erratum": "/errata/E-01",
-    "best layouts": "/layouts?model=Llama-3-8B&gpus=16&batch=128",
-    "best layouts, none": "/layouts?gpus=8&batch=8",
+    "best layouts": "/explore/fit/better?model=Llama-3-8B&gpus=16&batch=128",
+    "best layouts, none": "/explore/fit/better?gpus=8&batch=8&tensor=8&pipeline=1&virtual=1",
     "hardware": "/hardware",
     "published runs": "/trust",
     "glossary": "/glossary",
+    "reference": "/reference",
     "scratch pad": "/scratch",
     "search": "/search?q=bubble",
     "search without hits": "/search?q=xyzzy",
@@ -68,7 +69,8 @@ PAGES = {
     "learning platforms": "/lti",
     "not found": "/nothing",
 }  # fmt: skip
-EXPLORED = {f"explore {name}": f"/explore/{name}?show=1" for name in EXPLORERS}
+NAMES = tuple(one.name for one in explorer_pages())
+EXPLORED = {f"explore {name}": f"/explore/{name}?show=1" for name in NAMES}
 # Pages like those above: their HTML is checked, and no browser opens them.
 ALIKE = (
     "/chapters/pipelines",
@@ -79,7 +81,7 @@ ALIKE = (
     "/measured/torchtitan-8b-h100",
     *(f"/errata/{erratum.id}" for erratum in errata()),
     *(f"/docs/{name}" for name in documentation()),
-    *(f"/explore/{name}" for name in EXPLORERS),
+    *(f"/explore/{name}" for name in NAMES),
     *(f"/labs/{one}" for one in known_labs()),
     *(f"/labs/{run.lab}/{run.id}" for run in shipped_runs()),
 )

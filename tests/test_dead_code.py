@@ -16,7 +16,7 @@ TESTS = [
 ]
 # SQLAlchemy, io, uvicorn, logging, pickle, Jinja, Starlette, the script of an exported course
 BY_OTHERS = {
-    "process_bind_param", "process_result_value", "writable", "send_400_response", "Lines",
+    "process_bind_param", "process_result_value", "writable", "readable", "send_400_response", "Lines",
     "reducer_override", "visit_Compare", "visit_BinOp", "filter_stream", "convert", "Desk",
 }  # fmt: skip
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

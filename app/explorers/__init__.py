@@ -42,9 +42,16 @@ def _written() -> Iterator[Explorer]:
 
 EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _written()})
 
+
+def explorer_pages() -> tuple[Explorer, ...]:
+    """The explorers that have a page of their own."""
+    return tuple(one for one in EXPLORERS.values() if not one.part_of)
+
+
 __all__ = [
     "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
     "KeyFigure", "OpenExplorer", "Select", "Slider", "StateTable", "Values", "address_text",
+    "explorer_pages",
     "group_controls", "open_explorer", "predicted_figure", "guess_question", "read_controls",
     "settings_text", "shown_text", "since", "slider_place", "translate_explored", "untold",
     "YesOrNo", "with_ghosts",

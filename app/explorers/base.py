@@ -202,8 +202,8 @@ class Explorer:
     *question* asks for a prediction first. *predicts* is the label of the fact to predict, or
     empty; *asks* is the question without the initial values. *open* are the indexes of the figures
     that do not give the answer away and are shown beside the question. *presets* are states to
-    start from. If it *compares*, a state is shown beside the one before it. *related* are explorers
-    with the same controls.
+    start from. If it *compares*, a state is shown beside the one before it. *part_of* is the
+    explorer whose page shows it, as chapters show it by itself; empty: it has one of its own.
 
     Raises:
         ValueError: (by *explore*) the values are not compatible; the message says why.
@@ -223,7 +223,7 @@ class Explorer:
     foreseen: Foreseen = Foreseen()
     presets: tuple[Preset, ...] = ()
     compares: bool = False
-    related: tuple[str, ...] = ()
+    part_of: str = ""
 
 
 Explorers = Mapping[str, Explorer]

@@ -68,9 +68,9 @@ PARTS = (  # of a step, and the kinds of parallelism that communicate
     noted("tensor"), noted("pipeline"), noted("context"), noted("expert"), noted("data"),
     noted("messages"),
 )  # fmt: skip
-_MORE_CARDS = ("B300", *RACKS)
+MORE_CARDS = ("B300", *RACKS)
 # Presets in the list after those that are asked for most; a shape is there once.
-_MORE_MODELS = tuple(
+MORE_MODELS = tuple(
     name
     for name, shape in KNOWN_MODELS.items()
     if name == shape.name and name not in (*MODELS, "Llama-3.1-8B", "Llama-3.1-70B")
@@ -246,8 +246,8 @@ CONFIGURATOR = Explorer(
     controls=(
         *in_group(
             noted("Model and machine"),
-            Select("model", noted("Model"), {name: name for name in (*MODELS, *_MORE_MODELS)}),
-            Select("gpu", noted("GPU"), {name: name for name in (*CARDS, *_MORE_CARDS)}),
+            Select("model", noted("Model"), {name: name for name in (*MODELS, *MORE_MODELS)}),
+            Select("gpu", noted("GPU"), {name: name for name in (*CARDS, *MORE_CARDS)}),
             Slider("gpus", noted("GPUs"), (1, 16384), default=16384, doubles=True),
             NETWORK_PER_GPU,
         ),
@@ -264,5 +264,5 @@ CONFIGURATOR = Explorer(
     explore=_explored,
     asks=noted("What MFU does the layout reach?"),
     foreseen=Foreseen(others=_not_the_utilization),
-    related=("fit",),
+    part_of="fit",
 )

@@ -188,6 +188,7 @@ DEEPSEEK = _run(
         "large."
     ),
 )
+LLAMA_LONG = _run("llama-3 table row 3", noted("Llama 3 405B, 128K tokens"), MFU, gpu="H100")
 RUNS = (
     _run(
         "llama-3 table row 1",
@@ -197,7 +198,7 @@ RUNS = (
         apart=noted("The batch is that of 16,384 GPUs, so that each holds more micro-batches."),
     ),
     LLAMA,
-    _run("llama-3 table row 3", noted("Llama 3 405B, 128K tokens"), MFU, gpu="H100"),
+    LLAMA_LONG,
     _run(
         "torchtitan 2024 table 1 row 2",
         noted("Llama 3.1 8B on 8 H100s of 500 W (torchtitan)"),

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields, replace
 
 from app.explorers.base import Values
 from app.explorers.controls import Select, read_controls
-from app.explorers.layouts import CONFIGURATOR
 from app.explorers.placements import exact_placement
+from app.explorers.run_fit import FIT
 from app.formulas.presets import GPUS, MODELS, Cluster, Layout, ModelShape
 from app.formulas.records import Record
 from app.units import BYTE_PER_SECOND, show
@@ -47,7 +47,7 @@ def state_of_records(model: ModelShape, cluster: Cluster, layout: Layout) -> Sta
         "recompute": layout.recompute,
         "precision": layout.precision,
     }
-    values, corrections = read_controls(CONFIGURATOR.controls, state)
+    values, corrections = read_controls(FIT.controls, state)
     if corrections:
         return StateOfRecords(state, corrections)
     placed = exact_placement(Values(values))
@@ -65,7 +65,7 @@ def _name_of(model: ModelShape) -> str:
 
 def _options(name: str) -> tuple[str, ...]:
     """What can be chosen with the control called *name*."""
-    chosen = (one for one in CONFIGURATOR.controls if one.name == name)
+    chosen = (one for one in FIT.controls if one.name == name)
     return next(tuple(one.options) for one in chosen if isinstance(one, Select))
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from app.charts.axes import Axis, money_text
+from app.charts.axes import Axis, money_text, percent_text
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Color, Tone
+from app.charts.diagram import Drawing
 from app.explorers.base import (
     Explored,
     Explorer,
@@ -14,18 +15,20 @@ from app.explorers.base import (
     Preset,
     StateTable,
     Values,
+    counted,
     figure_summary,
     quantity_figure,
     share_figure,
 )
 from app.explorers.configured_states import model_value
 from app.explorers.controls import Select, Slider, in_group
-from app.explorers.layouts import memory_bars
+from app.explorers.layouts import MORE_CARDS, MORE_MODELS, memory_bars
 from app.explorers.neighbors import HEADER, best_neighbors, neighbor_row
 from app.explorers.placements import (
     CARDS,
     MODELS,
     NETWORK_PER_GPU,
+    PRECISIONS,
     RECOMPUTE,
     SEQUENCES_PER_STEP,
     TOKENS_PER_SEQUENCE,
@@ -34,18 +37,20 @@ from app.explorers.placements import (
 )
 from app.explorers.projection import Projection, projection
 from app.explorers.published_runs import (
-    DEEPSEEK,
     HOURS,
     LLAMA,
+    LLAMA_LONG,
     ExplorableRun,
     published_as,
     trust_figures,
 )
 from app.explorers.run_fit_words import fit_of, fitting_next_steps, limit_of, said_of, verdict_of
-from app.explorers.runs import energy_text
+from app.explorers.runs import bill_drawing, energy_text
+from app.explorers.traffic import traffic_bars
+from app.formulas.cost import electricity_cost
 from app.formulas.presets import Layout
 from app.translation import noted, translate
-from app.units import BYTE, DOLLAR, JOULE, SECOND, show
+from app.units import BYTE, DOLLAR, FLOP, JOULE, SECOND, show
 
 _EIGHT = ExplorableRun(
     name="Llama 3.1 8B on 8 H100s",
@@ -60,7 +65,7 @@ _EIGHT = ExplorableRun(
 _PRESETS = (
     Preset(noted("Llama 3 405B as trained"), LLAMA.state),
     Preset(noted("8B on 8 × H100"), _EIGHT.state),
-    Preset("DeepSeek-V3", DEEPSEEK.state),
+    Preset(LLAMA_LONG.name, LLAMA_LONG.state),
 )
 
 
@@ -71,6 +76,8 @@ def _explored(values: Values) -> Explored:
     figures = (
         memory_bars(placed.model, placed.cluster, placed.layout, figure_summary(fit_of(run))),
         _step_bars(run, paper),
+        traffic_bars(placed.model, placed.cluster, placed.layout),
+        _bill(run, values.number("electricity") / 100),
     )
     return Explored(
         says=said_of(run, paper),
@@ -134,6 +141,40 @@ def _step_bars(run: Projection, paper: ExplorableRun | None) -> Bars:
     )
 
 
+def _bill(run: Projection, dollars_per_kwh: float) -> Drawing:
+    gpus, watts = run.gpus, run.placed.cluster.gpu.power
+    electricity = electricity_cost(gpus, watts, run.duration, dollars_per_kwh)
+    return bill_drawing(
+        (
+            (
+                translate("{flops} per token", flops=show(run.token_flops, FLOP, 3)),
+                show(run.token_flops * run.tokens, FLOP, 3),
+            ),
+            (
+                translate(
+                    "{gpu} at {shown}",
+                    gpu=counted(gpus, "GPU"),
+                    shown=percent_text(run.utilization),
+                ),
+                show(run.duration, SECOND, 3),
+            ),
+            (translate("GPU-hours"), HOURS.text(run.hours)),
+            (
+                translate("Rent at {price} an hour", price=money_text(run.price)),
+                money_text(run.rent),
+            ),
+            (translate("Energy at {watts:,.0f} W", watts=watts), energy_text(run.energy)),
+            (
+                translate(
+                    "Of it, electricity at {electricity:.3g} ¢/kWh",
+                    electricity=100 * dollars_per_kwh,
+                ),
+                money_text(electricity),
+            ),
+        )
+    )
+
+
 def _not_the_memory(values: Values) -> Iterator[tuple[float, str]]:
     """Bytes that are taken for the memory of a GPU."""
     memory = projection(values, placement(values)).memory
@@ -169,8 +210,13 @@ FIT = Explorer(
     controls=(
         *in_group(
             noted("Model and machine"),
-            Select("model", noted("Model"), {name: name for name in MODELS}, own=model_value),
-            Select("gpu", "GPU", {name: name for name in CARDS}),
+            Select(
+                "model",
+                noted("Model"),
+                {name: name for name in (*MODELS, *MORE_MODELS)},
+                own=model_value,
+            ),
+            Select("gpu", "GPU", {name: name for name in (*CARDS, *MORE_CARDS)}),
             Slider("gpus", "GPUs", (1, 32768), default=16384, doubles=True),
             replace(NETWORK_PER_GPU, aside=True),
             Slider(
@@ -188,6 +234,7 @@ FIT = Explorer(
             SEQUENCES_PER_STEP,
             TOKENS_PER_SEQUENCE,
             Select("recompute", noted("Recomputation"), dict(RECOMPUTE)),
+            Select("precision", noted("Products in"), {name: name for name in PRECISIONS}),
         ),
         *in_group(
             noted("Run and bill"),
@@ -210,6 +257,9 @@ FIT = Explorer(
                 whole=False,
                 aside=True,
             ),
+            Slider(
+                "electricity", noted("Cents per kWh"), (1, 60), default=5, whole=False, aside=True
+            ),
         ),
     ),
     explore=_explored,
@@ -217,5 +267,4 @@ FIT = Explorer(
     foreseen=Foreseen(others=_not_the_memory),
     presets=_PRESETS,
     compares=True,
-    related=("layout",),
 )

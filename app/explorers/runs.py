@@ -126,6 +126,11 @@ def _bill(values: Values, facts: Sequence[KeyFigure]) -> Drawing:
             shown["electricity"],
         ),
     )
+    return bill_drawing(lines)
+
+
+def bill_drawing(lines: Sequence[tuple[str, str]]) -> Drawing:
+    """A bill of *lines*, of which the fourth is the rent."""
     return Drawing(
         title=translate("The bill"),
         summary=", ".join(f"{what}: {amount}" for what, amount in lines),
@@ -178,6 +183,7 @@ RUN = Explorer(
     question=noted("How many days do 16,384 H100s need for Llama 3.1 405B at 40 % utilization?"),
     predicts=noted("time"),
     chapter="capstone",
+    part_of="fit",
     formulas=(
         "transformer.training_flops",
         "throughput.training_time",

@@ -17,6 +17,7 @@ _STARTS = ("/", SERVER, "/search", "/scratch", "/progress", "/map")
 _INSIDE = re.compile(
     r"/(?:chapters/[^/]+|exercises/[^/]+/[^/]+|explore(?:/[^/]+)?|formulas(?:/[^/]+)?"
     r"|errata(?:/[^/]+)?|labs(?:/[^/]+){0,2}|docs(?:/[^/]+)?|glossary|hardware|trust|authoring(?:/units)?"
+    r"|reference"
     r"|search|scratch|progress|map)?"
 )
 _LEFT_OUT = re.compile(r"/exercises/[^/]+/[^/]+/another|.*\.(?:svg|csv|png|json)")

@@ -56,7 +56,7 @@ class ScoredOption(Offered):
 
 
 def unknown_option(key: str, options: Collection[str]) -> PlacedError:
-    """What is wrong with a *key* under `correct` that is none of the *options*."""
+    """What is wrong with a *key* under `correct` that is not one of the *options*."""
     says = f"no option is called {key!r}{nearest(key, options)}" if key else "names no option"
     return PlacedError(says, ("correct",), f"the options are {', '.join(options)}")
 

@@ -13,7 +13,7 @@ from app.web.course import map as course_map
 from app.web.daily import routes as daily_page
 from app.web.exercise import pad
 from app.web.exercise import routes as exercise_page
-from app.web.explore import layouts
+from app.web.explore import better, merged_pages
 from app.web.explore import page as explorer_page
 from app.web.explore.layout_searches import layout_searches
 from app.web.frame import images, language, static, theme
@@ -65,6 +65,7 @@ from app.web.reference import (
     trust,
     units_page,
 )
+from app.web.reference import overview as reference
 from app.web.search import page as search_page
 from app.web.search.page import indexing
 from app.web.share import page as pictures
@@ -82,11 +83,13 @@ PARTS = (
     schedule_board,
     pad,
     explorer_page,
-    layouts,
+    better,
+    merged_pages,
     daily_page,
     formulas,
     glossary,
     hardware,
+    reference,
     trust,
     lab_list,
     lab,

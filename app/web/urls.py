@@ -1,6 +1,6 @@
 """The paths of the site's pages, and the seed in them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlencode
 
 from app.errors import NotFoundError
@@ -23,12 +23,12 @@ def explorer_url(name: str, state: Mapping[str, str] | None = None) -> str:
     return f"/explore/{name}" + (f"?{urlencode(state)}" if state else "")
 
 
-LAYOUTS = "/layouts"
+BETTER = "/explore/fit/better"
 
 
-def layouts_url(state: Mapping[str, str]) -> str:
-    """The page of the search over layouts, with its form set to *state*."""
-    return f"{LAYOUTS}?{urlencode(state)}"
+def better_url(state: Mapping[str, str], held: Iterable[str] = ()) -> str:
+    """The search for a better layout than that of *state*, in which *held* controls stay."""
+    return f"{BETTER}?{urlencode([*state.items(), *(('hold', name) for name in held)])}"
 
 
 def formula_url(name: str) -> str:

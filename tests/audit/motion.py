@@ -42,7 +42,7 @@ _STATES: Mapping[str, tuple[str, str]] = {
         "/explore/pipeline?schedule=zb_h1&against=dualpipe&stages=16&microbatches=63",
         "microbatches",
     ),
-    "layout": ("/explore/layout?show=1", "tensor"),
+    "fit": ("/explore/fit?show=1", "tensor"),
     "ring": ("/explore/ring?show=1", "step"),
     "memory": ("/explore/memory?show=1", "ranks"),
 }

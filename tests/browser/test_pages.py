@@ -137,7 +137,7 @@ def test_progress_is_there_after_the_server_was_killed(open_page: MakePage, serv
 
 
 @pytest.mark.parametrize(
-    "path", ["/", NUMERIC, ORDER, BUG, FUNCTION, "/explore/pipeline", "/explore/layout"]
+    "path", ["/", NUMERIC, ORDER, BUG, FUNCTION, "/explore/pipeline", "/explore/fit"]
 )
 def test_a_first_visit_is_light(open_page: MakePage, path: str, server: Server) -> None:
     page = open_page("/nothing")

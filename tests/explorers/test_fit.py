@@ -9,7 +9,7 @@ from app.explorers import EXPLORERS, Explored, KeyFigure, Values, address_text, 
 from app.explorers.earlier_state import since, with_ghosts
 from app.explorers.neighbors import MOST
 from app.explorers.projection import projected
-from app.explorers.published_runs import LLAMA, RUNS, ExplorableRun
+from app.explorers.published_runs import DEEPSEEK, LLAMA, RUNS, ExplorableRun
 from app.explorers.run_fit import FIT
 from app.formulas.layout import fits, step_time, total_step_time
 from app.formulas.memory import memory_budget
@@ -68,7 +68,7 @@ def test_the_published_step_is_drawn_beside_the_projected_one() -> None:
 
 
 def test_what_is_outside_of_the_formulas_says_so() -> None:
-    shown = explored("fit", **preset("DeepSeek-V3"))
+    shown = explored("fit", **DEEPSEEK.state)
     assert shown.verdict
     assert shown.verdict.title == "It ran, but these formulas say it does not fit"
     assert "This run is outside the model" in shown.says

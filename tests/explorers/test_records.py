@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from app.explorers.base import Values
 from app.explorers.controls import read_controls
-from app.explorers.layouts import CONFIGURATOR
 from app.explorers.placements import placement
 from app.explorers.records import state_of_records
+from app.explorers.run_fit import FIT
 from app.formulas.layout import step_time
 from app.formulas.presets import Cluster, Layout, ModelShape
 from tests.each import each
@@ -34,7 +34,7 @@ def test_the_explorer_shows_the_very_step(given: tuple[str, str, str]) -> None:
     found = state_of_records(model, cluster, layout)
     assert found is not None
     assert found.differs == ()
-    values, corrections = read_controls(CONFIGURATOR.controls, found.state)
+    values, corrections = read_controls(FIT.controls, found.state)
     assert corrections == ()
     placed = placement(Values(values))
     assert placed.notice == ""

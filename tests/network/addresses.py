@@ -36,7 +36,7 @@ ASKED = {
     "/explore": ("ranks", "size", "step", "guess", "was", "predict", "show"),
     "/pictures/explore": ("ranks", "size", "show"),
     "/formulas": ("size", "ranks", "bandwidth"), "/pictures/formulas": ("size", "ranks", "bandwidth"),
-    "/layouts": ("model", "gpus", "batch", "cluster"), "/measured/traces": ("model", "cluster", "layout"),
+    "/layouts": ("model", "gpus", "batch", "cluster"), "/explore/fit/better": ("model", "gpus", "batch", "hold"), "/measured/traces": ("model", "cluster", "layout"),
     "/labs": ("sizes", "ranks", "chapter", "needs", "mine", "order"), "/final": ("seed",),
     "/lti": ("iss", "login_hint", "target_link_uri", "client_id"), "/classes": ("format",),
     "/api/v1/chapters": ("size", "ranks", "bandwidth"),

@@ -185,17 +185,17 @@ def test_no_error_of_a_formula_is_english_on_another_page(
     assert english(client.get(path, headers={"Accept-Language": code}).text) == []
 
 
-LAYOUTS = "/layouts?model=Llama-3-8B&gpus=16&batch=128"
+LAYOUTS = "/explore/fit/better?model=Llama-3-8B&gpus=16&batch=128"
 
 
 @each(
     "path",
     [
         LAYOUTS,
-        "/layouts?model=x",
-        "/layouts?model=Llama-3-8B+layers=0&gpus=16&batch=128",
-        "/layouts?model=Llama-3-8B&gpus=7&batch=0",
-        "/layouts?model=Llama-3-8B&gpus=99999999&batch=128",
+        "/explore/fit/better?model=x",
+        "/explore/fit/better?model=Llama-3-8B+layers=0&gpus=16&batch=128",
+        "/explore/fit/better?model=Llama-3-8B&gpus=7&batch=0",
+        "/explore/fit/better?model=Llama-3-8B&gpus=99999999&batch=128",
         f"{LAYOUTS}&fixed=tensor%3D3",
         f"{LAYOUTS}&fix=tensor&cluster=x",
         "/labs/all-reduce/board?gpu=x",

@@ -113,11 +113,11 @@ def test_one_figure_of_several_can_be_chosen() -> None:
 def test_a_page_has_each_figure_once_for_each_width_and_an_update_the_one_asked_for(
     client: TestClient,
 ) -> None:
-    page = client.get("/explore/layout?show=1").text
+    page = client.get("/explore/fit?show=1").text
     ids = re.findall(r' id="([^"]+)"', page)
     assert len(set(ids)) == len(ids)
     assert page.count("bars wide") == page.count("bars narrow") == page.count("<figure") == 3
     for asked, wide, narrow in (("narrow", 0, 3), ("wide", 3, 0), ("huge", 3, 3)):
         headers = {"X-Fragment": "1", "X-Paper": asked}
-        update = client.get("/explore/layout?show=1", headers=headers).text
+        update = client.get("/explore/fit?show=1", headers=headers).text
         assert (update.count("bars wide"), update.count("bars narrow")) == (wide, narrow)

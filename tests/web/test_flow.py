@@ -9,9 +9,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.content.catalog import Catalog, Topic
+from app.content.errata import errata
 from app.db.learner_cookie import new_learner, sign
 from app.db.tables import Attempt, now
 from app.db.writer import store
+from app.explorers import EXPLORERS, Select
 from app.kinds import Exercise
 from app.site import Site
 from app.web.frame.visitor import COOKIE
@@ -171,15 +173,49 @@ def test_every_chapter_says_what_one_can_compute_at_its_end(catalog: Catalog) ->
         assert "can now" in " ".join(topic.closing.split()), topic.id
 
 
-def test_home_says_what_it_is_and_for_whom_to_a_new_visitor(
+TOLD = (
+    "Your own trace or nccl-tests",
+    "Will my run fit?",
+    "375 %",
+    "nine schedules",
+    "guess of the day",
+)
+
+
+def test_home_shows_a_new_visitor_what_people_would_tell_each_one_click_away(
     client: TestClient, solve: Solve
 ) -> None:
-    page = words(client.get("/").text)
-    for said in ("Who it is for", "What you should know", "no account", "20 explorers", "24 labs"):
-        assert said in page
-    assert 'href="/chapters/collectives">read chapter 1 first' in client.get("/").text
+    page = client.get("/").text
+    aside = page[page.index('class="aside about"') : page.index("</dl>")]
+    links = [unescape(href) for href in re.findall(r'<dt><a href="([^"]+)"', aside)]
+    assert len(links) == len(TOLD)
+    for said, href in zip(TOLD, links, strict=True):
+        assert said in words(aside)
+        answer = client.get(href)
+        assert answer.status_code == 200
+        assert "is not an option" not in answer.text
+    assert f"and {len(errata()) - 1} more numbers" in words(aside)
+    nine = EXPLORERS["pipeline"].controls[0]
+    assert isinstance(nine, Select)
+    assert len(nine.options) == 9
+    assert "no account" in words(page)
+    assert 'href="/chapters/collectives">read chapter 1 first' in page
     solve(BYTES)
-    assert "Who it is for" not in client.get("/").text
+    assert "nine schedules" not in client.get("/").text
+
+
+def test_the_menu_has_at_most_eight_items_and_the_reference_has_the_rest(
+    client: TestClient,
+) -> None:
+    page = client.get("/").text
+    menu = page[page.index('id="menu"') : page.index("</nav>")]
+    assert len(re.findall("<a ", menu)) <= 8
+    rest = client.get("/reference").text
+    main = rest[rest.index("<main") : rest.index("</main>")]
+    for href in re.findall(r'<a href="(/[^"]*)"', main):
+        assert client.get(href).status_code == 200, href
+    for href in ("/formulas", "/errata", "/glossary", "/hardware", "/map", "/docs", "/classes"):
+        assert f'href="{href}"' in main
 
 
 def test_the_solution_is_shown_only_after_it_was_asked_for_twice(client: TestClient) -> None:

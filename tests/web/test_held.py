@@ -155,8 +155,8 @@ def same_unit_agree(ratio: str, above: str, below: str) -> bool:
 def test_a_guess_is_held_against_the_same_number(client: TestClient) -> None:
     """Beside the learner's own prediction, too."""
     from app.db.lab_runs import SENT
+    from app.web.labs.guess_table import guess_beside_run
     from app.web.labs.results import RunResult
-    from app.web.labs.run import _compared
     from tests.db.queue import run as queued
 
     for report in shipped_runs():
@@ -165,7 +165,7 @@ def test_a_guess_is_held_against_the_same_number(client: TestClient) -> None:
             lab=lab.name, host=SENT, state="done", given=json.dumps(dict(report.given)),
             predicted=0.777 * report.measures[-1].median or 1.0,
         )  # fmt: skip
-        compared = _compared(lab, RunResult(report, row))
+        compared = guess_beside_run(lab, RunResult(report, row))
         assert compared
         found = list(ratios([compared.header, compared.cells]))
         assert found

@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from app.config import Settings
 from app.labs.results.archive import RECORDED, own_runs, shipped_runs
 from app.labs.spec import known_labs, lab_called
 from app.main import create_app
+from app.web.labs.labels import machine_of
 
 
 def test_every_recorded_run_says_where_it_ran_and_has_its_samples() -> None:
@@ -91,3 +93,43 @@ def test_no_recorded_run_names_a_place() -> None:
         assert "/home" not in path.read_text()
         assert "/tmp" not in path.read_text()
         assert "/work" not in path.read_text()
+
+
+@pytest.fixture(name="without_torch")
+def client_without_torch(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
+    site = client.app.state.site  # type: ignore[attr-defined]
+    monkeypatch.setattr(type(site.labs), "trouble", "labs need torch")
+    return client
+
+
+def test_where_no_run_can_be_started_a_recorded_one_is_predicted(without_torch: TestClient) -> None:
+    for lab in known_labs():
+        page = without_torch.get(f"/labs/{lab}").text
+        place = page.index("Predict a recorded run")
+        (action,) = re.findall(r'<form class="lab-form" method="get" action="([^"]+)"', page)
+        assert action.removeprefix(f"/labs/{lab}/") in {run.id for run in shipped_runs()}
+        assert place < page.index('name="guess"') < page.index("labs need torch")
+        table = without_torch.get(action, params={"guess": "3"}).text
+        assert "Your prediction" in table, lab
+        assert "Your prediction" not in without_torch.get(action).text
+
+
+def test_a_prediction_of_a_recorded_run_that_cannot_be_read_says_why(
+    without_torch: TestClient,
+) -> None:
+    (action,) = re.findall(
+        r'<form class="lab-form" method="get" action="([^"]+)"',
+        without_torch.get("/labs/all-reduce").text,
+    )
+    page = without_torch.get(action, params={"guess": "fast"}).text
+    assert "our prediction:" in page
+    assert '<th scope="col">Your prediction' not in page
+
+
+def test_runs_are_compared_by_machine_when_there_is_a_second_one(client: TestClient) -> None:
+    machines: dict[str, set[str]] = {}
+    for run in shipped_runs():
+        machines.setdefault(run.lab, set()).add(machine_of(run))
+    for lab, found in machines.items():
+        page = client.get(f"/labs/{lab}").text
+        assert ("Compare all runs, by machine" in page) == (len(found) > 1), lab

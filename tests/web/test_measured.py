@@ -140,10 +140,10 @@ def test_a_log_that_describes_its_run_is_predicted_and_opens_in_the_explorer(
     assert 'value="DGX-H100 gpus=8"' in page
     assert "1.397 s a step, 34.3 % of the dense peak." in page
     assert "Try first: profile a step and read its trace here, since 39 % of it is not" in page
-    (state,) = re.findall(r'href="(/explore/layout\?[^"]*)"', page)
+    (state,) = re.findall(r'href="(/explore/fit\?[^"]*)"', page)
     shown = client.get(html.unescape(state))
     assert shown.status_code == 200
-    assert "8 data-parallel ranks" in shown.text
+    assert "853.2 ms" in shown.text
     bare = send(client, text_of("megatron-mixtral-16-h100")).text
     assert "Name the model, the cluster and the layout under" in bare
 

@@ -12,7 +12,8 @@ from tests.pages import EVERY
 
 # What a browser downloads, or is sent on from.
 FILES = (
-    "/exercises/{topic}/{slug}/another", "/explore/{name}/{number}.{form}", "/layouts/{number}.{form}",
+    "/exercises/{topic}/{slug}/another", "/explore/{name}/{number}.{form}", "/layouts", "/layouts/{number}.{form}",
+    "/explore/fit/better/{number}.{form}",
     "/labs/{name}/board/{number}.{form}", "/labs/{name}/{run}/samples.json",
     "/labs/{name}/{run}/{number}.{form}", "/progress/export", "/static/{name:path}",
     "/pictures/explore/{name}.png", "/pictures/errata/{name}.png", "/pictures/formulas/{name}.png",

@@ -12,7 +12,7 @@ from app.content.catalog import Catalog
 from app.content.errata import errata
 from app.content.glossary import terms
 from app.content.questions import question_file
-from app.explorers import EXPLORERS
+from app.explorers import explorer_pages
 from app.formulas import FORMULAS
 from app.labs.spec import known_labs
 from app.translation import SOURCE, speaking
@@ -125,7 +125,7 @@ def test_everything_can_be_found_by_its_title(index: Index, catalog: Catalog) ->
     titles = {
         "Chapter": [topic.title for topic in catalog.topics],
         "Exercise": [exercise.title for exercise in catalog.exercises],
-        "Explorer": [one.title for one in EXPLORERS.values()],
+        "Explorer": [one.title for one in explorer_pages()],
         "Formula": [name.partition(".")[2] for name in FORMULAS],
         "Term": [term.term for term in terms().values()],
         "Erratum": [erratum.title for erratum in errata()],

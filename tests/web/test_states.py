@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from fastapi.testclient import TestClient
 
 FIT = "/explore/fit"
-WAS = "Llama-3.1-405B~H100~16384~50 GB/s~0~8~16~8~1~1~2~1~2048~8192~selective~15.6 trillion~2"
+WAS = "Llama-3.1-405B~H100~16384~50 GB/s~0~8~16~8~1~1~2~1~2048~8192~selective~16-bit~15.6 trillion~2~5"
 
 
 def shown(client: TestClient, **query: str) -> str:
@@ -22,7 +22,11 @@ def links(page: str, within: str) -> dict[str, str]:
 def test_every_preset_is_a_link_and_the_one_that_is_shown_is_marked(client: TestClient) -> None:
     page = shown(client)
     presets = links(page, '<nav class="presets"')
-    assert list(presets) == ["Llama 3 405B as trained", "8B on 8 × H100", "DeepSeek-V3"]
+    assert list(presets) == [
+        "Llama 3 405B as trained",
+        "8B on 8 × H100",
+        "Llama 3 405B, 128K tokens",
+    ]
     for name, href in presets.items():
         there = unescape(client.get(href).text)
         assert f'aria-current="true" rel="nofollow">{name}<' in there
@@ -67,20 +71,9 @@ def test_a_state_that_is_asked_first_shows_no_verdict_and_no_neighbors(client: T
     page = unescape(client.get(FIT).text)
     for told in ("It fits", "One change away", "74.9", "5.09", "See also"):
         assert told not in page
-    href = links(page, '<nav class="presets"')["DeepSeek-V3"]
+    href = links(page, '<nav class="presets"')["Llama 3 405B, 128K tokens"]
     assert parse_qs(urlsplit(href).query)["predict"] == ["1"]
-    assert "does not fit" not in client.get(href).text
-
-
-def test_a_state_goes_on_to_the_explorer_that_shares_its_controls(client: TestClient) -> None:
-    page = shown(client, pipeline="8", gpus="8192", price="3")
-    (href,) = re.findall(r'"(/explore/layout[^"]*)"', page)
-    given = parse_qs(urlsplit(href).query)
-    assert given["pipeline"] == ["8"]
-    assert given["gpus"] == ["8192"]
-    assert "price" not in given
-    (back,) = re.findall(r'"(/explore/fit[^"]*)"', unescape(client.get(href).text))
-    assert parse_qs(urlsplit(back).query)["gpus"] == ["8192"]
+    assert "It fits" not in client.get(href).text
 
 
 def test_the_page_is_found_from_elsewhere(client: TestClient) -> None:

@@ -78,5 +78,5 @@ def test_an_interval_says_both_ends_and_whether_it_holds() -> None:
 
 
 def test_explorers_and_the_search_lead_to_it(client: TestClient) -> None:
-    for address in ("/explore/fit?show=1", "/explore/layout?show=1", "/search?q=trust", "/"):
+    for address in ("/explore/fit?show=1", "/search?q=trust", "/"):
         assert 'href="/trust"' in client.get(address).text, address

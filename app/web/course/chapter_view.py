@@ -11,7 +11,7 @@ from app.content.catalog import Catalog, Topic
 from app.content.glossary import mark
 from app.db.history import Effort
 from app.db.tables import Attempt
-from app.explorers import EXPLORERS
+from app.explorers import explorer_pages
 from app.markdown import html
 from app.translation import foreign, translate
 from app.web.course.opening_view import OpeningView, opening_views, unplaced_figures
@@ -113,7 +113,7 @@ def chapter_page(
     topics = course.topics
     place = topics.index(topic) if topic in topics else -1  # hidden by a course pack
     beside = [Hyperlink(chapter_url(t.id), t.title) for t in topics]
-    explorers = (one for one in EXPLORERS.values() if one.chapter == topic.id)
+    explorers = (one for one in explorer_pages() if one.chapter == topic.id)
     return ChapterPage(
         number=place + 1,
         part=course.part_title(topic),

@@ -29,6 +29,7 @@ from app.explorers import (
 from app.kinds.figures import Embedded
 from app.markdown import inline_html
 from app.translation import language, translate
+from app.web.explore.merged_pages import page_url
 from app.web.explore.state import url_state
 from app.web.urls import explorer_url
 
@@ -91,7 +92,7 @@ def _embedded(
     guess = guess_form(explorer, found.values, found.shown) if predict else None
     return EmbeddedView(
         translate(explorer.title),
-        explorer_url(name, url_state(explorer, found.values)),
+        page_url(explorer, url_state(explorer, found.values)),
         () if guess else _chosen(number, found),
         guess,
     )
@@ -126,11 +127,15 @@ def figure_views(
     papers: Sequence[Paper] = BOTH,
 ) -> tuple[FigureView, ...]:
     """Views of *figures* of *explorer*, drawn on each of *papers*."""
-    base, query = explorer_url(explorer.name), f"?{urlencode(url_state(explorer, values))}"
-    return tuple(
-        figure_view(figure, base, n, query, explorer.name, papers)
+    state = url_state(explorer, values)
+    base, page = explorer_url(explorer.name), page_url(explorer, state)
+    views = (
+        figure_view(figure, base, n, f"?{urlencode(state)}", explorer.name, papers)
         for n, figure in enumerate(figures)
     )
+    if not explorer.part_of:
+        return tuple(views)
+    return tuple(replace(view, href=page) for view in views)
 
 
 def guess_form(explorer: Explorer, values: Values, shown: Explored) -> GuessForm | None:

@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from app.content.glossary import mark
 from app.explorers import (
-    EXPLORERS,
     Explored,
     Explorer,
     StateTable,
@@ -20,12 +19,11 @@ from app.markdown import inline_html
 from app.translation import translate, translate_known
 from app.web.explore.state import url_state
 from app.web.frame.renderer import Hyperlink
-from app.web.urls import explorer_url, layouts_url
+from app.web.urls import explorer_url
 
 WAS = "was"  # the parameter of the address that holds the state before
 _BETWEEN = "~"
 _UNIT = re.compile(r"(?<=\d) (?=[^\s(]+(?: |$))")  # a space before a unit, where no line ends
-_RUN = ("model", "gpu", "gpus", "network", "batch", "sequence")  # what a search starts from
 _LONGEST = 600  # characters of it
 
 
@@ -65,7 +63,6 @@ class StatesView:
 
     presets: tuple[PresetView, ...]
     tables: tuple[TableView, ...]
-    related: tuple[Hyperlink, ...]
     packed: str
 
 
@@ -74,7 +71,6 @@ def states_view(explorer: Explorer, values: Values, shown: Explored, hidden: boo
     return StatesView(
         tuple(_presets(explorer, values, hidden)),
         () if hidden else tuple(_table(explorer, values, table) for table in shown.tables),
-        () if hidden else tuple(_related(explorer, values)),
         packed(explorer, values) if explorer.compares else "",
     )
 
@@ -151,29 +147,3 @@ def _table(explorer: Explorer, values: Values, table: StateTable) -> TableView:
         ),
         folded=table.folded,
     )
-
-
-def _related(explorer: Explorer, values: Values) -> list[Hyperlink]:
-    now = url_state(explorer, values)
-    links = [
-        Hyperlink(
-            explorer_url(name, _shared(EXPLORERS[name], now)), translate(EXPLORERS[name].title)
-        )
-        for name in explorer.related
-    ]
-    if now.keys() >= set(_RUN):
-        links.append(
-            Hyperlink(layouts_url({name: now[name] for name in _RUN}), translate("The best layout"))
-        )
-    return links
-
-
-def _shared(other: Explorer, state: Mapping[str, str]) -> Mapping[str, str]:
-    """What of *state* the controls of the *other* explorer can be set to."""
-    known = {c.name: state[c.name] for c in other.controls if c.name in state}
-    readable = {
-        c.name: known[c.name]
-        for c in other.controls
-        if c.name in known and not c.read(known[c.name])[1]
-    }
-    return readable or {"show": "1"}

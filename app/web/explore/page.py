@@ -13,6 +13,8 @@ from app.web.explore.figures import (
     BOTH,
     figure_file,
 )
+from app.web.explore.merged_pages import moved
+from app.web.explore.shown_before import query_as_wanted, remember_shown
 from app.web.explore.state import (
     control_values,
     explored,
@@ -41,7 +43,11 @@ def explore_list(request: Request, site: Here) -> Response:
 def explore(request: Request, site: Here, name: str) -> Response:
     """One explorer, in the state given by the URL."""
     explorer = explorer_called(name)
-    found = explorer_page(site.catalog, explorer, request.query_params, _papers(request))
+    if explorer.part_of:
+        return moved(explorer, request.query_params)
+    found = explorer_page(
+        site.catalog, explorer, query_as_wanted(request, explorer), _papers(request)
+    )
     page = found.page
     fragment = request.headers.get("x-fragment") == "1"
     card = found.card
@@ -52,9 +58,11 @@ def explore(request: Request, site: Here, name: str) -> Response:
         "explore",
         preview_of(f"{page.address}&predict=1" if page.hidden else page.address, card),
     )
-    return render(
+    response = render(
         "explore/asked_and_explored.html" if fragment else "explore/explorer.html", around, page
     )
+    remember_shown(request, response, explorer)
+    return response
 
 
 @router.get("/{name}/{number}.{form}")

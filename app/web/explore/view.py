@@ -21,6 +21,7 @@ from app.explorers import (
     Values,
     YesOrNo,
     address_text,
+    explorer_pages,
     group_controls,
     guess_question,
     open_explorer,
@@ -40,6 +41,7 @@ from app.web.explore.figures import (
     figure_views,
     guess_form,
 )
+from app.web.explore.layouts import FoundLayouts, LayoutSearchForm, layout_search_form
 from app.web.explore.other_states import (
     WAS,
     ComparedFact,
@@ -113,6 +115,8 @@ class ExplorePage:
     address: str
     ended: bool
     states: StatesView
+    search: LayoutSearchForm | None = None
+    found: FoundLayouts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +140,7 @@ class ExploreList:
 def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
     """Every explorer in the language *spoken*, in the order of *chapters*."""
     places = {chapter: place for place, chapter in enumerate(chapters)}
-    ordered = sorted(EXPLORERS.values(), key=lambda one: places.get(one.chapter, len(places)))
+    ordered = sorted(explorer_pages(), key=lambda one: places.get(one.chapter, len(places)))
     starts = ((one, open_explorer(EXPLORERS, one.name).shown) for one in ordered)
     return tuple(
         ExploreCard(
@@ -247,6 +251,7 @@ def explorer_page(
         address=explorer_url(explorer.name, url_state(explorer, values)),
         ended=shown.ended,
         states=states_view(explorer, values, shown, hidden),
+        search=None if hidden or problem else layout_search_form(explorer, values, ()),
     )
     card = explorer_card(explorer, topic.title, values, shown, hidden=hidden)
     return ExplorerInState(page, card)

@@ -9,8 +9,6 @@ from markupsafe import Markup
 from app.content.catalog import Catalog
 from app.content.daily import daily_title
 from app.db.history import streak
-from app.explorers import EXPLORERS
-from app.labs.spec import known_labs
 from app.markdown import html
 from app.web.explore.figures import EmbeddedView, taste
 from app.web.frame.renderer import Hyperlink
@@ -19,14 +17,8 @@ from app.web.standing.sections import SectionCards, section_cards
 from app.web.standing.view import LearnerHistory
 from app.web.urls import chapter_url
 
-
-@dataclass(frozen=True, slots=True)
-class CourseSize:
-    """How much there is on the site."""
-
-    exercises: int
-    explorers: int
-    labs: int
+_SAMPLE = "/measured/a100-16-p4de"
+_SAMPLE_TRACE = "/measured/traces/a100-8-rank3-five-steps"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +28,12 @@ class HomePage:
     onward: NextSteps
     first: Hyperlink | None
     reading: int
-    size: CourseSize
     sections: tuple[SectionCards, ...]
-    chapters: int
     taste: EmbeddedView | None
     streak: int
     today: str  # the title of the question of the day
+    sample: str  # the page of measurements of others, as one's own would be shown,
+    sample_trace: str  # and that of a trace
     heading: str  # of a course pack, with its opening; empty: Wallclock's own
     opening: Markup
 
@@ -56,12 +48,12 @@ def home_page(
         onward=next_steps(course, past, past.chapter, today),
         first=Hyperlink(chapter_url(topics[0].id), topics[0].title) if topics else None,
         reading=topics[0].reading if topics else 0,
-        size=CourseSize(len(course.exercises), len(EXPLORERS), len(known_labs())),
         sections=tuple(section_cards(course, past)),
-        chapters=len(topics),
         taste=None if past.answers else taste(),
         streak=streak(worked, today),
         today=daily_title(today),
+        sample=_SAMPLE,
+        sample_trace=_SAMPLE_TRACE,
         heading=heading,
         opening=html(opening),
     )

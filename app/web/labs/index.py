@@ -12,7 +12,6 @@ from app.content.glossary import mark
 from app.db.lab_runs import enqueue
 from app.db.tables import LabRunRow
 from app.errors import InputError, UnavailableError, sentence
-from app.expressions import read_answer
 from app.labs.lab_translation import translate_lab
 from app.labs.results.match import BORROWING
 from app.labs.run import new_name
@@ -23,7 +22,6 @@ from app.network.door import note_trouble
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import foreign, translate, translate_known
-from app.units import scale_of
 from app.web.frame.preview import preview_of
 from app.web.frame.renderer import Frame, Hyperlink, frame, render
 from app.web.frame.visitor import (
@@ -38,6 +36,7 @@ from app.web.frame.visitor import (
 from app.web.labs.cards import lab_card
 from app.web.labs.form import RunForm, run_form
 from app.web.labs.labels import BACKEND, KINDS, LINKS_SAY, guess_label, machine_of
+from app.web.labs.predictions import RecordedRun, read_run_prediction, recorded_run
 from app.web.labs.results import RunResult, finished
 from app.web.urls import exercise_url, lab_url, run_url
 
@@ -76,6 +75,8 @@ class LabPage:
     problem: str
     command: str
     runs: tuple[RunItem, ...]
+    recorded: RecordedRun | None  # what is predicted where no run can be started
+    machines: int
     sources: tuple[Hyperlink, ...]
     exercises: tuple[Hyperlink, ...]
 
@@ -117,6 +118,8 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
     form = run_form(site, lab, {} if site.labs.trouble else values)  # then it lists the defaults
     shown = form.lab
     asked = shown.asked_of(shown.starts)
+    results = finished(site, lab.name)
+    reports = [one.report for one in results if one.report]
     return LabPage(
         lab=shown,
         kind=translate(KINDS[shown.links]),
@@ -130,7 +133,9 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
         trouble=site.labs.trouble,
         problem=problem,
         command=f"wallclock lab run {lab.name}{_GLOO if form.backend == 'gloo' else ''}",
-        runs=tuple(_rows(finished(site, lab.name))),
+        runs=tuple(_rows(results)),
+        recorded=recorded_run(lab, reports) if site.labs.trouble else None,
+        machines=len({machine_of(one) for one in reports}),
         sources=tuple(Hyperlink(url, url.split("//", 1)[1]) for url in shown.sources),
         exercises=tuple(_exercises(site)) if lab.name == BORROWING else (),
     )
@@ -174,7 +179,7 @@ def _row_of(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRu
     }
     plan = site.labs.plan(lab, given, _backend(fields))
     job = plan.job
-    predicted = _predicted(job.lab, job.lab.asked_of(job.given), fields.get("guess", ""))
+    predicted = read_run_prediction(job.lab, job.lab.asked_of(job.given), fields.get("guess", ""))
     name = new_name(lab.name)
     return LabRunRow(
         name=name,
@@ -198,15 +203,6 @@ def _backend(fields: Mapping[str, str]) -> str:
             translate("no backend is called {asked!r}; there are nccl and gloo", asked=asked[:60])
         )
     return asked
-
-
-def _predicted(lab: Lab, measure: str, text: str) -> float | None:
-    if not text.strip():
-        return None
-    try:
-        return read_answer(text, scale_of(lab.measures[measure].unit)).value
-    except ValueError as error:
-        raise InputError(translate("your prediction: {error}", error=error)) from None
 
 
 def _origin(site: Site, text: str) -> str:

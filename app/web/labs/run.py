@@ -1,8 +1,7 @@
 """/labs/LAB/RUN: one run, in the queue, running or finished; and its cancellation."""
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
 from markupsafe import Markup
@@ -13,31 +12,28 @@ from app.db.lab_runs import ahead_of, request_cancel
 from app.db.run_state import UNFINISHED, RunState
 from app.db.session import open_session
 from app.db.tables import LabRunRow
-from app.errors import NotFoundError
+from app.errors import InputError, NotFoundError, sentence
 from app.labs.lab_translation import translate_lab
-from app.labs.results.report import Measure, Report, held_in, ratio_shown, show_measure
+from app.labs.results.report import Report
 from app.labs.results.stored_notes import localized_note
 from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.markdown import html
 from app.network.routes import Router
 from app.site import Here, Site
-from app.translation import noted, translate
+from app.translation import translate
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.preview import preview_of
 from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.labs.active_runs import UnderwayView, underway_view
 from app.web.labs.cards import lab_card, run_card
+from app.web.labs.guess_table import GuessTable, guess_afterwards, guess_beside_run
 from app.web.labs.labels import (
     BACKEND,
     CURES,
-    HELD,
     KINDS,
     LINKS_SAY,
     STATES,
-    guess_label,
-    guess_verdict,
-    held_over,
     machine_of,
     query_of,
 )
@@ -48,18 +44,8 @@ from app.web.labs.tables import LabGuess, lab_figures, lab_table
 from app.web.urls import exercise_url, lab_url, run_url
 
 router = Router(prefix="/labs")
+_LONGEST = 200  # characters of a prediction
 _TIMES = "\N{NO-BREAK SPACE}×"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuessTable:
-    """The learner's prediction beside the formula and the measurement, with their ratios."""
-
-    what: str
-    header: tuple[str, ...]
-    cells: tuple[str, ...]
-    spread: str
-    verdict: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +79,7 @@ class RunPage:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     line: str
+    has_board: bool  # of runs on several machines
     figures: tuple[FigureView, ...]
 
 
@@ -115,7 +102,8 @@ async def run_page(
 ) -> Response:
     """Show one run of a lab."""
     lab = translate_lab(lab_called(name))
-    page = await aside(_page_of, site, lab, run, visiting.learner)
+    guess = request.query_params.get("guess", "")[:_LONGEST]
+    page = await aside(_page_of, site, lab, run, visiting.learner, guess)
     fragment = request.headers.get("x-fragment") == "1"
     card = run_card(lab, page.report) if page.report and page.report.measures else None
     path = page.address if card else lab_url(lab.name)
@@ -144,8 +132,15 @@ def _file(site: Site, name: str, run: str, number: int, form: str) -> Response:
     return figure_file(list(figures), number, form, run)
 
 
-def _page_of(site: Site, lab: Lab, name: str, learner: str) -> RunPage:
-    return _labs_run_page(site, lab, run_called(site, lab.name, name), name, learner)
+def _page_of(site: Site, lab: Lab, name: str, learner: str, guess: str) -> RunPage:
+    result = run_called(site, lab.name, name)
+    page = _labs_run_page(site, lab, result, name, learner)
+    if not guess.strip() or page.compared:
+        return page
+    try:
+        return replace(page, compared=guess_afterwards(lab, result, guess))
+    except InputError as error:
+        return replace(page, notes=(*page.notes, sentence(str(error))))
 
 
 def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> RunPage:
@@ -175,13 +170,15 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         back=_back(site, row),
         report=report,
         notes=tuple(map(localized_note, report.notes if report else row.sentences if row else ())),
-        compared=_compared(lab, result),
+        compared=guess_beside_run(lab, result),
         machine=tuple(what_matters(report)) if report else (),
         rest=tuple(the_rest(report)) if report else (),
         listings=tuple(listings(report)) if report else (),
         header=header,
         rows=tuple(rows),
         line=line_in_words(report) if report else "",
+        has_board=len({machine_of(one.report) for one in finished(site, lab.name) if one.report})
+        > 1,
         figures=tuple(
             figure_view(figure, address, number)
             for number, figure in enumerate(lab_figures(lab, report, _guess(lab, row)))
@@ -253,47 +250,3 @@ def _back(site: Site, row: LabRunRow | None) -> Hyperlink | None:
         return None
     exercise = row.origin.partition("?")[0]
     return Hyperlink(f"{exercise_url(row.origin)}#result", site.catalog.exercise(exercise).title)
-
-
-def _compared(lab: Lab, result: RunResult) -> GuessTable | None:
-    row, report = result.row, result.report
-    if not row or row.predicted is None or not report:
-        return None
-    measure = lab.asked_of(row.parameters)
-    found = [one for one in report.measures if one.name == measure]
-    known = [(translate("Your prediction"), show_measure(lab, measure, row.predicted))]
-    if not found or result.state != RunState.DONE:
-        return _guess_table(lab, measure, known)
-    one = found[-1]
-    known += _beside(lab, one, row.predicted)
-    low, high = show_measure(lab, measure, one.least), show_measure(lab, measure, one.p90)
-    spread = ""
-    if one.least != one.p90:
-        spread = translate(
-            "Min to p90: {low} to {high}, n = {count}.", low=low, high=high, count=one.count
-        )
-    return _guess_table(lab, measure, known, spread, guess_verdict(row.predicted, one.held))
-
-
-def _beside(lab: Lab, one: Measure, predicted: float) -> Iterator[tuple[str, str]]:
-    """The formula and the measurement, with the ratios of the latter to each prediction."""
-    held = held_in(lab, one.name)
-    if one.predicted is not None:
-        yield translate("Formula"), show_measure(lab, one.name, one.predicted)
-    yield translate(HELD[held]), show_measure(lab, one.name, one.held)
-    if predicted:
-        yield held_over(held, noted("yours")), ratio_shown(one.held / predicted)
-    if one.ratio is not None:
-        yield held_over(held, noted("formula")), ratio_shown(one.ratio)
-
-
-def _guess_table(
-    lab: Lab, measure: str, known: Sequence[tuple[str, str]], spread: str = "", verdict: str = ""
-) -> GuessTable:
-    return GuessTable(
-        what=guess_label(lab, measure),
-        header=tuple(heading for heading, _ in known),
-        cells=tuple(cell for _, cell in known),
-        spread=spread,
-        verdict=verdict,
-    )

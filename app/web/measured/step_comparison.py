@@ -45,7 +45,7 @@ def predict_log(log: TrainingLog, fields: Mapping[str, str]) -> StepComparison |
         parts=found.parts,
         says=found.says,
         href=f"{formula_url(_FORMULA)}?{urlencode(given)}",
-        explorer=explorer_url("layout", there.state) if there else "",
+        explorer=explorer_url("fit", there.state) if there else "",
         records=", ".join(given.values()),
         guessed=", ".join(guesses_of(log, fields)),
         differs=f"It shows {', '.join(there.differs)}." if there and there.differs else "",

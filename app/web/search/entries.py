@@ -9,15 +9,15 @@ from app.content.catalog import Catalog, Topic
 from app.content.errata import errata
 from app.content.glossary import meaning, terms
 from app.content.questions import question_file, questions_of
-from app.explorers import EXPLORERS
+from app.explorers import explorer_pages
 from app.formulas import FORMULAS
 from app.labs.spec import known_labs
 from app.translation import language, translate_known
 from app.web.reference.docs import documentation
 from app.web.reference.docstrings import equation_lines
 from app.web.reference.hardware import TABLES, anchor_of
+from app.web.reference.site_pages import SITE_PAGES
 from app.web.search.index import Index, SearchEntry
-from app.web.search.site_pages import SITE_PAGES
 from app.web.urls import (
     chapter_url,
     erratum_url,
@@ -86,7 +86,7 @@ def _chapter(topic: Topic, english: str) -> SearchEntry:
 
 
 def _reference(written: Mapping[str, list[str]]) -> Iterator[SearchEntry]:
-    for one in EXPLORERS.values():
+    for one in explorer_pages():
         yield SearchEntry(
             kind="Explorer",
             title=translate_known(one.title),

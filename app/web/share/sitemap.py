@@ -7,7 +7,7 @@ from fastapi import Response
 
 from app.content.errata import errata
 from app.errors import NotFoundError
-from app.explorers import EXPLORERS
+from app.explorers import explorer_pages
 from app.formulas import FORMULAS
 from app.labs.spec import known_labs
 from app.measurements.published import published_logs, published_tests
@@ -19,7 +19,6 @@ from app.web.measured.traces import TRACES
 from app.web.measured.views import ADDRESS as MEASURED
 from app.web.reference.docs import documentation
 from app.web.urls import (
-    LAYOUTS,
     chapter_url,
     erratum_url,
     exercise_url,
@@ -30,7 +29,7 @@ from app.web.urls import (
 
 _PAGES = (
     "/", "/map", "/placement", "/final", "/explore", "/labs", "/formulas", "/errata", "/glossary",
-    "/hardware", "/trust", LAYOUTS, MEASURED, TRACES, "/guess", "/scratch", "/authoring",
+    "/hardware", "/reference", "/trust", MEASURED, TRACES, "/guess", "/scratch", "/authoring",
     "/authoring/units", "/docs", "/api/docs",
 )  # fmt: skip
 # Pages of one visitor, pages without an end, and what is for programs. ($: no more follows.)
@@ -74,7 +73,7 @@ def public_paths(site: Site) -> Iterator[str]:
     yield from _PAGES
     yield from (chapter_url(topic.id) for topic in site.catalog.topics)
     yield from (exercise_url(exercise.id) for exercise in site.catalog.exercises)
-    yield from map(explorer_url, EXPLORERS)
+    yield from (explorer_url(one.name) for one in explorer_pages())
     yield from map(formula_url, FORMULAS)
     yield from (erratum_url(erratum.id) for erratum in errata())
     yield from map(lab_url, known_labs())

@@ -29,11 +29,6 @@ SITE_PAGES = (
         ),
     ),
     (
-        noted("The best layout"),
-        "/layouts",
-        noted("Search all layouts of a model on a cluster for the fastest that fits."),
-    ),
-    (
         noted("Labs"),
         "/labs",
         noted("Predict a number of distributed training, then measure it with PyTorch."),
@@ -85,6 +80,17 @@ SITE_PAGES = (
         noted("Hardware and models"),
         "/hardware",
         noted("The values that formulas and exercises start from."),
+    ),
+    (noted("Search"), "/search", noted("A search over the whole site.")),
+    (
+        noted("Reference"),
+        "/reference",
+        noted("Everything beside the course: to look up, to find your way, to teach with."),
+    ),
+    (
+        noted("Documentation"),
+        "/docs",
+        noted("How to solve, teach, write exercises, and run a server."),
     ),
     (
         noted("Write exercises"),
