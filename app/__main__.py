@@ -33,6 +33,7 @@ _COMMANDS = {
     "person": "export, delete or merge persons",
     "grades": "write the points of a class",
     "results": "write the answers of a class",
+    "statistics": "write figures of the exercises of a class",
     "regrade": "judge answers again after an exercise was mended",
     "platform": "connect learning platforms (LTI 1.3)",
     "schema": "print the JSON Schema of course files, for editors",

@@ -53,6 +53,7 @@ from app.web.people import (
     sign_in,
     slips,
 )
+from app.web.people import statistics as class_statistics
 from app.web.progress import routes as progress_page
 from app.web.reference import (
     api,
@@ -119,6 +120,7 @@ PARTS = (
     live,
     grade_files,
     grades,
+    class_statistics,
     cell,
     path,
     regrades,

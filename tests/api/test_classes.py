@@ -417,3 +417,17 @@ def test_a_token_of_a_class_copies_in_it(made: Callable[[], Api]) -> None:
     body = {"source": api.class_id, "assignments": [first["id"]], "weeks": 1}
     (copy,) = api.send("POST", "/copies", json=body)["copies"]
     assert [one["due"] for one in api.send("GET", "/assignments")] == [first["due"], copy["due"]]
+
+
+def test_statistics_of_a_class_are_sent(made: Callable[[], Api]) -> None:
+    api = made()
+    api.send("POST", "/roster", 201, json={"id": "4711", "name": "Ada"})
+    number = api.send("POST", "/assignments", 201, json=assignment())["id"]
+    assert api.send("GET", "/statistics") == []
+    (one,) = api.send("GET", f"/assignments/{number}/variants")
+    check = {"exercise": RING, "seed": one["seeds"][RING], "answer": "1 s", "learner": "4711"}
+    api.send("POST", "/api/v1/check", json=check)
+    whole, drawing = api.send("GET", "/statistics?drawings=true")
+    assert (whole["assignment"], whole["exercise"], whole["values"]) == (number, RING, "")
+    assert (whole["students"], whole["first_try"], whole["answers"]) == (1, 0.0, 1.0)
+    assert "ranks" in drawing["values"]

@@ -148,3 +148,13 @@ def test_the_assignments_of_a_class_are_copied_with_their_dates_moved(
         assert [one.title for one in assignments_of(session, 2)] == ["Week 1"]
     with pytest.raises(SystemExit, match="2"):
         main(["class", "copy", "Fall", "Spring", "--start", "April"])
+
+
+def test_statistics_are_written_also_of_a_class_that_has_answered_nothing(capsys: Capture) -> None:
+    said(capsys, "class", "demo")
+    rows = listed(capsys, "statistics", "1")
+    assert rows
+    assert all(0 <= row["first_try"] <= row["solved"] <= 1 for row in rows)
+    assert said(capsys, "statistics", "1").count("\n") == len(rows) + 1
+    said(capsys, "class", "create", "Empty")
+    assert said(capsys, "statistics", "Empty").startswith("assignment,title,exercise,values,")

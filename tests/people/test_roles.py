@@ -74,6 +74,8 @@ PAGES: Mapping[str, Mapping[str, Who]] = {
     f"{CLASS}/grades/files/apply": {"POST": Who.TEACHER},
     f"{CLASS}/grades/{{assignment}}": {"GET": Who.ASSISTANT},
     f"{CLASS}/grades/{{assignment}}/{{person}}": {"GET": Who.ASSISTANT, "POST": Who.TEACHER},
+    f"{CLASS}/statistics": {"GET": Who.ASSISTANT},
+    f"{CLASS}/statistics.csv": {"GET": Who.ASSISTANT},
     f"{CLASS}/regrade": {"GET": Who.ASSISTANT, "POST": Who.TEACHER},
     f"{CLASS}/platform": {"GET": Who.TEACHER, "POST": Who.TEACHER},
     f"{CLASS}/platform/roster": {"POST": Who.TEACHER},
@@ -143,6 +145,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     f"{API}/grades": GET,
     f"{API}/grades.csv": ("GET", "PUT"),
     f"{API}/results": GET,
+    f"{API}/statistics": GET,
 }
 ADMIN = {("POST", "/api/v1/classes"), ("DELETE", API)}  # not for a token of one class
 # A roster is sent as grades, somebody is merged with themselves, a copy without a class, and no

@@ -9,6 +9,7 @@ from app.api.people import (
     overrides,
     persons,
     roster,
+    statistics,
 )
 
-PARTS = (classes, roster, persons, assignments, copies, extensions, overrides, grades)
+PARTS = (classes, roster, persons, assignments, copies, extensions, overrides, grades, statistics)

@@ -7,7 +7,7 @@ from zoneinfo import available_timezones
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, select
 
-from app.db.people import AssignmentRow, IdentityRow
+from app.db.people import AssignmentRow, ClassRow, IdentityRow
 from app.db.platforms import ContextRow, LinkRow
 from app.errors import RefusedError
 from app.federation.lti.launch_message import Launch
@@ -60,13 +60,18 @@ def check_tied(session: Session, launch: Launch) -> int:
     return found
 
 
-def new_class(session: Session, secret: str, launch: Launch, zone: str) -> int:
+def new_class(
+    session: Session, secret: str, launch: Launch, zone: str, like: ClassRow | None = None
+) -> int:
     """The number of a new class for the course of a launch; not committed.
 
-    Its dates are in *zone*; if that is not a time zone, in UTC.
+    Its dates are in *zone*; if that is not a time zone, in UTC. With *like*, it has the zone of
+    that class, and asks for invented names if that does.
     """
     known = zone if zone in available_timezones() else "UTC"
-    return number_of(create_class(session, secret, launch.title or _UNNAMED, known))
+    row = create_class(session, secret, launch.title or _UNNAMED, like.zone if like else known)
+    row.pseudonyms = like is not None and like.pseudonyms
+    return number_of(row)
 
 
 def tie(session: Session, launch: Launch, class_id: int, person: int | None = None) -> None:

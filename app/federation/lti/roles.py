@@ -41,7 +41,7 @@ class _Named(NamedTuple):
 
 
 def role_of(given: object) -> Role | None:
-    """The role of a person in a class; None: not a student, and not a teacher.
+    """The role of a person in a class; None: they neither learn nor teach.
 
     So are observers, the test students of platforms, and administrators who are not in the course.
     A role in the course counts before those elsewhere; without any, one is a student.

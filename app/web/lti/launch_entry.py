@@ -252,8 +252,8 @@ def _tie(session: Session, site: Site, launch: Launch, said: Said, person: int |
     class_id = _number(said.chosen)
     if said.chosen.startswith(_COPY):
         before = classes_before(session, launch, _who(session, launch, person))
-        zone = next((row.zone for row in before if number_of(row) == class_id), "UTC")
-        made = new_class(session, site.secret, launch, zone)
+        like = next((row for row in before if number_of(row) == class_id), None)
+        made = new_class(session, site.secret, launch, said.zone, like)
         _copy(session, site, said, before, made)
         teaches = role_in(session, class_id, person) is Role.TEACHER
         tie(session, launch, made, person if teaches else None)

@@ -14,7 +14,15 @@ from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import Platform, register_platform
 from app.federation.lti.tickets import seal_ticket
 from app.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
-from app.people.classes import Role, classes_of, create_class, enroll, number_of
+from app.people.classes import (
+    Role,
+    class_with,
+    classes_of,
+    create_class,
+    enroll,
+    members_of,
+    number_of,
+)
 from app.people.policy import Policy
 from app.site import Site
 from app.web.frame.visitor import SESSION
@@ -102,6 +110,18 @@ def test_the_teacher_is_asked_once_and_all_old_links_open_the_copies(copied: Cop
     assert len(copied.assigned(new)) == 2
     old = copied.opened(copied.launch(one, "student", "c1"))
     assert old == f"/assignments/{one}", "links of last term stay as they are"
+
+
+def test_the_copy_of_a_class_with_invented_names_stores_no_others(copied: Copied) -> None:
+    with open_writing_session(copied.site.engine) as session:
+        class_with(session, copied.old).pseudonyms = True
+        session.commit()
+    copied.opened(copied.launch(copied.assignments[0].id), chosen=f"copy:{copied.old}")
+    new = copied.classes()[0]
+    with open_writing_session(copied.site.engine) as session:
+        assert new != copied.old
+        assert class_with(session, new).pseudonyms
+        assert [one.name for one in members_of(session, new)] == ["Teacher"]
 
 
 def test_the_weeks_that_are_suggested_bring_the_first_date_into_this_week(copied: Copied) -> None:
