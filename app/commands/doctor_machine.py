@@ -21,7 +21,7 @@ _FILES = 4096  # open files that a class at once needs
 _EXTRAS = {
     "people": (("httpx2", "joserfc"), "sign-in with OpenID Connect and learning platforms (LTI)"),
     "postgres": (("psycopg",), "databases on PostgreSQL"),
-    "lab": (("torch", "numpy"), "labs: measurements on this machine"),
+    "lab": (("torch",), "labs: measurements on this machine"),
 }
 
 

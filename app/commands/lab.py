@@ -4,10 +4,12 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from tqdm import tqdm
 
 from app.commands import lab_check
+from app.commands.lab_beside import show_beside, write_rows
 from app.commands.parsers import add_actions, add_command
 from app.config import Settings
 from app.db.run_state import RunState
@@ -72,6 +74,9 @@ def add_options(parser: ArgumentParser) -> None:
     )
     show = add_command(actions, "show", "show an earlier run")
     show.add_argument("run", metavar="RUN")
+    show.add_argument(
+        "--beside", metavar="FILE", help="output of nccl-tests on the same machine: text or JSON"
+    )
     for action in (listing, run, show):
         action.add_argument("--json", action="store_true", help="print JSON")
 
@@ -90,6 +95,8 @@ def run(arguments: Namespace) -> int:
     launcher = launcher_of(Settings())
     run = launcher.run_called(arguments.run)
     launcher.outcome_of(run)
+    if arguments.beside:
+        return show_beside(report_of(run), Path(arguments.beside), as_json=arguments.json)
     return _show(run, as_json=arguments.json)
 
 
@@ -230,11 +237,7 @@ _LINKS = {
 
 
 def _table(lab: Lab, report: Report) -> None:
-    rows = results_table(lab, report)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+    write_rows(results_table(lab, report))
 
 
 def results_table(lab: Lab, report: Report) -> Sequence[Sequence[str]]:

@@ -1,5 +1,6 @@
 """Finished runs: those shipped with the project, and those of this machine."""
 
+import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from app.labs.run import LabRun
 from app.labs.spec import known_labs
 
 RECORDED = Path(__file__).parents[1] / "recorded"
+_RUN = re.compile(r"\d{8}-\d{6}-(?P<lab>.+)-[0-9a-f]+")  # as `new_name` has it
 _NEWEST = 200  # runs of a folder that are read
 
 
@@ -35,4 +37,5 @@ def _finished(folder: Path) -> Report:
 
 
 def _is_known(folder: Path) -> bool:
-    return any(folder.name.endswith(name, 16, -7) for name in known_labs())
+    found = _RUN.fullmatch(folder.name)
+    return found is not None and found["lab"] in known_labs()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from app.charts.axes import Axis
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
+from app.labs.results.size_comparison import SizePair, bus_of
 from app.measurements.comparison import Comparison
 from app.measurements.published import PublishedMeasurement, published_tests
 from app.measurements.reports import CollectiveTest, SizeRow
@@ -53,6 +54,21 @@ def _bandwidths(
         x=SIZE,
         y=Axis(translate("bus bandwidth"), BYTE_PER_SECOND, log=True),
         series=tuple(series),
+    )
+
+
+def sizes_figure(pairs: Sequence[SizePair]) -> Plot:
+    """The bus bandwidth of a run of the lab and of nccl-tests, by size."""
+    series = (
+        Series(Color.BLUE, translate("lab"), tuple((one.size, bus_of(one.ours)) for one in pairs)),
+        Series(Color.ORANGE, "nccl-tests", tuple((one.size, bus_of(one.theirs)) for one in pairs)),
+    )
+    return Plot(
+        title=translate("Bus bandwidth by size: the lab and nccl-tests"),
+        summary=translate("Bus bandwidth over the size of the array"),
+        x=SIZE,
+        y=Axis(translate("bus bandwidth"), BYTE_PER_SECOND, log=True),
+        series=series,
     )
 
 

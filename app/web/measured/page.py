@@ -10,6 +10,7 @@ from app.aside import aside
 from app.db.measurements import is_measurement_name
 from app.errors import AppError, InputError, NotFoundError, nearest, sentence
 from app.formulas.presets import Cluster
+from app.labs.results.archive import own_runs, shipped_runs
 from app.measurements.comparison import compare_test
 from app.measurements.file_reader import Report
 from app.measurements.packed_files import PACKED_LIMIT
@@ -116,7 +117,8 @@ async def show_measurement(request: Request, site: Here, visiting: Visiting, nam
 def _offered(
     site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None
 ) -> SaveOffer[Any]:
-    return save_offer(site, report, report_view(report, fields, cluster), fields)
+    runs = [*own_runs(site.settings.runs), *shipped_runs()]
+    return save_offer(site, report, report_view(report, fields, cluster, runs), fields)
 
 
 def _said(reports: Sequence[Report]) -> dict[str, str]:

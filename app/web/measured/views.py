@@ -1,11 +1,12 @@
 """What the pages show of each report."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.charts.axes import percent_text
 from app.errors import sentence
 from app.formulas.presets import Cluster
+from app.labs.results.report import Report as LabReport
 from app.measurements.comparison import ABOVE_THE_WIRE, Comparison, compare_test
 from app.measurements.file_reader import Report
 from app.measurements.logs.families import family_title
@@ -18,6 +19,7 @@ from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, sho
 from app.web.explore.figures import FigureView, figure_view
 from app.web.frame.renderer import Hyperlink
 from app.web.measured.figures import family, figures_of_test, neighbors
+from app.web.measured.size_view import SizesView, view_beside_run
 from app.web.measured.step_comparison import StepComparison, predict_log
 from app.web.measured.trace_view import TraceView, predicted_tolls, trace_view
 from app.web.urls import erratum_url
@@ -53,17 +55,22 @@ class ReportView:
     pieces: tuple[tuple[str, ...], ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     beside: tuple[tuple[Hyperlink, str], ...] = ()
+    lab_run: SizesView | None = None
     prediction: StepComparison | None = None
     problem: str = ""
 
 
 def report_view(
-    report: Report, fields: dict[str, str], cluster: Cluster | None
+    report: Report, fields: dict[str, str], cluster: Cluster | None, runs: Sequence[LabReport] = ()
 ) -> ReportView | TraceView:
-    """The view of a report of a visitor, who may have named a cluster and a layout."""
+    """The view of a report of a visitor, who may have named a cluster and a layout.
+
+    A test is put beside the first of *runs* that did the same on the same GPUs.
+    """
     match report:
         case CollectiveTest():
-            return view_of_test(report, cluster)
+            view = view_of_test(report, cluster)
+            return replace(view, lab_run=view_beside_run(report, runs))
         case TrainingLog():
             return view_of_log(report, fields)
         case TraceReport():

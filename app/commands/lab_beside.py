@@ -1,0 +1,45 @@
+"""`wallclock lab show --beside`: a run beside the output of nccl-tests, size by size."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.errors import InputError
+from app.labs.results.report import Report
+from app.labs.results.size_comparison import (
+    SIZE_COLUMNS,
+    compare_sizes,
+    difference_text,
+    is_same_test,
+)
+from app.measurements.child_process import measured_apart
+from app.measurements.reports import CollectiveTest
+
+
+def show_beside(report: Report, path: Path, *, as_json: bool) -> int:
+    """Print *report* and the test of nccl-tests in the file at *path*, size by size."""
+    tests = [one for one in measured_apart([path]) if isinstance(one, CollectiveTest)]
+    if not tests:
+        raise InputError(f"{path.name} has no table of nccl-tests")
+    of_same = [one for one in tests if is_same_test(report, one)]
+    pairs = compare_sizes(report, (of_same or tests)[0])
+    if as_json:
+        rows = [
+            {"size": one.size, "time": one.ours.median, "nccl_tests": one.theirs.median,
+             "ratio": one.ratio}
+            for one in pairs
+        ]  # fmt: skip
+        sys.stdout.write(json.dumps(rows) + "\n")
+        return 0
+    write_rows([SIZE_COLUMNS, *(one.cells() for one in pairs)])
+    sys.stdout.write(f"\n{difference_text(pairs)}\n")
+    return 0
+
+
+def write_rows(rows: Sequence[Sequence[str]]) -> None:
+    """Print *rows* as columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
