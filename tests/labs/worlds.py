@@ -14,6 +14,7 @@ from app.labs.machines.vendor import Output
 from app.labs.results.report import Derived, Measure, Report
 from app.units import BYTE, parse
 from tests.labs.gpus import H100, machine
+from tests.labs.smi import sections
 
 GB, TB, TFLOP = 1e9, 1e12, 1e12
 _QUERY = "{name}, 580.65.06, {mig}, {errors}, {mode}, {persistence}, {power}, 700.00, 1980"
@@ -46,6 +47,8 @@ def of_dgx() -> dict[str, Output]:
         "nvidia-smi --query-compute-apps": Output(""),
         "nvidia-smi -L": Output("\n".join(f"GPU {n}: {H100} (UUID: GPU-{n})" for n in range(8))),
         "nvidia-smi nvlink -s": linked(),
+        "nvidia-smi -q": Output(sections()),
+        "dmesg": Output("[    1.000000] Linux version 6.8.0\n"),
         "systemctl is-active": Output("active\n"),
         "all_reduce_perf": Output("# Avg bus bandwidth    : 470.5 \n"),
     }
@@ -89,6 +92,7 @@ class FakeWorld:
     nodes: int = 1
     shared_memory: float = 2.0**40
     lockable: float = math.inf
+    begun: float = 1000.0
     cards: tuple[str, ...] = ("mlx5_0", "mlx5_1")
     files: tuple[str, ...] = ("/dev/null", "pipe:[1]")
     joined: float = 3.0
@@ -104,8 +108,13 @@ class FakeWorld:
 
     def ask(self, *command: str) -> Output:
         text = " ".join(command)
-        found = [answer for start, answer in self.said.items() if text.startswith(start)]
-        return found[0] if found else Output("", f"{command[0]} cannot be run: No such file")
+        fitting = [start for start in self.said if text.startswith(start)]
+        closest = max(fitting, key=len, default="")
+        return (
+            self.said[closest]
+            if fitting
+            else Output("", f"{command[0]} cannot be run: No such file")
+        )
 
     def names_in(self, folder: str) -> list[str]:
         return list(self.cards)
