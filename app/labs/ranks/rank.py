@@ -24,14 +24,15 @@ from app.labs.ranks.events import (
 )
 from app.labs.ranks.group import RankGroup
 from app.labs.ranks.strain import StrainMeter, strain_event
-from app.labs.ranks.timer import HostClock, Sampling, Timer
+from app.labs.ranks.timer import HostClock, Sampling, Timer, least_calls
 
 Call = Callable[[], object]
 WITH_LAUNCH = "with launch"  # after the name of a measure: by the host's clock
 _WARM = 3  # calls before the samples
 _SOME = 30  # the most samples with launch
-_GIB = 2**30
 _STARVED = "include launches, as a GPU had to wait for them"
+_ENDING = 2.0  # seconds of a run that its ranks need to end
+_MIB, _GIB = 2**20, 2**30
 
 
 class WorkerRank:
@@ -70,6 +71,7 @@ class WorkerRank:
         self._limit = timedelta(seconds=seconds)
         self._starved: list[Sequence[float]] = []  # samples that include launches
         self._with_launches: list[str] = []  # and the names of their measures
+        self._deadline = time.monotonic() + seconds - _ENDING
 
     def join(self, store: object = None) -> None:
         """Meet the other ranks, in *store* if there is one, else in the folder.
@@ -100,6 +102,8 @@ class WorkerRank:
             if chosen := sorted({one for text in found for one in text.splitlines()}):
                 self.tell("transport", ", ".join(chosen))
         self._group.leave()
+        if self._events:
+            self._events.close()
 
     def number(self, name: str) -> float:
         """A parameter that is a number, in its base unit."""
@@ -187,8 +191,12 @@ class WorkerRank:
     ) -> None:
         """Report the times of *part* of *call* as the measure *name*.
 
-        On GPUs, also those with launch, which the lab's `gpu:` block must declare.
+        On GPUs, also those with launch, which the lab's `gpu:` block must declare. A place whose
+        first call leaves no time for its samples is left out.
         """
+        what = ", ".join(_place_shown(key, value) for key, value in where.items()) or name
+        if not self.has_time(call, least, what):
+            return
         samples = self.timed(call, seconds, least, most)
         for number, one in enumerate(samples):  # in place: they are known by their list
             samples[number] = part * one
@@ -232,6 +240,28 @@ class WorkerRank:
             )
         return size <= room
 
+    def has_time(self, call: Call, least: int, what: str) -> bool:
+        """Whether *least* samples of *call* fit in the time of the run; if not, *what* is left out.
+
+        The first call may include what only a first call has to do, so a second one decides.
+        """
+        calls = least_calls(least, on_gpu=self.on_gpu)
+        each = self._timer.once(call)
+        left = self._time_left()
+        if calls * each > left > 2 * each:
+            each, left = min(each, self._timer.once(call)), self._time_left()
+        if calls * each > left:
+            self.tell(
+                "left out",
+                f"{what}, for want of time: {calls} calls of {each:.3g} s needed, "
+                f"{max(0.0, left):.0f} s left",
+            )
+        return calls * each <= left
+
+    def _time_left(self) -> float:
+        """Seconds until the run is stopped, those of the rank that has the fewest."""
+        return min(self.everywhere(self._deadline - time.monotonic()))
+
     def _copies(self, size: float) -> int:
         return gpu.copies(size, gpu.cache_bytes(self.device)) if self.on_gpu else 1
 
@@ -252,3 +282,10 @@ class WorkerRank:
     def _write(self, event: RankEvent) -> None:
         if self._events:
             self._events.write(as_line(event))
+
+
+def _place_shown(key: str, value: float | str) -> str:
+    """Where a measure is taken, in a few words."""
+    if isinstance(value, str):
+        return f"{key} {value}"
+    return f"{value / _MIB:g} MiB" if key == "size" else f"{key} {value:g}"

@@ -19,6 +19,7 @@ _MOST_CALLS = 1000  # of a batch: the queue of a GPU has room for about as many 
 _SLACK, _SPARE = 1.5, 3e-4  # the hold is this many times the launches, plus seconds
 _LONGEST_HOLD = 0.25  # seconds
 _ALONE = 1e-4  # seconds of a sample of a rank that has a processor to itself, at least
+_WARM = 3  # calls before the samples
 
 
 class Clock(Protocol):
@@ -78,7 +79,7 @@ class Sampling:
     seconds: float
     least: int = 5
     most: int = 200
-    warm: int = 3
+    warm: int = _WARM
 
     def count(self, each: float) -> int:
         """The number of samples that take *each* seconds."""
@@ -139,6 +140,10 @@ class Timer:
             if self._is_alone and self._stream is None:
                 return self._means(call, count, math.ceil(_ALONE / max(estimate, _SHORTEST)))
             return [self._sample(call, at_once) for _ in range(count)]
+
+    def once(self, call: Callable[[], object]) -> float:
+        """The time of one *call* after a barrier, by the clock of the host."""
+        return self._sample(call, at_once=False)
 
     def by_events(
         self,
@@ -235,6 +240,16 @@ class Timer:
         starved = hold > 0 and begun.has_passed()
         self._stream.synchronize()
         return _Batch(begun.seconds_to(ended) / calls, launched / calls, float(starved))
+
+
+def least_calls(least: int, *, on_gpu: bool) -> int:
+    """The calls that *least* samples take, those before them included; on GPUs, with launch too.
+
+    >>> least_calls(5, on_gpu=False), least_calls(5, on_gpu=True)
+    (9, 19)
+    """
+    by_host, by_events = _WARM + 1 + least, _WARM + 2 + least
+    return by_host + by_events if on_gpu else by_host
 
 
 def _calls_of(each: float) -> int:
