@@ -63,6 +63,9 @@ class Lab(FrozenModel):
     parameters: dict[str, Parameter]
     measures: dict[str, Measured]
     let: dict[str, str] = {}
+    alone: bool = Field(
+        default=False, description="whether each rank does the same by itself, and sends nothing"
+    )
     asks: str = Field(description="the measure to predict; {parameter} is filled in")
     fits: str = ""
     explains: str

@@ -52,7 +52,9 @@ class FakeGpuRank(WorkerRank):
         assert isinstance(right, bool)
         self.checks.append(name)
 
-    def measure(self, name: str, samples: Sequence[float], **at: float | str) -> None:
+    def measure(
+        self, name: str, samples: Sequence[float], by_rank: Sequence[float] = (), **at: float | str
+    ) -> None:
         assert all(isinstance(one, int | float) for one in samples)
         self.measures.append((name, at))
 

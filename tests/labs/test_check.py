@@ -211,6 +211,10 @@ WRONG: dict[str, tuple[Callable[[], World], int, CheckVerdict, tuple[str, ...]]]
         lambda: dgx(throttled="by the temperature for 31% of the run"), 8, ODD,
         ("clock during BF16: held down by the temperature for 31% of the run", "cooling"),
     ),
+    "a GPU that is slower than the others": (
+        lambda: dgx(speeds=Speeds(by_rank=(1.0, 1.01, 1.0, 1.0, 1.0, 1.08, 1.0, 1.0))), 8, ODD,
+        ("GPUs at BF16: GPU 5 (GPU-00000005-", "takes 8 % longer | within 3% of their median"),
+    ),
     "more than the datasheet": (
         lambda: dgx(speeds=Speeds(copy=7e12)), 9, FAILED, ("7 TB/s | 2.7 to 3.1 TB/s", "the cache"),
     ),

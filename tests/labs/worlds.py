@@ -72,6 +72,7 @@ class Speeds:
         default_factory=lambda: {"flash": 1e-3, "cudnn": 0.8e-3, "efficient": 1.2e-3}
     )
     separate: float = 9e-3
+    by_rank: tuple[float, ...] = ()
 
 
 @dataclass(kw_only=True)
@@ -167,7 +168,8 @@ class FakeWorld:
         if lab == "all-reduce":
             return self._collectives(given, variables)
         if lab == "matrix-product":
-            return [measure("time", {"side": 8192}, 1e-3, rate=speeds.products[given["format"]])]
+            one = measure("time", {"side": 8192}, 1e-3, rate=speeds.products[given["format"]])
+            return [replace(one, by_rank=speeds.by_rank)]
         if lab == "memory-copy":
             return [measure("time", {"size": 2.0**32}, 1e-3, bandwidth=speeds.copy)]
         at = {"length": 16384.0}
@@ -202,7 +204,10 @@ class FakeWorld:
         return Report(
             id="1", lab=lab, state=state, cause=cause, seconds=1.0, at="2026-11-22T10:00:00",
             command="", ranks=ranks, world=ranks, backend="nccl", links="real",
-            machine=MachineFacts(gpus=tuple(one.name for one in self.gpus.devices)),
+            machine=MachineFacts(
+                gpus=tuple(one.name for one in self.gpus.devices),
+                uuids=tuple(one.uuid for one in self.gpus.devices),
+            ),
             versions={"torch": "2.13.0", "nccl": "2.27.3"}, checks={"sums": True},
             measures=measures, line=None, notes=(), details=details,
         )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -130,13 +131,27 @@ class WorkerRank:
         if not agreed:
             raise ValueError(f"{name}: the data is wrong, so its times do not count")
 
-    def measure(self, name: str, samples: Sequence[float], **at: float | str) -> None:
-        """Report samples of the lab's measure *name*, and where they were taken."""
-        found = tuple(samples)
+    def measure(
+        self,
+        name: str,
+        samples: Sequence[float],
+        by_rank: Sequence[float] = (),
+        **at: float | str,
+    ) -> None:
+        """Report samples of the lab's measure *name*, and where they were taken.
+
+        *by_rank* is a number of each rank, where the samples are those of the slowest.
+        """
+        found, each = tuple(samples), tuple(by_rank)
         if any(samples is one for one in self._starved):
             places = ", ".join(f"{key} {value}" for key, value in at.items())
             self._with_launches.append(f"{name} at {places}" if places else name)
-        self._write(MeasureEvent(at=time.time(), name=name, samples=found, where=at))
+        self._write(MeasureEvent(at=time.time(), name=name, samples=found, where=at, by_rank=each))
+
+    def own_medians(self) -> Sequence[float]:
+        """The median of each rank's own times among the last samples; none for a single rank."""
+        own = self._timer.own_times
+        return self.everywhere(statistics.median(own)) if self.world > 1 and own else ()
 
     def tell(self, name: str, says: str) -> None:
         """Report how the ranks did it: a kernel, a transport, what was left out and why."""
@@ -198,9 +213,10 @@ class WorkerRank:
         if not self.has_time(call, least, what):
             return
         samples = self.timed(call, seconds, least, most)
+        by_rank = [part * one for one in self.own_medians()]
         for number, one in enumerate(samples):  # in place: they are known by their list
             samples[number] = part * one
-        self.measure(name, samples, **where)
+        self.measure(name, samples, by_rank, **where)
         if self.on_gpu:
             few = self.timed_by_host(call, seconds / 2, least, min(most, _SOME))
             self.measure(f"{name} {WITH_LAUNCH}", [part * one for one in few], **where)

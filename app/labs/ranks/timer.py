@@ -115,6 +115,7 @@ class Timer:
         self._group, self._clock, self._stream, self._begun = group, clock, stream, begun
         self._counted, self._is_alone = counted, is_alone
         self.has_launches = False  # in the times by events that were taken last
+        self.own_times: list[float] = []  # of the last samples, this rank's
 
     def by_host(
         self,
@@ -136,6 +137,7 @@ class Timer:
         warmed()
         count = sampling.count(estimate)
         self._begun(count, estimate)
+        self.own_times = []
         with self._counted():
             if self._is_alone and self._stream is None:
                 return self._means(call, count, math.ceil(_ALONE / max(estimate, _SHORTEST)))
@@ -165,7 +167,8 @@ class Timer:
         self._begun(count, hold + calls * each)
         with self._counted():
             taken = [self._batch(call, calls, hold) for _ in range(count)]
-        times = self._group.largest([one.each for one in taken])
+        self.own_times = [one.each for one in taken]
+        times = self._group.largest(self.own_times)
         starved = self._group.largest([one.starved for one in taken])
         fed = [time for time, late in zip(times, starved, strict=True) if not late]
         self.has_launches = not hold or len(fed) < sampling.least
@@ -179,7 +182,8 @@ class Timer:
         begun = self._agreed_moment() if at_once else self._clock.now()
         call()
         self._wait()
-        return self._group.largest([self._clock.now() - begun])[0]
+        self.own_times.append(self._clock.now() - begun)
+        return self._group.largest(self.own_times[-1:])[0]
 
     def _means(self, call: Callable[[], object], count: int, calls: int) -> list[float]:
         """Means of *count* batches of *calls*, with nothing between one batch and the next."""
