@@ -24,6 +24,7 @@ from app.labs.ranks.events import (
     as_line,
 )
 from app.labs.ranks.group import RankGroup
+from app.labs.ranks.place import place_shown
 from app.labs.ranks.strain import StrainMeter, strain_event
 from app.labs.ranks.timer import HostClock, Sampling, Timer, least_calls
 
@@ -33,7 +34,7 @@ _WARM = 3  # calls before the samples
 _SOME = 30  # the most samples with launch
 _STARVED = "include launches, as a GPU had to wait for them"
 _ENDING = 2.0  # seconds of a run that its ranks need to end
-_MIB, _GIB = 2**20, 2**30
+_GIB = 2**30
 
 
 class WorkerRank:
@@ -148,10 +149,10 @@ class WorkerRank:
             self._with_launches.append(f"{name} at {places}" if places else name)
         self._write(MeasureEvent(at=time.time(), name=name, samples=found, where=at, by_rank=each))
 
-    def own_medians(self) -> Sequence[float]:
-        """The median of each rank's own times among the last samples; none for a single rank."""
+    def own_medians(self, part: float = 1.0) -> Sequence[float]:
+        """*part* of the median of each rank's own times, the last; none for a single rank."""
         own = self._timer.own_times
-        return self.everywhere(statistics.median(own)) if self.world > 1 and own else ()
+        return self.everywhere(part * statistics.median(own)) if self.world > 1 and own else ()
 
     def tell(self, name: str, says: str) -> None:
         """Report how the ranks did it: a kernel, a transport, what was left out and why."""
@@ -209,17 +210,16 @@ class WorkerRank:
         On GPUs, also those with launch, which the lab's `gpu:` block must declare. A place whose
         first call leaves no time for its samples is left out.
         """
-        what = ", ".join(_place_shown(key, value) for key, value in where.items()) or name
-        if not self.has_time(call, least, what):
+        if not self.has_time(call, least, place_shown(where) or name):
             return
         samples = self.timed(call, seconds, least, most)
-        by_rank = [part * one for one in self.own_medians()]
         for number, one in enumerate(samples):  # in place: they are known by their list
             samples[number] = part * one
-        self.measure(name, samples, by_rank, **where)
+        self.measure(name, samples, self.own_medians(part), **where)
         if self.on_gpu:
             few = self.timed_by_host(call, seconds / 2, least, min(most, _SOME))
-            self.measure(f"{name} {WITH_LAUNCH}", [part * one for one in few], **where)
+            late = [part * one for one in few]
+            self.measure(f"{name} {WITH_LAUNCH}", late, self.own_medians(part), **where)
 
     def rotated(self, make: Callable[[], Call], size: float) -> Call:
         """A call that takes several in turn, each from *make* with *size* bytes of its own.
@@ -298,10 +298,3 @@ class WorkerRank:
     def _write(self, event: RankEvent) -> None:
         if self._events:
             self._events.write(as_line(event))
-
-
-def _place_shown(key: str, value: float | str) -> str:
-    """Where a measure is taken, in a few words."""
-    if isinstance(value, str):
-        return f"{key} {value}"
-    return f"{value / _MIB:g} MiB" if key == "size" else f"{key} {value:g}"
