@@ -7,7 +7,7 @@ from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, u
 from app.labs.check.reference_values import What, compare_expected
 from app.labs.check.world import Ran, World
 from app.labs.results.report import Report
-from app.labs.results.spread import OUTLIER, slow_gpus, spread_of
+from app.labs.results.spread import OUTLIER, gpu_spread, slow_gpus
 
 _SIDE, _SIZE, _TOKENS = "8192", "4GiB", "16384"
 _PRODUCTS: Mapping[str, What] = {
@@ -96,7 +96,7 @@ def _spread(name: str, report: Report) -> Iterator[CheckFinding]:
     times = report.measures[0].by_rank
     if len(times) <= 1:
         return
-    spread, expected = spread_of(times), f"within {OUTLIER:.0%} of their median"
+    spread, expected = gpu_spread(times), f"within {OUTLIER:.0%} of their median"
     if spread.slow:
         yield odd(name, slow_gpus(spread, report.machine), expected, _SLOWER)
     else:

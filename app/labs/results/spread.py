@@ -22,10 +22,10 @@ class GpuSpread:
     slow: dict[int, float]
 
 
-def spread_of(times: Sequence[float]) -> GpuSpread:
+def gpu_spread(times: Sequence[float]) -> GpuSpread:
     """The spread of *times*, one of each rank.
 
-    >>> spread_of([1.0, 1.01, 1.0, 1.25]).slow
+    >>> gpu_spread([1.0, 1.01, 1.0, 1.25]).slow
     {3: 0.24}
     """
     middle = statistics.median(times)
@@ -42,7 +42,7 @@ def note_on_spread(lab: Lab, measures: Sequence[Measure], machine: MachineFacts)
     last = next((one for one in reversed(measures) if len(one.by_rank) > 1), None)
     if last is None or not lab.alone:
         return ""
-    spread = spread_of(last.by_rank)
+    spread = gpu_spread(last.by_rank)
     where = ", ".join(f"{key} {lab.shown_at(key, value)}" for key, value in last.where.items())
     at = f" at {where}" if where else ""
     if not spread.slow:
