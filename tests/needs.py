@@ -81,6 +81,11 @@ def packaged(name: str, package: str) -> Need:
 
 
 NEEDS = {
+    "cc": Need(
+        "there is no C compiler",
+        "apt-get install gcc",
+        lambda: program("cc") is not None,
+    ),
     "torch": Need(
         "torch is not installed",
         "make test installs it under Python 3.11; elsewhere, pip install torch",

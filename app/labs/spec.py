@@ -54,9 +54,18 @@ class Lab(FrozenModel):
     question: str
     ranks: tuple[int, int, int] = Field(description="minimum, maximum, default")
     seconds: float = Field(gt=0, le=600, description="time limit of a run")
+    calls: int = Field(
+        default=9,
+        ge=1,
+        description="the fewest calls of each measure at a place: three that do not count, one "
+        "that tells how long a call takes, and the least number of samples",
+    )
     parameters: dict[str, Parameter]
     measures: dict[str, Measured]
     let: dict[str, str] = {}
+    alone: bool = Field(
+        default=False, description="whether each rank does the same by itself, and sends nothing"
+    )
     asks: str = Field(description="the measure to predict; {parameter} is filled in")
     fits: str = ""
     explains: str

@@ -52,7 +52,9 @@ class FakeGpuRank(WorkerRank):
         assert isinstance(right, bool)
         self.checks.append(name)
 
-    def measure(self, name: str, samples: Sequence[float], **at: float | str) -> None:
+    def measure(
+        self, name: str, samples: Sequence[float], by_rank: Sequence[float] = (), **at: float | str
+    ) -> None:
         assert all(isinstance(one, int | float) for one in samples)
         self.measures.append((name, at))
 
@@ -82,6 +84,11 @@ class FakeGpuRank(WorkerRank):
         assert size > 0
         assert what
         return size < self.room
+
+    def has_time(self, call: Callable[[], object], least: int, what: str) -> bool:
+        assert least > 0
+        assert what
+        return True
 
 
 class _Answers(TorchDispatchMode):  # type: ignore[misc]

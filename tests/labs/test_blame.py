@@ -232,6 +232,11 @@ SAME = "all ranks must call the same collectives, in the same order"
             "ranks 0-2 were at worker.py line 9, "
             f"while rank 3 was in all_reduce (worker.py line 11); {SAME}",
         ),
+        (
+            [REDUCE, REDUCE, OWN.format(line=9)],
+            "rank 2 was at worker.py line 9, while ranks 0, 1 were in all_reduce (worker.py line "
+            "11); the others waited for it",
+        ),
         ([REDUCE, REDUCE], "every rank was in all_reduce (worker.py line 11)"),
         ([], ""),
     ],
@@ -263,6 +268,50 @@ def test_transfers_that_the_iommu_loses_are_named_where_no_collective_ever_finis
     for rank in range(2):
         stack_of(tmp_path, rank).write_text(STACK.format(frames=REDUCE))
     assert ("NCCL_P2P_DISABLE=1" in late_ranks(tmp_path)) == is_named
+
+
+def write_progress(folder: Path, *events: str, seconds: float = 120.0) -> None:
+    """A run that has reported *events*, and whose rank 0 was elsewhere when it was stopped."""
+    job = {"backend": "gloo", "launcher": "local", "seconds": seconds}
+    (folder / "job.json").write_text(json.dumps(job))
+    lines = ['{"kind": "ready", "at": 1000.0}', *events]
+    (folder / "events.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    for rank, frames in enumerate([OWN.format(line=9), BARRIER, BARRIER]):
+        stack_of(folder, rank).write_text(STACK.format(frames=frames))
+
+
+def timing(at: float, samples: int, each: float) -> str:
+    return json.dumps({"kind": "timing", "at": at, "samples": samples, "each": each})
+
+
+MEASURED = '{"kind": "measure", "at": 1090.0}'
+
+
+@pytest.mark.parametrize(
+    ("events", "is_too_long"),
+    [
+        ([timing(1080.0, 5, 47.0)], True),
+        ([MEASURED, timing(1095.0, 5, 9.0)], True),
+        ([timing(1080.0, 5, 1.0)], False),
+        ([timing(1010.0, 9, 47.0), MEASURED], False),
+        ([], False),
+    ],
+)
+def test_a_run_that_is_too_long_by_its_own_parameters_blames_no_rank(
+    tmp_path: Path, events: list[str], is_too_long: bool
+) -> None:
+    write_progress(tmp_path, *events)
+    says = late_ranks(tmp_path)
+    assert ("its parameters take about" in says) is is_too_long
+    assert ("rank 0" in says) is not is_too_long
+
+
+def test_what_too_long_means_is_told_in_seconds(tmp_path: Path) -> None:
+    write_progress(tmp_path, timing(1080.0, 5, 47.0))
+    assert late_ranks(tmp_path) == (
+        "its parameters take about 315 s or more: 5 samples of 47 s each were begun when 40 s were "
+        "left. Take smaller or fewer sizes"
+    )
 
 
 def test_every_cure_is_a_sentence_or_two() -> None:

@@ -1,4 +1,4 @@
-"""The thirteen steps of `wallclock lab check`, on machines that are well and on others."""
+"""The fourteen steps of `wallclock lab check`, on machines that are well and on others."""
 
 import json
 import math
@@ -22,6 +22,7 @@ from app.labs.results.upload import read_sent_file
 from app.units import scale_of
 from tests.each import each
 from tests.labs.gpus import H100, faulty, listing, machine, seen
+from tests.labs.smi import NO_FABRIC, sections
 from tests.labs.worlds import FakeWorld, Speeds, dgx, linked, queried
 
 UNKNOWN, PASSED, ODD, FAILED = CheckVerdict
@@ -50,7 +51,7 @@ def changed(devices: Devices, **more: Any) -> Devices:
 
 def test_a_healthy_dgx_passes_every_step_that_one_machine_can_take() -> None:
     steps = steps_of(dgx())
-    assert list(steps) == list(range(1, 14))
+    assert list(steps) == list(range(1, 15))
     assert {number for number, step in steps.items() if step.verdict is UNKNOWN} == {7, 12, 13}
     others = [step for number, step in steps.items() if number not in (7, 12, 13)]
     assert all(step.verdict is PASSED for step in others), [
@@ -115,7 +116,10 @@ FEWER = join_sources(seen(range(4)), listing(), {"CUDA_VISIBLE_DEVICES": "0,1,2,
 APPS = "nvidia-smi --query-compute-apps"
 MODES = "nvidia-smi --query-gpu"
 NVLINK = "nvidia-smi nvlink -s"
-CONSUMER = changed(machine(2), name="NVIDIA GeForce RTX 4090", peers=())
+SECTIONS = "nvidia-smi -q"
+CONSUMER = replace(
+    changed(machine(2), name="NVIDIA GeForce RTX 4090", peers=()), topology="GPU0 X PHB"
+)
 
 # A machine, the step that notices what is wrong with it, the verdict, and some words of it.
 WRONG: dict[str, tuple[Callable[[], World], int, CheckVerdict, tuple[str, ...]]] = {
@@ -157,8 +161,9 @@ WRONG: dict[str, tuple[Callable[[], World], int, CheckVerdict, tuple[str, ...]]]
         lambda: dgx(faults={"products": "rank 5: RuntimeError: CUDA error"}), 3, FAILED, ("rank 5",),
     ),
     "no fabric manager": (
-        lambda: dgx({"systemctl is-active": Output("", "systemctl failed: inactive")}),
-        4, FAILED, ("fabric manager: inactive | active", "systemctl start nvidia-fabricmanager"),
+        lambda: dgx({SECTIONS: Output(sections(last={"state": "In Progress", "status": "N/A"}))}),
+        4, FAILED,
+        ("fabric: In Progress on GPU 7 | Completed, Success", "systemctl start nvidia-fabricmanager"),
     ),
     "no links": (lambda: dgx({NVLINK: linked(text="")}), 4, FAILED, ("NVLinks: none | 18",)),
     "two links down": (
@@ -205,6 +210,10 @@ WRONG: dict[str, tuple[Callable[[], World], int, CheckVerdict, tuple[str, ...]]]
     "a GPU that is hot": (
         lambda: dgx(throttled="by the temperature for 31% of the run"), 8, ODD,
         ("clock during BF16: held down by the temperature for 31% of the run", "cooling"),
+    ),
+    "a GPU that is slower than the others": (
+        lambda: dgx(speeds=Speeds(by_rank=(1.0, 1.01, 1.0, 1.0, 1.0, 1.08, 1.0, 1.0))), 8, ODD,
+        ("GPUs at BF16: GPU 5 (GPU-00000005-", "takes 8 % longer | within 3% of their median"),
     ),
     "more than the datasheet": (
         lambda: dgx(speeds=Speeds(copy=7e12)), 9, FAILED, ("7 TB/s | 2.7 to 3.1 TB/s", "the cache"),
@@ -274,8 +283,10 @@ def test_gpus_that_are_linked_in_pairs_need_no_fabric_manager() -> None:
     pairs = [["NV4" if a // 2 == b // 2 else "SYS" for b in range(8)] for a in range(8)]
     topology = "\n".join("\t".join([f"GPU{n}", *row]) for n, row in enumerate(pairs))
     bridged = replace(machine(8), topology=topology)
-    inactive = {"systemctl is-active": Output("", "systemctl failed: inactive")}
-    assert told(only(dgx(inactive, gpus=bridged), 4), FAILED) == ""
+    said = {"systemctl is-active": Output("", "systemctl failed: inactive")}
+    said[SECTIONS] = Output(sections(**NO_FABRIC))
+    findings = only(dgx(said, gpus=bridged), 4)
+    assert not {"fabric", "fabric manager"} & {finding.name for finding in findings}
 
 
 def test_gpus_without_peers_are_usual_on_a_desktop() -> None:
@@ -338,7 +349,7 @@ def test_two_nodes_are_measured_with_infiniband_and_without() -> None:
     world = cluster(speeds=Speeds(nodes=31e9))
     world.transport = "P2P/CUMEM, NET/Socket"
     text = told(only(world, 7), ODD)
-    assert "NET/Socket | NET/IB with GDRDMA" in text
+    assert "NET/Socket | MNNVL, or a network with GDRDMA" in text
     assert "did not use InfiniBand either" in text
     assert "31 GB/s | 300 GB/s or more" in told(only(world, 7), FAILED)
 
@@ -408,7 +419,7 @@ def test_the_report_can_be_read_by_people_and_by_programs() -> None:
     assert result.has_failed
     assert result.summary().startswith("1 failed, ")
     plain = json.loads(result.as_json())
-    assert [step["number"] for step in plain["steps"]] == list(range(1, 14))
+    assert [step["number"] for step in plain["steps"]] == list(range(1, 15))
     assert plain["steps"][0]["verdict"] == "failed"
     known = {one["name"] for one in plain["steps"][5]["findings"] if one["source"]}
     assert "bus bandwidth at 8.59 GB" in known
@@ -423,6 +434,7 @@ def test_what_is_expected_is_a_range_with_a_source_and_cures(one: Expectation) -
     assert one.high.endswith(".") == (one.most < math.inf)
     assert one.verdict_on(one.least) is one.verdict_on(min(one.most, 1e9)) is PASSED
     assert one.verdict_on(0.999 * one.least) is ODD
+    assert bool(one.impossible) <= (one.fails_above < math.inf)
     if one.most < one.fails_above < math.inf:
         assert one.verdict_on(1.001 * one.fails_above) is FAILED
 
@@ -430,7 +442,7 @@ def test_what_is_expected_is_a_range_with_a_source_and_cures(one: Expectation) -
 def test_every_kind_of_number_is_expected_of_some_gpu_and_none_of_an_unknown_one() -> None:
     assert {one.what for one in _table().numbers} == set(get_args(What))
     assert "to be replaced" in status()
-    for gpu in ("NVIDIA H100 PCIe", f"{H100} MIG 1g.10gb", "NVIDIA GeForce RTX 4090"):
+    for gpu in ("NVIDIA A800", f"{H100} MIG 1g.10gb", "NVIDIA GeForce RTX 4080"):
         assert expectation("copy", gpu) is None
 
 

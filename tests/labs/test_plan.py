@@ -148,8 +148,10 @@ def test_only_gpus_before_the_first_that_fails_are_taken_and_it_is_said() -> Non
     assert "4 ranks, and there are 3 GPUs (NVIDIA H100" in four.notes[0]
 
 
-def test_a_lab_of_one_rank_takes_one_gpu_of_many() -> None:
+def test_a_lab_without_links_takes_all_gpus_and_one_where_one_is_asked_for() -> None:
     found = made(lab_called("matrix-product"), machine(8))
+    assert (found.backend, found.job.ranks) == ("nccl", 8)
+    found = made(lab_called("matrix-product"), machine(8), ranks="1")
     assert (found.backend, found.job.ranks) == ("nccl", 1)
 
 

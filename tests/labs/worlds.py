@@ -14,6 +14,7 @@ from app.labs.machines.vendor import Output
 from app.labs.results.report import Derived, Measure, Report
 from app.units import BYTE, parse
 from tests.labs.gpus import H100, machine
+from tests.labs.smi import sections
 
 GB, TB, TFLOP = 1e9, 1e12, 1e12
 _QUERY = "{name}, 580.65.06, {mig}, {errors}, {mode}, {persistence}, {power}, 700.00, 1980"
@@ -46,6 +47,8 @@ def of_dgx() -> dict[str, Output]:
         "nvidia-smi --query-compute-apps": Output(""),
         "nvidia-smi -L": Output("\n".join(f"GPU {n}: {H100} (UUID: GPU-{n})" for n in range(8))),
         "nvidia-smi nvlink -s": linked(),
+        "nvidia-smi -q": Output(sections()),
+        "dmesg": Output("[    1.000000] Linux version 6.8.0\n"),
         "systemctl is-active": Output("active\n"),
         "all_reduce_perf": Output("# Avg bus bandwidth    : 470.5 \n"),
     }
@@ -69,6 +72,7 @@ class Speeds:
         default_factory=lambda: {"flash": 1e-3, "cudnn": 0.8e-3, "efficient": 1.2e-3}
     )
     separate: float = 9e-3
+    by_rank: tuple[float, ...] = ()
 
 
 @dataclass(kw_only=True)
@@ -89,6 +93,7 @@ class FakeWorld:
     nodes: int = 1
     shared_memory: float = 2.0**40
     lockable: float = math.inf
+    begun: float = 1000.0
     cards: tuple[str, ...] = ("mlx5_0", "mlx5_1")
     files: tuple[str, ...] = ("/dev/null", "pipe:[1]")
     joined: float = 3.0
@@ -104,8 +109,13 @@ class FakeWorld:
 
     def ask(self, *command: str) -> Output:
         text = " ".join(command)
-        found = [answer for start, answer in self.said.items() if text.startswith(start)]
-        return found[0] if found else Output("", f"{command[0]} cannot be run: No such file")
+        fitting = [start for start in self.said if text.startswith(start)]
+        closest = max(fitting, key=len, default="")
+        return (
+            self.said[closest]
+            if fitting
+            else Output("", f"{command[0]} cannot be run: No such file")
+        )
 
     def names_in(self, folder: str) -> list[str]:
         return list(self.cards)
@@ -158,7 +168,8 @@ class FakeWorld:
         if lab == "all-reduce":
             return self._collectives(given, variables)
         if lab == "matrix-product":
-            return [measure("time", {"side": 8192}, 1e-3, rate=speeds.products[given["format"]])]
+            one = measure("time", {"side": 8192}, 1e-3, rate=speeds.products[given["format"]])
+            return [replace(one, by_rank=speeds.by_rank)]
         if lab == "memory-copy":
             return [measure("time", {"size": 2.0**32}, 1e-3, bandwidth=speeds.copy)]
         at = {"length": 16384.0}
@@ -193,7 +204,10 @@ class FakeWorld:
         return Report(
             id="1", lab=lab, state=state, cause=cause, seconds=1.0, at="2026-11-22T10:00:00",
             command="", ranks=ranks, world=ranks, backend="nccl", links="real",
-            machine=MachineFacts(gpus=tuple(one.name for one in self.gpus.devices)),
+            machine=MachineFacts(
+                gpus=tuple(one.name for one in self.gpus.devices),
+                uuids=tuple(one.uuid for one in self.gpus.devices),
+            ),
             versions={"torch": "2.13.0", "nccl": "2.27.3"}, checks={"sums": True},
             measures=measures, line=None, notes=(), details=details,
         )  # fmt: skip

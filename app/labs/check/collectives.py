@@ -4,6 +4,12 @@ import re
 from collections.abc import Iterator, Mapping
 
 from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
+from app.labs.check.network import (
+    check_network,
+    compare_with_tcp,
+    variables_without,
+    without_tcp,
+)
 from app.labs.check.reference_values import compare_expected
 from app.labs.check.world import NO_VARIABLES, Ran, World
 from app.labs.machines.devices import Devices
@@ -14,7 +20,6 @@ LAB = "all-reduce"
 _JOINING = 10.0  # seconds until the ranks have met
 _SMALL, _LARGE, _QUICK = "8KiB", "8GiB", "64MiB"
 _NEAR = 0.1  # between two measurements of the same
-_TENTH = 0.3  # of the bandwidth with InfiniBand, below which it was TCP
 _AVERAGE = re.compile(r"# Avg bus bandwidth\s*: *([\d.]+)")
 _TWO = "WALLCLOCK_LAB_LAUNCHER=slurm and WALLCLOCK_SLURM_NODES=2 let this run on two nodes."
 
@@ -155,7 +160,7 @@ def _beside_nccl_tests(world: World, report: Report, ranks: int) -> CheckFinding
 
 
 def two_nodes(world: World) -> Iterator[CheckFinding]:
-    """The bus bandwidth between two nodes, and whether it is that of InfiniBand."""
+    """The bus bandwidth between two nodes, and whether it is that of a fast network."""
     devices = world.devices()
     if not world.is_slurm or world.nodes <= 1:
         yield unknown("two nodes", "this runs on one machine", _TWO)
@@ -173,28 +178,11 @@ def two_nodes(world: World) -> Iterator[CheckFinding]:
     gpu = gpu_of(ran.report)
     value, _ = largest_bus_bandwidth(ran.report)
     yield compare_expected("bus bandwidth", value, "GB/s", "bandwidth of two nodes", gpu, ranks)
-    yield _network(ran.report)
-    tcp = _run(world, ranks, size, {"NCCL_IB_DISABLE": "1"})
-    if tcp.is_done:
-        slow, _ = largest_bus_bandwidth(tcp.report)
-        yield _beside_tcp(value, slow)
-
-
-def _network(report: Report) -> CheckFinding:
-    chosen = report.details.get("transport", "")
-    expected = "NET/IB with GDRDMA"
-    if "NET/IB" in chosen and "GDRDMA" in chosen:
-        return passed("network", chosen, expected)
-    cure = (
-        "Load nvidia-peermem, and see whether NCCL finds the InfiniBand cards (NCCL_IB_HCA, "
-        "NCCL_IB_DISABLE)."
-    )
-    return odd("network", chosen or "unknown", expected, cure)
-
-
-def _beside_tcp(value: float, slow: float) -> CheckFinding:
-    found = f"{show(slow, BYTE_PER_SECOND, 3)} with NCCL_IB_DISABLE=1"
-    if slow < _TENTH * value:
-        return passed("InfiniBand off", found, "about a tenth")
-    cure = "So the run before did not use InfiniBand either."
-    return odd("InfiniBand off", found, "about a tenth", cure)
+    chosen = ran.report.details.get("transport", "")
+    yield check_network(chosen)
+    if variables := variables_without(chosen):
+        tcp = _run(world, ranks, size, variables)
+        if tcp.is_done:
+            yield compare_with_tcp(value, largest_bus_bandwidth(tcp.report)[0], variables)
+    else:
+        yield without_tcp()

@@ -22,7 +22,10 @@ _ORDER = tuple(CheckVerdict)
 
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
-    """One thing that a step looked at; *cure* says what to do about it, in sentences."""
+    """One thing that a step looked at; *cure* says what to do about it, in sentences.
+
+    What was measured is also a number: *value* in the base unit of *unit*.
+    """
 
     name: str
     verdict: CheckVerdict
@@ -30,6 +33,8 @@ class CheckFinding:
     expected: str = ""
     cure: str = ""
     source: str = ""
+    value: float | None = None
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

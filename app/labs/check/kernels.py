@@ -1,4 +1,4 @@
-"""Steps 8, 9 and 10: products, copies and attention on one GPU."""
+"""Steps 8, 9 and 10: products, copies and attention, on all GPUs at once."""
 
 from collections.abc import Iterator, Mapping
 
@@ -6,6 +6,8 @@ from app.labs.check.collectives import gpu_of
 from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
 from app.labs.check.reference_values import What, compare_expected
 from app.labs.check.world import Ran, World
+from app.labs.results.report import Report
+from app.labs.results.spread import OUTLIER, gpu_spread, slow_gpus
 
 _SIDE, _SIZE, _TOKENS = "8192", "4GiB", "16384"
 _PRODUCTS: Mapping[str, What] = {
@@ -14,6 +16,10 @@ _PRODUCTS: Mapping[str, What] = {
 _KERNELS = ("flash", "cudnn", "efficient")
 _FAULTY = ("the temperature", "the power supply")  # large products reach the power limit of any GPU
 _COOLER = "Check the cooling and the power supply of the GPU."
+_SLOWER = (
+    "See the temperature, the power limit and the clock of this GPU (nvidia-smi -q), and exchange"
+    " its place with another to tell the GPU from its slot."
+)
 _MISSING = "Only other kernels can be used here."
 
 
@@ -30,6 +36,7 @@ def products(world: World) -> Iterator[CheckFinding]:
             continue
         rate = ran.report.measures[0].derived["rate"].value
         yield compare_expected(name, rate, "TFLOP/s", what, gpu_of(ran.report))
+        yield from _spread(f"GPUs at {form.upper()}", ran.report)
         held_down = ran.report.details.get("throttled", "")
         if any(reason in held_down for reason in _FAULTY):
             yield odd(f"clock during {form.upper()}", f"held down {held_down}", "free", _COOLER)
@@ -46,6 +53,7 @@ def check_copies(world: World) -> Iterator[CheckFinding]:
         return
     value = ran.report.measures[0].derived["bandwidth"].value
     yield compare_expected(f"copy of {_SIZE}", value, "TB/s", "copy", gpu_of(ran.report))
+    yield from _spread("GPUs at copies", ran.report)
 
 
 def check_attention(world: World) -> Iterator[CheckFinding]:
@@ -81,6 +89,18 @@ def _fused(world: World, kernel: str) -> CheckFinding:
     return compare_expected(
         f"{name}, times faster", ratio, "", "speedup of attention", gpu_of(report)
     )
+
+
+def _spread(name: str, report: Report) -> Iterator[CheckFinding]:
+    """How much the GPUs differ, each doing the same; those that are slower are named."""
+    times = report.measures[0].by_rank
+    if len(times) <= 1:
+        return
+    spread, expected = gpu_spread(times), f"within {OUTLIER:.0%} of their median"
+    if spread.slow:
+        yield odd(name, slow_gpus(spread, report.machine), expected, _SLOWER)
+    else:
+        yield passed(name, f"the {len(times)} differ by {spread.width:.1%}", expected)
 
 
 def _not_run(name: str, ran: Ran) -> CheckFinding:

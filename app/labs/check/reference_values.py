@@ -1,6 +1,7 @@
 """The numbers that are expected of known GPUs."""
 
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -24,7 +25,8 @@ class Expectation(FrozenModel):
     """From *least* to *most*, in *unit*, is expected of a GPU whose name has the pattern *gpu*.
 
     Beyond *fails_below* or *fails_above* something is wrong. *low* and *high* are the cures of
-    numbers outside of the range. With *ranks*, it holds for that number of them.
+    numbers outside of the range, *impossible* that of numbers above *fails_above*. With *ranks*,
+    it holds for that number of them.
     """
 
     what: What
@@ -37,6 +39,7 @@ class Expectation(FrozenModel):
     fails_above: float = Field(default=float("inf"))
     low: str = ""
     high: str = ""
+    impossible: str = ""
     source: str
 
     def shown(self) -> str:
@@ -87,7 +90,12 @@ def compare_expected(
     one = expectation(what, gpu, ranks)
     if one is None:
         of = f"{ranks} × {gpu}" if ranks else gpu
-        return unknown(name, f"{shown}; what is usual for {of} is not known here")
+        found = unknown(name, f"{shown}; what is usual for {of} is not known here")
+        return replace(found, value=value, unit=unit)
     number = value / scale_of(one.unit).factor
     cure = one.low if number < one.least else one.high
-    return CheckFinding(name, one.verdict_on(number), shown, one.shown(), cure, one.source)
+    if number > one.fails_above:
+        cure = one.impossible or one.high
+    return CheckFinding(
+        name, one.verdict_on(number), shown, one.shown(), cure, one.source, value, unit
+    )

@@ -1,4 +1,4 @@
-"""The thirteen steps of the first hour, in their order."""
+"""The fourteen steps of the first hour, in their order."""
 
 import platform
 import time
@@ -9,8 +9,10 @@ from app.errors import InputError, UnavailableError
 from app.labs.check.cluster import jobs
 from app.labs.check.collectives import bandwidth, nccl, two_nodes
 from app.labs.check.findings import CheckFinding, CheckReport, CheckStep, failed_finding
-from app.labs.check.hardware import driver, links, torch_devices
+from app.labs.check.hardware import driver, torch_devices
+from app.labs.check.health import after_the_load
 from app.labs.check.kernels import check_attention, check_copies, products
+from app.labs.check.links import links
 from app.labs.check.processes import failures, forks
 from app.labs.check.standard_runs import record_standard_runs
 from app.labs.check.world import World
@@ -29,6 +31,7 @@ STEPS: tuple[tuple[str, Callable[[World], Iterator[CheckFinding]]], ...] = (
     ("Failures on purpose", failures),
     ("Slurm", jobs),
     ("Runs for a board", record_standard_runs),
+    ("After the load", after_the_load),
 )
 
 

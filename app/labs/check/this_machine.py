@@ -33,6 +33,11 @@ _HANGING = 300.0  # seconds of a job that is to be canceled
 _STATES = "--states=PENDING,RUNNING,COMPLETING"
 
 
+def _since_start() -> float:
+    """Seconds since the machine was started, as the kernel's log counts them."""
+    return time.clock_gettime(time.CLOCK_MONOTONIC)
+
+
 @dataclass(slots=True)
 class ThisMachine:
     """The machine of this process, and runs on it or, through Slurm, elsewhere."""
@@ -40,6 +45,7 @@ class ThisMachine:
     settings: Settings
     quick: bool = False
     record: Path | None = None
+    begun: float = field(default_factory=_since_start, init=False)
     _launcher: Launcher = field(init=False)
     _process: TorchProcess | None = field(default=None, init=False)
 

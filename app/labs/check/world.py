@@ -66,6 +66,10 @@ class World(Protocol):
     def nodes(self) -> int:
         """How many nodes a run may use."""
 
+    @property
+    def begun(self) -> float:
+        """When the check began, in seconds since the machine was started."""
+
     def devices(self) -> Devices:
         """The GPUs that a run may use."""
 

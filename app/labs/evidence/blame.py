@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic_core import from_json
 
 from app.labs.evidence.faults import cause_in, consequence_in, known_faults, vague_cause_in
 from app.labs.evidence.logs import logs_of
-from app.labs.evidence.stacks import odd_one_out, places_of
+from app.labs.evidence.overtime import overtime_in, read_event_lines, time_limit_in
+from app.labs.evidence.stacks import late_in, odd_one_out, places_of
 from app.labs.evidence.watchdog import all_await_their_first, laggards_in
 
 _GAVE_UP = (signal.SIGTERM, signal.SIGABRT, signal.SIGALRM)  # told to end, aborted, out of time
@@ -97,11 +97,16 @@ def blame(folder: Path, codes: Mapping[int, int], first: int | None = None) -> s
 
 
 def late_ranks(folder: Path) -> str:
-    """Which ranks of the run in *folder* kept the others waiting until its time was up.
+    """Why the run in *folder* was not over when its time was up; empty if that is not known.
 
-    Empty if that is not known.
+    Its own parameters come first: a run that is too long finds its ranks anywhere. Then a rank that
+    kept the others waiting, because it was late or because it was in another call.
     """
+    if says := overtime_in(read_event_lines(folder), time_limit_in(folder)):
+        return says
     places = places_of(folder)
+    if late := late_in(places):
+        return f"{late}; the others waited for it"
     if says := odd_one_out(places) or laggards_in(logs_of(folder)):
         return f"{says}; {_SAME}"
     found = [f"every rank was {place}" for place in list(places.values())[:1]]
@@ -199,14 +204,8 @@ def _lost_between_gpus(folder: Path) -> bool:
         job = from_json((folder / "job.json").read_bytes())
     except FileNotFoundError:
         return False
-    events = _events(folder)
+    events = read_event_lines(folder)
     nodes = {event["machine"].get("nodes") or 1 for event in events if event["kind"] == "machine"}
     has_measured = any(event["kind"] in ("check", "measure") for event in events)
     is_one = job.get("launcher") != "by hand" and nodes <= {1}
     return job["backend"] == "nccl" and is_one and not has_measured
-
-
-def _events(folder: Path) -> list[dict[str, Any]]:
-    path = folder / "events.jsonl"
-    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-    return [from_json(line) for line in lines if line.endswith(b"\n")]

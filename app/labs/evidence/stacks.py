@@ -69,6 +69,15 @@ def _is_a_wait(frame: re.Match[str]) -> bool:
     return torch and frame["function"] not in _DECORATORS
 
 
+def late_in(places: Mapping[int, StackLine]) -> str:
+    """Which ranks were waiting for none while all others waited in one call; empty if none."""
+    late = [rank for rank, place in sorted(places.items()) if not place.call]
+    calls = {place.call for place in places.values() if place.call}
+    if not late or len(calls) != 1 or 2 * len(late) > len(places):
+        return ""
+    return odd_one_out(places)
+
+
 def odd_one_out(places: Mapping[int, StackLine]) -> str:
     """Which ranks kept the others waiting: those that were waiting for none, else the fewest.
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from app.errors import InputError, sentence
 from app.labs.machines.devices import Devices, has_traces
+from app.labs.results.duration import refuse_too_long
 from app.labs.spec import NODES, RANKS, Lab, LabJob, read_job
 
 Backend = Literal["nccl", "gloo"]
@@ -105,7 +106,9 @@ def _job_on(form: Lab, given: Mapping[str, str], devices: Devices) -> LabJob:
 
 def _on_processors(lab: Lab, given: Mapping[str, str], why: str = "") -> LaunchPlan:
     notes = (sentence(f"on processors, over gloo: {why}"),) if why else ()
-    return LaunchPlan(read_job(lab, given), "gloo", notes)
+    job = read_job(lab, given)
+    refuse_too_long(job)
+    return LaunchPlan(job, "gloo", notes)
 
 
 def _reason_against(form: Lab, given: Mapping[str, str]) -> str:

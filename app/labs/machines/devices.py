@@ -92,6 +92,11 @@ class Devices:
 NO_DEVICES = Devices()
 
 
+def is_instance(device: Device) -> bool:
+    """Whether *device* is a part of a GPU that MIG has divided."""
+    return _MIG in device.name
+
+
 @dataclass(slots=True)
 class MachineQuery:
     """What the machine was asked, *at* a moment, and its answer when there is one."""

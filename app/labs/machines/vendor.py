@@ -17,6 +17,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
+from app.labs.machines.nvidia_output import known_text
+
 _ASIDE = ("/usr/lib/wsl/lib", "/opt/rocm/bin")  # where tools are that are not on the PATH
 _FIELDS = (
     "index", "uuid", "name", "driver_version", "persistence_mode", "mig.mode.current",
@@ -24,7 +26,6 @@ _FIELDS = (
     "pcie.link.gen.max", "pcie.link.width.current",
 )  # fmt: skip
 _OLDEST = 4  # of these fields are known to every driver
-_UNKNOWN = re.compile(r"\[?(N/A|Not Supported|Unknown Error|Insufficient Permissions)\]?|")
 _GPU = re.compile(r"GPU \d+: .+\(UUID: (?P<uuid>[^)]+)\)")
 _INSTANCE = re.compile(r"\s+MIG (?P<profile>\S+)\s+Device\s+\d+:\s+\(UUID: (?P<uuid>[^)]+)\)")
 _STYLE = re.compile(r"\x1b\[[\d;]*m")
@@ -67,10 +68,11 @@ class GpuListing:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a command printed, or why it could not."""
+    """What a command printed, or why it could not, with what it had *printed* until it failed."""
 
     text: str
     trouble: str = ""
+    printed: str = ""
 
 
 def tool() -> str:
@@ -98,7 +100,8 @@ def memory_in_use(seconds: float) -> Sequence[float]:
         return []
     query = ("--query-compute-apps=used_memory", "--format=csv,noheader,nounits")
     said = map(str.strip, run_vendor_tool((path, *query), seconds).text.splitlines())
-    return [float(text if text.isdigit() else 0) * _MIB for text in said if text]
+    known = (text for text in said if text.isdigit() or (text and not known_text(text)))
+    return [float(text if text.isdigit() else 0) * _MIB for text in known]
 
 
 def run_vendor_tool(command: Sequence[str], seconds: float) -> Output:
@@ -119,7 +122,7 @@ def run_vendor_tool(command: Sequence[str], seconds: float) -> Output:
             process.communicate(timeout=_LAST)
         return Output("", f"{name} did not answer within {seconds:g} s")
     if process.returncode:
-        return Output("", f"{name} failed: {_first_line(text) or process.returncode}")
+        return Output("", f"{name} failed: {_first_line(text) or process.returncode}", text)
     return Output(text)
 
 
@@ -136,7 +139,7 @@ def _of_nvidia(path: str, seconds: float) -> GpuListing:
         said["gpus"] = run_vendor_tool(_query(path, _FIELDS[:_OLDEST]), seconds)
     instances = dict(_instances(said["instances"].text))
     rows = csv.reader(said["gpus"].text.splitlines(), skipinitialspace=True)
-    gpus = (_nvidia_gpu(row) for row in rows if len(row) >= _OLDEST)
+    gpus = (_nvidia_gpu(row) for row in rows if len(row) >= _OLDEST and row[0].isdigit())
     return GpuListing(
         tool="nvidia-smi",
         gpus=tuple(replace(one, instances=instances.get(one.uuid, {})) for one in gpus),
@@ -150,7 +153,7 @@ def _query(path: str, fields: Sequence[str]) -> tuple[str, ...]:
 
 
 def _nvidia_gpu(row: Sequence[str]) -> ListedGpu:
-    said = dict(zip(_FIELDS, map(_known, row), strict=False))
+    said = dict(zip(_FIELDS, map(known_text, row), strict=False))
     return ListedGpu(
         name=said["name"],
         uuid=said["uuid"],
@@ -228,17 +231,12 @@ def _leaves(said: object, above: str = "") -> Iterator[tuple[str, str]]:
         if isinstance(value, dict):
             yield from _leaves(value, name)
         else:
-            yield name, _known(str(value))
-            yield f"{above}.{name}", _known(str(value))
+            yield name, known_text(str(value))
+            yield f"{above}.{name}", known_text(str(value))
 
 
 def _first(known: Mapping[str, str], *names: str) -> str:
     return next((known[name] for name in names if known.get(name)), "")
-
-
-def _known(text: str) -> str:
-    """*text*, or nothing where the tool prints that it does not know."""
-    return "" if _UNKNOWN.fullmatch(text.strip()) else text.strip()
 
 
 def _first_line(text: str) -> str:

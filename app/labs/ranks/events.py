@@ -31,13 +31,17 @@ class CheckEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureEvent:
-    """Samples of one measure, in base units, and where they were taken."""
+    """Samples of one measure, in base units, and where they were taken.
+
+    A sample is the slowest rank's; *by_rank* has the median of each rank's own.
+    """
 
     kind: Literal["measure"] = "measure"
     at: float
     name: str
     samples: tuple[float, ...]
     where: Mapping[str, float | str]
+    by_rank: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -23,15 +24,17 @@ from app.labs.ranks.events import (
     as_line,
 )
 from app.labs.ranks.group import RankGroup
+from app.labs.ranks.place import place_shown
 from app.labs.ranks.strain import StrainMeter, strain_event
-from app.labs.ranks.timer import HostClock, Sampling, Timer
+from app.labs.ranks.timer import HostClock, Sampling, Timer, least_calls
 
 Call = Callable[[], object]
 WITH_LAUNCH = "with launch"  # after the name of a measure: by the host's clock
 _WARM = 3  # calls before the samples
 _SOME = 30  # the most samples with launch
-_GIB = 2**30
 _STARVED = "include launches, as a GPU had to wait for them"
+_ENDING = 2.0  # seconds of a run that its ranks need to end
+_GIB = 2**30
 
 
 class WorkerRank:
@@ -70,6 +73,7 @@ class WorkerRank:
         self._limit = timedelta(seconds=seconds)
         self._starved: list[Sequence[float]] = []  # samples that include launches
         self._with_launches: list[str] = []  # and the names of their measures
+        self._deadline = time.monotonic() + seconds - _ENDING
 
     def join(self, store: object = None) -> None:
         """Meet the other ranks, in *store* if there is one, else in the folder.
@@ -100,6 +104,8 @@ class WorkerRank:
             if chosen := sorted({one for text in found for one in text.splitlines()}):
                 self.tell("transport", ", ".join(chosen))
         self._group.leave()
+        if self._events:
+            self._events.close()
 
     def number(self, name: str) -> float:
         """A parameter that is a number, in its base unit."""
@@ -126,13 +132,27 @@ class WorkerRank:
         if not agreed:
             raise ValueError(f"{name}: the data is wrong, so its times do not count")
 
-    def measure(self, name: str, samples: Sequence[float], **at: float | str) -> None:
-        """Report samples of the lab's measure *name*, and where they were taken."""
-        found = tuple(samples)
+    def measure(
+        self,
+        name: str,
+        samples: Sequence[float],
+        by_rank: Sequence[float] = (),
+        **at: float | str,
+    ) -> None:
+        """Report samples of the lab's measure *name*, and where they were taken.
+
+        *by_rank* is a number of each rank, where the samples are those of the slowest.
+        """
+        found, each = tuple(samples), tuple(by_rank)
         if any(samples is one for one in self._starved):
             places = ", ".join(f"{key} {value}" for key, value in at.items())
             self._with_launches.append(f"{name} at {places}" if places else name)
-        self._write(MeasureEvent(at=time.time(), name=name, samples=found, where=at))
+        self._write(MeasureEvent(at=time.time(), name=name, samples=found, where=at, by_rank=each))
+
+    def own_medians(self, part: float = 1.0) -> Sequence[float]:
+        """*part* of the median of each rank's own times, the last; none for a single rank."""
+        own = self._timer.own_times
+        return self.everywhere(part * statistics.median(own)) if self.world > 1 and own else ()
 
     def tell(self, name: str, says: str) -> None:
         """Report how the ranks did it: a kernel, a transport, what was left out and why."""
@@ -187,15 +207,19 @@ class WorkerRank:
     ) -> None:
         """Report the times of *part* of *call* as the measure *name*.
 
-        On GPUs, also those with launch, which the lab's `gpu:` block must declare.
+        On GPUs, also those with launch, which the lab's `gpu:` block must declare. A place whose
+        first call leaves no time for its samples is left out.
         """
+        if not self.has_time(call, least, place_shown(where) or name):
+            return
         samples = self.timed(call, seconds, least, most)
         for number, one in enumerate(samples):  # in place: they are known by their list
             samples[number] = part * one
-        self.measure(name, samples, **where)
+        self.measure(name, samples, self.own_medians(part), **where)
         if self.on_gpu:
             few = self.timed_by_host(call, seconds / 2, least, min(most, _SOME))
-            self.measure(f"{name} {WITH_LAUNCH}", [part * one for one in few], **where)
+            late = [part * one for one in few]
+            self.measure(f"{name} {WITH_LAUNCH}", late, self.own_medians(part), **where)
 
     def rotated(self, make: Callable[[], Call], size: float) -> Call:
         """A call that takes several in turn, each from *make* with *size* bytes of its own.
@@ -231,6 +255,28 @@ class WorkerRank:
                 f"{max(0.0, room / _GIB):.3g} GiB free",
             )
         return size <= room
+
+    def has_time(self, call: Call, least: int, what: str) -> bool:
+        """Whether *least* samples of *call* fit in the time of the run; if not, *what* is left out.
+
+        The first call may include what only a first call has to do, so a second one decides.
+        """
+        calls = least_calls(least, on_gpu=self.on_gpu)
+        each = self._timer.once(call)
+        left = self._time_left()
+        if calls * each > left > 2 * each:
+            each, left = min(each, self._timer.once(call)), self._time_left()
+        if calls * each > left:
+            self.tell(
+                "left out",
+                f"{what}, for want of time: {calls} calls of {each:.3g} s needed, "
+                f"{max(0.0, left):.0f} s left",
+            )
+        return calls * each <= left
+
+    def _time_left(self) -> float:
+        """Seconds until the run is stopped, those of the rank that has the fewest."""
+        return min(self.everywhere(self._deadline - time.monotonic()))
 
     def _copies(self, size: float) -> int:
         return gpu.copies(size, gpu.cache_bytes(self.device)) if self.on_gpu else 1

@@ -19,6 +19,7 @@ _MOST_CALLS = 1000  # of a batch: the queue of a GPU has room for about as many 
 _SLACK, _SPARE = 1.5, 3e-4  # the hold is this many times the launches, plus seconds
 _LONGEST_HOLD = 0.25  # seconds
 _ALONE = 1e-4  # seconds of a sample of a rank that has a processor to itself, at least
+_WARM = 3  # calls before the samples
 
 
 class Clock(Protocol):
@@ -78,7 +79,7 @@ class Sampling:
     seconds: float
     least: int = 5
     most: int = 200
-    warm: int = 3
+    warm: int = _WARM
 
     def count(self, each: float) -> int:
         """The number of samples that take *each* seconds."""
@@ -114,6 +115,7 @@ class Timer:
         self._group, self._clock, self._stream, self._begun = group, clock, stream, begun
         self._counted, self._is_alone = counted, is_alone
         self.has_launches = False  # in the times by events that were taken last
+        self.own_times: list[float] = []  # of the last samples, this rank's
 
     def by_host(
         self,
@@ -135,10 +137,15 @@ class Timer:
         warmed()
         count = sampling.count(estimate)
         self._begun(count, estimate)
+        self.own_times = []
         with self._counted():
             if self._is_alone and self._stream is None:
                 return self._means(call, count, math.ceil(_ALONE / max(estimate, _SHORTEST)))
             return [self._sample(call, at_once) for _ in range(count)]
+
+    def once(self, call: Callable[[], object]) -> float:
+        """The time of one *call* after a barrier, by the clock of the host."""
+        return self._sample(call, at_once=False)
 
     def by_events(
         self,
@@ -160,7 +167,8 @@ class Timer:
         self._begun(count, hold + calls * each)
         with self._counted():
             taken = [self._batch(call, calls, hold) for _ in range(count)]
-        times = self._group.largest([one.each for one in taken])
+        self.own_times = [one.each for one in taken]
+        times = self._group.largest(self.own_times)
         starved = self._group.largest([one.starved for one in taken])
         fed = [time for time, late in zip(times, starved, strict=True) if not late]
         self.has_launches = not hold or len(fed) < sampling.least
@@ -174,7 +182,8 @@ class Timer:
         begun = self._agreed_moment() if at_once else self._clock.now()
         call()
         self._wait()
-        return self._group.largest([self._clock.now() - begun])[0]
+        self.own_times.append(self._clock.now() - begun)
+        return self._group.largest(self.own_times[-1:])[0]
 
     def _means(self, call: Callable[[], object], count: int, calls: int) -> list[float]:
         """Means of *count* batches of *calls*, with nothing between one batch and the next."""
@@ -235,6 +244,16 @@ class Timer:
         starved = hold > 0 and begun.has_passed()
         self._stream.synchronize()
         return _Batch(begun.seconds_to(ended) / calls, launched / calls, float(starved))
+
+
+def least_calls(least: int, *, on_gpu: bool) -> int:
+    """The calls that *least* samples take, those before them included; on GPUs, with launch too.
+
+    >>> least_calls(5, on_gpu=False), least_calls(5, on_gpu=True)
+    (9, 19)
+    """
+    by_host, by_events = _WARM + 1 + least, _WARM + 2 + least
+    return by_host + by_events if on_gpu else by_host
 
 
 def _calls_of(each: float) -> int:

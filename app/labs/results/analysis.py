@@ -18,6 +18,7 @@ from app.labs.results.notes import (
     notes_on,
 )
 from app.labs.results.report import Derived, LatencyFit, Measure, Report, Underway, held_of
+from app.labs.results.spread import note_on_spread
 from app.labs.run import Event, LabRun, MachineEvent
 from app.labs.spec import RANKS, Lab, lab_called
 from app.measurements.pieces import median_error, pieces
@@ -35,6 +36,7 @@ class Samples:
     name: str
     where: Mapping[str, float | str]
     samples: Sequence[float]
+    by_rank: Sequence[float] = ()
 
 
 def report_of(run: LabRun) -> Report:
@@ -43,7 +45,11 @@ def report_of(run: LabRun) -> Report:
     lab = lab_called(job.lab).run_over(job.backend)
     ready = next((one for one in events if isinstance(one, ReadyEvent)), None)
     machine = next((one.machine for one in events if isinstance(one, MachineEvent)), job.machine)
-    taken = [Samples(e.name, e.where, e.samples) for e in events if isinstance(e, MeasureEvent)]
+    taken = [
+        Samples(e.name, e.where, e.samples, e.by_rank)
+        for e in events
+        if isinstance(e, MeasureEvent)
+    ]
     empty = Report(
         id=run.id,
         lab=lab.name,
@@ -88,7 +94,7 @@ def _underway(events: Sequence[Event]) -> Underway | None:
 
 def analyzed(report: Report, ranks: int, values: Mapping[str, Value]) -> Report:
     """*report* with everything that follows from its samples computed here."""
-    taken = [Samples(one.name, one.where, one.samples) for one in report.measures]
+    taken = [Samples(one.name, one.where, one.samples, one.by_rank) for one in report.measures]
     return _with(replace(report, ranks=ranks), taken, values)
 
 
@@ -102,13 +108,15 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
     notes = notes_on(
         lab, report.backend, report.ranks, report.span, measures, lines, report.details
     )
+    spread = note_on_spread(lab, measures, report.machine)
+    more = (spread, *notes, sheet.note, note_on_sharing(report.machine))
     return replace(
         report,
         measures=measures,
         links=lab.links,
         line=line,
         lines=lines,
-        notes=tuple(filter(None, (*notes, sheet.note, note_on_sharing(report.machine)))),
+        notes=tuple(filter(None, more)),
     )
 
 
@@ -198,6 +206,7 @@ def _measure(
         derived=_derived(lab, name, median, known, words),
         trouble=trouble,
         held=held,
+        by_rank=tuple(taken.by_rank),
     )
 
 

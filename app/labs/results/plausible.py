@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from app.errors import InputError
 from app.formulas.presets import GPUS, Gpu
 from app.labs.results.report import Measure, Report
+from app.labs.spec import lab_called
 from app.translation import translate
 from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, Unit, parse, scale_of, show
 
@@ -22,11 +23,12 @@ def refuse_impossible(report: Report) -> None:
         InputError: a rate of *report* is impossible; the message says which.
     """
     known = list(_gpus_of(report)) or list(GPUS.values())
+    is_alone = report.ranks == 1 or lab_called(report.lab).run_over(report.backend).alone
     for one in report.measures:
         if not one.least and one.derived:
             raise InputError(translate("{name}: nothing takes no time at all", name=one.name))
         for name, value, unit in _rates(one):
-            most = _most(known, unit, is_alone=report.ranks == 1)
+            most = _most(known, unit, is_alone=is_alone)
             if value > most:
                 raise InputError(
                     translate(

@@ -47,6 +47,7 @@ class Derived:
 class Measure:
     """Samples of one measure at one place, in base units, and the prediction for it.
 
+    A sample is the slowest rank's; *by_rank* has the median of each rank's own.
     *held* is the number to compare with predictions, the median or the least, as `held_in` says;
     *ratio* is *held* over *predicted*. *trouble* says why a prediction that should be there is
     not.
@@ -65,6 +66,7 @@ class Measure:
     derived: Mapping[str, Derived]
     trouble: str = ""
     held: float = 0.0
+    by_rank: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +161,9 @@ class Report:
         plain = asdict(self)
         if self.underway is None:
             del plain["underway"]
+        for one in plain["measures"]:
+            if not one["by_rank"]:
+                del one["by_rank"]
         plain["machine"] = {k: fact for k, fact in plain["machine"].items() if fact is not None}
         return json.dumps(plain, ensure_ascii=False)
 

@@ -123,6 +123,9 @@ class _Measured(_UploadedPart):
     name: _Name
     where: dict[_Place, _Number] = Field(max_length=_PLACES)
     samples: list[_Sample] = Field(min_length=1, max_length=_SAMPLES)
+    by_rank: list[Annotated[float, Field(gt=0, le=_LONG)]] = Field(
+        default=[], max_length=MOST_RANKS
+    )
 
 
 class _UploadedRun(_UploadedPart):
@@ -289,4 +292,5 @@ def _measure_of(one: _Measured) -> Measure:
         ratio=None,
         right=None,
         derived={},
+        by_rank=tuple(one.by_rank),
     )

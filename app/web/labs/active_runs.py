@@ -12,7 +12,6 @@ from app.labs.results.report import Report, Underway
 from app.labs.spec import Lab, LabJob
 from app.translation import translate
 
-_CALLS = 9  # of a slow measure: four before its samples, and five samples
 _LITTLE = 1.5  # seconds, of which there is nothing to count down
 _COARSE = 5.0  # seconds to which a longer time is rounded
 _MINUTE = 60.0
@@ -118,7 +117,7 @@ def _left(
     weights = list(_weights(job, varied))
     base = weights[number] if done.timing > since else weights[max(0, number - 1)]
     per = _measures_of_a_place(report, varied) if done.timing > since else 1
-    each = [max(whole, _CALLS * done.each * weight / base) for weight in weights]
+    each = [max(whole, job.lab.calls * done.each * weight / base) for weight in weights]
     own = whole if done.timing > since else each[number]
     return max(0.0, own - spent) + per * sum(each[number + 1 :])
 

@@ -29,7 +29,8 @@ def _time(rank: WorkerRank, place: str, size: int) -> None:
         return partial(target.copy_, source, non_blocking=place == "pinned")
 
     if place == "pageable":  # such a copy waits for itself, so there is no queue of them
-        rank.measure("time", rank.timed_by_host(make(), _SECONDS), size=size)
+        samples = rank.timed_by_host(make(), _SECONDS)
+        rank.measure("time", samples, rank.own_medians(), size=size)
     else:
         call = rank.rotated(make, 2 * size) if place == "device" else make()
         rank.times("time", call, _SECONDS, size=size)
