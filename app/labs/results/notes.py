@@ -6,6 +6,7 @@ from app.errors import sentence
 from app.labs.machines.machine import SHARED, MachineFacts
 from app.labs.parameters import amount
 from app.labs.ranks.events import ClocksEvent, DetailEvent
+from app.labs.results.disturbance import COUNTED, SEEN, slowed_by_rank
 from app.labs.results.report import LatencyFit, Measure
 from app.labs.run import Event
 from app.labs.spec import Lab
@@ -13,7 +14,8 @@ from app.units import BYTE, BYTE_PER_SECOND, SECOND
 
 _LATE = 0.05  # of the predicted time: a later message means that the emulation fell behind
 _THROTTLED = 0.01  # of the time of a run, below which a lower clock does not matter
-_HELD_DOWN = "throttled"
+_HELD_DOWN, _OF_RANK = "throttled", "throttled rank"
+_ASIDE = (_HELD_DOWN, _OF_RANK, COUNTED, SEEN)  # details that have no note of their own
 
 
 def notes_on(
@@ -47,8 +49,9 @@ def notes_on(
         )
     yield from map(note_on_line, lines)
     if why := details.get(_HELD_DOWN):
-        yield f"The clock of rank 0's GPU was held down {why}: at its highest, it is faster."
-    told = (f"{name}: {says}" for name, says in details.items() if name != _HELD_DOWN)
+        rank = details.get(_OF_RANK, "0")
+        yield f"The clock of rank {rank}'s GPU was held down {why}: at its highest, it is faster."
+    told = (f"{name}: {says}" for name, says in details.items() if name not in _ASIDE)
     yield from map(sentence, told)
 
 
@@ -69,9 +72,7 @@ def details_in(events: Sequence[Event]) -> Mapping[str, str]:
         if isinstance(event, DetailEvent):
             before = f"{found[event.name]}; " if event.name in found else ""
             found[event.name] = f"{before}{event.says}"
-    if held_down := _held_down([one for one in events if isinstance(one, ClocksEvent)]):
-        found[_HELD_DOWN] = held_down
-    return found
+    return {**found, **_held_down([one for one in events if isinstance(one, ClocksEvent)])}
 
 
 def note_on_line(line: LatencyFit) -> str:
@@ -89,27 +90,27 @@ def is_about_a_line(note: str) -> bool:
     return note.startswith("From ") and ", the best fit to the medians is " in note
 
 
-def _held_down(looks: Sequence[ClocksEvent]) -> str:
-    """What held the clock down, and for how much of the run if the driver counts that."""
+def _held_down(looks: Sequence[ClocksEvent]) -> Mapping[str, str]:
+    """What held a clock down, for how much of the run if the driver counts that, and whose."""
     before = next((one for one in looks if one.when == "before"), None)
     after = next((one for one in looks if one.when == "after"), None)
     if before is None or after is None:
-        return ""
-    lasted = max(after.at - before.at, 1e-9)
-    since = before.reading.slowed
-    shares = {
-        reason: (seconds - since.get(reason, seconds)) / lasted
-        for reason, seconds in after.reading.slowed.items()
+        return {}
+    told = {
+        rank: (sum(shares.values()), says)
+        for rank, shares in slowed_by_rank(before, after).items()
+        if (says := _held_down_in_words(shares))
     }
-    if shares:
-        counted = (
-            f"by {reason} for {share:.0%} of the run"
-            for reason, share in shares.items()
-            if share > _THROTTLED
-        )
+    if not told:
+        return {}
+    rank = max(told, key=lambda one: told[one][0])
+    return {_HELD_DOWN: told[rank][1]} | ({_OF_RANK: str(rank)} if rank else {})
+
+
+def _held_down_in_words(shares: Mapping[str, float]) -> str:
+    """What held the clock of one GPU down."""
+    counted = [f"by {why} for {share:.0%} of the run" for why, share in shares.items()
+               if share > _THROTTLED]  # fmt: skip
+    if counted or any(shares.values()):
         return ", ".join(counted)
-    return (
-        f"by {' and '.join(after.reading.reasons)} when the run ended"
-        if after.reading.reasons
-        else ""
-    )
+    return f"by {' and '.join(shares)} when the run ended" if shares else ""

@@ -87,7 +87,8 @@ class Report:
     """A run from its parameters, *given* as texts, to its results.
 
     *line* fits all sizes; or else *lines* fit a range of them each. *details* say how
-    the ranks did it, and *underway* how far they are, if they still run.
+    the ranks did it, and *underway* how far they are, if they still run. *doubts* say what
+    disturbed the run; if there are any, nothing may be concluded from it.
     """
 
     id: str
@@ -112,6 +113,7 @@ class Report:
     lines: tuple[LatencyFit, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
     underway: Underway | None = None
+    doubts: tuple[str, ...] = ()
 
     @property
     def size(self) -> str:

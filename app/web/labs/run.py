@@ -1,7 +1,7 @@
 """/labs/LAB/RUN: one run, in the queue, running or finished; and its cancellation."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fastapi import Request, Response
@@ -15,6 +15,7 @@ from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import NotFoundError
 from app.labs.lab_translation import translate_lab
+from app.labs.results.disturbance import WHAT_TO_DO
 from app.labs.results.report import Measure, Report, held_in, ratio_shown, show_measure
 from app.labs.results.stored_notes import localized_note
 from app.labs.spec import Lab, known_labs, lab_called, read_job
@@ -39,6 +40,7 @@ from app.web.labs.labels import (
     guess_verdict,
     held_over,
     machine_of,
+    measured_in_words,
     query_of,
 )
 from app.web.labs.latency_fit import line_in_words
@@ -85,6 +87,8 @@ class RunPage:
     again: str
     back: Hyperlink | None
     report: Report | None
+    doubts: tuple[str, ...]
+    what_to_do: str
     notes: tuple[str, ...]
     compared: GuessTable | None
     machine: tuple[tuple[str, str], ...]
@@ -160,7 +164,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         title=f"{lab.title}, {machine_of(report).replace(' ×', _TIMES)}" if report else lab.title,
         kind=translate(KINDS[lab.links]),
         links=translate(LINKS_SAY[lab.links]),
-        measures=_measured_in_words(lab, row, report),
+        measures=measured_in_words(lab, _given(lab, result)),
         question=mark(html(lab.question)),
         explains=mark(html(lab.explains)),
         state=result.state,
@@ -174,6 +178,8 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         again=_again(lab, row) if row else "",
         back=_back(site, row),
         report=report,
+        doubts=tuple(map(localized_note, report.doubts)) if report else (),
+        what_to_do=translate(WHAT_TO_DO),
         notes=tuple(map(localized_note, report.notes if report else row.sentences if row else ())),
         compared=_compared(lab, result),
         machine=tuple(what_matters(report)) if report else (),
@@ -191,19 +197,10 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
     )
 
 
-def _measured_in_words(lab: Lab, row: LabRunRow | None, report: Report | None) -> str:
-    """What a run measures, and in which unit."""
-    given = row.parameters if row else report.given if report else lab.starts
-    try:
-        says = lab.measures[lab.asked_of({**lab.starts, **given})]
-    except (KeyError, ValueError):  # of a version that had other measures
-        return ""
-    unit = (
-        translate("in {unit}", unit=says.unit)
-        if says.unit
-        else translate("a number without a unit")
-    )
-    return translate("Measured: {says}, {unit}.", says=says.says, unit=unit)
+def _given(lab: Lab, result: RunResult) -> Mapping[str, str]:
+    """The parameters of a run."""
+    report, row = result.report, result.row
+    return row.parameters if row else report.given if report else lab.starts
 
 
 def _again(lab: Lab, row: LabRunRow) -> str:
@@ -265,14 +262,15 @@ def _compared(lab: Lab, result: RunResult) -> GuessTable | None:
     if not found or result.state != RunState.DONE:
         return _guess_table(lab, measure, known)
     one = found[-1]
-    known += _beside(lab, one, row.predicted)
+    known += _beside(lab, one, 0.0 if report.doubts else row.predicted)
     low, high = show_measure(lab, measure, one.least), show_measure(lab, measure, one.p90)
     spread = ""
     if one.least != one.p90:
         spread = translate(
             "Min to p90: {low} to {high}, n = {count}.", low=low, high=high, count=one.count
         )
-    return _guess_table(lab, measure, known, spread, guess_verdict(row.predicted, one.held))
+    verdict = "" if report.doubts else guess_verdict(row.predicted, one.held)
+    return _guess_table(lab, measure, known, spread, verdict)
 
 
 def _beside(lab: Lab, one: Measure, predicted: float) -> Iterator[tuple[str, str]]:
