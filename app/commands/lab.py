@@ -20,6 +20,7 @@ from app.labs.machines.devices import find_devices
 from app.labs.ranks.events import MeasureEvent
 from app.labs.results.analysis import report_of
 from app.labs.results.disturbance import WHAT_TO_DO
+from app.labs.results.notes import range_in_words
 from app.labs.results.report import Report, held_in, ratio_shown, show_measure
 from app.labs.run import LabRun
 from app.labs.spec import Lab, known_labs, lab_called
@@ -213,8 +214,9 @@ def _print(report: Report, run: LabRun, notes: Sequence[str]) -> None:
     if report.line:
         line = report.line
         write(
-            f"\nlatency {show(line.latency, SECOND)} + size / "
-            f"{show(line.bandwidth, BYTE_PER_SECOND)}, with a median error of "
+            f"\nlatency {show(line.latency, SECOND)}{range_in_words(line.latency_range, SECOND)}"
+            f" + size / {show(line.bandwidth, BYTE_PER_SECOND)}"
+            f"{range_in_words(line.bandwidth_range, BYTE_PER_SECOND)}, with a median error of "
             f"{100 * line.median_error:.2g} %\n"
         )
     for note in notes:

@@ -7,14 +7,16 @@ from typing import Literal
 
 import pytest
 
+from app.content.catalog import Catalog
 from app.db.run_state import RunState
 from app.errors import InputError
+from app.kinds.lab import LabExercise
 from app.labs.machines.machine import MachineFacts
 from app.labs.ranks.events import ClocksEvent, GpuReading, StrainEvent
 from app.labs.results.analysis import analyzed, report_of, revise
 from app.labs.results.archive import shipped_runs
 from app.labs.results.disturbance import DOUBTS, WHAT_TO_DO, disturbances_in
-from app.labs.results.match import find_result
+from app.labs.results.match import find_result, is_of
 from app.labs.results.report import Measure, Report, read_report
 from app.labs.results.stored_notes import localized_note
 from app.labs.results.upload import read_sent, read_sent_file
@@ -334,3 +336,29 @@ def test_every_doubt_is_known_in_other_languages() -> None:
     with speaking("de"):
         assert all(localized_note(doubt) != doubt for doubt in [*found, WHAT_TO_DO])
     assert len(DOUBTS) == len(set(DOUBTS))
+
+
+def test_no_exercise_says_what_a_disturbed_run_measured(catalog: Catalog) -> None:
+    """An exercise that speaks of a recorded run has one of the same parameters that was quiet."""
+    for exercise in catalog.exercises:
+        if not isinstance(exercise, LabExercise):
+            continue
+        for seed in range(4):
+            if "record" not in exercise.cause.prompt:
+                continue
+            lab = lab_called(exercise.lab).on(exercise.backend)
+            job = read_job(lab, exercise.parameters(seed))
+            assert any(is_of(one, job) and not one.doubts for one in shipped_runs()), exercise.id
+
+
+def test_a_fit_says_how_sure_it_is_and_what_it_leaves_out() -> None:
+    bent = [(size, time * (1.6 if size == SIZES[3] else 1)) for size, time in LINE]
+    found = report("all-reduce", *timed(*bent))
+    assert found.line is not None
+    assert found.line.left_out == SIZES[3]
+    assert found.line.latency == pytest.approx(1e-4)
+    assert found.line.latency_range == pytest.approx((1e-4, 1e-4))
+    says = "The time for 256 KiB is far off all others, so it is left out of the fit."
+    assert says in found.notes
+    assert revise(found).notes.count(says) == 1
+    assert read_report(found.as_json()).line == found.line

@@ -14,13 +14,14 @@ from app.labs.results.disturbance import disturbances_in, doubts_about
 from app.labs.results.notes import (
     details_in,
     is_about_a_line,
-    note_on_line,
     note_on_sharing,
     notes_on,
+    notes_on_lines,
 )
 from app.labs.results.report import Derived, LatencyFit, Measure, Report, Underway, held_of
 from app.labs.run import Event, LabRun, MachineEvent
 from app.labs.spec import RANKS, Lab, known_labs, lab_called
+from app.measurements.line_interval import bad_point, line_interval
 from app.measurements.pieces import median_error, pieces
 from app.measurements.reports import AlphaBetaPiece
 from app.units import RATIO, scale_of
@@ -102,7 +103,13 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
     doubts = doubts_about(replace(report, measures=measures), lab)
     line, lines = (None, ()) if doubts else _lines(lab, measures)
     notes = notes_on(
-        lab, report.backend, report.ranks, report.span, measures, lines, report.details
+        lab,
+        report.backend,
+        report.ranks,
+        report.span,
+        measures,
+        (line,) if line else lines,
+        report.details,
     )
     return replace(
         report,
@@ -251,18 +258,32 @@ def _lines(
 ) -> tuple[LatencyFit | None, tuple[LatencyFit, ...]]:
     """The line that fits all sizes, or else two or three, each over a range of them.
 
-    A further line counts only if it halves the error, as on `/measured`.
+    One point that is far off all others is left out, and named. A further line counts only if it
+    halves the error, as on `/measured`.
     """
     if not lab.fits:
         return None, ()
     points = [(float(one.where["size"]), one.median) for one in measures if one.name == lab.fits]
-    lines = tuple(_analysis_line(piece, points) for piece in pieces(points))
+    off = bad_point(points)
+    points = [point for point in points if point[0] != off]
+    lines = tuple(_analysis_line(piece, points, off) for piece in pieces(points))
     return (lines[0], ()) if len(lines) == 1 else (None, lines)
 
 
-def _analysis_line(piece: AlphaBetaPiece, points: Sequence[tuple[float, float]]) -> LatencyFit:
-    missed = median_error(points, [piece])
-    return LatencyFit(piece.alpha, piece.bandwidth, missed, piece.first, piece.last)
+def _analysis_line(
+    piece: AlphaBetaPiece, points: Sequence[tuple[float, float]], off: float | None
+) -> LatencyFit:
+    sure = line_interval(piece, points)
+    return LatencyFit(
+        latency=piece.alpha,
+        bandwidth=piece.bandwidth,
+        median_error=median_error(points, [piece]),
+        least=piece.first,
+        most=piece.last,
+        latency_range=sure.latency if sure else None,
+        bandwidth_range=sure.bandwidth if sure else None,
+        left_out=off,
+    )
 
 
 def revise(report: Report) -> Report:
@@ -273,5 +294,5 @@ def revise(report: Report) -> Report:
     doubts = doubts_about(report, lab)
     line, lines = (None, ()) if doubts else _lines(lab, report.measures)
     notes = tuple(note for note in report.notes if not is_about_a_line(note))
-    fits = map(note_on_line, lines)
+    fits = notes_on_lines((line,) if line else lines)
     return replace(report, line=line, lines=lines, doubts=doubts, notes=(*fits, *notes))

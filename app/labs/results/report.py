@@ -21,7 +21,8 @@ _MANY = 100  # a ratio from which three decimals say nothing
 class LatencyFit:
     """time = latency + size / bandwidth, and the median of the relative errors at the points.
 
-    The points have sizes from *least* to *most*.
+    The points have sizes from *least* to *most*. The ranges have a probability of 95 %, and may
+    lack an upper end; *left_out* is the size of a point that is far off all others.
     """
 
     latency: float
@@ -29,6 +30,9 @@ class LatencyFit:
     median_error: float
     least: float = 0.0
     most: float = 0.0
+    latency_range: tuple[float, float] | None = None
+    bandwidth_range: tuple[float, float | None] | None = None
+    left_out: float | None = None
 
     def at(self, size: float) -> float:
         """The time that the line gives for *size*."""

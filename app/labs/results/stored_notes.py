@@ -38,6 +38,7 @@ _FORMS = (
     noted("On processors, over gloo: {why}."),
     noted("Rank {rank}: number {number}, {collective}, started."),
     noted("Rank {rank}: number {number}, {collective}, completed."),
+    noted("The time for {size} is far off all others, so it is left out of the fit."),
     *DOUBTS,
 )
 
