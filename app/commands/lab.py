@@ -3,7 +3,7 @@
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tqdm import tqdm
@@ -21,6 +21,8 @@ from app.labs.launch.plan import LaunchPlan, planned_elsewhere
 from app.labs.machines.devices import find_devices
 from app.labs.ranks.events import MeasureEvent
 from app.labs.results.analysis import report_of
+from app.labs.results.disturbance import WHAT_TO_DO
+from app.labs.results.notes import range_in_words
 from app.labs.results.report import Report, held_in, ratio_shown, show_measure
 from app.labs.run import LabRun
 from app.labs.spec import Lab, known_labs, lab_called
@@ -207,6 +209,7 @@ def _show(run: LabRun, *, as_json: bool, said: Sequence[str] = ()) -> int:
 def _print(report: Report, run: LabRun, notes: Sequence[str]) -> None:
     lab = lab_called(report.lab).run_over(report.backend)
     write = sys.stdout.write
+    write("".join(f"{says}\n" for says in _doubts(report)))
     write(f"{lab.title}: {report.size}, {report.backend}, {_LINKS[lab.links]}\n")
     machine = report.machine
     write(f"{machine.processor}, {machine.cores} cores{report.gpus and ', '}{report.gpus}\n")
@@ -218,8 +221,9 @@ def _print(report: Report, run: LabRun, notes: Sequence[str]) -> None:
     if report.line:
         line = report.line
         write(
-            f"\nlatency {show(line.latency, SECOND)} + size / "
-            f"{show(line.bandwidth, BYTE_PER_SECOND)}, with a median error of "
+            f"\nlatency {show(line.latency, SECOND)}{range_in_words(line.latency_range, SECOND)}"
+            f" + size / {show(line.bandwidth, BYTE_PER_SECOND)}"
+            f"{range_in_words(line.bandwidth_range, BYTE_PER_SECOND)}, with a median error of "
             f"{100 * line.median_error:.2g} %\n"
         )
     for note in notes:
@@ -227,6 +231,14 @@ def _print(report: Report, run: LabRun, notes: Sequence[str]) -> None:
     if report.state is not RunState.DONE:
         write(f"\n{report.state}: {report.cause}\n{run.log()}\n")
     write(f"\nrun {report.id}\n")
+
+
+def _doubts(report: Report) -> Iterator[str]:
+    """What disturbed a run, ahead of everything else."""
+    if report.doubts:
+        yield "Something disturbed this run."
+        yield from (f"- {doubt}" for doubt in report.doubts)
+        yield f"{WHAT_TO_DO}\n"
 
 
 _LINKS = {

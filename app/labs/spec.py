@@ -32,8 +32,9 @@ class Measured(FrozenModel):
     """One measure: its unit, and the expression that predicts it.
 
     *exact*: it is counted, and must equal the prediction. *least*: the fastest sample is compared
-    with the prediction, since an emulated link can be late but never early. *derived*: expressions
-    of the median, which they call value.
+    with the prediction, since an emulated link can be late but never early. *bound*: nothing can
+    take less time than the prediction. *contains*: other measures, of what happens within this one.
+    *derived*: expressions of the median, which they call value.
     """
 
     says: str
@@ -41,6 +42,8 @@ class Measured(FrozenModel):
     predicted: str = ""
     exact: bool = False
     least: bool = False
+    bound: bool = False
+    contains: tuple[str, ...] = ()
     derived: dict[str, str] = {}
 
 
@@ -69,6 +72,7 @@ class Lab(FrozenModel):
     asks: str = Field(description="the measure to predict; {parameter} is filled in")
     fits: str = ""
     explains: str
+    waits: bool = Field(default=False, description="whether its ranks wait for a disk or the like")
     sources: tuple[str, ...] = ()
     processors_only: str = Field(
         default="", description="why it has no form for GPUs, if its links do not say so"

@@ -162,7 +162,8 @@ def test_a_real_link_is_timed_with_its_spread(
             == one.count
             >= (3 if lab_called(name).measures[one.name].derived else 1)
         )
-    assert (report.line is not None) == ("," in given.get("sizes", ""))
+    has_sizes = "," in given.get("sizes", "")  # where tests run, others run too
+    assert bool(report.line or report.lines) == (has_sizes and not report.doubts)
     assert json.loads(report.as_json())["state"] == "done"
 
 

@@ -7,12 +7,9 @@ from app.labs.results.archive import shipped_runs
 from app.labs.results.match import find_result, is_of
 from app.labs.spec import lab_called, read_job
 from tests.each import each
+from tests.labs.quiet_runs import quiet_run
 
-GATHER = next(
-    one
-    for one in shipped_runs()
-    if one.lab == "all-reduce" and one.given["operation"] == "all_gather" and one.line
-)
+GATHER = quiet_run("all-reduce", "=all_gather")
 
 
 @each("name", ["recomputation", "pipeline", "ring-attention"])

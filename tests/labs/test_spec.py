@@ -109,7 +109,7 @@ def test_a_prediction_takes_the_medians_of_other_measures() -> None:
     assert found.predicted == pytest.approx(0.05 / 4 + 2 * 0.003)
     (early,) = measure_statistics(form, 4, values, (step,))
     assert early.predicted is None
-    assert early.trouble == "'alone' is not known here"
+    assert early.trouble == ""  # it may still come; if it could not be taken, the run says why
 
 
 def test_a_parameter_is_not_replaced_by_a_measure() -> None:

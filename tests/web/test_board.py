@@ -28,7 +28,7 @@ def sent(**machine: object) -> dict[str, Any]:
         one for one in shipped_runs() if one.lab == "algorithms" and "=tree" in one.command
     )
     plain: dict[str, Any] = json.loads(report.as_json())
-    plain["machine"].update(machine)
+    plain["machine"].update(load=0.1, **machine)
     return plain
 
 
@@ -59,10 +59,14 @@ def test_the_same_lab_of_two_machines_is_on_one_plot(client: TestClient) -> None
 
 
 def test_every_lab_has_a_board(client: TestClient) -> None:
+    """Where every recorded run was disturbed, there is none to compare."""
+    quiet = {report.lab for report in shipped_runs() if not report.doubts}
     for lab in {report.lab for report in shipped_runs()}:
         page = client.get(f"/labs/{lab}/board")
         assert page.status_code == 200
-        assert "<svg" in page.text
+        assert ("<svg" in page.text.partition("<main")[2].partition("Published runs")[0]) == (
+            lab in quiet
+        ), lab
 
 
 def test_what_follows_from_samples_is_worked_out_anew(client: TestClient) -> None:

@@ -168,6 +168,6 @@ def test_a_guess_is_held_against_the_same_number(client: TestClient) -> None:
         compared = guess_beside_run(lab, RunResult(report, row))
         assert compared
         found = list(ratios([compared.header, compared.cells]))
-        assert found
+        assert found or report.doubts  # nothing is concluded from a disturbed run
         for ratio, above, below in found:
             assert agree(ratio, above, below), (ratio, above, below)

@@ -1,16 +1,22 @@
+import html
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
+from app.commands import lab as lab_command
 from app.config import Settings
 from app.labs.results.archive import RECORDED, own_runs, shipped_runs
 from app.labs.spec import known_labs, lab_called
 from app.main import create_app
+from app.web.labs.guess_table import guess_beside_run
 from app.web.labs.labels import machine_of
+from app.web.labs.results import RunResult
+from tests.db.queue import run as queued
 
 
 def test_every_recorded_run_says_where_it_ran_and_has_its_samples() -> None:
@@ -133,3 +139,33 @@ def test_runs_are_compared_by_machine_when_there_is_a_second_one(client: TestCli
     for lab, found in machines.items():
         page = client.get(f"/labs/{lab}").text
         assert ("Compare all runs, by machine" in page) == (len(found) > 1), lab
+
+
+def test_a_disturbed_run_says_so_at_the_top_and_gives_no_verdict(client: TestClient) -> None:
+    disturbed = [one for one in shipped_runs() if one.doubts]
+    assert disturbed
+    for report in disturbed:
+        page = " ".join(client.get(f"/labs/{report.lab}/{report.id}").text.split())
+        top = page.partition("<main")[2].partition('<div id="run"')[0]
+        assert "Something disturbed this run." in top
+        assert all(html.escape(doubt) in top for doubt in report.doubts)
+        assert "best fit" not in page
+        row = queued(
+            lab=report.lab, state="done", given=json.dumps(dict(report.given)),
+            predicted=1.001 * report.measures[-1].median,
+        )  # fmt: skip
+        compared = guess_beside_run(lab_called(report.lab), RunResult(report, row))
+        assert compared
+        assert compared.verdict == ""
+        assert not any("yours" in heading for heading in compared.header)
+    quiet = next(one for one in shipped_runs() if not one.doubts)
+    assert "disturbed this run" not in client.get(f"/labs/{quiet.lab}/{quiet.id}").text
+
+
+def test_the_command_line_says_first_what_disturbed_a_run() -> None:
+    report = next(one for one in shipped_runs() if one.doubts)
+    first, *doubts, what_to_do = lab_command._doubts(report)
+    assert first == "Something disturbed this run."
+    assert doubts == [f"- {doubt}" for doubt in report.doubts]
+    assert what_to_do.startswith("Nothing is concluded")
+    assert list(lab_command._doubts(replace(report, doubts=()))) == []

@@ -16,6 +16,7 @@ from app.formulas.presets import Cluster, Layout, ModelShape
 from app.measurements.published import published_logs, published_tests, text_of
 from app.measurements.reports import TrainingLog
 from app.web.measured.step_comparison import predict_log
+from tests.labs.quiet_runs import quiet_run
 
 
 def send(client: TestClient, text: str, *files: bytes, **fields: str) -> Any:
@@ -119,6 +120,8 @@ def test_a_board_is_filtered_by_hardware_and_names_the_source_of_each_row(
     assert "All-reduce: the fastest on GB200" in board
     assert "<option selected>GB200</option>" in board
     assert "has run it yet" in board  # no run of ours was on a GB200
+    file = {"run": ("run.json", quiet_run("all-reduce").as_json())}
+    assert client.post("/labs/all-reduce/board", files=file).status_code in (200, 303)
     ours = client.get("/labs/all-reduce/board?hardware=processors").text
     assert "Published runs" not in ours
     assert 'class="values"' in ours

@@ -30,6 +30,7 @@ from app.main import create_app
 from app.site import Site
 from tests.db.queue import run as queued
 from tests.each import each
+from tests.labs.quiet_runs import quiet_run
 
 LAB = "all-reduce"
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}"
@@ -39,8 +40,7 @@ Run = dict[str, Any]
 
 @cache
 def _recorded() -> str:
-    report = next(one for one in shipped_runs() if one.lab == LAB and "=all_reduce" in one.command)
-    return report.as_json()
+    return quiet_run(LAB, "=all_reduce").as_json()
 
 
 def good() -> Run:
@@ -151,7 +151,7 @@ TAKEN: list[Run] = [
     good(),
     many(200),
     sizes(24),
-    measure(samples=[1.0] * 2000),
+    measure(samples=[1e-5] * 2000),
     machine(processor=MARKUP, cores=MARKUP, system=MARKUP, python=MARKUP, driver=MARKUP),
     machine(gpus=[[[[1]]]] * 500, processor={"a": [1]}),
     machine(processor="=cmd|' /C calc'!A0", cores="@SUM(1)"),

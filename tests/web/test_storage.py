@@ -9,12 +9,12 @@ from httpx2 import Response
 
 from app.config import Settings
 from app.db.tables import now
-from app.labs.results.archive import shipped_runs
 from app.main import create_app, create_site
 from app.measurements.published import text_of
 from app.site import Site
 from app.web.frame.visitor import SESSION
 from tests.client import Client
+from tests.labs.quiet_runs import quiet_run
 from tests.people.school import RING, School
 from tests.web.test_saved import compare, seals
 
@@ -25,7 +25,7 @@ Send = Callable[[Client], Response]
 
 SEALS: list[str] = []
 EMPTY = json.dumps({"attempts": [], "reveals": []})
-RUN = next(one for one in shipped_runs() if one.lab == "all-reduce").as_json()
+RUN = quiet_run("all-reduce").as_json()
 
 
 # Each stores something for a visitor whom nobody knows.

@@ -6,6 +6,7 @@ from pathlib import Path
 from app.errors import InputError, UnavailableError
 from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
 from app.labs.check.world import World
+from app.labs.results.disturbance import WHAT_TO_DO
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
 from app.labs.run import write_whole
@@ -39,10 +40,12 @@ def record_standard_runs(world: World) -> Iterator[CheckFinding]:
         except InputError as error:
             yield unknown(name, str(error))
             continue
-        if ran.is_done:
-            reports.append(ran.report)
-        else:
+        if not ran.is_done:
             yield failed_finding(name, ran.report.cause, "it runs, and its data is right", "")
+        elif ran.report.doubts:
+            yield odd(name, " ".join(ran.report.doubts), "nothing disturbs it", WHAT_TO_DO)
+        else:
+            reports.append(ran.report)
     yield _written(world.record, reports)
     for report in reports:
         yield _as_a_board_reads_it(report)

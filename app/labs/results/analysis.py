@@ -2,25 +2,27 @@
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.db.run_state import RunState
-from app.expressions import ExpressionError, Quantity, evaluate
+from app.expressions import ExpressionError, Quantity, evaluate, names_in, parse_expression
 from app.labs.machines.datasheet import NO_DATASHEET, Datasheet, datasheet_of, is_unknown
 from app.labs.parameters import Value
 from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
+from app.labs.results.disturbance import disturbances_in, doubts_about
 from app.labs.results.notes import (
     details_in,
     is_about_a_line,
-    note_on_line,
     note_on_sharing,
     notes_on,
+    notes_on_lines,
 )
 from app.labs.results.report import Derived, LatencyFit, Measure, Report, Underway, held_of
 from app.labs.results.spread import note_on_spread
 from app.labs.run import Event, LabRun, MachineEvent
-from app.labs.spec import RANKS, Lab, lab_called
+from app.labs.spec import RANKS, Lab, known_labs, lab_called
+from app.measurements.line_interval import bad_point, line_interval
 from app.measurements.pieces import median_error, pieces
 from app.measurements.reports import AlphaBetaPiece
 from app.units import RATIO, scale_of
@@ -70,7 +72,7 @@ def report_of(run: LabRun) -> Report:
         notes=(),
         given=job.given,
         nodes=job.nodes or 1,
-        details=details_in(events),
+        details={**details_in(events), **disturbances_in(events, job, lab, machine)},
         underway=None if outcome else _underway(events),
     )
     report = _with(empty, taken, job.values)
@@ -104,9 +106,16 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
     transport = report.details.get("transport", "")
     sheet = datasheet_of(lab, report.backend, report.machine, transport)
     measures = measure_statistics(lab, report.ranks, values, taken, sheet)
-    line, lines = _lines(lab, measures)
+    doubts = doubts_about(replace(report, measures=measures), lab)
+    line, lines = (None, ()) if doubts else _lines(lab, measures)
     notes = notes_on(
-        lab, report.backend, report.ranks, report.span, measures, lines, report.details
+        lab,
+        report.backend,
+        report.ranks,
+        report.span,
+        measures,
+        (line,) if line else lines,
+        report.details,
     )
     spread = note_on_spread(lab, measures, report.machine)
     more = (spread, *notes, sheet.note, note_on_sharing(report.machine))
@@ -116,6 +125,7 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
         links=lab.links,
         line=line,
         lines=lines,
+        doubts=doubts,
         notes=tuple(filter(None, more)),
     )
 
@@ -158,17 +168,23 @@ def known_quantities(lab: Lab, ranks: int, values: Mapping[str, Value]) -> dict[
 def predict_measure(
     lab: Lab, name: str, names: Mapping[str, Quantity], words: Mapping[str, str]
 ) -> float | None:
-    """The prediction of *lab* for its measure *name*; None where it has no formula.
+    """The prediction of *lab* for its measure *name*; None without a formula, or what it takes.
 
     *words* must be those of `Lab.words`: they become part of the formula's text.
 
     Raises:
         ExpressionError: the lab's expression cannot be evaluated.
     """
-    text = lab.measures[name].predicted
-    if not text:
+    text = lab.measures[name].predicted.format(**words)
+    if not text or _lacks_measure(lab, text, names):
         return None
-    return evaluate(text.format(**words), _with_let(lab, names, words)).value
+    return evaluate(text, _with_let(lab, names, words)).value
+
+
+def _lacks_measure(lab: Lab, text: str, known: Container[str]) -> bool:
+    """Whether the expression *text* takes a measure that a run lacks: it could not be taken."""
+    unknown = {name for name in lab.measures if name.isidentifier() and name not in known}
+    return bool(unknown) and not unknown.isdisjoint(names_in(parse_expression(text)))
 
 
 def _with_let(
@@ -251,22 +267,41 @@ def _lines(
 ) -> tuple[LatencyFit | None, tuple[LatencyFit, ...]]:
     """The line that fits all sizes, or else two or three, each over a range of them.
 
-    A further line counts only if it halves the error, as on `/measured`.
+    One point that is far off all others is left out, and named. A further line counts only if it
+    halves the error, as on `/measured`.
     """
     if not lab.fits:
         return None, ()
     points = [(float(one.where["size"]), one.median) for one in measures if one.name == lab.fits]
-    lines = tuple(_analysis_line(piece, points) for piece in pieces(points))
+    off = bad_point(points)
+    points = [point for point in points if point[0] != off]
+    lines = tuple(_analysis_line(piece, points, off) for piece in pieces(points))
     return (lines[0], ()) if len(lines) == 1 else (None, lines)
 
 
-def _analysis_line(piece: AlphaBetaPiece, points: Sequence[tuple[float, float]]) -> LatencyFit:
-    missed = median_error(points, [piece])
-    return LatencyFit(piece.alpha, piece.bandwidth, missed, piece.first, piece.last)
+def _analysis_line(
+    piece: AlphaBetaPiece, points: Sequence[tuple[float, float]], off: float | None
+) -> LatencyFit:
+    sure = line_interval(piece, points)
+    return LatencyFit(
+        latency=piece.alpha,
+        bandwidth=piece.bandwidth,
+        median_error=median_error(points, [piece]),
+        least=piece.first,
+        most=piece.last,
+        latency_range=sure.latency if sure else None,
+        bandwidth_range=sure.bandwidth if sure else None,
+        left_out=off,
+    )
 
 
-def refitted(report: Report) -> Report:
-    """*report*, which an earlier version may have fitted, with the lines of today."""
-    line, lines = _lines(lab_called(report.lab).run_over(report.backend), report.measures)
+def revise(report: Report) -> Report:
+    """*report*, which an earlier version may have stored, with the doubts and lines of today."""
+    if report.lab not in known_labs():
+        return report
+    lab = lab_called(report.lab).run_over(report.backend)
+    doubts = doubts_about(report, lab)
+    line, lines = (None, ()) if doubts else _lines(lab, report.measures)
     notes = tuple(note for note in report.notes if not is_about_a_line(note))
-    return replace(report, line=line, lines=lines, notes=(*map(note_on_line, lines), *notes))
+    fits = notes_on_lines((line,) if line else lines)
+    return replace(report, line=line, lines=lines, doubts=doubts, notes=(*fits, *notes))

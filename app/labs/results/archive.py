@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from app.db.run_state import RunState
-from app.labs.results.analysis import refitted, report_of
+from app.labs.results.analysis import report_of, revise
 from app.labs.results.report import Report, read_report
 from app.labs.run import LabRun
 from app.labs.spec import known_labs
@@ -19,9 +19,7 @@ _NEWEST = 200  # runs of a folder that are read
 @cache
 def shipped_runs() -> tuple[Report, ...]:
     """The runs that are shipped with the project."""
-    return tuple(
-        refitted(read_report(path.read_bytes())) for path in sorted(RECORDED.glob("*.json"))
-    )
+    return tuple(revise(read_report(path.read_bytes())) for path in sorted(RECORDED.glob("*.json")))
 
 
 def own_runs(folder: Path) -> Sequence[Report]:

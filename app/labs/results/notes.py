@@ -6,14 +6,18 @@ from app.errors import sentence
 from app.labs.machines.machine import SHARED, MachineFacts
 from app.labs.parameters import amount
 from app.labs.ranks.events import ClocksEvent, DetailEvent
+from app.labs.results.disturbance import COUNTED, SEEN, slowed_by_rank
 from app.labs.results.report import LatencyFit, Measure
 from app.labs.run import Event
 from app.labs.spec import Lab
-from app.units import BYTE, BYTE_PER_SECOND, SECOND
+from app.translation import noted
+from app.units import BYTE, BYTE_PER_SECOND, SECOND, Unit
 
 _LATE = 0.05  # of the predicted time: a later message means that the emulation fell behind
 _THROTTLED = 0.01  # of the time of a run, below which a lower clock does not matter
-_HELD_DOWN = "throttled"
+_OFF = noted("The time for {size} is far off all others, so it is left out of the fit.")
+_HELD_DOWN, _OF_RANK = "throttled", "throttled rank"
+_ASIDE = (_HELD_DOWN, _OF_RANK, COUNTED, SEEN)  # details that have no note of their own
 
 
 def notes_on(
@@ -45,10 +49,11 @@ def notes_on(
             f"At {len(late)} of {len(measures)} points the machine was too slow or too busy to "
             "emulate the link: messages arrived later than they should have."
         )
-    yield from map(note_on_line, lines)
+    yield from notes_on_lines(lines)
     if why := details.get(_HELD_DOWN):
-        yield f"The clock of rank 0's GPU was held down {why}: at its highest, it is faster."
-    told = (f"{name}: {says}" for name, says in details.items() if name != _HELD_DOWN)
+        rank = details.get(_OF_RANK, "0")
+        yield f"The clock of rank {rank}'s GPU was held down {why}: at its highest, it is faster."
+    told = (f"{name}: {says}" for name, says in details.items() if name not in _ASIDE)
     yield from map(sentence, told)
 
 
@@ -69,47 +74,68 @@ def details_in(events: Sequence[Event]) -> Mapping[str, str]:
         if isinstance(event, DetailEvent):
             before = f"{found[event.name]}; " if event.name in found else ""
             found[event.name] = f"{before}{event.says}"
-    if held_down := _held_down([one for one in events if isinstance(one, ClocksEvent)]):
-        found[_HELD_DOWN] = held_down
-    return found
+    return {**found, **_held_down([one for one in events if isinstance(one, ClocksEvent)])}
+
+
+def range_in_words(ends: tuple[float, float | None] | None, unit: Unit) -> str:
+    """A range after its middle; empty if it is unknown.
+
+    >>> range_in_words((1e-6, 2.5e-6), SECOND), range_in_words(None, SECOND)
+    (' [1 µs, 2.5 µs]', '')
+    """
+    if ends is None:
+        return ""
+    low, high = ends
+    return f" [{amount(low, unit)}, {'∞' if high is None else amount(high, unit)}]"
+
+
+def notes_on_lines(lines: Sequence[LatencyFit]) -> Iterator[str]:
+    """Where each of several lines fits, how well, and which point none of them goes through."""
+    if len(lines) > 1:
+        yield from map(note_on_line, lines)
+    left_out = next((one.left_out for one in lines if one.left_out is not None), None)
+    if left_out is not None:
+        yield _OFF.format(size=amount(left_out, BYTE))
 
 
 def note_on_line(line: LatencyFit) -> str:
-    """Where a line fits, and how well."""
+    """Where a line fits, how well, and in brackets how surely."""
     return (
         f"From {amount(line.least, BYTE)} to {amount(line.most, BYTE)}, the best fit to the "
-        f"medians is {amount(line.latency, SECOND)} + size / "
-        f"{amount(line.bandwidth, BYTE_PER_SECOND)}, with a median error of "
+        f"medians is {amount(line.latency, SECOND)}{range_in_words(line.latency_range, SECOND)} + "
+        f"size / {amount(line.bandwidth, BYTE_PER_SECOND)}"
+        f"{range_in_words(line.bandwidth_range, BYTE_PER_SECOND)}, with a median error of "
         f"{100 * line.median_error:.2g} %."
     )
 
 
 def is_about_a_line(note: str) -> bool:
-    """Whether `note_on_line` wrote *note*."""
-    return note.startswith("From ") and ", the best fit to the medians is " in note
+    """Whether `notes_on_lines` wrote *note*."""
+    is_off = note.endswith(_OFF.partition("{size}")[2])
+    return is_off or (note.startswith("From ") and ", the best fit to the medians is " in note)
 
 
-def _held_down(looks: Sequence[ClocksEvent]) -> str:
-    """What held the clock down, and for how much of the run if the driver counts that."""
+def _held_down(looks: Sequence[ClocksEvent]) -> Mapping[str, str]:
+    """What held a clock down, for how much of the run if the driver counts that, and whose."""
     before = next((one for one in looks if one.when == "before"), None)
     after = next((one for one in looks if one.when == "after"), None)
     if before is None or after is None:
-        return ""
-    lasted = max(after.at - before.at, 1e-9)
-    since = before.reading.slowed
-    shares = {
-        reason: (seconds - since.get(reason, seconds)) / lasted
-        for reason, seconds in after.reading.slowed.items()
+        return {}
+    told = {
+        rank: (sum(shares.values()), says)
+        for rank, shares in slowed_by_rank(before, after).items()
+        if (says := _held_down_in_words(shares))
     }
-    if shares:
-        counted = (
-            f"by {reason} for {share:.0%} of the run"
-            for reason, share in shares.items()
-            if share > _THROTTLED
-        )
+    if not told:
+        return {}
+    rank = max(told, key=lambda one: told[one][0])
+    return {_HELD_DOWN: told[rank][1]} | ({_OF_RANK: str(rank)} if rank else {})
+
+
+def _held_down_in_words(shares: Mapping[str, float]) -> str:
+    """What held the clock of one GPU down."""
+    counted = [f"by {why} for {share:.0%} of the run" for why, share in shares.items()
+               if share > _THROTTLED]  # fmt: skip
+    if counted or any(shares.values()):
         return ", ".join(counted)
-    return (
-        f"by {' and '.join(after.reading.reasons)} when the run ended"
-        if after.reading.reasons
-        else ""
-    )
+    return f"by {' and '.join(shares)} when the run ended" if shares else ""

@@ -1,10 +1,12 @@
-"""Whether hardware could have been as fast as a run says that was sent in."""
+"""Whether a run that is sent in can be compared: whether it can be true, and was undisturbed."""
 
 from collections.abc import Iterable, Iterator
 
 from app.errors import InputError
 from app.formulas.presets import GPUS, Gpu
+from app.labs.results.disturbance import WHAT_TO_DO
 from app.labs.results.report import Measure, Report
+from app.labs.results.stored_notes import localized_note
 from app.labs.spec import lab_called
 from app.translation import translate
 from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, Unit, parse, scale_of, show
@@ -38,6 +40,22 @@ def refuse_impossible(report: Report) -> None:
                         most=show(most, unit),
                     )
                 )
+
+
+def refuse_disturbed(report: Report) -> None:
+    """Refuse a run that something disturbed.
+
+    Raises:
+        InputError: something did; the message says what, and what to do.
+    """
+    if report.doubts:
+        seen = " ".join(map(localized_note, report.doubts))
+        what_to_do = translate(WHAT_TO_DO)
+        raise InputError(
+            translate(
+                "this run was disturbed. {seen} {what_to_do}", seen=seen, what_to_do=what_to_do
+            )
+        )
 
 
 def _gpus_of(report: Report) -> Iterator[Gpu]:

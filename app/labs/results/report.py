@@ -21,7 +21,8 @@ _MANY = 100  # a ratio from which three decimals say nothing
 class LatencyFit:
     """time = latency + size / bandwidth, and the median of the relative errors at the points.
 
-    The points have sizes from *least* to *most*.
+    The points have sizes from *least* to *most*. The ranges have a probability of 95 %, and may
+    lack an upper end; *left_out* is the size of a point that is far off all others.
     """
 
     latency: float
@@ -29,6 +30,9 @@ class LatencyFit:
     median_error: float
     least: float = 0.0
     most: float = 0.0
+    latency_range: tuple[float, float] | None = None
+    bandwidth_range: tuple[float, float | None] | None = None
+    left_out: float | None = None
 
     def at(self, size: float) -> float:
         """The time that the line gives for *size*."""
@@ -89,7 +93,8 @@ class Report:
     """A run from its parameters, *given* as texts, to its results.
 
     *line* fits all sizes; or else *lines* fit a range of them each. *details* say how
-    the ranks did it, and *underway* how far they are, if they still run.
+    the ranks did it, and *underway* how far they are, if they still run. *doubts* say what
+    disturbed the run; if there are any, nothing may be concluded from it.
     """
 
     id: str
@@ -114,6 +119,7 @@ class Report:
     lines: tuple[LatencyFit, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
     underway: Underway | None = None
+    doubts: tuple[str, ...] = ()
 
     @property
     def size(self) -> str:

@@ -8,6 +8,7 @@ import re
 from functools import cache
 from itertools import chain, zip_longest
 
+from app.labs.results.disturbance import DOUBTS
 from app.translation import SOURCE, language, noted, translate, translate_known
 
 _FIELD = re.compile(r"\{(\w+)\}")
@@ -29,7 +30,7 @@ _FORMS = (
         "From {least} to {most}, the best fit to the medians is {latency} + size / {bandwidth}, "
         "with a median error of {error} %."
     ),
-    noted("The clock of rank 0's GPU was held down {why}: at its highest, it is faster."),
+    noted("The clock of rank {rank}'s GPU was held down {why}: at its highest, it is faster."),
     noted(
         "Slurm could run other jobs on the same node, and they share its memory, its switches and "
         "its network."
@@ -37,6 +38,8 @@ _FORMS = (
     noted("On processors, over gloo: {why}."),
     noted("Rank {rank}: number {number}, {collective}, started."),
     noted("Rank {rank}: number {number}, {collective}, completed."),
+    noted("The time for {size} is far off all others, so it is left out of the fit."),
+    *DOUBTS,
 )
 
 

@@ -26,7 +26,7 @@ from app.db.run_state import RunState
 from app.errors import InputError, NotFoundError
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyzed
-from app.labs.results.plausible import refuse_impossible
+from app.labs.results.plausible import refuse_disturbed, refuse_impossible
 from app.labs.results.report import Measure, Report
 from app.labs.spec import MOST_RANKS, LabJob, lab_called, parameters_in, read_job
 from app.translation import translate
@@ -188,7 +188,9 @@ def _read_small(text: str) -> Report:
                 file_limit=FILE_LIMIT // 1024,
             )
         )
-    return read_sent(text)
+    report = read_sent(text)
+    refuse_disturbed(report)
+    return report
 
 
 def read_sent(text: str) -> Report:

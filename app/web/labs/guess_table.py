@@ -32,7 +32,9 @@ def guess_afterwards(of: Lab, result: RunResult, guess: str) -> GuessTable | Non
     measure = lab.asked_of({**lab.starts, **report.given})
     found = [one for one in report.measures if one.name == measure]
     predicted = read_run_prediction(lab, measure, guess)
-    return _measured_beside(lab, found[-1], predicted) if found and predicted is not None else None
+    if not found or predicted is None:
+        return None
+    return _measured_beside(lab, found[-1], predicted, is_disturbed=bool(report.doubts))
 
 
 def guess_beside_run(lab: Lab, result: RunResult) -> GuessTable | None:
@@ -45,20 +47,22 @@ def guess_beside_run(lab: Lab, result: RunResult) -> GuessTable | None:
     known = [(translate("Your prediction"), show_measure(lab, measure, row.predicted))]
     if not found or result.state != RunState.DONE:
         return _guess_table(lab, measure, known)
-    return _measured_beside(lab, found[-1], row.predicted)
+    return _measured_beside(lab, found[-1], row.predicted, is_disturbed=bool(report.doubts))
 
 
-def _measured_beside(lab: Lab, one: Measure, predicted: float) -> GuessTable:
+def _measured_beside(lab: Lab, one: Measure, predicted: float, *, is_disturbed: bool) -> GuessTable:
+    """The table of a finished run; one that something disturbed judges no prediction."""
     measure = one.name
     known = [(translate("Your prediction"), show_measure(lab, measure, predicted))]
-    known += _beside(lab, one, predicted)
+    known += _beside(lab, one, 0.0 if is_disturbed else predicted)
     low, high = show_measure(lab, measure, one.least), show_measure(lab, measure, one.p90)
     spread = ""
     if one.least != one.p90:
         spread = translate(
             "Min to p90: {low} to {high}, n = {count}.", low=low, high=high, count=one.count
         )
-    return _guess_table(lab, measure, known, spread, guess_verdict(predicted, one.held))
+    verdict = "" if is_disturbed else guess_verdict(predicted, one.held)
+    return _guess_table(lab, measure, known, spread, verdict)
 
 
 def _beside(lab: Lab, one: Measure, predicted: float) -> Iterator[tuple[str, str]]:

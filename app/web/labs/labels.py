@@ -132,3 +132,17 @@ def axis_of(says: str, unit: Unit, values: Iterable[float], *, log: bool = False
     """An axis for *values*, with sizes in the unit that they have in texts and tables."""
     binary = unit is BYTE and any("iB" in show_size(value) for value in values)
     return Axis(says, unit, log=log, base=2 if binary else 10)
+
+
+def measured_in_words(lab: Lab, given: Mapping[str, str]) -> str:
+    """What a run measures, and in which unit."""
+    try:
+        says = lab.measures[lab.asked_of({**lab.starts, **given})]
+    except (KeyError, ValueError):  # of a version that had other measures
+        return ""
+    unit = (
+        translate("in {unit}", unit=says.unit)
+        if says.unit
+        else translate("a number without a unit")
+    )
+    return translate("Measured: {says}, {unit}.", says=says.says, unit=unit)

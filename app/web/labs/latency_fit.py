@@ -1,6 +1,7 @@
 """The line that fits the medians of a run, in words."""
 
 from app.labs.parameters import amount
+from app.labs.results.notes import range_in_words
 from app.labs.results.report import Report
 from app.translation import translate
 from app.units import scale_of
@@ -14,7 +15,9 @@ def line_in_words(report: Report) -> str:
     return translate(
         "The best fit to the medians: {latency} + size / {bandwidth}, with a median error of "
         "{percent:.2g} %.",
-        latency=amount(report.line.latency, second),
-        bandwidth=amount(report.line.bandwidth, speed),
+        latency=amount(report.line.latency, second)
+        + range_in_words(report.line.latency_range, second),
+        bandwidth=amount(report.line.bandwidth, speed)
+        + range_in_words(report.line.bandwidth_range, speed),
         percent=100 * report.line.median_error,
     )

@@ -13,7 +13,7 @@ from app.db.run_state import RunState
 from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError, NotFoundError, nearest
-from app.labs.results.analysis import report_of
+from app.labs.results.analysis import report_of, revise
 from app.labs.results.archive import own_runs, shipped_runs
 from app.labs.results.report import Report, read_report
 from app.labs.results.upload import read_sent
@@ -107,7 +107,7 @@ def _report(text: str, host: str) -> Report | None:
     Runs that were sent in are checked against today's limits, and analyzed with today's formulas.
     """
     try:
-        return read_sent(text) if host == SENT else read_report(text) if text else None
+        return read_sent(text) if host == SENT else revise(read_report(text)) if text else None
     except (InputError, ValidationError):
         return None
 

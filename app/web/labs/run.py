@@ -1,6 +1,7 @@
 """/labs/LAB/RUN: one run, in the queue, running or finished; and its cancellation."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
@@ -14,6 +15,7 @@ from app.db.session import open_session
 from app.db.tables import LabRunRow
 from app.errors import InputError, NotFoundError, sentence
 from app.labs.lab_translation import translate_lab
+from app.labs.results.disturbance import WHAT_TO_DO
 from app.labs.results.report import Report
 from app.labs.results.stored_notes import localized_note
 from app.labs.spec import Lab, known_labs, lab_called, read_job
@@ -35,6 +37,7 @@ from app.web.labs.labels import (
     LINKS_SAY,
     STATES,
     machine_of,
+    measured_in_words,
     query_of,
 )
 from app.web.labs.latency_fit import line_in_words
@@ -71,6 +74,8 @@ class RunPage:
     again: str
     back: Hyperlink | None
     report: Report | None
+    doubts: tuple[str, ...]
+    what_to_do: str
     notes: tuple[str, ...]
     compared: GuessTable | None
     machine: tuple[tuple[str, str], ...]
@@ -155,7 +160,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         title=f"{lab.title}, {machine_of(report).replace(' ×', _TIMES)}" if report else lab.title,
         kind=translate(KINDS[lab.links]),
         links=translate(LINKS_SAY[lab.links]),
-        measures=_measured_in_words(lab, row, report),
+        measures=measured_in_words(lab, _given(lab, result)),
         question=mark(html(lab.question)),
         explains=mark(html(lab.explains)),
         state=result.state,
@@ -169,6 +174,8 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         again=_again(lab, row) if row else "",
         back=_back(site, row),
         report=report,
+        doubts=tuple(map(localized_note, report.doubts)) if report else (),
+        what_to_do=translate(WHAT_TO_DO),
         notes=tuple(map(localized_note, report.notes if report else row.sentences if row else ())),
         compared=guess_beside_run(lab, result),
         machine=tuple(what_matters(report)) if report else (),
@@ -188,19 +195,10 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
     )
 
 
-def _measured_in_words(lab: Lab, row: LabRunRow | None, report: Report | None) -> str:
-    """What a run measures, and in which unit."""
-    given = row.parameters if row else report.given if report else lab.starts
-    try:
-        says = lab.measures[lab.asked_of({**lab.starts, **given})]
-    except (KeyError, ValueError):  # of a version that had other measures
-        return ""
-    unit = (
-        translate("in {unit}", unit=says.unit)
-        if says.unit
-        else translate("a number without a unit")
-    )
-    return translate("Measured: {says}, {unit}.", says=says.says, unit=unit)
+def _given(lab: Lab, result: RunResult) -> Mapping[str, str]:
+    """The parameters of a run."""
+    report, row = result.report, result.row
+    return row.parameters if row else report.given if report else lab.starts
 
 
 def _again(lab: Lab, row: LabRunRow) -> str:

@@ -86,7 +86,9 @@ def groups_of(site: Site, lab: Lab) -> Sequence[RunGroup]:
     found: dict[str, dict[tuple[str, str], Compared]] = {}
     for result in finished(site, lab.name):
         report = result.report
-        if report is None or not (asked := _asked_of(lab, report)) or not _last(report, asked):
+        if report is None or report.doubts:  # what was disturbed is compared with nothing
+            continue
+        if not (asked := _asked_of(lab, report)) or not _last(report, asked):
             continue
         one = Compared(
             result=result,

@@ -44,12 +44,13 @@ def measure_ddp(rank: WorkerRank, size: int) -> None:
     forward = rank.timed(partial(_pass_forward, net, inputs), 1.0, 5, 50)
     alone = rank.timed(quiet, 1.0, 5, 50)
     whole = rank.timed(step, 1.0, 5, 50)
-    # Of the shortest passes: on a busy machine, medians may differ by less than nothing.
-    backward = (min(alone) - min(forward)) / _LAYERS
-    exposed = max(0.0, statistics.median(whole) - statistics.median(alone))
-    rank.measure("backward", [backward], size=size)
     reduce = partial(dist.all_reduce, bucket, dist.ReduceOp.AVG)
+    rank.measure("forward", forward, size=size)
     rank.measure("reduce", rank.timed(reduce, 1.0, 5, 50), size=size)
+    backward = (statistics.median(alone) - statistics.median(forward)) / _LAYERS
+    if backward > 0:  # on a busy machine it may be less than nothing
+        rank.measure("backward", [backward], size=size)
+    exposed = max(0.0, statistics.median(whole) - statistics.median(alone))
     for name, samples in (("alone", alone), ("step", whole), ("exposed", [exposed])):
         rank.measure(name, samples, size=size)
 

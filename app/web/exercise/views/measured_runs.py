@@ -114,6 +114,8 @@ def _of_the_lab(
         if any(one.value for one in measured):
             link = Hyperlink(run_url(report.lab, report.id), machine_of(report))
             origin = f"{where[0]}, {report.backend}, {report.at[:10]}"
+            if report.doubts:
+                origin = translate("{origin}, disturbed", origin=origin)
             yield RunView(link, origin, measured)
 
 
@@ -145,7 +147,8 @@ def _measured(
         (translate("yours"), asked.read(typed).value if typed else 0.0),
         (translate("the formula"), exercise.keys(seed)[name].right),
     )
-    ratios = (f"{ratio_shown(found.value / value)} × {word}" for word, value in others if value)
+    compared = () if report.doubts else others
+    ratios = (f"{ratio_shown(found.value / value)} × {word}" for word, value in compared if value)
     return MeasuredView(asked.shown(found.value), spread, ", ".join(ratios))
 
 
