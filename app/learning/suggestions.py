@@ -75,14 +75,12 @@ def _from(catalog: Catalog, chapter: str) -> Iterator[Topic]:
 
 
 def _why(memory: Memory, today: date) -> str:
-    days = (today - memory.last).days
+    days, left = (today - memory.last).days, 100 * memory.chance
     if not days:
-        return translate(
-            "You last did this one today, and by now about {left:.0%} is left.", left=memory.chance
-        )
+        return translate("last done today; about {left:.0f} % is left", left=left)
     return plural(
-        "You last did this one yesterday, and by now about {left:.0%} is left.",
-        "You last did this one {number} days ago, and by now about {left:.0%} is left.",
+        "last done yesterday; about {left:.0f} % is left",
+        "last done {number} days ago; about {left:.0f} % is left",
         days,
-        left=memory.chance,
+        left=left,
     )

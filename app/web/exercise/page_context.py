@@ -39,6 +39,7 @@ class ExerciseRequest:
     history_before: ExerciseHistory
     given: Fields = field(default_factory=dict)
     fragment: bool = False
+    reviewing: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
