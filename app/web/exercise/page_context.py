@@ -40,6 +40,7 @@ class ExerciseRequest:
     given: Fields = field(default_factory=dict)
     fragment: bool = False
     reviewing: bool = False
+    route: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from app.web.exercise.rules import FREE, AssignmentRules
 from app.web.exercise.tools import ServerTools
 from app.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.web.exercise.views import view_of
-from app.web.exercise.ways_on import with_ways_on
+from app.web.exercise.ways_on import is_review, with_ways_on
 from app.web.frame.origin import from_here
 from app.web.frame.preview import preview_of
 from app.web.frame.renderer import frame, render, render_part
@@ -50,6 +50,7 @@ from app.web.frame.visitor import (
     visitor_learner,
 )
 from app.web.standing.chapter_choice import kept_seed
+from app.web.standing.route_choice import chosen_route
 from app.web.urls import exercise_url, seed_of
 
 router = Router(prefix="/exercises")
@@ -81,6 +82,7 @@ async def show_exercise_page(
         history=history,
         history_before=history,
         reviewing=is_review(request),
+        route=chosen_route(request),
     )
     return _response(request, await build_page(site, asked, ActionResult(), rules))
 
@@ -126,6 +128,7 @@ async def answer_exercise(request: Request) -> Response:
         given=given,
         fragment=wants_fragment(request),
         reviewing=is_review(request),
+        route=chosen_route(request),
     )
     page = await build_page(site, asked, result, _rules(site, visiting, history, seed))
     response = _response(request, page, result.status)
@@ -261,11 +264,6 @@ async def draw_aside(exercise: Exercise, seed: int) -> None:
     """Work out what *seed* draws beside the event loop, unless it is known."""
     if not exercise.is_drawn(seed):
         await aside(exercise.prepare, seed)
-
-
-def is_review(request: Request) -> bool:
-    """Whether the exercise was opened as one of the reviews of the day."""
-    return request.query_params.get("review") == "1"
 
 
 def wants_fragment(request: Request) -> bool:

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from fastapi import Request
+
 from app.site import Site
 from app.web.exercise.page_context import ExerciseRequest
 from app.web.exercise.view import ExercisePage
@@ -13,7 +15,7 @@ def with_ways_on(site: Site, asked: ExerciseRequest, page: ExercisePage) -> Exer
     """*page* with its place among the reviews of the day, and with the ways on once it is over."""
     exercise, day = asked.exercise, site.clock().date()
     topic = site.catalog.topic_of(exercise)
-    past = read_learner_history(site, asked.learner).within(topic.id)
+    past = read_learner_history(site, asked.learner, asked.route).within(topic.id)
     if asked.reviewing:
         page = replace(page, review=review_place(site.catalog, past, exercise.id, day))
     if not page.is_over:
@@ -28,3 +30,8 @@ def with_ways_on(site: Site, asked: ExerciseRequest, page: ExercisePage) -> Exer
         reviewing=asked.reviewing,
     )
     return replace(page, onward=steps)
+
+
+def is_review(request: Request) -> bool:
+    """Whether the exercise was opened as one of the reviews of the day."""
+    return request.query_params.get("review") == "1"

@@ -70,7 +70,8 @@ def next_steps(
 
     The exercises of a chapter with parameters are drawn with its *seed*.
     """
-    following = onward(course, past.solved(course), chapter, current, past.chapters)
+    solved = past.solved(course)
+    following = onward(course, solved, chapter, current, past.chapters, past.route)
     session = review_session(course, past.memories, today)
     review = (
         next_review(session, past.memories[session.left[0].exercise.id]) if session.left else None
