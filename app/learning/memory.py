@@ -27,11 +27,12 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A learner's memory of a solved exercise."""
+    """A learner's memory of a solved exercise; *first*: the day on which it was solved first."""
 
     due: date
     last: date
     chance: float  # of solving it now
+    first: date = date.min
 
 
 def memories(reviews: Iterable[Review], now: datetime) -> Mapping[str, Memory]:
@@ -42,14 +43,21 @@ def memories(reviews: Iterable[Review], now: datetime) -> Mapping[str, Memory]:
     """
     cards: dict[str, Card] = {}
     last: dict[str, date] = {}
+    first: dict[str, date] = {}
     for review in reviews:
         if review.exercise not in cards and not review.solved:
             continue  # there is nothing to remember yet
         card = cards.get(review.exercise) or Card(card_id=0, due=review.at)
         cards[review.exercise], _ = _scheduler().review_card(card, _rating(review), review.at)
         last[review.exercise] = review.at.date()
+        first.setdefault(review.exercise, review.at.date())
     return {
-        name: Memory(card.due.date(), last[name], _scheduler().get_card_retrievability(card, now))
+        name: Memory(
+            due=card.due.date(),
+            last=last[name],
+            chance=_scheduler().get_card_retrievability(card, now),
+            first=first[name],
+        )
         for name, card in cards.items()
     }
 

@@ -39,14 +39,19 @@ def onward(
     chapter: str = "",
     current: str = "",
     known: Collection[str] = (),
+    route: str = "",
 ) -> Suggestion | None:
     """The exercise to continue with after *current*, which is no longer open.
 
     It is the first open one on the path of *chapter*, then of the chapters after it, then of those
     before it. When every path is finished, it is any exercise that is left, in the same order. The
-    chapters that are *known* come last.
+    chapters that are *known* come last. On a *route*, its chapters come first, after *chapter*.
     """
-    chapters = sorted(_from(catalog, chapter), key=lambda topic: topic.id in known)
+    there = [topic.id for topic in catalog.topics if not route or route in topic.routes]
+    chapters = sorted(
+        _from(catalog, chapter),
+        key=lambda topic: (topic.id in known, topic.id not in (*there, chapter)),
+    )
     paths = [one for topic in chapters if topic.id not in known for one in topic.path]
     others = [one for topic in chapters for one in topic.exercises]
     extras = [one for topic in chapters if topic.id not in known for one in topic.extras]
@@ -75,14 +80,12 @@ def _from(catalog: Catalog, chapter: str) -> Iterator[Topic]:
 
 
 def _why(memory: Memory, today: date) -> str:
-    days = (today - memory.last).days
+    days, left = (today - memory.last).days, 100 * memory.chance
     if not days:
-        return translate(
-            "You last did this one today, and by now about {left:.0%} is left.", left=memory.chance
-        )
+        return translate("last done today; about {left:.0f} % is left", left=left)
     return plural(
-        "You last did this one yesterday, and by now about {left:.0%} is left.",
-        "You last did this one {number} days ago, and by now about {left:.0%} is left.",
+        "last done yesterday; about {left:.0f} % is left",
+        "last done {number} days ago; about {left:.0f} % is left",
         days,
-        left=memory.chance,
+        left=left,
     )

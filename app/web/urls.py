@@ -13,6 +13,12 @@ def exercise_url(exercise: str, seed: int = 0) -> str:
     return f"/exercises/{exercise}" + (f"?seed={seed}" if seed else "")
 
 
+def review_url(exercise: str, seed: int) -> str:
+    """The page of an exercise, drawn with *seed*, as one of the reviews of the day."""
+    address = exercise_url(exercise, seed)
+    return f"{address}{'&' if seed else '?'}review=1"
+
+
 def chapter_url(topic: str, seed: int = 0) -> str:
     """The page of a chapter; with *seed*, its parameters have the values that it draws."""
     return f"/chapters/{topic}" + (f"?seed={seed}" if seed else "")

@@ -4,7 +4,16 @@ import pytest
 from fsrs import Card, Rating, Scheduler
 
 from app.content.catalog import Catalog
-from app.learning import Review, due_exercises, mastery_by_skill, mastery_of, memories, onward
+from app.learning import (
+    Memory,
+    Review,
+    due_exercises,
+    mastery_by_skill,
+    mastery_of,
+    memories,
+    onward,
+    review_session,
+)
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RING = "collectives/ring-all-reduce-time"
@@ -72,8 +81,34 @@ def test_the_least_remembered_review_comes_first(catalog: Catalog) -> None:
     kept = memories([day(0), day(0, BYTES, at_once=False)], NOON + timedelta(days=9))
     reviews = due_exercises(catalog, kept, date(2026, 3, 10))
     assert [one.exercise.id for one in reviews] == [BYTES, RING]
-    assert "You last did this one 9 days ago" in reviews[0].reason
+    assert reviews[0].reason.startswith("last done 9 days ago")
     assert due_exercises(catalog, memories([day(0)], NOON), date(2026, 3, 1)) == ()
+
+
+def test_a_session_has_so_many_reviews_and_counts_those_of_today(catalog: Catalog) -> None:
+    names = [one.id for one in catalog.topic("collectives").exercises[:12]]
+    today = date(2026, 5, 1)
+    kept = {name: Memory(today, date(2026, 3, 1), 0.5, date(2026, 3, 1)) for name in names}
+    kept |= {name: Memory(date(2026, 9, 1), today, 1.0, date(2026, 3, 1)) for name in names[:3]}
+    new = {"memory/stage-1": Memory(date(2026, 5, 3), today, 1.0, today)}  # no review
+    session = review_session(catalog, kept | new, today, most=7)
+    assert (session.done, len(session.left), session.total, session.later) == (3, 4, 7, 5)
+    assert session.minutes == sum(one.exercise.minutes for one in session.left)
+    tomorrow = review_session(catalog, kept | new, date(2026, 5, 2), most=7)
+    assert (tomorrow.done, len(tomorrow.left), tomorrow.later) == (0, 7, 2)
+
+
+def test_a_review_comes_after_those_that_it_builds_on(catalog: Catalog) -> None:
+    long_ago, today = date(2026, 3, 1), date(2026, 5, 1)
+    chapters = ("context", "attention", "hardware", "optimizers")
+    chances = (0.1, 0.8, 0.9, 0.2)  # context needs attention, which needs hardware
+    kept = {
+        catalog.topic(name).exercises[0].id: Memory(today, long_ago, chance, long_ago)
+        for name, chance in zip(chapters, chances, strict=True)
+    }
+    session = review_session(catalog, kept, today)
+    order = [one.exercise.id.partition("/")[0] for one in session.left]
+    assert order == ["hardware", "attention", "context", "optimizers"]
 
 
 def chosen(catalog: Catalog, solved: set[str], chapter: str = "", current: str = "") -> str:

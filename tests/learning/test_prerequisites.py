@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from app.content.catalog import Catalog, Topic
 from app.learning import Prerequisites
-from app.web.course.map_view import ROUTES
+from app.web.standing.route_choice import ROUTES
 
 
 def chapter(name: str, *needs: str) -> Topic:

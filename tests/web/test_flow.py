@@ -57,15 +57,65 @@ def topic(catalog: Catalog) -> Topic:
 
 
 @pytest.mark.parametrize("path", ["/", "/chapters/collectives", "/progress"])
-def test_a_due_review_is_a_second_button(client: TestClient, solve: Solve, path: str) -> None:
+def test_the_reviews_of_a_day_are_a_second_button(
+    client: TestClient, solve: Solve, path: str
+) -> None:
     solve(RING, ago=30)
     page = client.get(path).text
     assert buttons(page)[:2] == [
         "Continue: Bytes sent in a ring all-reduce",
-        "Review: Time of a ring all-reduce",
+        "Review 1 (about 2 min)",
     ]
-    assert f'href="/exercises/{RING}/another" rel="nofollow"' in page
-    assert "1 exercise is due for review. You last did this one 30 days ago" in words(page)
+    says = "Next review: Time of a ring all-reduce, last done 30 days ago; about "
+    assert re.search(says + r"\d+ % is left\.", words(page))
+    assert page.count("last done 30 days ago") == 1
+    assert review_in(page) == review_in(client.get(path).text)  # with the same numbers
+
+
+def review_in(page: str) -> str:
+    """The address of the next review on a page."""
+    (found,) = re.findall(r'href="([^"]+)" rel="nofollow">Review', page)
+    return unescape(found)
+
+
+def test_reviews_follow_one_another_and_say_their_number(
+    client: TestClient, solve: Solve, catalog: Catalog
+) -> None:
+    numeric = (one for one in catalog.topic("memory").exercises if one.kind == "numeric")
+    single = [one.id for one in numeric if isinstance(one.right_answer(0), str)]
+    solve(*single[:3], ago=30)
+    page = client.get("/").text
+    assert "Review 3 (about" in words(page)
+    for number in (1, 2, 3):
+        address = review_in(page)
+        shown = client.get(address).text
+        assert words(shown).find(f"Review {number} of 3 ·") > 0
+        name, _, rest = address.removeprefix("/exercises/").partition("?")
+        seed = int(rest.partition("&")[0].removeprefix("seed=") or 0)
+        (action,) = re.findall(r'id="answer" method="post" action="([^"]+)"', shown)
+        assert "review=1" in action
+        answer = {"answer": catalog.exercise(name).right_answer(seed)}
+        page = client.post(unescape(action), data=answer).text
+        if number < 3:
+            assert buttons(page)[0] == f"Review {number + 1} of 3"
+    assert buttons(page)[0].startswith("Continue")
+
+
+def test_many_reviews_are_spread_over_days(
+    client: TestClient, solve: Solve, catalog: Catalog
+) -> None:
+    solve(*(one.id for one in catalog.topic("collectives").exercises[:14]), ago=30)
+    page = words(client.get("/").text)
+    assert "Review 10 (about" in page
+    assert "4 more wait for the days after" in page
+
+
+def test_what_is_due_comes_before_what_builds_on_it(client: TestClient, solve: Solve) -> None:
+    solve(BYTES, ago=30)
+    solve("accumulation/a-step-in-parts")
+    page = client.get("/").text  # accumulation builds on collectives
+    assert buttons(page)[0] == "Review 1 (about 2 min)"
+    assert page.count('class="button primary"') == 1
 
 
 def test_after_a_right_answer_a_review_does_not_take_the_place_of_the_path(
@@ -75,9 +125,8 @@ def test_after_a_right_answer_a_review_does_not_take_the_place_of_the_path(
     page = client.post(f"/exercises/{BYTES}", data={"answer": "1.75 GB"}).text
     assert buttons(page)[:2] == [
         "Continue: From a measured time to bus bandwidth",
-        "Review: Time of a ring all-reduce",
+        "Review 2 (about 4 min)",
     ]
-    assert "2 exercises are due" in words(page)
 
 
 def test_what_was_just_answered_is_not_due_any_more(client: TestClient, solve: Solve) -> None:

@@ -13,6 +13,7 @@ from app.web.frame.visitor import Visiting
 from app.web.standing.chapter_choice import choice_form, chosen_here, seed_here
 from app.web.standing.history import read_learner_history
 from app.web.standing.records import open_records
+from app.web.standing.route_choice import chosen_route
 from app.web.standing.view import is_solved
 from app.web.urls import chapter_url, exercise_url
 
@@ -25,7 +26,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     topic, learner = site.catalog.topic(name), visiting.learner
     if response := chosen_here(topic, request):
         return response
-    past = read_learner_history(site, learner)
+    past = read_learner_history(site, learner, chosen_route(request))
     is_finished = all(is_solved(one, past.known) for one in topic.path)
     work = read_work(site, topic, learner) if is_finished or topic.parameters else ChapterWork()
     seed = seed_here(topic, request) or (work.last_seed if topic.parameters else 0)

@@ -20,6 +20,7 @@ from app.web.frame.visitor import (
 )
 from app.web.standing.history import read_learner_history
 from app.web.standing.records import open_records
+from app.web.standing.route_choice import ROUTES, chosen_route, keep_route
 
 router = Router(prefix="/map")
 _SAYS = noted(
@@ -34,13 +35,21 @@ def course_map(
 ) -> Response:
     """The map of all chapters, or of those on a route."""
     topics = topics_on(site.catalog, route)
-    past = read_learner_history(site, visiting.learner)
+    past = read_learner_history(site, visiting.learner, chosen_route(request))
     page = map_page(site.catalog, topics, route, past, is_saved=saved == "1")
     return render("course/map.html", _frame(request), page)
 
 
 def _frame(request: Request) -> Frame:
     return frame(request, translate("The map"), translate(_SAYS), "exercises")
+
+
+@router.get("/start")
+async def start_route(request: Request, route: str = "") -> Response:
+    """Start *route*, which then leads *Continue*; without one, leave the one that was started."""
+    response = RedirectResponse("/" if route in ROUTES else "/map", 303)
+    keep_route(request, response, route if route in ROUTES else "")
+    return response
 
 
 @router.post("/known", dependencies=[FromHere])

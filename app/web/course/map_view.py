@@ -1,25 +1,20 @@
 """The map of the chapters as plain values."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from app.content.catalog import Catalog, Topic
 from app.content.sections import sections_of
-from app.content.topic_file import Route
 from app.errors import NotFoundError, nearest
 from app.learning import Prerequisites
 from app.translation import noted, plural, translate
 from app.web.frame.renderer import Hyperlink
+from app.web.standing.route_choice import ROUTES
 from app.web.standing.sections import section_words
 from app.web.standing.view import LearnerHistory, path_of
 from app.web.urls import chapter_url
 
-ROUTES: Mapping[Route, str] = {
-    "train": noted("I train"),
-    "serve": noted("I serve"),
-    "cluster": noted("I run the cluster"),
-}
 _ALL = noted("All of it")
 _GAP = 5.0  # percent of the width between two columns
 Progressed = Literal["new", "begun", "finished", "known"]
@@ -89,6 +84,8 @@ class MapPage:
     sections: tuple[MapSection, ...]
     known_elsewhere: tuple[str, ...]
     is_saved: bool
+    route: str
+    is_started: bool
 
 
 def topics_on(catalog: Catalog, route: str) -> tuple[Topic, ...]:
@@ -123,6 +120,8 @@ def map_page(
             one.id for one in catalog.topics if one.id in past.chapters and one not in topics
         ),
         is_saved=is_saved,
+        route=route,
+        is_started=bool(route) and route == past.route,
     )
 
 

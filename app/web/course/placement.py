@@ -19,11 +19,12 @@ from app.learning.placement import (
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.course.map_view import ROUTES, MapSection, map_sections, topics_on
+from app.web.course.map_view import MapSection, map_sections, topics_on
 from app.web.course.questions import Sitting, acted, answers_in, draw_of, show_question
 from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting
 from app.web.standing.history import read_learner_history
+from app.web.standing.route_choice import ROUTES
 from app.web.urls import chapter_url, exercise_url
 
 router = Router(prefix="/placement")

@@ -257,7 +257,9 @@ async def _response(
         onward = SuggestedExercise(
             sitting.onward, translate("the next question"), translate(_AT_THE_END)
         )
-        own = replace(own, onward=NextSteps(begun=True, following=onward, review=None, due=0))
+        own = replace(
+            own, onward=NextSteps(begun=True, following=onward, review=None, is_review_first=False)
+        )
     if asked.fragment:
         return render_part("exercise/fragment.html", own, result.status)
     around = frame(request, f"{page.title} · {sitting.title}", sitting.about, "exercises")

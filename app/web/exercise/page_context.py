@@ -39,6 +39,8 @@ class ExerciseRequest:
     history_before: ExerciseHistory
     given: Fields = field(default_factory=dict)
     fragment: bool = False
+    reviewing: bool = False
+    route: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,6 @@
 """The page of one exercise: read it, answer it, ask for a hint."""
 
 import secrets
-from dataclasses import replace
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -36,6 +35,7 @@ from app.web.exercise.rules import FREE, AssignmentRules
 from app.web.exercise.tools import ServerTools
 from app.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.web.exercise.views import view_of
+from app.web.exercise.ways_on import is_review, with_ways_on
 from app.web.frame.origin import from_here
 from app.web.frame.preview import preview_of
 from app.web.frame.renderer import frame, render, render_part
@@ -50,8 +50,7 @@ from app.web.frame.visitor import (
     visitor_learner,
 )
 from app.web.standing.chapter_choice import kept_seed
-from app.web.standing.history import read_learner_history
-from app.web.standing.next_steps import next_steps
+from app.web.standing.route_choice import chosen_route
 from app.web.urls import exercise_url, seed_of
 
 router = Router(prefix="/exercises")
@@ -82,6 +81,8 @@ async def show_exercise_page(
         moment=now(),
         history=history,
         history_before=history,
+        reviewing=is_review(request),
+        route=chosen_route(request),
     )
     return _response(request, await build_page(site, asked, ActionResult(), rules))
 
@@ -126,6 +127,8 @@ async def answer_exercise(request: Request) -> Response:
         history_before=before,
         given=given,
         fragment=wants_fragment(request),
+        reviewing=is_review(request),
+        route=chosen_route(request),
     )
     page = await build_page(site, asked, result, _rules(site, visiting, history, seed))
     response = _response(request, page, result.status)
@@ -156,13 +159,9 @@ def _exercise_page(
     graded = is_finished(asked.history, exercise, seed)
     context = view_of(exercise).context(exercise, seed, tools, graded=graded)
     page = exercise_page(site.catalog, asked, result, rules, context)
-    if not page.is_over or rules.banners:  # the banner has the next exercise
+    if rules.banners or not (page.is_over or asked.reviewing):  # the banner has the next exercise
         return page
-    topic = site.catalog.topic_of(exercise)
-    past = read_learner_history(site, asked.learner).within(topic.id)
-    day = site.clock().date()
-    steps = next_steps(site.catalog, past, topic.id, day, current=exercise.id, seed=seed)
-    return replace(page, onward=steps)
+    return with_ways_on(site, asked, page)
 
 
 def _rules(site: Site, visiting: Visitor, history: ExerciseHistory, seed: int) -> AssignmentRules:
@@ -293,6 +292,6 @@ def _response(request: Request, page: ExercisePage, status: int = 200) -> Respon
         path=exercise_url(page.id),
         part_of=(topic.href, topic.text),
     )
-    preview = preview_of(page.action, card)
+    preview = preview_of(exercise_url(page.id, page.seed), card)
     around = frame(request, title, says, "exercises", preview, resource=resource)
     return render("exercise/exercise.html", around, page, status)

@@ -31,7 +31,7 @@ from app.web.explore.figures import EmbeddedView, embedded_view
 from app.web.frame.renderer import Hyperlink
 from app.web.standing.next_steps import NextSteps
 from app.web.standing.view import Mark, has_finished, mark_of
-from app.web.urls import chapter_url, exercise_url
+from app.web.urls import chapter_url, exercise_url, review_url
 
 _MISSES = 2  # answers without a diagnosis, after which a hint is offered
 _HEADINGS: Mapping[AnswerState, str] = {
@@ -123,6 +123,7 @@ class ExercisePage:
     trial: TrialView | None
     help: Help
     onward: NextSteps | None
+    review: str
     finished: Hyperlink | None
     attempts: tuple[AttemptView, ...]
     around: PageContext
@@ -159,7 +160,7 @@ def exercise_page(
         level=exercise.level,
         mark=mark_of(history.known.get(exercise.id)),
         seed=seed,
-        action=exercise_url(exercise.id, seed),
+        action=(review_url if asked.reviewing else exercise_url)(exercise.id, seed),
         here=exercise_url(exercise.id),
         begun=begun_at(asked.given) or int(asked.moment.timestamp()),
         prompt=Markup() if asked.fragment else _prompt(exercise, seed),
@@ -176,6 +177,7 @@ def exercise_page(
         trial=_trial(result.trial) if result.trial else None,
         help=_help(exercise, seed, history.seen.hints, finished=finished),
         onward=None,
+        review="",
         finished=_finish(topic, asked),
         attempts=tuple(_attempts(asked)),
         around=page_context(course, asked, topic, rules),

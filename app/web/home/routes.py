@@ -13,6 +13,7 @@ from app.web.frame.visitor import Visiting
 from app.web.home.view import home_page
 from app.web.standing.history import read_learner_history
 from app.web.standing.records import open_records
+from app.web.standing.route_choice import chosen_route
 
 router = Router()
 _STREAK_BACK = 400  # days that are searched
@@ -26,7 +27,10 @@ async def home(request: Request, site: Here, visiting: Visiting) -> Response:
     """All chapters."""
     today, learner = site.clock().date(), visiting.learner
     page = home_page(
-        site.catalog, read_learner_history(site, learner), _days_worked(site, learner, today), today
+        site.catalog,
+        read_learner_history(site, learner, chosen_route(request)),
+        _days_worked(site, learner, today),
+        today,
     )
     return render("home.html", frame(request, "Wallclock", translate(_SAYS), "exercises"), page)
 

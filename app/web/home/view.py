@@ -13,6 +13,7 @@ from app.markdown import html
 from app.web.explore.figures import EmbeddedView, taste
 from app.web.frame.renderer import Hyperlink
 from app.web.standing.next_steps import NextSteps, next_steps
+from app.web.standing.route_choice import RouteProgress, chapter_on_route, route_progress
 from app.web.standing.sections import SectionCards, section_cards
 from app.web.standing.view import LearnerHistory
 from app.web.urls import chapter_url
@@ -26,6 +27,7 @@ class HomePage:
     """The way on and the chapters; for a new visitor, the first chapter and a figure to try."""
 
     onward: NextSteps
+    route: RouteProgress | None
     first: Hyperlink | None
     reading: int
     sections: tuple[SectionCards, ...]
@@ -45,7 +47,8 @@ def home_page(
     heading, opening = course.front or ("", "")
     topics = course.topics
     return HomePage(
-        onward=next_steps(course, past, past.chapter, today),
+        onward=next_steps(course, past, chapter_on_route(course, past), today),
+        route=route_progress(course, past),
         first=Hyperlink(chapter_url(topics[0].id), topics[0].title) if topics else None,
         reading=topics[0].reading if topics else 0,
         sections=tuple(section_cards(course, past)),

@@ -9,11 +9,11 @@ from app.web.standing.history import read_learner_history
 from app.web.standing.records import open_records
 
 
-def read_progress(site: Site, learner: str, today: date) -> ProgressRecord:
-    """What *learner* has done until *today*."""
+def read_progress(site: Site, learner: str, today: date, route: str = "") -> ProgressRecord:
+    """What *learner*, who has started *route*, has done until *today*."""
     if not learner:
         return ProgressRecord()
-    past = read_learner_history(site, learner)
+    past = read_learner_history(site, learner, route)
     with open_records(site, learner) as records:
         wrong = records.wrong_attempts(LOOKED_AT)
         return ProgressRecord(

@@ -37,6 +37,7 @@ from app.web.progress.file import (
 from app.web.progress.record import read_progress
 from app.web.progress.view import ProgressPage, progress_page
 from app.web.standing.records import open_records
+from app.web.standing.route_choice import chosen_route
 
 router = Router(prefix="/progress")
 IMPORT = "/progress/import"
@@ -144,7 +145,8 @@ def _shown_progress(
 ) -> Response:
     around = frame(request, translate("Progress"), here="progress")
     today = site.clock().date()
-    found = progress_page(site.catalog, read_progress(site, learner, today), today)
+    record = read_progress(site, learner, today, chosen_route(request))
+    found = progress_page(site.catalog, record, today)
     page = Shown(found, notice, f"{FILE_LIMIT >> 20} MiB", around.person)
     return render("progress/progress.html", around, page, status)
 

@@ -17,6 +17,7 @@ from app.web.exercise.views.base import typed
 from app.web.frame.renderer import Hyperlink
 from app.web.progress.ideas import WrongIdea
 from app.web.standing.next_steps import NextSteps, next_steps
+from app.web.standing.route_choice import chapter_on_route
 from app.web.standing.view import (
     ChapterCard,
     ExerciseRow,
@@ -144,7 +145,7 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date) -> Progr
     return ProgressPage(
         any=bool(past.known),
         guesses=record.guesses,
-        onward=next_steps(course, past, past.chapter, today),
+        onward=next_steps(course, past, chapter_on_route(course, past), today),
         solved=sum(mark in ("solved", "unaided") for mark in marks),
         unaided=marks.count("unaided"),
         tried=len(marks) - marks.count("new"),

@@ -10,14 +10,14 @@ from app.web.standing.records import open_records
 from app.web.standing.view import LearnerHistory
 
 
-def read_learner_history(site: Site, learner: str) -> LearnerHistory:
-    """Everything that *learner* has answered."""
+def read_learner_history(site: Site, learner: str, route: str = "") -> LearnerHistory:
+    """Everything that *learner* has answered, who has started *route*."""
     if not learner:
-        return LearnerHistory()
+        return LearnerHistory(route=route)
     with open_records(site, learner) as records:
         known, given = records.standings(), records.answers()
         chapters = records.known_chapters()
-    return LearnerHistory(known, given, memories(_days(given), site.clock()), chapters)
+    return LearnerHistory(known, given, memories(_days(given), site.clock()), chapters, route)
 
 
 def _days(given: Iterable[PastAnswer]) -> Iterator[Review]:

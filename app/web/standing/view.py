@@ -83,13 +83,14 @@ class ChapterCard:
 class LearnerHistory:
     """Everything that a learner has answered, oldest first; empty for an unknown learner.
 
-    *chapters*: those that the learner says they know.
+    *chapters*: those that the learner says they know; *route*: the one that was started.
     """
 
     known: Standings = field(default_factory=dict)
     answers: Sequence[PastAnswer] = ()
     memories: Mapping[str, Memory] = field(default_factory=dict)
     chapters: frozenset[str] = frozenset()
+    route: str = ""
 
     @property
     def chapter(self) -> str:

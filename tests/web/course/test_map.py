@@ -111,3 +111,67 @@ def test_nobody_elsewhere_ticks_for_a_learner(client: TestClient, learner: str, 
     assert refused.status_code == 403
     with open_session(site.engine) as session:
         assert known_chapters(session, learner) == frozenset()
+
+
+def primary(page: str) -> str:
+    found = re.search(r'<a class="button primary" href="([^"]+)"', page)
+    assert found
+    return found[1].partition("?")[0]
+
+
+def test_a_route_that_was_started_leads_on_until_it_is_left(
+    client: TestClient, site: Site, catalog: Catalog, learner: str
+) -> None:
+    on = [topic for topic in catalog.topics if "serve" in topic.routes]
+    first, second = on[:2]
+    page = client.get("/map?route=serve").text
+    assert 'href="/map/start?route=serve"' in page
+    client.get("/map/start?route=serve")
+    home = client.get("/").text
+    assert f"Route: I serve , 0 of {len(on)} chapters" in words(home)
+    rows = [
+        Attempt(
+            learner=learner, exercise=one.id, seed=0, answer="1", correct=True, score=1, digest="", drawn="{}",
+        )
+        for topic in (first, second)
+        for one in topic.path
+    ]  # fmt: skip
+    store(site.engine, rows)
+    later = client.get("/").text
+    assert f"Route: I serve , 2 of {len(on)} chapters" in words(later)
+    assert primary(later) == f"/exercises/{on[2].path[0].id}"
+    assert primary(client.get("/progress").text) == f"/exercises/{on[2].path[0].id}"
+    assert "You are on this route" in words(client.get("/map?route=serve").text)
+    client.get("/map/start")
+    left = client.get("/").text
+    assert "Route:" not in words(left)
+    following = catalog.topics[catalog.topics.index(second) + 1]
+    assert following not in on
+    assert primary(left) == f"/exercises/{following.path[0].id}"
+
+
+@pytest.mark.parametrize("route", ["", "elsewhere", "serve,train", "x" * 5000])
+def test_a_route_that_does_not_exist_is_not_started(client: TestClient, route: str) -> None:
+    answer = client.get("/map/start", params={"route": route}, follow_redirects=False)
+    assert answer.headers["location"] == "/map"
+    client.cookies.set("route", "elsewhere")
+    assert "Route:" not in words(client.get("/").text)
+
+
+def test_a_chapter_off_the_route_goes_on_in_itself(
+    client: TestClient, catalog: Catalog, learner: str
+) -> None:
+    client.get("/map/start?route=serve")
+    off = next(topic for topic in catalog.topics if "serve" not in topic.routes)
+    assert primary(client.get(f"/chapters/{off.id}").text) == f"/exercises/{off.path[0].id}"
+
+
+def test_the_form_of_known_chapters_on_a_route_keeps_the_others(
+    client: TestClient, catalog: Catalog, learner: str
+) -> None:
+    client.post("/map/known", data={"chapter": ["accumulation", "memory"]})
+    page = client.get("/map?route=serve").text
+    form = page.partition('action="/map/known"')[2]
+    assert '<input type="hidden" name="chapter" value="accumulation">' in form
+    ticks = re.findall(r'type="checkbox" name="chapter" value="([^"]+)"', form)
+    assert ticks == [topic.id for topic in catalog.topics if "serve" in topic.routes]
