@@ -29,6 +29,8 @@ def chapter(tmp_path: Path) -> Path:
     for name in ("topic", "points-or-percent", "what-is-filtered"):
         for path in CHAPTER.glob(f"{name}.*"):
             shutil.copy(path, folder)
+    for path in CHAPTER.parent.glob("parts.*"):
+        shutil.copy(path, folder.parent)
     return folder
 
 
