@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from app.config import ROOT
 from app.errors import capitalized, sentence
-from app.translation import SOURCE, form_of, form_of_number, translate
+from app.translation import SOURCE, Numeral, form_of, form_of_number, translate
 
 
 def template_environment(language: str = SOURCE) -> Environment:
@@ -29,6 +29,7 @@ def template_environment(language: str = SOURCE) -> Environment:
     made.policies["ext.i18n.trimmed"] = True
     made.filters["capitalized"] = capitalized
     made.filters["sentence"] = sentence
+    made.filters["numeral"] = lambda number: Numeral(f"{number:g}")
     made.globals["language"] = language
     # The attribute of what is English on every page, such as the documentation.
     made.globals["english"] = "" if language == SOURCE else Markup(' lang="en"')

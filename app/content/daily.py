@@ -19,7 +19,8 @@ from app.expressions import Quantity, fill, holds
 from app.kinds.drawn_values import Draw, DrawnChoices, DrawnValue, UnitName, draw, shuffled
 from app.kinds.quantity import AskedQuantity
 from app.kinds.strict import Markdown, Strict
-from app.translation import translate
+from app.kinds.unclear_numbers import refuse_unclear
+from app.translation import SOURCE, speaking, translate
 from app.yaml_file import read_document
 
 FIRST = date(2026, 1, 1)  # its question has the number 1
@@ -85,6 +86,7 @@ class DailyQuestion:
             raise AnswerError(
                 translate("a guess has at most {longest} characters", longest=LONGEST)
             )
+        refuse_unclear(text)
         value = self.asked.read(text).value
         if value <= 0:
             raise AnswerError(translate("a guess must be larger than 0"))
@@ -117,6 +119,11 @@ def _turn(day: date) -> tuple[str, int]:
 
 @lru_cache(maxsize=_KEPT)
 def _question(day: date) -> DailyQuestion:
+    with speaking(SOURCE):  # its texts are English on every page
+        return _english_question(day)
+
+
+def _english_question(day: date) -> DailyQuestion:
     name, turn = _turn(day)
     written, choices = written_questions()[name], cases(name)
     drawn = _drawn(written, choices[turn % len(choices)])

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.expressions import ExpressionError, fill
-from app.translation import translate
+from app.translation import SOURCE, Numeral, speaking, translate
 from app.yaml_file import YamlDocument, read_document
 
 Severity = Literal["A", "B", "C"]
@@ -136,7 +136,9 @@ def _errata_line(document: YamlDocument, key: str, index: int, row: str) -> Deri
     form = match["form"] or ""
     slot = f"{{{match['expression']} | {form}}}" if form else f"{{{match['expression']}}}"
     try:
-        return DerivationLine(match["says"], match["expression"], fill(slot, {}, {}))
+        with speaking(SOURCE):  # it is read once, for every language
+            value = Numeral(fill(slot, {}, {}))
+        return DerivationLine(match["says"], match["expression"], value)
     except ExpressionError as error:
         problem: Problem = document.problem(where, str(error))
         raise ContentError([problem]) from error

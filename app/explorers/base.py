@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from app.charts.axes import percent_text
 from app.charts.svg import Figure
 from app.explorers.controls import Control, ControlValue
-from app.translation import noted, translate
+from app.translation import Numeral, noted, translate
 from app.units import RATIO, Unit, figures, show
 
 _NOISE = 1e-9  # of a sum
@@ -100,11 +100,11 @@ def change_words(now: float, before: float) -> str:
     """
     ratio = now / before
     if ratio >= 2:  # noqa: PLR2004
-        return f"× {ratio:.3g}"
+        return Numeral(f"× {ratio:.3g}")
     percent = float(f"{100 * abs(ratio - 1):.2g}")
     if percent < 0.01:  # noqa: PLR2004
         return translate("the same")
-    return f"{'+' if ratio > 1 else '−'}{percent:g} %"
+    return Numeral(f"{'+' if ratio > 1 else '−'}{percent:g} %")
 
 
 def figure_summary(says: str) -> str:

@@ -9,7 +9,7 @@ from app.explorers.placements import Placement, exact_placement
 from app.explorers.projection import Projection, projection
 from app.formulas.presets import Layout
 from app.translation import noted, translate
-from app.units import BYTE, SECOND, show
+from app.units import BYTE, SECOND, figures, show
 
 MOST = 3  # neighbors that are shown
 HEADER = (
@@ -68,7 +68,7 @@ def neighbor_row(run: Projection, other: Neighbor) -> StateRow:
     cells = (
         f"{show(then.times.total, SECOND)} ({change_words(then.times.total, run.times.total)})",
         f"{show(then.memory.total, BYTE)} ({change_words(then.memory.total, run.memory.total)})",
-        f"{float(f'{then.hours:.4g}'):,.0f} ({change_words(then.hours, run.hours)})",
+        f"{figures(float(f'{then.hours:.4g}'))} ({change_words(then.hours, run.hours)})",
     )
     return StateRow(other.changed, other.state, cells)
 

@@ -9,7 +9,7 @@ from app.explorers.placements import Placement, named_cluster
 from app.explorers.projection import Projection, projected
 from app.formulas.presets import GPUS, Layout, ModelShape
 from app.published import PrintedNumbers, published_run
-from app.translation import language, noted, translate, translate_known
+from app.translation import Numeral, language, noted, translate, translate_known
 from app.units import FLOP_PER_SECOND, figures, show
 
 _GIGA, _TRILLION = 1e9, 1e12
@@ -236,7 +236,7 @@ def published_near(placed: Placement) -> ExplorableRun | None:
 def off_by() -> tuple[str, str]:
     """The smallest and the largest error of a projected step, of published runs."""
     errors = sorted(abs(1 / run.printed[0].slower(run.projected) - 1) for run in RUNS)
-    least, most = (f"{100 * error:.2g} %" for error in (errors[0], errors[-1]))
+    least, most = (Numeral(f"{100 * error:.2g} %") for error in (errors[0], errors[-1]))
     return least, most
 
 

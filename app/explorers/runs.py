@@ -22,7 +22,7 @@ from app.explorers.controls import Slider, in_group
 from app.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost
 from app.formulas.throughput import training_time
 from app.formulas.transformer import training_flops
-from app.translation import localized, noted, translate
+from app.translation import Numeral, localized, noted, translate
 from app.units import DOLLAR, FLOP, JOULE, RATIO, SECOND, figures, show
 
 _SHARES = tuple(place / 100 for place in range(15, 71, 5))
@@ -160,7 +160,7 @@ def energy_text(joules: float) -> str:
 
 def _hours(gpus: int, time: float) -> KeyFigure:
     hours = gpu_hours(gpus, time)
-    return KeyFigure(noted("GPU-hours"), f"{hours:,.0f}", hours)
+    return KeyFigure(noted("GPU-hours"), Numeral(f"{hours:,.0f}"), hours)
 
 
 def _not_the_days(values: Values) -> Iterator[tuple[float, str]]:

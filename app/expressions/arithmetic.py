@@ -10,7 +10,7 @@ from app.expressions.parser import ExpressionError
 from app.expressions.plain import parse_plain
 from app.expressions.tree import Binary, Node, numbers_in
 from app.formulas import Input
-from app.translation import localized, translate
+from app.translation import language, localized, translate
 from app.units import Reading, Scale, read, spelled
 from app.units.parser import join_digits, plain_signs, without_commas
 from app.units.scales import SCALES, TYPED, takes_prefix
@@ -30,13 +30,18 @@ _RATIOS = {"%", "percent", "points", "point", "x", "×", "times"}
 _LAST_UNIT = re.compile(r"(.*[\d)])\s*((?:[^\W\d]|[$%])[\w$%/-]*)")
 
 
-@lru_cache(_READINGS)
 def read_answer(text: str, shown: Scale) -> Reading:
     """The quantity that a learner typed as *text*, which may be arithmetic.
 
     Raises:
         ExpressionError: *text* is not a quantity of the dimension of *shown*.
     """
+    return _read_in(language(), text, shown)
+
+
+@lru_cache(_READINGS)
+def _read_in(_language: str, text: str, shown: Scale) -> Reading:
+    """What *text* is on a page in that language: 1,750 may be 1.75."""
     try:
         return read(text, shown.unit, shown)
     except ValueError as error:

@@ -24,6 +24,7 @@ _PIECE = re.compile(
 _INSIDE_MATH = re.compile(r"\{\{(?P<slot>[^{}]+)\}\}")
 _CODE = re.compile(r"^\s*(?P<fence>```|~~~).*?^\s*(?P=fence)\s*$|`[^`]*`", re.DOTALL | re.MULTILINE)
 _COUNTED = re.compile(r"\{(?P<name>\w+)\}[ *-]+(?P<word>[a-zA-Z-]{3,})")
+_IN_MATH = str.maketrans({",": "{,}", "\u202f": r"\,", "%": r"\%", "$": r"\$"})
 BLANK = "\N{LOZENGE}"  # in place of a slot
 _FORMAT = re.compile(r"(?P<unit>.*?)\s*(?P<digits>(?<!\S)(?:[1-9]|1[0-5]))?")
 
@@ -98,10 +99,10 @@ def words_after_slots(text: str) -> list[tuple[str, str]]:
 def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:
     expression, _, form = (part.strip() for part in slot.partition("|"))
     if expression in shown and not form:
-        return shown[expression]
+        return localized(shown[expression])
     quantity = evaluate(expression, names)
     if not form:
-        return str(quantity)
+        return localized(str(quantity))
     match = _FORMAT.fullmatch(form)
     unit, digits = (match["unit"], match["digits"]) if match else (form, None)
     try:
@@ -119,7 +120,9 @@ def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:
 
 def _in_math(text: str) -> str:
     number, _, unit = text.partition(" ")
-    figure = number.replace(",", r"{,}").replace("%", r"\%").replace("$", r"\$")
+    figure = (
+        number.replace(",", r"{,}").replace("\u202f", r"\,").replace("%", r"\%").replace("$", r"\$")
+    )
     mantissa, times, exponent = figure.partition("e")
     if times and exponent.lstrip("-").isdigit():
         figure = rf"{mantissa} \cdot 10^{{{exponent}}}"

@@ -19,7 +19,7 @@ from app.kinds.parameters import ChapterParameter, refuse_others, values
 from app.kinds.strict import Markdown, Quotes, Strict
 from app.kinds.text_language import Worded
 from app.sandbox.runner import Runner
-from app.translation import speaking, translate
+from app.translation import SOURCE, speaking, translate
 
 SEEDS = 2**31  # 0 to 2**31 - 1
 _DOTTED = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+")
@@ -151,7 +151,8 @@ class Base(Strict, Worded, ABC):
         """The values that *seed* draws, worked out."""
         shared = values(self.chapter_parameters, seed)
         given = {**{name: [shared[name]] for name in self.from_chapter}, **self.given}
-        return draw(seed, given, self.cases, self.let, self.where, self.exhibits)
+        with speaking(SOURCE):  # names of files are filled in, too
+            return draw(seed, given, self.cases, self.let, self.where, self.exhibits)
 
     def variant(self, seed: int) -> Variant:
         """The exercise as *seed* draws it."""
@@ -178,7 +179,11 @@ class Base(Strict, Worded, ABC):
     def state_of(self, figure: Embedded, seed: int) -> Mapping[str, str]:
         """The controls of *figure* as *seed* sets them."""
         drawn = self.draw(seed)
-        return {name: self.fill(str(text), drawn) for name, text in figure.state.items()}
+        with speaking(SOURCE):
+            return {
+                name: fill(str(text), drawn.names, drawn.shown).strip()
+                for name, text in figure.state.items()
+            }
 
     def solved(self, drawn: Draw) -> Draw:
         """*drawn* with the other values that the solution may name."""

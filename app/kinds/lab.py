@@ -19,7 +19,7 @@ from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figure
 from app.kinds.strict import Markdown, Strict
 from app.kinds.visible_values import has_number
 from app.sandbox.runner import Runner
-from app.translation import noted, translate
+from app.translation import SOURCE, noted, speaking, translate
 from app.units import Reading, spelling
 
 CAUSE = "cause"  # the name of the answer that is chosen
@@ -115,7 +115,8 @@ class LabExercise(Base):
         """*texts* with drawn values as the lab takes them: 4,096 would be two of several."""
         drawn = self.draw(seed)
         plain = {name: text.replace(",", "") for name, text in drawn.shown.items()}
-        return {name: fill(str(text), drawn.names, plain) for name, text in texts.items()}
+        with speaking(SOURCE):
+            return {name: fill(str(text), drawn.names, plain) for name, text in texts.items()}
 
     @property
     def runs_lab(self) -> str:

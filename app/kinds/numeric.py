@@ -16,6 +16,7 @@ from app.kinds.drawn_values import Draw, UnitName
 from app.kinds.quantities_base import Asking, Box
 from app.kinds.quantity import AskedQuantity
 from app.kinds.sum_parts import counted_in, trouble_of_parts
+from app.kinds.unclear_numbers import refuse_unclear_answers
 from app.sandbox.runner import Runner
 from app.translation import noted, translate
 from app.units import Reading
@@ -108,6 +109,7 @@ class Numeric(Asking):
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Compare each box with its key; one that builds on another may build on the learner's."""
         readings = {name: self._read(name, text) for name, text in self._given(answer).items()}
+        refuse_unclear_answers(self.keys(seed), readings, self._given(answer))
         parts = {
             name: self._judge(seed, name, readings) if name in readings else PartVerdict(None, "")
             for name in self.asked

@@ -185,7 +185,7 @@ class AnswerKey:
         if self.holds(reading):
             return PartVerdict(True, self.praise() + self.asked.echo(reading))
         says = self.blame(reading)
-        is_said = says.startswith(self.asked.shown(reading.value))
+        is_said = says.startswith(localized(self.asked.shown(reading.value)))
         told = key_told(says, (text for _, text in self.mistakes), self.asked.mistakes.values())
         says = localized(says)
         return PartVerdict(False, says if is_said else says + self.asked.echo(reading), told)

@@ -19,6 +19,7 @@ from app.kinds.move_plan import THEN, dearer, read_plan, tolerated, trouble_of, 
 from app.kinds.quantities_base import Asking, Box
 from app.kinds.quantity import AskedQuantity
 from app.kinds.strict import Markdown
+from app.kinds.unclear_numbers import refuse_unclear_answers
 from app.sandbox.runner import Runner
 from app.simulators.sharding import (
     Move,
@@ -172,6 +173,7 @@ class Sharding(Asking):
         plan = read_plan(given[PLAN], self.task(seed), MOVES)
         played, keys = play_plan(self.task(seed), plan), self.keys(seed)
         readings = {name: self._number(name, given[name]) for name in keys if given.get(name)}
+        refuse_unclear_answers(keys, readings, given)
         parts = {PLAN: self._judge(seed, plan, played)}
         parts |= {
             name: key.judge(readings[name]) if name in readings else PartVerdict(None, "")

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from app.errors import InputError, nearest
 from app.expressions import read_answer
-from app.translation import translate
+from app.translation import Numeral, translate
 from app.units import BYTE, COUNT, RATIO, Unit, scale_of, show, show_size
 
 Value = float | str | tuple[float, ...]
@@ -135,4 +135,4 @@ def amount(value: float, unit: Unit) -> str:
     """*value* with its unit; bytes in those of programs, such as MiB."""
     if unit is BYTE:
         return show_size(value)
-    return show(value, unit) if unit.symbol else f"{value:g}"
+    return show(value, unit) if unit.symbol else Numeral(f"{value:g}")

@@ -8,13 +8,14 @@ and is noted as `untranslated`, so that a page can say so where it says it.
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache
 
-from app.translation.languages import DEFAULT
 from app.translation.languages import LANGUAGES as LANGUAGES
 from app.translation.languages import SOURCE as SOURCE
+from app.translation.languages import SPOKEN
 from app.translation.languages import catalog as catalog
+from app.translation.numeral import LocalizedNumber, has_own_numerals, numeral_in
+from app.translation.numeral import Numeral as Numeral
 from app.translation.offer import offer as offer
 from app.translation.sentence import Sentence, filled
 from app.translation.sentence import joined as joined
@@ -25,13 +26,17 @@ from app.translation.unit_words import FORMS
 _TAGS = {"zh": "zh-Hans"}  # in HTML and headers, where the code says too little
 _MOST_UNTRANSLATED = 5_000  # sentences that are noted; more than there are
 
-_spoken = ContextVar("spoken", default=DEFAULT)
 _untranslated: dict[str, set[str]] = {code: set() for code in LANGUAGES}
 
 
 def language() -> str:
     """The code of the language that the current request is answered in."""
-    return _spoken.get()
+    return SPOKEN.get()
+
+
+def has_decimal_comma() -> bool:
+    """Whether numbers of the current language have a comma where English ones have a point."""
+    return has_own_numerals(SPOKEN.get())
 
 
 def tag(code: str) -> str:
@@ -41,17 +46,17 @@ def tag(code: str) -> str:
 
 def foreign(code: str) -> str:
     """The `lang` of a text in the language *code*; empty if the page is in that language."""
-    return "" if code == _spoken.get() else tag(code)
+    return "" if code == SPOKEN.get() else tag(code)
 
 
 @contextmanager
 def speaking(code: str) -> Iterator[None]:
     """Answer in the language *code* inside the block; one that is not offered means English."""
-    token = _spoken.set(code if code in LANGUAGES else SOURCE)
+    token = SPOKEN.set(code if code in LANGUAGES else SOURCE)
     try:
         yield
     finally:
-        _spoken.reset(token)
+        SPOKEN.reset(token)
 
 
 def translate(sentence: str, /, **values: object) -> str:
@@ -68,7 +73,7 @@ def translate(sentence: str, /, **values: object) -> str:
 
 def form_of(english: str) -> str:
     """The form of a sentence in the current language, with the names of its values."""
-    code = _spoken.get()
+    code = SPOKEN.get()
     if code == SOURCE:
         return english
     found = catalog(code).sentence(english)
@@ -76,7 +81,9 @@ def form_of(english: str) -> str:
 
 
 def localized(text: str) -> str:
-    """*text* in the current language if it is a sentence of ours, as it is if a stranger's."""
+    """*text* in the current language if it is a sentence or a number of ours, else as it is."""
+    if isinstance(text, Numeral):
+        return numeral_in(SPOKEN.get(), text)
     return translate(text) if isinstance(text, Sentence) else text
 
 
@@ -85,9 +92,9 @@ def translate_known(text: str) -> str:
 
     Unlike a sentence, it need not be English, and nobody misses its translation.
     """
-    if isinstance(text, Sentence):
-        return translate(text)
-    code = _spoken.get()
+    if isinstance(text, Sentence | Numeral):
+        return localized(text)
+    code = SPOKEN.get()
     return text if code == SOURCE else catalog(code).sentence(text) or text
 
 
@@ -99,7 +106,7 @@ def plural(one: str, many: str, number: int, /, **values: object) -> str:
 
 def form_of_number(one: str, many: str, number: int) -> str:
     """The form for *number* of a sentence that is *one* or *many* in English."""
-    code = _spoken.get()
+    code = SPOKEN.get()
     english = one if number == 1 else many
     if code == SOURCE:
         return english
@@ -109,7 +116,7 @@ def form_of_number(one: str, many: str, number: int) -> str:
 
 def untranslated() -> frozenset[str]:
     """The sentences without a translation that were said in the current language so far."""
-    return frozenset(_untranslated.get(_spoken.get(), ()))
+    return frozenset(_untranslated.get(SPOKEN.get(), ()))
 
 
 def _left_in_english(code: str, sentence: str) -> str:
@@ -121,23 +128,23 @@ def _left_in_english(code: str, sentence: str) -> str:
 
 def unit_word(symbol: str) -> str:
     """The unit *symbol* in the current language, as it stands after a number."""
-    if _spoken.get() == SOURCE or symbol not in FORMS:
+    if SPOKEN.get() == SOURCE or symbol not in FORMS:
         return symbol
     return translate(FORMS[symbol], number="").strip()
 
 
 def _spelled(values: Mapping[str, object]) -> Mapping[str, object]:
-    """*values*, those that are sentences in the current language."""
-    if _spoken.get() == SOURCE:
+    """*values*, those that are sentences or numbers in the current language."""
+    if (code := SPOKEN.get()) == SOURCE:
         return values
-    return {name: _spelled_value(value) for name, value in values.items()}
+    return {name: _spelled_value(code, value) for name, value in values.items()}
 
 
-def _spelled_value(value: object) -> object:
+def _spelled_value(code: str, value: object) -> object:
     if isinstance(value, int | float):
-        return value
+        return LocalizedNumber(code, value) if has_own_numerals(code) else value
     text = value if isinstance(value, str) else str(value)
-    return translate(text) if isinstance(text, Sentence) else value
+    return localized(text) if isinstance(text, Sentence | Numeral) else value
 
 
 @cache

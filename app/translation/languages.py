@@ -1,5 +1,6 @@
 """The languages that are offered, and the catalog of each."""
 
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from app.translation.catalog import SentenceCatalog, read_catalog
 SOURCE = "en"
 DEFAULT = SOURCE  # outside of a request
 LANGUAGES = {SOURCE: "English", "de": "Deutsch", "zh": "简体中文"}  # code: its name for itself
+SPOKEN = ContextVar("spoken", default=DEFAULT)  # the language that is answered in
 CATALOGS = Path(__file__).parent / "catalogs"
 
 

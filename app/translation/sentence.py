@@ -7,6 +7,7 @@ in English; where it reaches a person, `translate` looks its form up and fills i
 from collections.abc import Callable, Mapping, Sequence
 
 from app.quotation import quote_value
+from app.translation.numeral import Numeral
 
 
 class Sentence(str):
@@ -65,6 +66,7 @@ def joined(sentences: Sequence[str], form: str = noted("{first}; {others}")) -> 
 
 def filled(form: str, values: Mapping[str, object]) -> str:
     """*form* with *values* for its names."""
+    values = {name: v[:] if isinstance(v, Numeral) else v for name, v in values.items()}
     if "!r}" in form:
         values = {name: _Quotation(value) for name, value in values.items()}
     return form.format(**values)

@@ -3,7 +3,7 @@
 import math
 import re
 
-from app.translation import noted, say
+from app.translation import Numeral, noted, say
 from app.translation.unit_words import FORMS, FORMS_OF_ONE
 from app.units.scales import (
     DAY,
@@ -88,7 +88,7 @@ def show_in(value: float, scale: Scale, digits: int = 4) -> str:
         return _money(value, digits)
     if scale.symbol.startswith(("$", "USD")):
         per = scale.symbol.partition("/")[2]
-        return f"{_dollars(value / scale.factor, digits)}/{per}"
+        return Numeral(f"{_dollars(value / scale.factor, digits)[:]}/{per}")
     for word, size in reversed(LARGE.items()):
         if scale.symbol in LARGE and abs(value) >= size > scale.factor:
             return _with_unit(figures(value / size, digits), word)
@@ -111,7 +111,7 @@ def show_typed(text: str) -> str:
     whole, decimals, symbol = match.groups()
     if symbol.startswith("$"):
         return show_in(float(whole + decimals) * scale.factor, scale, _ALL)
-    return _with_unit(f"{int(whole):,}{decimals}", symbol)
+    return _with_unit(Numeral(f"{int(whole):,}{decimals}"), symbol)
 
 
 def _with_unit(number: str, symbol: str) -> str:
@@ -119,7 +119,7 @@ def _with_unit(number: str, symbol: str) -> str:
     if form := (FORMS_OF_ONE if number == "1" else FORMS).get(symbol):
         return say(form, number=number)
     unit = "/s" if symbol == "1/s" else spelling(symbol)
-    return f"{number} {singular(unit) if number == '1' else unit}".strip()
+    return Numeral(f"{number[:]} {singular(unit) if number == '1' else unit}".strip())
 
 
 _IN_WORDS = (
@@ -140,7 +140,7 @@ def _money(value: float, digits: int) -> str:
             return (
                 say(form, number=figures(value / size, digits))
                 if value > 0
-                else (f"-{_money(-value, digits)}")
+                else Numeral(f"-{_money(-value, digits)[:]}")
             )
     return _dollars(value, digits)
 
@@ -148,12 +148,12 @@ def _money(value: float, digits: int) -> str:
 def _dollars(number: float, digits: int) -> str:
     """*number* after its sign: cents have two figures."""
     if number < 0:
-        return f"-{_dollars(-number, digits)}"
+        return Numeral(f"-{_dollars(-number, digits)[:]}")
     if _CENTS[0] <= number < _CENTS[1]:
         digits = max(digits, math.floor(math.log10(number)) + 3)
     text = figures(number, digits)
     whole, point, cents = text.partition(".")
-    return f"${whole}{point}{cents}{'0' * (len(cents) == 1 and 'e' not in text)}"
+    return Numeral(f"${whole}{point}{cents}{'0' * (len(cents) == 1 and 'e' not in text)}")
 
 
 # Numbers between these are written out, others as 1.23e-4.
@@ -163,7 +163,7 @@ _FOUR = 4
 _SHORT = 999.0  # below it, no comma is needed, whatever it is rounded to
 
 
-def figures(number: float, digits: int = _FOUR) -> str:
+def figures(number: float, digits: int = _FOUR) -> Numeral:
     """Write *number* to *digits* significant digits, whole numbers in full.
 
     What was cut to 33,330 would look like another whole number, so four digits or more never cut a
@@ -174,6 +174,10 @@ def figures(number: float, digits: int = _FOUR) -> str:
     >>> figures(33333.3), figures(33333.3, 3)
     ('33,333', '33,300')
     """
+    return Numeral(_written(number, digits))
+
+
+def _written(number: float, digits: int) -> str:
     if _WRITTEN_OUT[0] <= number < _SHORT and number != int(number):
         text = f"{number:.{digits}g}"
         if "e" not in text:

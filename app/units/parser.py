@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from app.translation import say
+from app.translation import Numeral, has_decimal_comma, say
 from app.units.scales import LARGE, LETTERS, PLAIN, SCALES, TYPED, Scale, close_symbols
 from app.units.unit import FLOP, FLOP_PER_SECOND, PER_SECOND, RATIO, Unit
 
@@ -142,8 +142,15 @@ def join_digits(text: str) -> str:
 
 
 def without_commas(text: str) -> str:
-    """*text* without the commas that group digits; the comma in 0,750 is a decimal one."""
-    return _THOUSANDS.sub(lambda m: m[0] if m[0].startswith("0") else m[0].replace(",", ""), text)
+    """*text* without the commas that group digits; the comma in 0,750 is a decimal one.
+
+    So is the only one of a number where the language of the page has a decimal comma.
+    """
+    return _THOUSANDS.sub(lambda m: m[0] if _is_decimal(m[0]) else m[0].replace(",", ""), text)
+
+
+def _is_decimal(number: str) -> bool:
+    return number.startswith("0") or (has_decimal_comma() and number.count(",") == 1)
 
 
 def _number(match: re.Match[str]) -> tuple[Fraction, Fraction]:
@@ -244,12 +251,12 @@ def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> S
 
 
 def _other(text: str, unit: Unit, shown: Scale | None) -> float | None:
-    """The second reading of *text*, its only comma a decimal comma: 1,750 may be 1.75."""
+    """The second reading of *text*, which has one comma: 1,750 may be 1.75, or 1750."""
     grouped = _THOUSANDS.findall(text)
     if len(grouped) != 1 or text.count(",") != 1 or "." in text or grouped[0].startswith("0"):
         return None
-    return read(text.replace(",", "."), unit, shown).value
+    return read(text.replace(",", "" if has_decimal_comma() else "."), unit, shown).value
 
 
 def _example(unit: Unit, shown: Scale | None) -> str:
-    return f"12.5 {shown.symbol if shown else unit.symbol}".strip()
+    return Numeral(f"12.5 {shown.symbol if shown else unit.symbol}".strip())

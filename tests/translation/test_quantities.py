@@ -19,8 +19,8 @@ from app.units import SECOND, Unit, scale_of, show, show_in
 @pytest.mark.parametrize(
     ("code", "value", "unit", "told_"),
     [
-        ("de", 67.7 * 86400, SECOND, "67.7 Tage"),
-        ("de", 3e5 * 86400, SECOND, "300,000 Tage"),
+        ("de", 67.7 * 86400, SECOND, "67,7 Tage"),
+        ("de", 3e5 * 86400, SECOND, "300\u202f000 Tage"),
         ("de", 0.005, SECOND, "5 ms"),
         ("zh", 67.7 * 86400, SECOND, "67.7 天"),
         ("en", 67.7 * 86400, SECOND, "67.7 days"),

@@ -144,7 +144,7 @@ def test_an_exercise_is_shown_in_its_translation(client: TestClient) -> None:
 
 
 def test_what_stays_english_says_so(client: TestClient) -> None:
-    page = client.get("/exercises/collectives/ring-all-reduce-time", headers=GERMAN).text
+    page = client.get("/exercises/pipelines/in-flight", headers=GERMAN).text
     assert '<h1 lang="en">' in page
     assert '<span class="what" lang="en">' in page
     assert 'lang="en"' not in re.sub(
@@ -176,3 +176,15 @@ def test_search_engines_find_the_first_page_in_every_language(settings: Settings
     assert len(found) == 3
     assert '<link rel="canonical" href="https://example.org/wallclock/?lang=de">' in page
     assert 'rel="alternate"' not in chapter
+
+
+def test_a_visitor_is_told_what_is_english_before_the_click(client: TestClient) -> None:
+    page = client.get("/chapters/pipelines", headers=GERMAN).text
+    assert re.search(r'lang="en">[^<]+</span>.{0,120}?Englisch ·', page, re.DOTALL)
+    home = client.get("/", headers=GERMAN).text
+    assert "Aufgaben auf Englisch" in home
+    exercise = client.get("/exercises/pipelines/in-flight", headers=GERMAN).text
+    assert "Diese Aufgabe ist auf Englisch." in exercise
+    assert "auf Englisch" not in client.get("/exercises/memory/stage-1", headers=GERMAN).text
+    for path in ("/", "/chapters/pipelines", "/exercises/pipelines/in-flight"):
+        assert "in English" not in client.get(path).text

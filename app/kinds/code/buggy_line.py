@@ -202,10 +202,9 @@ class BuggyLine(CodeExercise):
 
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
         """Each right line that the author speaks of."""
-        drawn = self.draw(seed)
         for line, says in self.elsewhere.items():
             if line != self.bug(seed).line:
-                yield str(line), self.fill(says, drawn)
+                yield str(line), self.fill(says, self.draw(seed))
 
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Compare the number of the line."""
@@ -213,18 +212,19 @@ class BuggyLine(CodeExercise):
         line = read_line(answer, len(self.code.splitlines()))
         if line == bug.line:
             return Verdict(True, 1.0, (symptom_text(self.fill(bug.says, drawn)), self.reveal(seed)))
-        if line in self.elsewhere:
-            says = self.elsewhere[line]
+        if says := self.elsewhere.get(line):
             return Verdict(False, 0.0, (self.fill(says, drawn),), mistake=mistake_key(says))
         return Verdict(False, 0.0, (translate("Line {line} is correct as written.", line=line),))
 
     def texts(self) -> Iterator[tuple[Where, str]]:
         """The sentences of bugs and of other lines, too."""
         yield from super().texts()
-        for index, bug in enumerate(self.bugs):
-            yield ("bugs", index, "says"), bug.says
-        for line, says in self.elsewhere.items():
-            yield ("elsewhere", line), says
+        yield from ((("bugs", index, "says"), bug.says) for index, bug in enumerate(self.bugs))
+        yield from ((("elsewhere", line), says) for line, says in self.elsewhere.items())
+
+    def untold(self) -> Iterator[tuple[Where, str]]:
+        """The symptoms, which stand in the prompt."""
+        yield from ((("bugs", n, "symptom"), bug.symptom) for n, bug in enumerate(self.bugs))
 
     def telling(self, seed: int) -> set[str]:
         """The number of the line."""

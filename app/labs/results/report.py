@@ -11,6 +11,7 @@ from app.db.run_state import RunState
 from app.labs.machines.machine import MachineFacts
 from app.labs.parameters import amount
 from app.labs.spec import Lab, known_labs, parameters_in
+from app.translation import Numeral
 from app.units import RATIO, scale_of
 
 Held = Literal["min", "median"]
@@ -213,7 +214,9 @@ def held_of(lab: Lab | None, name: str, least: float, median: float) -> float:
 
 def ratio_shown(ratio: float | None) -> str:
     """The ratio of a measurement to a prediction, as a person would write it."""
-    return "" if ratio is None else f"{ratio:.3f}" if ratio < _MANY else f"{ratio:.4g}"
+    if ratio is None:
+        return ""
+    return Numeral(f"{ratio:.3f}" if ratio < _MANY else f"{ratio:.4g}")
 
 
 def show_measure(lab: Lab, name: str, value: float) -> str:

@@ -16,7 +16,7 @@ from app.explorers import (
     since,
 )
 from app.markdown import inline_html
-from app.translation import translate, translate_known
+from app.translation import localized, translate, translate_known
 from app.web.explore.state import url_state
 from app.web.frame.renderer import Hyperlink
 from app.web.urls import explorer_url
@@ -97,7 +97,7 @@ def unpack_state(explorer: Explorer, text: str) -> tuple[Values | None, str]:
 
 def unbroken(text: str) -> str:
     """*text* whose numbers stay on one line with their units."""
-    return _UNIT.sub("\N{NO-BREAK SPACE}", text)
+    return _UNIT.sub("\N{NO-BREAK SPACE}", localized(text))
 
 
 def fact_views(shown: Explored, before: Explored | None) -> tuple[ComparedFact, ...]:

@@ -13,6 +13,7 @@ from app.explorers import Explorer, KeyFigure, Values
 from app.expressions import ExpressionError
 from app.kinds.numeric import Numeric
 from app.kinds.quantity import AnswerKey, AskedQuantity
+from app.kinds.unclear_numbers import refuse_unclear
 from app.markdown import inline_html
 from app.translation import translate, translate_known
 from app.units import Reading
@@ -110,6 +111,7 @@ def read_prediction(asked: AskedQuantity, text: str) -> Reading:
     Raises:
         AnswerError: it is not a quantity.
     """
+    refuse_unclear(text)
     if asked.unit == "%" and "%" not in text:
         reading = AskedQuantity(answer=asked.answer).read(text)
         if reading.value <= 1:

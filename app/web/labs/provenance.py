@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from app.labs.machines.machine import Fact
 from app.labs.results.report import Report
-from app.translation import translate
+from app.translation import Numeral, translate
 from app.units import BYTE, show
 from app.web.labs.labels import machine_of, size_label
 
@@ -24,7 +24,7 @@ def what_matters(report: Report) -> Iterator[Row]:
         (translate("nodes"), machine.nodes if machine.nodes != 1 else None),
         (translate("sharing"), machine.sharing),
         (translate("others on the GPUs"), machine.others),
-        (translate("load before the run"), machine.load),
+        (translate("load before the run"), machine.load and Numeral(machine.load)),
     )
 
 

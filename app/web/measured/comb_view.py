@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.measurements.trace.activity import COMMUNICATION, COMPUTE, COPY
 from app.measurements.trace.comb import Comb, CombEvent
-from app.translation import noted, plural, translate
+from app.translation import Numeral, noted, plural, translate
 from app.units import SECOND, show, show_size
 
 WIDTH = 10_000  # units of the picture for the whole step
@@ -102,8 +102,8 @@ def _boxes(comb: Comb, lane: int, sort: int, y: int) -> Iterator[str]:
 
 def _comb_view_row(comb: Comb, work: CombEvent) -> WorkRow:
     return WorkRow(
-        begin=f"{work.begin / _MICRO:.1f}",
-        time=f"{work.time / _MICRO:.1f}",
+        begin=Numeral(f"{work.begin / _MICRO:.1f}"),
+        time=Numeral(f"{work.time / _MICRO:.1f}"),
         stream=comb.streams[work.stream],
         does=translate(DOES[work.sort]),
         name=comb.names[work.name],

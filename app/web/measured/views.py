@@ -14,7 +14,7 @@ from app.measurements.pieces import median_error
 from app.measurements.published import PublishedMeasurement
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
 from app.measurements.trace.report import TraceReport
-from app.translation import noted, plural, translate, translate_known
+from app.translation import Numeral, noted, plural, translate, translate_known
 from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
 from app.web.explore.figures import FigureView, figure_view
 from app.web.frame.renderer import Hyperlink
@@ -194,7 +194,7 @@ def _facts(test: CollectiveTest, comparison: Comparison | None) -> tuple[tuple[s
         facts.append((translate("Latency"), show(test.pieces[0].alpha, SECOND, 3)))
         facts.append((translate("Bandwidth"), _speed(test.pieces[-1].bandwidth)))
         misses = median_error([(row.size, row.time) for row in test.rows], test.pieces)
-        facts.append((translate("Median error of the fit"), f"{100 * misses:.1f} %"))
+        facts.append((translate("Median error of the fit"), Numeral(f"{100 * misses:.1f} %")))
     if comparison and comparison.predicted is not None:
         size = show_size(comparison.row.size)
         facts.append(
@@ -246,7 +246,7 @@ def view_of_log(log: TrainingLog, fields: dict[str, str]) -> ReportView:
     if log.flops_per_gpu is not None:
         facts.append((translate("Per GPU"), show(log.flops_per_gpu, FLOP_PER_SECOND)))
     if log.mfu is not None:
-        facts.append((translate("MFU, dense peak"), f"{100 * log.mfu:.1f} %"))
+        facts.append((translate("MFU, dense peak"), Numeral(f"{100 * log.mfu:.1f} %")))
     prediction = predict_log(log, fields)
     return ReportView(
         headline=_reached(log),

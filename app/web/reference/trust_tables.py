@@ -8,7 +8,7 @@ from app.explorers.base import change_words
 from app.formulas.presets import GPUS, LINKS, Gpu, Link
 from app.formulas.records import hints_of
 from app.published import Outcome, PublishedAccuracy, PublishedRun, Source, accuracy, layout_degrees
-from app.translation import SOURCE, language, translate
+from app.translation import SOURCE, language, localized, translate
 from app.units import BYTE, FLOP_PER_SECOND, SECOND, Unit, figures, show
 from app.web.frame.renderer import Hyperlink
 from app.web.reference.field_names import field_name
@@ -180,7 +180,7 @@ def _printed(run: PublishedRun) -> str:
             translate("{utilization} MFU", utilization=percent_text(printed.utilization)),
         ),
     )
-    return ", ".join(text for value, text in texts if value)
+    return ", ".join(localized(text) for value, text in texts if value)
 
 
 def predicted_text(one: Outcome) -> str:

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from app.config import ROOT
 from app.errors import capitalized, sentence
-from app.translation import form_of, form_of_number, translate
+from app.translation import Numeral, form_of, form_of_number, translate
 
 
 def template_environment(language: str = "en") -> Environment:
@@ -23,6 +23,7 @@ def template_environment(language: str = "en") -> Environment:
     )
     made.filters["capitalized"] = capitalized
     made.filters["sentence"] = sentence
+    made.filters["numeral"] = lambda number: Numeral(f"{number:g}")
     made.globals["language"] = language
     made.globals["english"] = "" if language == "en" else Markup(' lang="en"')
     made.install_gettext_callables(cache(form_of), form_of_number, newstyle=True)

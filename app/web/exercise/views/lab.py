@@ -16,6 +16,7 @@ from app.formulas import FORMULAS
 from app.kinds.answers import Answer, PartVerdict, refuse_longer
 from app.kinds.lab import CAUSE, LabExercise
 from app.kinds.quantity import AskedQuantity
+from app.kinds.unclear_numbers import refuse_unclear
 from app.labs.lab_translation import translate_lab
 from app.labs.results.match import BORROWING
 from app.labs.spec import LabJob, lab_called, read_job
@@ -257,6 +258,8 @@ async def _lock_in(tools: KindTools, exercise: LabExercise, posted: PostedForm) 
     answer = exercise.answer_in(posted.given)
     refuse_longer(answer, tools.answer_limit)
     exercise.read(answer)
+    for text in answer.values():
+        refuse_unclear(text)
     stored = tools.prediction(exercise.id, posted.seed)
     gone = stored if stored and not _fits(stored, exercise) else ""
     texts = {name: text.strip() for name, text in answer.items() if name != CAUSE}

@@ -1,0 +1,140 @@
+"""Numbers in the form of the language: 3,07 GB in German, and what a German types is read so."""
+
+import asyncio
+import json
+import re
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.content.catalog import Catalog
+from app.errors import AnswerError
+from app.explorers import EXPLORERS
+from app.kinds.unclear_numbers import refuse_unclear
+from app.translation import Numeral, localized, say, speaking, translate
+from app.units import (
+    BYTE,
+    COUNT,
+    DOLLAR,
+    DOLLAR_PER_SECOND,
+    SECOND,
+    figures,
+    read,
+    scale_of,
+    show,
+    show_in,
+    show_typed,
+)
+from tests.each import each
+from tests.pages import PAGES
+from tests.translation.test_told import Reader
+
+THIN = "\N{NARROW NO-BREAK SPACE}"
+# A point before decimals, or a comma before groups, neither of which is German.
+ENGLISH = re.compile(r"(?<![\w.,/:-])\d+(?:,\d{3}){2,}|(?<![\w.,/:-])\d+\.\d+(?=\s?[%×A-Zµkmns]|$)")
+GERMAN = re.compile(rf"\d{THIN}\d{{3}}|(?<![\d,])\d+,(?!\d{{3}}(?!\d))\d")
+NAMES = re.compile(
+    r"(?:Llama|LTI|arXiv|torch|Version|section|sections|Qwen|Gen|Trace\w+|GPT|DeepSeek-V|Megatron-LM|image|NeMo|CC BY"
+    r"|release|Release)[- :]*[\d.]+(?: and [\d.]+)*|[\d.]+B\b|[\d.]+ and [\d.]+"
+)
+DE = {"Accept-Language": "de"}
+
+
+@each(
+    ("english", "german"),
+    [
+        (show(3.07e9, BYTE), "3,07 GB"),
+        (show(16384, COUNT), f"16{THIN}384"),
+        (show(2.5 / 3600, DOLLAR_PER_SECOND), "2,50 $/h"),
+        (show(61_660_000, DOLLAR), "61,66 Mio. $"),
+        (show(1234.5, DOLLAR), f"1{THIN}234 $" if show(1234.5, DOLLAR) == "$1,234" else None),
+        (show(-0.07, SECOND), "-70 ms"),
+        (show(200.5 * 86400, SECOND), "200,5 Tage"),
+        (figures(3.79e25), "3,79e25"),
+        (figures(1e300 * 1e300), "∞"),
+        (show_typed("8000.5 GB/s"), f"8{THIN}000,5 GB/s"),
+        (show_typed("Llama 3.1 405B"), "Llama 3.1 405B"),
+        (show_in(26_120_000 * 3600, scale_of("GPU-hours")), f"26{THIN}120{THIN}000 GPU-Stunden"),
+    ],
+)
+def test_a_number_is_written_as_the_language_writes_it(english: str, german: str | None) -> None:
+    with speaking("de"):
+        found = localized(english)
+        assert german is None or found == german
+        assert translate("{value}", value=english) == found
+        if isinstance(english, Numeral):
+            assert english.__html__() == f"{english}" == "" + english == english + "" == found
+    with speaking("zh"):
+        assert "," not in english or THIN not in localized(english)  # as in English
+    assert localized(english) == english
+
+
+def test_a_sentence_that_is_stored_has_english_numbers() -> None:
+    with speaking("de"):
+        said = say("{size} of {count:,}", size=show(3.07e9, BYTE), count=4096)
+        assert said == "3.07 GB of 4,096"
+        assert json.dumps([show(0.0393, SECOND)]) == '["39.3 ms"]'
+        assert (
+            translate("{ranks:,} ranks in a ring", ranks=4096) == f"4{THIN}096 Ranks in einem Ring"
+        )
+
+
+@each("value", [0.07, 1234.5, 4096.0, 1.234e6, 26_120_000.0, 0.00012345, 999.96, 3.79e25])
+def test_what_is_shown_in_german_can_be_typed_back(value: float) -> None:
+    with speaking("de"):
+        text = localized(figures(value))
+        assert read(text, COUNT).value == pytest.approx(value, rel=1e-3)
+        assert read(localized(show(value, BYTE)), BYTE).value == pytest.approx(value, rel=1e-3)
+
+
+@each("text", ["112.000 MB", "1.750", "2 * 112.000 MB", "~ 3.500 GB"])
+def test_a_point_before_three_digits_is_asked_about_on_a_german_page(text: str) -> None:
+    with speaking("de"), pytest.raises(AnswerError):
+        refuse_unclear(text)
+    refuse_unclear(text)
+
+
+@each(
+    "text", ["0.750", "1.75", "112,5 MB", "1.234.567", "112 000 MB", "1.5e3", "1.000e3", "1.2345"]
+)
+def test_what_can_be_read_in_one_way_is_not_asked_about(text: str) -> None:
+    with speaking("de"):
+        refuse_unclear(text)
+
+
+def test_a_german_number_is_never_misdiagnosed(catalog: Catalog) -> None:
+    exercise = catalog.exercise("collectives/ring-all-reduce-time")
+    right = exercise.right_answer(0)
+    number, unit = str(right).split()
+    grouped = f"{1000 * float(number):,.0f}".replace(",", ".")
+    smaller = {"s": "ms", "ms": "us"}[unit]
+    with speaking("de"):
+        for typed in (f"{grouped} {smaller}", f"{float(number):.3f} {unit}".replace(".", ",")):
+            try:
+                verdict = asyncio.run(exercise.grade(0, typed, None))  # type: ignore[arg-type]
+            except AnswerError as error:
+                assert "." in typed
+                assert THIN in str(error) or "," in str(error)
+            else:
+                assert verdict.correct, (typed, verdict.feedback)
+
+
+def _read(page: str) -> list[str]:
+    reader = Reader()
+    reader.feed(page)
+    return reader.said
+
+
+@each("path", [*PAGES.values(), *(f"/explore/{name}?show=1" for name in EXPLORERS)])
+def test_a_page_has_the_numbers_of_its_language(client: TestClient, path: str) -> None:
+    """The German page is drawn first, so that what is remembered of it would be seen."""
+    page = client.get(path, headers=DE)
+    if (
+        "html" not in page.headers.get("content-type", "")
+        or page.headers.get("content-language") != "de"
+    ):
+        return
+    wrong = [text for text in _read(page.text) if ENGLISH.search(NAMES.sub("", text))]
+    english = client.get(path, headers={"Accept-Language": "en"})
+    assert [text for text in _read(english.text) if GERMAN.search(text)] == []
+    assert [text[:100] for text in wrong] == []
