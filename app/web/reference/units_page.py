@@ -8,7 +8,7 @@ from itertools import groupby
 from fastapi import Request, Response
 
 from app.network.routes import Router
-from app.translation import translate
+from app.translation import SOURCE, Numeral, speaking, translate
 from app.units import Unit, figures, spelling
 from app.units.scales import SCALES, Scale
 from app.web.frame.renderer import frame, render
@@ -56,9 +56,10 @@ def _unit_tables() -> tuple[UnitTable, ...]:
     by_unit: dict[Unit, list[Scale]] = {}
     for scale in SCALES.values():
         by_unit.setdefault(scale.unit, []).append(scale)
-    return tuple(
-        UnitTable(unit.symbol, tuple(_unit_rows(those))) for unit, those in by_unit.items()
-    )
+    with speaking(SOURCE):  # it is made once, for every language
+        return tuple(
+            UnitTable(unit.symbol, tuple(_unit_rows(those))) for unit, those in by_unit.items()
+        )
 
 
 def _unit_rows(scales: list[Scale]) -> Iterator[UnitRow]:
@@ -66,4 +67,5 @@ def _unit_rows(scales: list[Scale]) -> Iterator[UnitRow]:
     for factor, those in groupby(ordered, key=lambda scale: scale.factor):
         symbols = dict.fromkeys(spelling(scale.symbol) for scale in those)
         unit = ordered[0].unit.symbol
-        yield UnitRow(tuple(symbols), f"{figures(factor, _DIGITS)} {unit}".strip())
+        value = Numeral(f"{figures(factor, _DIGITS)} {unit}".strip())
+        yield UnitRow(tuple(symbols), value)
