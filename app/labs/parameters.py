@@ -1,7 +1,7 @@
 """The parameters of labs: numbers, choices and several numbers, read from text and shown again."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,6 +14,8 @@ Value = float | str | tuple[float, ...]
 _RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+)")
 _STEP = 4  # ratio of neighboring values in a range
 _MOST = 24  # values of a parameter that takes several
+_LONGEST_COMMAND = 2000  # characters
+_BEFORE_PARAMETERS = 4  # words: wallclock lab run LAB
 
 
 class FrozenModel(BaseModel):
@@ -136,3 +138,9 @@ def amount(value: float, unit: Unit) -> str:
     if unit is BYTE:
         return show_size(value)
     return show(value, unit) if unit.symbol else Numeral(f"{value:g}")
+
+
+def parameters_in(command: str) -> Mapping[str, str]:
+    """The parameters of a run that an earlier version wrote down as its *command* alone."""
+    words = command[:_LONGEST_COMMAND].split()[_BEFORE_PARAMETERS:]
+    return dict(word.partition("=")[::2] for word in words)

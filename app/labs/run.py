@@ -18,9 +18,9 @@ from pydantic_core import from_json
 from app.db.run_state import RunState
 from app.labs.evidence.blame import blame, late_ranks
 from app.labs.machines.machine import MachineFacts
-from app.labs.parameters import Value
+from app.labs.parameters import Value, parameters_in
 from app.labs.ranks.events import RankEvent
-from app.labs.spec import Links, parameters_in
+from app.labs.spec import Links
 
 _YOUNG = 10.0  # seconds in which a leader must be there
 _LITTLE = 16_384  # bytes of disk, too few to write an outcome

@@ -25,7 +25,6 @@ PROCESSORS_ONLY: Mapping[Links, str] = {
     "counted": noted("what it counts is the same on every machine"),
 }
 _LONGEST = 500  # characters of a parameter
-_LONGEST_COMMAND = 2000  # characters
 
 
 class Measured(FrozenModel):
@@ -181,12 +180,6 @@ class LabJob:
         if self.nodes is None and nodes > 1:
             return read_job(self.lab, {**self.given, NODES: str(nodes)})
         return replace(self, nodes=nodes)
-
-
-def parameters_in(command: str) -> Mapping[str, str]:
-    """The parameters of a run that an earlier version wrote down as its *command* alone."""
-    words = command[:_LONGEST_COMMAND].split()[len(_COMMAND) + 1 :]
-    return dict(word.partition("=")[::2] for word in words)
 
 
 @cache

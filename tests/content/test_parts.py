@@ -79,13 +79,13 @@ def test_a_part_that_does_not_exist_is_a_problem_with_its_line(exercise_file: Wr
     folder = exercise_file(GOOD).parent
     (folder.parent / "parts.yaml").write_text(PARTS)
     chapter = folder / "topic.yaml"
-    chapter.write_text(f"part: fisrt\n{chapter.read_text()}")
+    chapter.write_text(f"part: thirst\n{chapter.read_text()}")
     with pytest.raises(ContentError) as caught:
         Catalog.read([folder.parent])
     (problem,) = caught.value.problems
     assert (problem.path, problem.line) == (chapter, 1)
-    assert problem.says == "part: no part is called 'fisrt'; did you mean 'first'?"
-    chapter.write_text(chapter.read_text().replace("fisrt", "first"))
+    assert problem.says == "part: no part is called 'thirst'; did you mean 'first'?"
+    chapter.write_text(chapter.read_text().replace("thirst", "first"))
     assert _ids(Catalog.read([folder.parent])) == [("The first", ["chapter"])]
 
 

@@ -11,6 +11,7 @@ from app.labs.machines.datasheet import NO_DATASHEET, Datasheet, datasheet_of, i
 from app.labs.parameters import Value
 from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
 from app.labs.results.disturbance import disturbances_in, doubts_about
+from app.labs.results.fits import fitted_lines
 from app.labs.results.notes import (
     details_in,
     is_about_a_line,
@@ -18,13 +19,10 @@ from app.labs.results.notes import (
     notes_on,
     notes_on_lines,
 )
-from app.labs.results.report import Derived, LatencyFit, Measure, Report, Underway, held_of
+from app.labs.results.report import Derived, Measure, Report, Underway, held_of
 from app.labs.results.spread import note_on_spread
 from app.labs.run import Event, LabRun, MachineEvent
 from app.labs.spec import RANKS, Lab, known_labs, lab_called
-from app.measurements.line_interval import bad_point, line_interval
-from app.measurements.pieces import median_error, pieces
-from app.measurements.reports import AlphaBetaPiece
 from app.units import RATIO, scale_of
 
 _ROUNDED = 0.05  # of a size: what remains when ranks share it equally
@@ -107,7 +105,7 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
     sheet = datasheet_of(lab, report.backend, report.machine, transport)
     measures = measure_statistics(lab, report.ranks, values, taken, sheet)
     doubts = doubts_about(replace(report, measures=measures), lab)
-    line, lines = (None, ()) if doubts else _lines(lab, measures)
+    line, lines = (None, ()) if doubts else fitted_lines(lab, measures)
     notes = notes_on(
         lab,
         report.backend,
@@ -262,46 +260,13 @@ def _placed(
     return found
 
 
-def _lines(
-    lab: Lab, measures: Sequence[Measure]
-) -> tuple[LatencyFit | None, tuple[LatencyFit, ...]]:
-    """The line that fits all sizes, or else two or three, each over a range of them.
-
-    One point that is far off all others is left out, and named. A further line counts only if it
-    halves the error, as on `/measured`.
-    """
-    if not lab.fits:
-        return None, ()
-    points = [(float(one.where["size"]), one.median) for one in measures if one.name == lab.fits]
-    off = bad_point(points)
-    points = [point for point in points if point[0] != off]
-    lines = tuple(_analysis_line(piece, points, off) for piece in pieces(points))
-    return (lines[0], ()) if len(lines) == 1 else (None, lines)
-
-
-def _analysis_line(
-    piece: AlphaBetaPiece, points: Sequence[tuple[float, float]], off: float | None
-) -> LatencyFit:
-    sure = line_interval(piece, points)
-    return LatencyFit(
-        latency=piece.alpha,
-        bandwidth=piece.bandwidth,
-        median_error=median_error(points, [piece]),
-        least=piece.first,
-        most=piece.last,
-        latency_range=sure.latency if sure else None,
-        bandwidth_range=sure.bandwidth if sure else None,
-        left_out=off,
-    )
-
-
 def revise(report: Report) -> Report:
     """*report*, which an earlier version may have stored, with the doubts and lines of today."""
     if report.lab not in known_labs():
         return report
     lab = lab_called(report.lab).run_over(report.backend)
     doubts = doubts_about(report, lab)
-    line, lines = (None, ()) if doubts else _lines(lab, report.measures)
+    line, lines = (None, ()) if doubts else fitted_lines(lab, report.measures)
     notes = tuple(note for note in report.notes if not is_about_a_line(note))
     fits = notes_on_lines((line,) if line else lines)
     return replace(report, line=line, lines=lines, doubts=doubts, notes=(*fits, *notes))

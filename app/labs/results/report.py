@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 
 from app.db.run_state import RunState
 from app.labs.machines.machine import MachineFacts
-from app.labs.parameters import amount
-from app.labs.spec import Lab, known_labs, parameters_in
+from app.labs.parameters import amount, parameters_in
+from app.labs.spec import Lab, known_labs
 from app.translation import Numeral
 from app.units import RATIO, scale_of
 
