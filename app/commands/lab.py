@@ -3,32 +3,29 @@
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
-from tqdm import tqdm
-
-from app.commands import lab_check
+from app.commands import lab_check, lab_record
 from app.commands.lab_beside import show_beside, write_rows
+from app.commands.lab_launch import run_to_end, say_notes
 from app.commands.parsers import add_actions, add_command
 from app.config import Settings
 from app.db.run_state import RunState
-from app.errors import InputError
-from app.labs.launch.base import Launcher, Waiting
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.kubernetes import PodOptions, instructions, kubernetes_job, prepared
-from app.labs.launch.plan import LaunchPlan, planned_elsewhere
+from app.labs.launch.plan import planned_elsewhere
 from app.labs.machines.devices import find_devices
-from app.labs.ranks.events import MeasureEvent
 from app.labs.results.analysis import report_of
 from app.labs.results.disturbance import WHAT_TO_DO
 from app.labs.results.notes import range_in_words
+from app.labs.results.recordings import parameter_pairs
 from app.labs.results.report import Report, held_in, ratio_shown, show_measure
 from app.labs.run import LabRun
 from app.labs.spec import Lab, known_labs, lab_called
 from app.units import BYTE_PER_SECOND, SECOND, show
 
-_PATIENCE = 600.0  # seconds to wait for the devices
 _FAILED = 1
 
 
@@ -74,6 +71,9 @@ def add_options(parser: ArgumentParser) -> None:
     lab_check.add_options(
         add_command(actions, "check", "check the GPUs of this machine, step by step")
     )
+    lab_record.add_options(
+        add_command(actions, "record", "record the runs of a list that nothing disturbed")
+    )
     show = add_command(actions, "show", "show an earlier run")
     show.add_argument("run", metavar="RUN")
     show.add_argument(
@@ -94,6 +94,8 @@ def run(arguments: Namespace) -> int:
             return _prepare(arguments)
         case "check":
             return lab_check.run(arguments)
+        case "record":
+            return lab_record.run(arguments)
     launcher = launcher_of(Settings())
     run = launcher.run_called(arguments.run)
     launcher.outcome_of(run)
@@ -134,27 +136,16 @@ def _ranks(lab: Lab) -> str:
 
 
 def _run(arguments: Namespace) -> int:
-    lab = lab_called(arguments.name)
-    launcher = launcher_of(Settings())
-    try:
-        plan = launcher.plan(lab, _pairs(arguments.pairs), arguments.backend)
-        _note(plan)
-        started = launcher.start(plan.job, plan.backend, _PATIENCE, notes=plan.notes)
-        _follow(launcher, started, plan.job.lab, quiet=arguments.json)
-    finally:
-        launcher.close()
-    return _show(started, as_json=arguments.json, said=plan.notes)
-
-
-def _note(plan: LaunchPlan) -> None:
-    """Say what is to be known about the choice of the backend, apart from the results."""
-    for note in plan.notes:
-        sys.stderr.write(f"{note}\n")
+    given = parameter_pairs(arguments.pairs)
+    with closing(launcher_of(Settings())) as launcher:
+        name, backend = arguments.name, arguments.backend
+        ended = run_to_end(launcher, name, given, backend, quiet=arguments.json)
+    return _show(ended, as_json=arguments.json, said=ended.job.notes)
 
 
 def _prepare(arguments: Namespace) -> int:
     """Store a run, and print how to start its ranks."""
-    given, settings = _pairs(arguments.pairs), Settings()
+    given, settings = parameter_pairs(arguments.pairs), Settings()
     plan = planned_elsewhere(lab_called(arguments.name), given, arguments.backend, find_devices)
     options = PodOptions(
         image=arguments.image,
@@ -166,34 +157,9 @@ def _prepare(arguments: Namespace) -> int:
         host_network=arguments.host_network,
     )
     run = prepared(plan.job, settings.runs, plan.backend, plan.notes, settings.lab_network)
-    _note(plan)
+    say_notes(plan)
     sys.stdout.write(kubernetes_job(run, options) if options.image else instructions(run))
     return 0
-
-
-def _pairs(given: list[str]) -> Mapping[str, str]:
-    found = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise InputError(f"{text!r} is not key=value")
-        found[name] = value
-    return found
-
-
-def _follow(launcher: Launcher, run: LabRun, lab: Lab, *, quiet: bool) -> None:
-    with tqdm(desc=lab.name, unit=" point", disable=quiet or None, leave=False) as bar:
-        try:
-            for event in launcher.follow(run):
-                match event:
-                    case MeasureEvent():
-                        bar.update()
-                    case Waiting(says):
-                        bar.set_postfix_str(says)
-        except KeyboardInterrupt:
-            launcher.cancel(run)
-            for _ in launcher.follow(run):
-                continue
 
 
 def _show(run: LabRun, *, as_json: bool, said: Sequence[str] = ()) -> int:

@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from pathlib import Path
 
+from app.commands.lab_check_nodes import run_on_nodes
 from app.config import Settings
 from app.labs.check.reference_values import status
 from app.labs.check.steps import STEPS, checked, taken
@@ -23,10 +24,16 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--record", metavar="FILE", help="also run the standard labs, and write a file for a board"
     )
+    parser.add_argument(
+        "--nodes", metavar="NODES",
+        help="under Slurm: check each of these nodes alone, such as gpu[01-04], or all",
+    )  # fmt: skip
 
 
 def run(arguments: Namespace) -> int:
     """Take the steps, and show what was found; a failure is exit code 1."""
+    if arguments.nodes:
+        return run_on_nodes(arguments)
     record = Path(arguments.record) if arguments.record else None
     steps = []
     with closing(ThisMachine(Settings(), quick=arguments.quick, record=record)) as world:

@@ -10,6 +10,7 @@ from app.labs.launch.base import Launcher
 from app.labs.launch.local import LocalLauncher
 from app.labs.run import LabRun
 from app.labs.spec import LabJob, lab_called, read_job
+from tests.labs.cluster import slurm
 from tests.needs import need
 from tests.waiting import HANGS, wait_until
 
@@ -139,3 +140,13 @@ def is_alive(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):  # the second while it is read
         return False
     return state != "Z" and os.getpid() != pid
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    need("slurm")
+    need("torch")
+    with slurm(tmp_path_factory.mktemp("slurm")) as configuration:
+        os.environ["SLURM_CONF"] = str(configuration)
+        yield configuration
+        del os.environ["SLURM_CONF"]

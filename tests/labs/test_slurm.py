@@ -22,22 +22,10 @@ from app.labs.results.report import Report
 from app.labs.run import LabRun
 from app.labs.spec import lab_called, read_job
 from app.main import create_app
-from tests.labs.cluster import slurm
 from tests.labs.conftest import PATIENCE, Faulty
-from tests.needs import need
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow(50)
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    need("slurm")
-    need("torch")
-    with slurm(tmp_path_factory.mktemp("slurm")) as configuration:
-        os.environ["SLURM_CONF"] = str(configuration)
-        yield configuration
-        del os.environ["SLURM_CONF"]
 
 
 @pytest.fixture(autouse=True)

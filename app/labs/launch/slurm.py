@@ -8,7 +8,6 @@ import contextlib
 import math
 import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,22 +21,16 @@ from app.labs.evidence.blame import blame
 from app.labs.evidence.logs import codes_of_srun
 from app.labs.launch.base import Launcher, write_run
 from app.labs.launch.slurm_job import SiteLines, allocation_of, options_of, script_of
+from app.labs.launch.slurm_queue import QueuedJob, last_line, read_queue, slurm_output
 from app.labs.machines.devices import Devices, promised
 from app.labs.run import LabRun, RunOutcome, write_whole
 from app.labs.spec import LabJob
 
-_PATIENCE = 20.0  # seconds for a command of Slurm
 _EXPIRED = 124  # the exit code of timeout(1)
 _NEVER_MET = (
     "its ranks had not met after {seconds:g} s, as happens where PyTorch or a container is "
     "imported slowly; WALLCLOCK_SLURM_STARTING gives them more time"
 )
-_NEVER = {
-    "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints",
-    "InvalidAccount", "InvalidQOS",
-}  # fmt: skip
-_WAITING = {"PENDING", "CONFIGURING", "REQUEUED", "SUSPENDED"}
-_GOING = {"RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +52,6 @@ class _Submitted:
 _SUBMITTED: TypeAdapter[_Submitted] = TypeAdapter(_Submitted)
 
 
-@dataclass(frozen=True, slots=True)
-class _QueuedJob:
-    """A job in Slurm's queue; *place* is its position among the *waiting* jobs, from 1."""
-
-    state: str
-    reason: str
-    place: int
-    waiting: int
-
-
 class SlurmLauncher(Launcher):
     """Starts runs on a cluster; Slurm decides their order."""
 
@@ -80,7 +63,7 @@ class SlurmLauncher(Launcher):
         self.most_nodes = settings.slurm_nodes
         self._settings = settings
         self._pace = pace or Pace()
-        self._jobs: Mapping[str, _QueuedJob] = {}
+        self._jobs: Mapping[str, QueuedJob] = {}
         self._looked = -math.inf
         self._silent = ""
         self._ended: dict[str, float] = {}
@@ -126,9 +109,9 @@ class SlurmLauncher(Launcher):
         options = options_of(job, backend, settings, site)
         log = str(run.folder / "slurm.log").replace("%", "%%")  # Slurm would fill in %j
         output = f"--output={log}"
-        done = _output_of("sbatch", "--parsable", *options, output, str(path))
+        done = slurm_output("sbatch", "--parsable", *options, output, str(path))
         if done.returncode:
-            cause = f"Slurm rejected it: {_slurm_line(done.stderr)}"
+            cause = f"Slurm rejected it: {last_line(done.stderr)}"
             _end(run, RunOutcome(RunState.FAILED, cause))
             raise UnavailableError(cause)
         submitted = _Submitted(done.stdout.strip().split(";")[0], time.time())
@@ -139,7 +122,7 @@ class SlurmLauncher(Launcher):
     def cancel(self, run: LabRun) -> None:
         """Stop *run*, whether it is waiting or running."""
         with contextlib.suppress(UnavailableError, FileNotFoundError):
-            _output_of("scancel", _submitted(run).job)
+            slurm_output("scancel", _submitted(run).job)
             (run.folder / "cancelled").touch()
 
     def close(self) -> None:
@@ -155,9 +138,9 @@ class SlurmLauncher(Launcher):
             return RunOutcome(RunState.LOST, "it was never submitted to Slurm")
         self._look()
         job = self._jobs.get(submitted.job)
-        if self._silent or (job and job.state in _GOING):
+        if self._silent or (job and job.is_going):
             return None
-        if job and job.state in _WAITING:
+        if job and job.is_waiting:
             return self._waited(run, submitted.job, job, time.time() - submitted.at)
         # The last files of a node may arrive a little later than the news that the job has ended.
         if time.monotonic() - self._ended.setdefault(run.id, time.monotonic()) < self._pace.files:
@@ -171,7 +154,7 @@ class SlurmLauncher(Launcher):
         with contextlib.suppress(FileNotFoundError):
             number = _submitted(run).job
             job = self._jobs.get(number)
-            if job and job.state in _WAITING:
+            if job and job.is_waiting:
                 why = f" ({job.reason})" if job.reason not in ("", "None") else ""
                 return f"job {number} is number {job.place} of {job.waiting} in Slurm's queue{why}"
             if job:
@@ -184,33 +167,18 @@ class SlurmLauncher(Launcher):
             return
         self._looked = time.monotonic()
         try:
-            done = _output_of("squeue", "--me", "--noheader", "--states=all", "--sort=-p,i",
-                          "--format=%i|%T|%r")  # fmt: skip
+            self._jobs, self._silent = read_queue(), ""
         except UnavailableError as error:
             self._silent = str(error)
-            return
-        self._silent = _slurm_line(done.stderr) if done.returncode else ""
-        rows = [line.split("|", 2) for line in done.stdout.splitlines() if line.count("|") >= 2]  # noqa: PLR2004
-        waiting = [number for number, state, _ in rows if state == "PENDING"]
-        if not self._silent:
-            self._jobs = {
-                number: _QueuedJob(
-                    state,
-                    reason,
-                    waiting.index(number) + 1 if number in waiting else 0,
-                    len(waiting),
-                )
-                for number, state, reason in rows
-            }
 
     def _waited(
-        self, run: LabRun, number: str, job: _QueuedJob, seconds: float
+        self, run: LabRun, number: str, job: QueuedJob, seconds: float
     ) -> RunOutcome | None:
         """None while it may still start; else it is canceled."""
-        never = job.reason in _NEVER and seconds > self._pace.files
+        never = job.never_starts and seconds > self._pace.files
         if not never and seconds < self._settings.slurm_patience:
             return None
-        _output_of("scancel", number)
+        slurm_output("scancel", number)
         why = f"Slurm would never start it: {job.reason}"
         if not never:
             why = f"it waited {seconds:.0f} s in Slurm's queue: {job.reason}"
@@ -236,32 +204,10 @@ def _judged(run: LabRun, state: str) -> RunOutcome:
     if state == "OUT_OF_MEMORY":
         why = f"Slurm killed it: it exceeded its memory limit{why and '; '}{why}"
     if not why and code not in ("", "0"):
-        why = f"the job exited with code {code}: {_slurm_line(run.log())}"
+        why = f"the job exited with code {code}: {last_line(run.log())}"
     if why:
         return RunOutcome(RunState.FAILED, why)
     return RunOutcome(RunState.LOST, f"Slurm reports {state.lower()}, and the run left no outcome")
-
-
-def _output_of(*command: str) -> "subprocess.CompletedProcess[str]":
-    """The output of a Slurm command.
-
-    Raises:
-        UnavailableError: it cannot be run, or does not answer.
-    """
-    try:
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=_PATIENCE, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise UnavailableError(f"{command[0]} does not answer within {_PATIENCE:g} s") from None
-    except OSError as error:
-        raise UnavailableError(f"{command[0]} cannot be run: {error.strerror}") from error
-
-
-def _slurm_line(text: str) -> str:
-    """The last line that is not blank."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:500] if lines else "no output"
 
 
 def _end(run: LabRun, outcome: RunOutcome) -> RunOutcome:

@@ -114,7 +114,7 @@ def options_of(job: LabJob, backend: str, settings: Settings, site: SiteLines) -
         f"--time={minutes}",
         "--no-requeue",
         "--open-mode=append",
-        *_resources(per_node, backend, settings, site),
+        *resource_options(per_node, backend, settings, site),
     ]
 
 
@@ -134,7 +134,10 @@ def _longest(job: LabJob, settings: Settings) -> float:
     return settings.slurm_starting + job.lab.seconds + _ENDING
 
 
-def _resources(per_node: int, backend: str, settings: Settings, site: SiteLines) -> Iterator[str]:
+def resource_options(
+    per_node: int, backend: str, settings: Settings, site: SiteLines
+) -> Iterator[str]:
+    """The options of sbatch for what *per_node* ranks over *backend* take of a node."""
     if settings.slurm_partition:
         yield f"--partition={settings.slurm_partition}"
     if backend == "nccl" and not _GPUS.search(site.header):

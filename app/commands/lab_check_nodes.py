@@ -1,0 +1,46 @@
+"""`wallclock lab check --nodes`: each node of a cluster alone, and all of them side by side."""
+
+import shlex
+import sys
+from argparse import Namespace
+
+from app.commands.lab_beside import write_rows
+from app.config import Settings
+from app.errors import InputError
+from app.labs.check.node_comparison import NodeCheck, compare_nodes
+from app.labs.check.node_jobs import check_nodes
+from app.labs.check.steps import STEPS
+
+
+def run_on_nodes(arguments: Namespace) -> int:
+    """Check the nodes, and show them side by side; the exit code is that of the worst."""
+    settings = Settings()
+    if settings.lab_launcher != "slurm":
+        raise InputError("--nodes checks the nodes of Slurm; set WALLCLOCK_LAB_LAUNCHER=slurm")
+    if arguments.record:
+        raise InputError("--record is for one machine; take it without --nodes")
+    checks = []
+    for check in check_nodes(settings, arguments.nodes, quick=arguments.quick):
+        checks.append(check)
+        if not arguments.json:
+            sys.stdout.write(f"{check.node}: {_summary(check)}\n")
+            sys.stdout.flush()
+    found = compare_nodes(sorted(checks, key=lambda one: one.node))
+    if arguments.json:
+        sys.stdout.write(found.as_json(_command(arguments)) + "\n")
+        return found.worst
+    sys.stdout.write("\n")
+    write_rows(found.rows())
+    steps = ", ".join(f"{number} {title}" for number, (title, _) in enumerate(STEPS, 1))
+    sys.stdout.write(f"\nSteps: {steps}\n")
+    sys.stdout.write("".join(f"{line}\n" for line in found.remarks()))
+    return found.worst
+
+
+def _summary(check: NodeCheck) -> str:
+    return check.report.summary() if check.report else check.trouble
+
+
+def _command(arguments: Namespace) -> str:
+    quick = ["--quick"] if arguments.quick else []
+    return shlex.join(["wallclock", "lab", "check", "--nodes", arguments.nodes, *quick])
