@@ -27,6 +27,7 @@ from app.people.assignment_copies import (
     store_copies,
     weeks_to,
 )
+from app.people.assignments import assignments_of
 from app.people.classes import (
     Role,
     create_class,
@@ -39,6 +40,12 @@ from app.people.classes import (
 )
 from app.people.deletion import delete_class
 from app.people.demo import create_demo
+from app.people.overall_grades import (
+    GradeRule,
+    change_grade_rule,
+    grade_rule_in_words,
+    grade_rule_of,
+)
 from app.people.persons import new_person
 from app.sandbox.runner import Runner
 
@@ -78,6 +85,20 @@ def add_options(parser: ArgumentParser) -> None:
         "--start", type=_day, metavar="YYYY-MM-DD",
         help="the first date comes into the week of this day",
     )  # fmt: skip
+    weigh = add_command(
+        actions,
+        "weigh",
+        "weigh the assignments of a class, and leave out the lowest of each student",
+    )
+    weigh.add_argument("name", metavar="CLASS", help="number or name")
+    weigh.add_argument(
+        "--weight", type=_weight, action="append", default=[], metavar="NUMBER=WEIGHT",
+        help="of an assignment; with nothing after = it weighs as much as its points",
+    )  # fmt: skip
+    weigh.add_argument(
+        "--lowest", type=int, metavar="COUNT",
+        help="how many assignments with the lowest share of the points are left out",
+    )  # fmt: skip
     copy.add_argument("--dry-run", action="store_true", help="print the new dates alone")
     demo = add_command(actions, "demo", "make a class with invented students, to try everything on")
     for action in (create, listing, demo):
@@ -92,6 +113,7 @@ def run(arguments: Namespace) -> int:
         "delete": _delete,
         "demo": _demo,
         "copy": _copy_assignments,
+        "weigh": _weigh,
     }
     with open_database(writes=arguments.action != "list") as here:
         actions[arguments.action](arguments, here)
@@ -167,6 +189,28 @@ def _day(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not a day such as 2027-04-12") from None
+
+
+def _weight(text: str) -> tuple[int, float | None]:
+    number, equals, weight = text.partition("=")
+    try:
+        return int(number), float(weight) if weight or not equals else None
+    except ValueError:
+        says = f"{text!r} is not the number of an assignment and a weight, such as 3=20"
+        raise ArgumentTypeError(says) from None
+
+
+def _weigh(arguments: Namespace, here: OpenDatabase) -> None:
+    row = class_called(here.session, arguments.name)
+    refuse_archived(row)
+    assignments = assignments_of(here.session, number_of(row))
+    weights = {**grade_rule_of(row, assignments).weights, **dict(arguments.weight)}
+    lowest = row.lowest if arguments.lowest is None else arguments.lowest
+    change_grade_rule(here.session, row, GradeRule(lowest, weights))
+    here.session.commit()
+    changed = assignments_of(here.session, number_of(row))
+    for sentence in grade_rule_in_words(changed, row.lowest):
+        sys.stdout.write(f"{sentence}\n")
 
 
 def _copy_assignments(arguments: Namespace, here: OpenDatabase) -> None:

@@ -41,7 +41,8 @@ def run(arguments: Namespace) -> int:
         return 0
     chosen = _chosen(grades, arguments.assignment) if arguments.assignment else None
     columns = columns_of(grades.assignments, chosen)
-    text = grades_file(columns, grades.members, grades.cells, arguments.format)
+    lowest = None if chosen else grades.lowest
+    text = grades_file(columns, grades.members, grades.cells, arguments.format, lowest)
     with output(arguments.output) as file:
         file.write(text.encode("utf-8-sig" if arguments.format == "excel" else "utf-8"))
     if left := sum(not is_taken(arguments.format, one.outside_id) for one in grades.members):

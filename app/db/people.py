@@ -79,6 +79,7 @@ class ClassRow(SQLModel, table=True):
     join_digest: str = Field(max_length=DIGEST_LENGTH)
     pseudonyms: bool = Field(default=False, description="students are asked for an invented name")
     demo: bool = Field(default=False, description="made of invented answers")
+    lowest: int = Field(default=0, description="assignments of a student that are left out overall")
     made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     archived: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
@@ -129,6 +130,7 @@ class AssignmentRow(SQLModel, table=True):
     solution: str = Field(default="due", max_length=10, description="shown: free, due or off")
     show_points: bool = Field(default=True, description="if not, points are hidden until due")
     sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
+    weight: float | None = Field(default=None, description="in the overall grade; none: its points")
     made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     changed: datetime | None = Field(
         default=None, sa_type=UtcDateTime, description="when anything last moved everyone's points"

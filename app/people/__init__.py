@@ -12,4 +12,5 @@ a *person*, with a learner of their own, whose answers are stored in the same ta
 | know a person's dates, and what an answer is worth | `policy` |
 | know which drawing of an exercise is a person's own | `variants` |
 | know the points of a class | `gradebook` |
+| weigh assignments, leave out the lowest | `overall_grades` |
 """

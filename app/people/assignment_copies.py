@@ -100,6 +100,7 @@ def store_copies(
         source = one.source.id
         number = create_assignment(session, class_id, one.source.title, one.policy, one.entries)
         row = session.get_one(AssignmentRow, number)
+        row.weight = one.source.weight
         row.origins = f"{session.get_one(AssignmentRow, source).origins} {source}".strip()
         session.add(row)
         made[source] = number

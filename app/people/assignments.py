@@ -30,13 +30,19 @@ class AssignmentEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """An assignment of a class."""
+    """An assignment of a class; without a *weight* it weighs as much as its points."""
 
     id: int
     class_id: int
     title: str
     policy: Policy
     entries: tuple[AssignmentEntry, ...]
+    weight: float | None = None
+
+    @property
+    def weighs(self) -> float:
+        """What it weighs in the overall grade."""
+        return self.points if self.weight is None else self.weight
 
     @property
     def points(self) -> float:
@@ -259,6 +265,7 @@ def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[As
             title=row.title,
             policy=policy_of(row, classes[row.class_id].zone, classes[row.class_id].archived),
             entries=tuple(entries[row.id or 0]),
+            weight=row.weight,
         )
         for row in rows
     ]

@@ -27,7 +27,7 @@ _ID = (
 _ROLE = ("role", "roles", "rolle", "rôle", "rol")
 _NUMBER = ("number",)
 _OTHERS = (
-    "section", "institution", "department", "total", "course total",
+    "section", "institution", "department", "total", "course total", "overall %",
     "last downloaded from this course", "groups", "root account",
 )  # fmt: skip
 # What stands in place of a name in rows that are not about a person.

@@ -20,12 +20,13 @@ from app.people.csv_grades import (
     write_grades,
 )
 from app.people.gradebook import WHOLE, Cells, total
+from app.people.overall_grades import overall_percent
 from app.people.overrides import Override, override
 from app.people.rosters import bare_id, by_bare_id
 from app.translation import translate
 
 _CLOSE = 1e-6  # points: files have six decimals
-_TOTAL = "total"
+_TOTAL, _OVERALL = "total", "overall %"
 
 Book = Mapping[int, Cells]
 
@@ -97,16 +98,34 @@ def columns_of(
 
 
 def grades_file(
-    columns: Sequence[FileColumn], members: Sequence[Member], book: Book, form: Format
+    columns: Sequence[FileColumn],
+    members: Sequence[Member],
+    book: Book,
+    form: Format,
+    lowest: int | None = None,
 ) -> str:
-    """The points of *members* as a CSV file."""
+    """The points of *members* as a CSV file.
+
+    With the overall grade, if it is known how many of the *lowest* assignments are left out.
+    """
     heads = [GradeColumn(column.name, column.possible) for column in columns]
+    sums = [GradeColumn(_TOTAL)] + ([] if lowest is None else [GradeColumn(_OVERALL)])
     rows = []
     for member in members:
         points = [_now(book, member, column) for column in columns]
-        whole = sum(one for one in points if one is not None)
-        rows.append(Graded(member.person, member.outside_id, member.name, (*points, whole)))
-    return write_grades([*heads, GradeColumn(_TOTAL)], rows, form)
+        added = [sum(one for one in points if one is not None)]
+        overall = [] if lowest is None else [_overall(columns, points, lowest)]
+        cells = (*points, *added, *overall)
+        rows.append(Graded(member.person, member.outside_id, member.name, cells))
+    return write_grades([*heads, *sums], rows, form)
+
+
+def _overall(
+    columns: Sequence[FileColumn], points: Sequence[float | None], lowest: int
+) -> float | None:
+    assignments = [column.assignment for column in columns]
+    earned = {one.id: found or 0.0 for one, found in zip(assignments, points, strict=True)}
+    return overall_percent(assignments, earned, lowest)
 
 
 def points_difference(

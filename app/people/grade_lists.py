@@ -6,18 +6,23 @@ from dataclasses import dataclass
 from sqlmodel import Session
 
 from app.people.assignments import Assignment, assignments_of
-from app.people.classes import Member, Role, members_of
+from app.people.classes import Member, Role, class_with, members_of
 from app.people.grade_files import FileColumn, PointsDifference, columns_of, points_difference
 from app.people.gradebook import WHOLE, Cells, gradebook_of, total
+from app.people.overall_grades import overall_percent
 
 
 @dataclass(frozen=True, slots=True)
 class Grades:
-    """The students of a class, its assignments, and the cells of each assignment."""
+    """The students of a class, its assignments, and the cells of each assignment.
+
+    *lowest*: assignments of each student that are left out of the overall grade.
+    """
 
     members: Sequence[Member]
     assignments: Sequence[Assignment]
     cells: Mapping[int, Cells]
+    lowest: int = 0
 
     def points(self, person: int, assignment: Assignment) -> float | None:
         """The points of *person* in an assignment; None if nothing was begun or given."""
@@ -30,12 +35,18 @@ class Grades:
         """The total of *person* over the assignments."""
         return sum(self.points(person, one) or 0.0 for one in self.assignments)
 
+    def overall(self, person: int) -> float | None:
+        """The overall grade of *person*, in percent."""
+        points = {one.id: self.points(person, one) or 0.0 for one in self.assignments}
+        return overall_percent(self.assignments, points, self.lowest)
+
 
 def grades_of(session: Session, secret: str, class_id: int) -> Grades:
     """The grades of every student of a class."""
     assignments = assignments_of(session, class_id)
     students = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
-    return Grades(students, assignments, gradebook_of(session, secret, assignments, students))
+    book = gradebook_of(session, secret, assignments, students)
+    return Grades(students, assignments, book, class_with(session, class_id).lowest)
 
 
 def difference_in(session: Session, secret: str, class_id: int, text: str) -> PointsDifference:
@@ -60,8 +71,10 @@ def described(grades: Grades) -> Mapping[str, object]:
     """The grades as JSON has them."""
     return {
         "assignments": [
-            {"id": one.id, "title": one.title, "points": one.points} for one in grades.assignments
+            {"id": one.id, "title": one.title, "points": one.points, "weight": one.weight}
+            for one in grades.assignments
         ],
+        "lowest": grades.lowest,
         "people": [
             {
                 "number": member.person,
@@ -71,6 +84,7 @@ def described(grades: Grades) -> Mapping[str, object]:
                     str(one.id): grades.points(member.person, one) for one in grades.assignments
                 },
                 "total": grades.sum(member.person),
+                "overall_percent": grades.overall(member.person),
             }
             for member in grades.members
         ],

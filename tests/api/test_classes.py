@@ -168,6 +168,29 @@ def test_an_assignment_that_is_not_valid_says_where(
     assert says in answer["detail"]
 
 
+def test_weights_and_the_lowest_left_out_make_the_overall_grade(made: Callable[[], Api]) -> None:
+    api = made()
+    api.send("PUT", "/roster", json=[{"id": "4711", "name": "Ada"}])
+    first, second = (api.send("POST", "/assignments", 201, json=assignment()) for _ in range(2))
+    given = {"people": ["4711"], "points": 1, "why": "oral"}
+    api.send("POST", f"/assignments/{first['id']}/overrides", json=given)
+    whole = api.send("GET", "/grades")
+    ((share, most),) = {(1 / one["points"], one["points"]) for one in whole["assignments"]}
+    assert whole["people"][0]["overall_percent"] == pytest.approx(100 / (2 * most))
+    rule = {"lowest": 0, "weights": {str(first["id"]): 30.0, str(second["id"]): 10.0}}
+    assert api.send("PUT", "/grades/rule", json=rule) == rule == api.send("GET", "/grades/rule")
+    grades = api.send("GET", "/grades")
+    assert [one["weight"] for one in grades["assignments"]] == [30.0, 10.0]
+    assert grades["people"][0]["overall_percent"] == pytest.approx(75 * share)
+    back = {"lowest": 1, "weights": {str(first["id"]): None}}
+    assert api.send("PUT", "/grades/rule", json=back) == {"lowest": 1, "weights": {}}
+    assert api.send("GET", "/grades")["people"][0]["overall_percent"] == pytest.approx(100 * share)
+    for wrong, status in (({"lowest": -1}, 422), ({"weights": {"0": 1}}, 404), ({"drop": 1}, 422),
+                          ({"weights": {str(first["id"]): 1e9}}, 422)):  # fmt: skip
+        api.send("PUT", "/grades/rule", status, json=wrong)
+    assert api.send("GET", "/grades/rule") == {"lowest": 1, "weights": {}}
+
+
 def test_an_answer_of_a_learner_counts_in_their_grades_and_an_extension_moves_the_date(
     made: Callable[[], Api], site: Site
 ) -> None:

@@ -143,6 +143,7 @@ IDS = {
     "list_assignments", "make_assignment", "get_assignment", "put_assignment", "remove_assignment",
     "list_variants", "list_extensions", "give_extensions", "end_extension", "list_overrides", "give_points",
     "take_points_back", "get_grades", "get_grades_file", "put_grades_file", "get_results",
+    "get_grade_rule", "put_grade_rule",
 }  # fmt: skip
 
 

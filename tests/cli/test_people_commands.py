@@ -150,6 +150,25 @@ def test_the_assignments_of_a_class_are_copied_with_their_dates_moved(
         main(["class", "copy", "Fall", "Spring", "--start", "April"])
 
 
+def test_the_assignments_of_a_class_are_weighed(capsys: Capture, database: str) -> None:
+    said(capsys, "class", "create", "Fall")
+    with open_session(connect(database)) as session:
+        for week in ("Week 1", "Week 2"):
+            create_assignment(session, 1, week, Policy(), [AssignmentEntry(RING, 4.0)])
+        session.commit()
+    rule = said(capsys, "class", "weigh", "Fall", "--weight", "1=20", "--weight", "2=7.5")
+    assert rule.endswith("by weight: Week 1 20, Week 2 7.5.\n")
+    both = said(capsys, "class", "weigh", "Fall", "--weight", "2=", "--lowest", "1")
+    assert "Week 1 20, Week 2 4." in both
+    assert "left out for each student: 1." in both
+    assert said(capsys, "class", "weigh", "Fall") == both
+    assert "no assignment 7" in said(capsys, "class", "weigh", "Fall", "--weight", "7=", code=1)
+    for wrong in ("20", "one=2", "1=much"):
+        with pytest.raises(SystemExit, match="2"):
+            main(["class", "weigh", "Fall", "--weight", wrong])
+    assert listed(capsys, "grades", "Fall")["lowest"] == 1
+
+
 def test_statistics_are_written_also_of_a_class_that_has_answered_nothing(capsys: Capture) -> None:
     said(capsys, "class", "demo")
     rows = listed(capsys, "statistics", "1")

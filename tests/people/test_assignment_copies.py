@@ -25,6 +25,7 @@ from app.people.assignments import (
     delete_assignment,
 )
 from app.people.classes import class_with, create_class, number_of, set_archived
+from app.people.overall_grades import GradeRule, change_grade_rule
 from app.people.policy import Policy
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")
@@ -64,6 +65,14 @@ def test_a_copy_has_the_exercises_points_and_rules(session: Session) -> None:
     (after,) = copied(session, source, 0)
     assert after.version == before.version
     assert after.id != before.id
+
+
+def test_a_copy_weighs_what_the_assignment_weighs(session: Session) -> None:
+    source = in_class(session, rules("2026-10-02T23:59"), rules("2026-10-09T23:59"))
+    first, _ = assignments_of(session, source)
+    row = class_with(session, source)
+    change_grade_rule(session, row, GradeRule(0, {first.id: 7.5}))
+    assert [one.weight for one in copied(session, source, 0)] == [7.5, None]
 
 
 def test_clocks_show_the_same_time_also_where_they_were_changed_in_between(

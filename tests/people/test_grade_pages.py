@@ -107,7 +107,7 @@ def test_the_gradebook_and_its_file_agree(client: TestClient, crowd: Crowd) -> N
     assert "Eve – 0" in page
     text = teacher.get(f"{crowd.href}/grades.csv?format=ours").text
     rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
-    assert rows[0] == ["number", "id", "name", "Week 1", "total"]
+    assert rows[0] == ["number", "id", "name", "Week 1", "total", "overall %"]
     assert [row[1:4] for row in rows[1:]] == [
         ["id-2", "Bo", "1"], ["id-3", "Cleo", "0"], ["id-4", "Dan", "0"], ["id-5", "Eve", ""],
     ]  # fmt: skip
@@ -119,6 +119,54 @@ def test_the_gradebook_and_its_file_agree(client: TestClient, crowd: Crowd) -> N
     assert "At the first try" in words(one)
     answer = teacher.get(f"{crowd.href}/grades.csv?format=exel")
     assert (answer.status_code, "did you mean &#39;excel&#39;" in answer.text) == (422, True)
+
+
+def test_a_class_adds_up_by_its_rule_in_the_gradebook_and_the_file(
+    client: TestClient, site: Site
+) -> None:
+    crowd = crowd_of(site, "Bo", "Cleo")
+    with open_session(site.engine) as session:
+        entries = [AssignmentEntry(RING, 4.0)]
+        second = create_assignment(session, crowd.class_id, "Week 2", Policy(), entries)
+        session.commit()
+    crowd.answers("Bo", RING, site.clock(), right=True)  # 1 of 5 points in week 1, 0 of 4 in week 2
+    teacher, rule = as_(client, crowd, "Ada Teacher"), f"{crowd.href}/grades/rule"
+    assert "Bo 1 0 1 11.1 %" in words(teacher.get(f"{crowd.href}/grades").text).replace("–", "0")
+    assert "empty: its points, 5" in words(teacher.get(rule).text)
+    weights = {f"weight-{crowd.assignment.id}": "30 %", f"weight-{second}": "12,5"}
+    sent = teacher.post(rule, data={"lowest": "0", **weights}, follow_redirects=False)
+    assert sent.headers["location"] == f"{crowd.href}/grades"
+    page = words(teacher.get(f"{crowd.href}/grades?sort=overall&down=yes").text)
+    assert "by weight: Week 1 30, Week 2 12.5." in page
+    assert re.search(r"Bo 1 . 1 14.1 % .*Cleo . . 0 0.0 % .*Mean 0.5 0 0.5 7.1 %", page)
+    teacher.post(rule, data={"lowest": "1", **weights})
+    assert 'value="12.5"' in teacher.get(rule).text
+    rows = list(csv.reader(io.StringIO(teacher.get(f"{crowd.href}/grades.csv").text)))
+    assert [row[-2:] for row in rows] == [["total", "overall %"], ["1", "20"], ["0", "0"]]
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "says"),
+    [
+        ("lowest", "1.5", "must be a whole number"),
+        ("lowest", "-1", "cannot read"),
+        ("lowest", "101", "0 to 100 assignments"),
+        ("weight", "much", "Week 1: cannot read"),
+        ("weight", "1e3", "Week 1: cannot read"),
+        ("weight", "²", "Week 1: cannot read"),
+        ("weight", "1001", "Week 1: a weight is from 0 to 1,000"),
+        ("weight", "9" * 400, "Week 1: cannot read"),
+    ],
+)
+def test_a_rule_that_cannot_be_read_stays_in_the_form_with_the_reason(
+    client: TestClient, crowd: Crowd, field: str, text: str, says: str
+) -> None:
+    name = field if field == "lowest" else f"weight-{crowd.assignment.id}"
+    teacher = as_(client, crowd, "Ada Teacher")
+    answer = teacher.post(f"{crowd.href}/grades/rule", data={name: text})
+    assert answer.status_code == 422
+    assert says in words(answer.text)
+    assert f'value="{text}"' in answer.text
 
 
 def test_a_name_that_is_a_formula_cannot_run_in_a_spreadsheet(

@@ -72,6 +72,7 @@ PAGES: Mapping[str, Mapping[str, Who]] = {
     f"{CLASS}/grades.csv": {"GET": Who.ASSISTANT},
     f"{CLASS}/grades/files": {"GET": Who.ASSISTANT, "POST": Who.TEACHER},
     f"{CLASS}/grades/files/apply": {"POST": Who.TEACHER},
+    f"{CLASS}/grades/rule": {"GET": Who.TEACHER, "POST": Who.TEACHER},
     f"{CLASS}/grades/{{assignment}}": {"GET": Who.ASSISTANT},
     f"{CLASS}/grades/{{assignment}}/{{person}}": {"GET": Who.ASSISTANT, "POST": Who.TEACHER},
     f"{CLASS}/statistics": {"GET": Who.ASSISTANT},
@@ -144,6 +145,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     f"{API}/assignments/{{assignment}}/variants": GET,
     f"{API}/grades": GET,
     f"{API}/grades.csv": ("GET", "PUT"),
+    f"{API}/grades/rule": ("GET", "PUT"),
     f"{API}/results": GET,
     f"{API}/statistics": GET,
 }
@@ -160,6 +162,7 @@ LAST = {("PUT", f"{API}/archive"): 1, ("DELETE", f"{API}/archive"): 2}  # the re
 DUE = datetime(2099, 1, 1, tzinfo=UTC)
 NEW = {"title": "New", "due": DUE.isoformat(), "exercises": [{"exercise": RING, "points": 1}]}
 BODIES: Mapping[str, Any] = {
+    f"{API}/grades/rule": {"PUT": {"lowest": 1}},
     f"{API}/roster": {"PUT": [], "POST": {"name": "New"}},
     f"{API}/merges": {"POST": {"kept": "4711", "gone": "4711"}},
     f"{API}/assignments": {"POST": NEW},

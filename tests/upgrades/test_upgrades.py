@@ -175,6 +175,15 @@ def test_tokens_go_on_and_stay_revoked(upgraded: Upgraded) -> None:
         )
 
 
+def as_recorded(now: Any, then: Any) -> Any:
+    """What is said *now*, without the keys that *then* were not known."""
+    if isinstance(then, dict):
+        return {key: as_recorded(now[key], value) for key, value in then.items() if key in now}
+    if isinstance(then, list):
+        return [*map(as_recorded, now[: len(then)], then), *now[len(then) :]]
+    return now
+
+
 def test_a_class_keeps_its_grades(
     upgraded: Upgraded, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -183,7 +192,8 @@ def test_a_class_keeps_its_grades(
     monkeypatch.setenv("WALLCLOCK_DATABASE", f"sqlite:///{upgraded.file}")
     monkeypatch.setenv("WALLCLOCK_SECRET", upgraded.told["secret"])
     assert main(["grades", str(played["number"]), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == played["grades"]
+    grades = json.loads(capsys.readouterr().out)
+    assert as_recorded(grades, played["grades"]) == played["grades"]
     for token in played["tokens"].values():
         path, headers = (
             f"/api/v1/classes/{played['number']}/grades",

@@ -5,6 +5,7 @@ from app.api.people import (
     classes,
     copies,
     extensions,
+    grade_rule,
     grades,
     overrides,
     persons,
@@ -12,4 +13,15 @@ from app.api.people import (
     statistics,
 )
 
-PARTS = (classes, roster, persons, assignments, copies, extensions, overrides, grades, statistics)
+PARTS = (
+    classes,
+    roster,
+    persons,
+    assignments,
+    copies,
+    extensions,
+    overrides,
+    grades,
+    grade_rule,
+    statistics,
+)

@@ -40,7 +40,7 @@ from app.people.results import results_of_class
 from app.site import Here
 
 router = Router(tags=["grades"], responses=ERRORS)
-_CSV = "text/csv", "number,id,name,Collectives,total\n7,4711,Ada Lovelace,1.5,1.5\n"
+_CSV = "text/csv", "number,id,name,Collectives,total,overall %\n7,4711,Ada Lovelace,1.5,1.5,75\n"
 _RESULT = {
     "number": 1, "exercise": "collectives/ring-all-reduce-time", "seed": 7, "answer": "70 ms",
     "verdict": "correct", "score": 1.0, "hints": 0, "revealed": False, "seconds": 61.0,
@@ -52,16 +52,18 @@ _RESULT = {
 def get_grades(site: Here, grant: Scoped, class_id: Number, page: Paged) -> GradesDocument:
     """Returns the points of each student in each assignment, by the number of the student."""
     with open_session(site.engine) as session:
-        class_for(session, grant, class_id)
+        row = class_for(session, grant, class_id)
         assignments = assignments_of(session, class_id)
         everyone = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
         students = page.cut(everyone, lambda one: one.person)
         book = gradebook_of(session, site.secret, assignments, students)
-    found = Grades(students, assignments, book)
+        found = Grades(students, assignments, book, row.lowest)
     return GradesDocument(
         assignments=[
-            AssignmentSum(id=one.id, title=one.title, points=one.points) for one in assignments
+            AssignmentSum(id=one.id, title=one.title, points=one.points, weight=one.weight)
+            for one in assignments
         ],
+        lowest=found.lowest,
         people=[
             PersonGrades(
                 number=one.person,
@@ -69,6 +71,7 @@ def get_grades(site: Here, grant: Scoped, class_id: Number, page: Paged) -> Grad
                 name=one.name,
                 points={str(each.id): found.points(one.person, each) for each in assignments},
                 total=found.sum(one.person),
+                overall_percent=found.overall(one.person),
             )
             for one in students
         ],
@@ -96,7 +99,8 @@ def get_grades_file(
         chosen = assignment_for(session, grant, class_id, assignment) if assignment else None
         found = grades_of(session, site.secret, class_id)
     columns = columns_of(found.assignments, chosen)
-    text = grades_file(columns, found.members, found.cells, format)
+    lowest = None if chosen else found.lowest
+    text = grades_file(columns, found.members, found.cells, format, lowest)
     return Response(text, media_type="text/csv")
 
 

@@ -220,6 +220,7 @@ class AssignmentSum(BaseModel):
     id: int
     title: str
     points: float
+    weight: float | None = Field(description="in the overall grade; null: its points")
 
 
 class PersonGrades(BaseModel):
@@ -230,10 +231,14 @@ class PersonGrades(BaseModel):
     name: str
     points: dict[str, float | None]
     total: float
+    overall_percent: float | None = Field(
+        description="by weight, without the lowest; null: no assignment has points and a weight"
+    )
 
 
 class GradesDocument(BaseModel):
     """The points of a class."""
 
     assignments: list[AssignmentSum]
+    lowest: int = Field(description="assignments of each student that are left out overall")
     people: list[PersonGrades]

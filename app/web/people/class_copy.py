@@ -151,6 +151,7 @@ def _new_class(session: Session, site: Site, member: Membership, name: str) -> i
     """A class like that of *member*, who teaches it, without its people."""
     row, pseudonyms = member.row, member.row.pseudonyms
     made = create_class(session, site.secret, name, row.zone, pseudonyms=pseudonyms)
+    made.lowest = row.lowest
     enroll(session, number_of(made), member.person.person, Role.TEACHER)
     return number_of(made)
 

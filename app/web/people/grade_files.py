@@ -142,7 +142,8 @@ def _written(site: Site, member: Membership, form: Format, wanted: str) -> str:
         one = assignment_numbered(assignments, number) if wanted else None
         those = [one] if one else assignments
         book = gradebook_of(session, site.secret, those, students)
-    return grades_file(columns_of(assignments, one), students, book, form)
+    lowest = None if one else member.row.lowest
+    return grades_file(columns_of(assignments, one), students, book, form, lowest)
 
 
 def _taken(site: Site, member: Membership, sent: _SentGrades) -> bool:

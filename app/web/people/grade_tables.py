@@ -1,7 +1,7 @@
 """The tables of a gradebook: people by assignments, and people by exercises of one."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlencode
 
@@ -9,6 +9,7 @@ from app.people.activity import ExerciseFigures
 from app.people.assignments import Assignment
 from app.people.classes import Member
 from app.people.gradebook import WHOLE, Cell, Cells, total
+from app.people.overall_grades import overall_percent
 from app.site import Site
 from app.web.frame.renderer import Hyperlink
 from app.web.people.ideas import Idea, link_to
@@ -48,11 +49,15 @@ class PointsRow:
     cells: tuple[PointsCell, ...]
     total: float
     overridden: bool
+    percent: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class PointsTable:
-    """A page of a table of points; *means* are over all students, begun or not."""
+    """A page of a table of points; *means* are over all students, begun or not.
+
+    The table of a class has a column *overall*, in percent.
+    """
 
     name: Column
     columns: tuple[Column, ...]
@@ -61,6 +66,8 @@ class PointsTable:
     means: tuple[float, ...]
     pages: tuple[Hyperlink, ...]
     page: int
+    overall: Column | None = None
+    mean_percent: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +82,15 @@ class ExerciseGradesRow:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The points of a student; *whole*: those given by hand for all of an assignment."""
+    """The points of a student; *whole*: those given by hand for all of an assignment.
+
+    *percent*: the overall grade.
+    """
 
     member: Member
     cells: list[PointsCell]
     whole: float | None = None
+    percent: float | None = None
 
     @property
     def total(self) -> float:
@@ -119,8 +130,9 @@ def class_table(
     assignments: Sequence[Assignment],
     book: Mapping[int, Cells],
     asked: TableRequest,
+    lowest: int = 0,
 ) -> PointsTable:
-    """People by assignments."""
+    """People by assignments, and the overall grade: without *lowest* of them, the lowest."""
     columns = tuple(
         Column(
             text=one.title,
@@ -148,8 +160,27 @@ def class_table(
         )
 
     keys = [str(one.id) for one in assignments]
-    rows = [_Row(one, [cell(one, assignment) for assignment in assignments]) for one in students]
-    return _table(rows, columns, keys, asked)
+    rows = []
+    for student in students:
+        cells = [cell(student, assignment) for assignment in assignments]
+        earned = {one.id: found.points for one, found in zip(assignments, cells, strict=True)}
+        percent = overall_percent(assignments, earned, lowest)
+        rows.append(_Row(student, cells, percent=percent))
+    return _with_overall(_table(rows, columns, keys, asked), rows, asked)
+
+
+def _with_overall(table: PointsTable, rows: Sequence[_Row], asked: TableRequest) -> PointsTable:
+    """*table* with the column of the overall grade."""
+    known = [row.percent for row in rows if row.percent is not None]
+    column = Column(
+        text="",
+        opens="",
+        points=100,
+        sort=asked.link("overall"),
+        sorted=asked.order_of("overall"),
+    )
+    mean = sum(known) / len(known) if known else None
+    return replace(table, overall=column, mean_percent=mean)
 
 
 def assignment_table(
@@ -222,6 +253,7 @@ def _table(
                 tuple(row.cells),
                 row.total,
                 row.whole is not None,
+                row.percent,
             )
             for row in shown
         ),
@@ -232,10 +264,12 @@ def _table(
 
 
 def _order(keys: Sequence[str], sort: str) -> Callable[[_Row], tuple[float, str]]:
-    """What rows are sorted by: a column's points, the total or the name; ties by name."""
+    """What rows are sorted by: points, the total, the overall grade or the name; ties by name."""
     if sort in keys:
         place = keys.index(sort)
         return lambda row: (row.cells[place].points, row.member.name.casefold())
+    if sort == "overall":
+        return lambda row: (row.percent or 0.0, row.member.name.casefold())
     if sort == "total":
         return lambda row: (row.total, row.member.name.casefold())
     return lambda row: (0.0, row.member.name.casefold())

@@ -14,6 +14,7 @@ from app.people.activity import exercise_figures, ideas_in, work_in
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.gradebook import cells_of, gradebook_of
+from app.people.overall_grades import grade_rule_in_words
 from app.site import Here, Site
 from app.translation import translate
 from app.units import SECOND, show
@@ -46,6 +47,7 @@ class GradesPage:
     table: PointsTable
     assignments: tuple[Hyperlink, ...]
     figures: tuple[ExerciseGradesRow, ...] = ()
+    rule: tuple[str, ...] = ()
 
 
 @router.get("")
@@ -109,8 +111,9 @@ def _class_shown(request: Request, site: Site, member: Membership, asked: TableR
         teaches=member.teaches,
         title="",
         whole=asked.href,
-        table=class_table(students, assignments, book, asked),
+        table=class_table(students, assignments, book, asked, member.row.lowest),
         assignments=_links(asked.href, assignments),
+        rule=tuple(grade_rule_in_words(assignments, member.row.lowest)),
     )
     around = frame(request, translate("Grades of {name}", name=member.row.name), here="classes")
     return render("people/grades_page.html", around, page)
