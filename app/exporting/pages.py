@@ -24,7 +24,8 @@ _LEFT_OUT = re.compile(r"/exercises/[^/]+/[^/]+/another|.*\.(?:svg|csv|png|json)
 _APP = '<script type="module" src="/static/app.'
 _SCRIPT = re.compile(rf'{_APP}[^"]+"></script>')
 _LATER = re.compile(r'<script type="module" src="(/static/[^"]+)"></script>')
-_LANGUAGES = re.compile(r'<form[^>]* action="/language".*?</form>', re.DOTALL)  # an export has one
+# Choices that a cookie keeps: an export has one language, and no goals.
+_CHOICES = re.compile(r'<form[^>]* action="/(?:language|progress/goal)".*?</form>', re.DOTALL)
 _NONCE = re.compile(r'<meta name="style-nonce" content="([^"]*)">')
 _MAIN = '<main id="main" class="page">'
 _NO_SCRIPTS = (
@@ -106,7 +107,7 @@ def _with_worker(page: Page, core: Mapping[str, str], folder: str) -> str:
         f'<script type="module" src="/course/{folder}/page.js" data-app="{asset_url("app.js")}"'
         f' data-files="{files}"{marks}></script>'
     )
-    html = _SCRIPT.sub(lambda _: scripts, _LANGUAGES.sub("", page.html))
+    html = _SCRIPT.sub(lambda _: scripts, _CHOICES.sub("", page.html))
     # They begin once page.js has put on the page what belongs to its address.
     html = _LATER.sub(r'<link rel="modulepreload" href="\1" data-later>', html)
     html = html.replace('<meta name="viewport"', f'{head}<meta name="viewport"', 1)

@@ -55,6 +55,7 @@ from app.web.people import (
     slips,
 )
 from app.web.people import statistics as class_statistics
+from app.web.progress import goal
 from app.web.progress import routes as progress_page
 from app.web.reference import (
     api,
@@ -102,6 +103,7 @@ PARTS = (
     measured_page,
     errata,
     progress_page,
+    goal,
     classes,
     overview,
     settings,

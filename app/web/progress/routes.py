@@ -38,6 +38,7 @@ from app.web.progress.record import read_progress
 from app.web.progress.view import ProgressPage, progress_page
 from app.web.standing.records import open_records
 from app.web.standing.route_choice import chosen_route
+from app.web.standing.weekly_goal import chosen_goal
 
 router = Router(prefix="/progress")
 IMPORT = "/progress/import"
@@ -146,7 +147,7 @@ def _shown_progress(
     around = frame(request, translate("Progress"), here="progress")
     today = site.clock().date()
     record = read_progress(site, learner, today, chosen_route(request))
-    found = progress_page(site.catalog, record, today)
+    found = progress_page(site.catalog, record, today, chosen_goal(request))
     page = Shown(found, notice, f"{FILE_LIMIT >> 20} MiB", around.person)
     return render("progress/progress.html", around, page, status)
 

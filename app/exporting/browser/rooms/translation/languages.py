@@ -1,5 +1,7 @@
 """In place of the catalogs, in a browser: the language of the export, as it was read there."""
 
+from contextvars import ContextVar
+
 from app.resolved import resolved
 
 from app.translation.catalog import SentenceCatalog
@@ -7,6 +9,7 @@ from app.translation.catalog import SentenceCatalog
 SOURCE = "en"
 DEFAULT, _NAME, _CATALOG = resolved("language")
 LANGUAGES = {DEFAULT: _NAME}
+SPOKEN = ContextVar("spoken", default=DEFAULT)
 
 
 def catalog(code: str) -> SentenceCatalog:
