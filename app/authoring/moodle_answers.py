@@ -15,7 +15,7 @@ from app.kinds.numeric import ONLY, Numeric
 from app.kinds.order import Order
 from app.kinds.quantity import AnswerKey
 from app.markdown import portable_html
-from app.units.scales import SCALES, Scale
+from app.units.scales import PHYSICAL_SCALES, SCALES, Scale
 
 # The parts of a grade that Moodle knows; it refuses a file with another.
 _SHARES = {1: "100", 2: "50", 3: "33.33333", 4: "25", 5: "20", 6: "16.66667", 7: "14.28571",
@@ -115,9 +115,10 @@ def _units(scale: Scale) -> Iterator[tuple[str, str]]:
         return
     yield scale.symbol, "1"
     seen = {scale.symbol.casefold()}
-    for symbol, other in SCALES.items():
+    for symbol, other in (SCALES | PHYSICAL_SCALES).items():
         alike = other.unit.dimension == scale.unit.dimension and symbol.casefold() not in seen
-        if alike and symbol.isascii() and _PLAIN.fullmatch(symbol) and scale.symbol != "%":
+        is_plain = symbol in PHYSICAL_SCALES or _PLAIN.fullmatch(symbol)
+        if alike and symbol.isascii() and is_plain and scale.symbol != "%":
             seen.add(symbol.casefold())
             multiplier = scale.factor / other.factor
             if _STORED[0] < multiplier < _STORED[1]:

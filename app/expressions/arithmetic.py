@@ -11,9 +11,10 @@ from app.expressions.plain import parse_plain
 from app.expressions.tree import Binary, Node, numbers_in
 from app.formulas import Input
 from app.translation import language, localized, translate
-from app.units import Reading, Scale, read, spelled
-from app.units.parser import join_digits, plain_signs, without_commas
-from app.units.scales import SCALES, TYPED, takes_prefix
+from app.units import Reading, read, spelled
+from app.units.parser import asks_for_physics, join_digits, plain_signs, without_commas
+from app.units.physics import before_unit
+from app.units.scales import SCALES, TYPED, Scale, physical_scale, takes_prefix
 
 _LONGEST = 500  # characters of an answer
 _READINGS = 1_000  # that are cached: an answer is read to be judged, and to be drawn
@@ -114,10 +115,11 @@ def _worked_out(typed: str, shown: Scale) -> Reading:
 
 def _added_up(typed: str, shown: Scale) -> Reading | None:
     """The sum of amounts in ever smaller units, such as 18 min 58 s; None if *typed* is not one."""
+    has_physics = asks_for_physics(shown.unit, shown)
     amounts: list[tuple[Scale, float]] = []
     at = 0
     while shown.unit.dimension != PLAIN and (match := _AMOUNT.match(typed, at)):
-        scale = SCALES.get(match[2]) or TYPED.get(match[2])
+        scale = _known_scale(match[2], has_physics=has_physics)
         if scale is None or scale.unit.dimension != shown.unit.dimension:
             return None
         amounts.append((scale, float(match[1])))
@@ -131,7 +133,7 @@ def _added_up(typed: str, shown: Scale) -> Reading | None:
 
 def _in_the_last_unit(typed: str, shown: Scale) -> Reading | None:
     """The value of plain arithmetic followed by one unit; None if *typed* is something else."""
-    found = in_the_last_unit(typed)
+    found = in_the_last_unit(typed, has_physics=asks_for_physics(shown.unit, shown))
     if found is None or found.scale.unit.dimension != shown.unit.dimension:
         return None
     if shown.unit.dimension == PLAIN and found.is_sum:
@@ -153,22 +155,30 @@ class InOneUnit:
         return isinstance(self.head, Binary) and self.head.operator in "+-"
 
 
-def in_the_last_unit(typed: str) -> InOneUnit | None:
+def in_the_last_unit(typed: str, *, has_physics: bool = False) -> InOneUnit | None:
     """*typed* as arithmetic followed by one unit, as in 2*7/8/50 s; None if it is not that."""
     match = _LAST_UNIT.fullmatch(typed)
-    scale = (SCALES.get(match[2]) or TYPED.get(match[2])) if match else None
-    if match is None or scale is None:
+    before, symbol = (match[1], match[2]) if match else ("", "")
+    scale = _known_scale(symbol)
+    if scale is None and has_physics and (ended := before_unit(typed)):
+        before, scale = ended[0], physical_scale(ended[1])
+    if scale is None:
         return None
     try:
-        head = parse_plain(match[1], ())
+        head = parse_plain(before, ())
     except ExpressionError:
         return None  # the unit belongs to something inside, as in 2 * (3 s + 4 s)
     return None if _units(head) else InOneUnit(head, scale)
 
 
+def _known_scale(symbol: str, *, has_physics: bool = False) -> Scale | None:
+    known = SCALES.get(symbol) or TYPED.get(symbol)
+    return known or (physical_scale(symbol) if has_physics else None)
+
+
 def _as_it_stands(typed: str, shown: Scale) -> Reading:
     """The value of *typed*, where each unit belongs to the number before it."""
-    node = parse_plain(typed, ())
+    node = parse_plain(typed, (), has_physics=asks_for_physics(shown.unit, shown))
     if not any(number.text for number in numbers_in(node)):
         raise ExpressionError(translate("a number is missing"))
     if shown.unit.dimension == PLAIN and shown.factor != 1:

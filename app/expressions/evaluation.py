@@ -39,7 +39,7 @@ def evaluate(text: str | Node, names: Names) -> Quantity:
         ExpressionError: *text* cannot be read, a name is unknown, dimensions do not match, or a
             value is not a finite number.
     """
-    node = parse_expression(text, names) if isinstance(text, str) else text
+    node = _tree(text, names)
     try:
         return _value(node, names)
     except (OverflowError, ZeroDivisionError) as error:
@@ -48,9 +48,13 @@ def evaluate(text: str | Node, names: Names) -> Quantity:
         ) from None
 
 
+def _tree(text: str | Node, names: Names) -> Node:
+    return parse_expression(text, names, has_physics=True) if isinstance(text, str) else text
+
+
 def holds(text: str | Node, names: Names) -> bool:
     """Whether the comparison *text* is true with the symbols in *names*."""
-    node = parse_expression(text, names) if isinstance(text, str) else text
+    node = _tree(text, names)
     if not (isinstance(node, Binary) and node.operator in COMPARISONS):
         raise ExpressionError(translate("{text!r} is not a comparison", text=text))
     return bool(evaluate(node, names).value)

@@ -4,10 +4,11 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import add, sub
 
 from app.expressions.parser import ExpressionError
 from app.translation import translate
-from app.units import RATIO, Dimension, figures, show, spelled, unit_of
+from app.units import FLOP, RATIO, Dimension, figures, show, spelled, unit_of
 
 SLACK = 1e-9  # of a comparison: 1/3 * 3 is 1
 PLAIN: Dimension = RATIO.dimension
@@ -38,8 +39,11 @@ class Quantity:
 
 def same_kind(dimension: Dimension, other: Dimension) -> bool:
     """Whether two dimensions are the same if FLOP counts as a plain number."""
-    (byte, second, _, joule, dollar), (b, s, _, j, d) = dimension, other
-    return (byte, second, joule, dollar) == (b, s, j, d)
+    return _without_flop(dimension) == _without_flop(other)
+
+
+def _without_flop(dimension: Dimension) -> Dimension:
+    return tuple(power for power, flop in zip(dimension, FLOP.dimension, strict=True) if not flop)
 
 
 def _same(left: Quantity, right: Quantity) -> Dimension:
@@ -70,8 +74,7 @@ def _raised(dimension: Dimension, exponent: Quantity) -> Dimension:
             translate("the exponent {exponent} is too large for a unit", exponent=exponent)
         )
     times = Fraction(exponent.value).limit_denominator(100)
-    a, b, c, d, e = (_lowest(part * times) for part in dimension)
-    return a, b, c, d, e
+    return tuple(_lowest(part * times) for part in dimension)
 
 
 def _lowest(power: Fraction) -> int | Fraction:
@@ -81,15 +84,13 @@ def _lowest(power: Fraction) -> int | Fraction:
 def _times(left: Quantity, right: Quantity) -> Quantity:
     if right.dimension == PLAIN:
         return Quantity(left.value * right.value, left.dimension)
-    a, b, c, d, e = (x + y for x, y in zip(left.dimension, right.dimension, strict=True))
-    return Quantity(left.value * right.value, (a, b, c, d, e))
+    return Quantity(left.value * right.value, tuple(map(add, left.dimension, right.dimension)))
 
 
 def _over(left: Quantity, right: Quantity) -> Quantity:
     if right.dimension == PLAIN:
         return Quantity(left.value / right.value, left.dimension)
-    a, b, c, d, e = (x - y for x, y in zip(left.dimension, right.dimension, strict=True))
-    return Quantity(left.value / right.value, (a, b, c, d, e))
+    return Quantity(left.value / right.value, tuple(map(sub, left.dimension, right.dimension)))
 
 
 def _compare(test: Callable[[float, float], bool]) -> Callable[[Quantity, Quantity], Quantity]:

@@ -26,6 +26,7 @@ from app.expressions.tree import (
 )
 from app.translation import translate
 from app.units import Scale, scale_of
+from app.units.physics import unit_at
 from app.units.scales import SCALES
 
 LONGEST = 2000
@@ -56,6 +57,7 @@ class Reader:
 
     text: str
     symbols: Collection[str]
+    has_physics: bool = False  # whether m, kg and the like are units, where no symbol is called so
     at: int = 0
     depth: int = 0
     atoms: int = 0
@@ -194,6 +196,9 @@ class Reader:
         return Number(text, value, self._unit())
 
     def _unit(self) -> Scale | None:
+        if self.has_physics and (found := unit_at(self.text, self.at, self.symbols)):
+            symbol, self.at = found
+            return scale_of(symbol)
         match = _UNIT.match(self.text, self.at)
         if match is None or self.is_symbol(re.split(r"\W", match[1])[0]):
             return None
@@ -233,18 +238,22 @@ def _quoted(token: str) -> str:
     return repr(token) if token else translate("the end")
 
 
-def parse_expression(text: str, symbols: Collection[str] = ()) -> Node:
+def parse_expression(
+    text: str, symbols: Collection[str] = (), *, has_physics: bool = False
+) -> Node:
     """The tree of *text*; names in *symbols* are symbols, even where a unit could be.
+
+    Where it *has_physics*, a word that is not among them may be a unit such as kg.
 
     Raises:
         ExpressionError: *text* is not an expression.
     """
-    return _parse(text, frozenset(symbols))
+    return _parse(text, frozenset(symbols), has_physics)
 
 
 @lru_cache(maxsize=4096)
-def _parse(text: str, symbols: frozenset[str]) -> Node:
-    return Reader(ascii_text(text, symbols), symbols).whole()
+def _parse(text: str, symbols: frozenset[str], has_physics: bool) -> Node:
+    return Reader(ascii_text(text, symbols), symbols, has_physics).whole()
 
 
 def ascii_text(text: str, symbols: Collection[str]) -> str:

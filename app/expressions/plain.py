@@ -18,7 +18,7 @@ from app.expressions.tree import (
     Word,
 )
 from app.translation import localized, translate
-from app.units.scales import SCALES, close_symbols
+from app.units.scales import SCALES, close_symbols, physical_scale
 
 _SHORTEST = 2  # characters of a unit without a number if there are letters: s may be a letter
 _SHOWN = 40  # characters of an unknown name
@@ -47,6 +47,8 @@ class TypedReader(Reader):
             return self._product(name)
         if name in SCALES and len(name) >= (_SHORTEST if self.symbols else 1):
             return Number("", 1.0, SCALES[name])
+        if self.has_physics and (scale := physical_scale(name)):
+            return Number("", 1.0, scale)
         called = self.peek() == ("sign", "(")
         self.at = begun
         raise ExpressionError(self._unknown(name, called=called))
@@ -82,20 +84,22 @@ class TypedReader(Reader):
         )
 
 
-def parse_plain(text: str, letters: Collection[str]) -> Node:
+def parse_plain(text: str, letters: Collection[str], *, has_physics: bool = False) -> Node:
     """The tree of *text*, which may contain only *letters*, numbers and plain functions.
 
-    A name before an equals sign, as in `V = 2 * S`, is ignored.
+    A name before an equals sign, as in `V = 2 * S`, is ignored. Where it *has_physics*, there are
+    units such as kg.
 
     Raises:
         ExpressionError: *text* is not an expression, or contains something else.
     """
-    return _parse_plain(text, tuple(letters))
+    return _parse_plain(text, tuple(letters), has_physics)
 
 
 @lru_cache(maxsize=4096)
-def _parse_plain(text: str, letters: tuple[str, ...]) -> Node:
-    reader = TypedReader(ascii_text(_LEADING_NAME.sub("", text, count=1), letters), letters)
+def _parse_plain(text: str, letters: tuple[str, ...], has_physics: bool) -> Node:
+    typed = ascii_text(_LEADING_NAME.sub("", text, count=1), letters)
+    reader = TypedReader(typed, letters, has_physics)
     try:
         node = reader.whole()
     except ExpressionError as error:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from app.expressions import ExpressionError, Names, Node, Quantity, evaluate, same_kind
 from app.translation import noted, translate
-from app.units import RATIO, Dimension, spelled
+from app.units import FLOP, RATIO, Dimension, spelled
 
 _CLOSE = 1e-6
 _CURES = {
@@ -65,11 +65,13 @@ def of_another_kind(values: Sequence[Quantity | None], right: Sequence[Quantity]
 
 def _missing(found: Dimension, expected: Dimension) -> Mapping[str, Dimension]:
     """The dimensions to multiply and divide by to get from *found* to *expected*, FLOP aside."""
-    byte, second, _, joule, dollar = (w - f for f, w in zip(found, expected, strict=True))
+    powers = [
+        0 if flop else wanted - power
+        for power, wanted, flop in zip(found, expected, FLOP.dimension, strict=True)
+    ]
 
     def part(sign: int) -> Dimension:
-        powers = [max(sign * power, 0) for power in (byte, second, joule, dollar)]
-        return powers[0], powers[1], 0, powers[2], powers[3]
+        return tuple(max(sign * power, 0) for power in powers)
 
     return {"multiply": part(1), "divide": part(-1)}
 

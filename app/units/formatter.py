@@ -10,9 +10,9 @@ from app.units.scales import (
     DECIMAL,
     HOUR,
     LARGE,
-    SCALES,
     SMALL,
     Scale,
+    known_scale,
     scale_of,
     singular,
     spelling,
@@ -27,6 +27,7 @@ from app.units.unit import (
     SECOND,
     WATT,
     Unit,
+    is_physical,
 )
 
 _TIMES = ((DAY, 2 * DAY, "days"), (HOUR, 2 * HOUR, "h"), (60.0, 120.0, "min"))
@@ -95,7 +96,7 @@ def show_in(value: float, scale: Scale, digits: int = 4) -> str:
     return _with_unit(figures(value / scale.factor, digits), scale.symbol)
 
 
-_TYPED = re.compile(r"(\d+)((?:\.\d+)?) ?(\D\S*)")
+_TYPED = re.compile(r"(\d+)((?:\.\d+)?) ?(\D.*)")
 
 
 def show_typed(text: str) -> str:
@@ -105,7 +106,7 @@ def show_typed(text: str) -> str:
     ('8,000 GB/s', '5 µs', '$2.50/h', 'Llama 3')
     """
     match = _TYPED.fullmatch(text)
-    scale = SCALES.get(match[3]) if match else None
+    scale = known_scale(match[3]) if match else None
     if match is None or scale is None:
         return text
     whole, decimals, symbol = match.groups()
@@ -231,7 +232,7 @@ def _candidates(value: float, unit: Unit) -> list[tuple[str, float]]:
             return _SECONDS
         spans = [(symbol, factor) for factor, least, symbol in _TIMES if abs(value) >= least]
         return [*spans, *_SECONDS]
-    if unit is PER_SECOND or abs(value) >= _LARGEST * DECIMAL["E"]:
+    if unit is PER_SECOND or is_physical(unit.dimension) or abs(value) >= _LARGEST * DECIMAL["E"]:
         return [(unit.symbol, 1.0)]
     small = [(prefix + unit.symbol, SMALL[prefix]) for prefix in ("m", "µ")]
     large = [

@@ -5,8 +5,26 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from app.translation import Numeral, has_decimal_comma, say
-from app.units.scales import LARGE, LETTERS, PLAIN, SCALES, TYPED, Scale, close_symbols
-from app.units.unit import FLOP, FLOP_PER_SECOND, PER_SECOND, RATIO, Unit
+from app.units.scales import (
+    LARGE,
+    LETTERS,
+    PLAIN,
+    SCALES,
+    TYPED,
+    Scale,
+    close_symbols,
+    physical_scale,
+)
+from app.units.unit import (
+    FLOP,
+    FLOP_PER_SECOND,
+    JOULE,
+    PER_SECOND,
+    RATIO,
+    WATT,
+    Unit,
+    is_physical,
+)
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _SIGNS = str.maketrans({"−": "-", "–": "-", "⁄": "/", "∕": "/", "÷": "/", "\u202f": " "})
@@ -208,6 +226,22 @@ def _known_scale(symbol: str) -> Scale | None:
     return SCALES.get(symbol) or SCALES.get(symbol.replace(" ", "")) or TYPED.get(symbol)
 
 
+def asks_for_physics(unit: Unit, shown: Scale | None = None) -> bool:
+    """Whether answers in *unit*, shown as *shown*, may be written in meters, volts and the like."""
+    if is_physical(unit.dimension) or unit.dimension in (JOULE.dimension, WATT.dimension):
+        return True
+    symbol = shown.symbol if shown else ""
+    return symbol not in SCALES and physical_scale(symbol) is not None
+
+
+def _physical_scale(symbol: str, unit: Unit, shown: Scale | None) -> Scale | None:
+    if not asks_for_physics(unit, shown):
+        return None
+    for pattern, written in _PER:
+        symbol = pattern.sub(written, symbol.rstrip("."))
+    return physical_scale(symbol)
+
+
 def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> Scale:
     if not symbol:
         if shown is not None:
@@ -221,7 +255,7 @@ def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> S
                 )
             )
         return PLAIN
-    scale = _known_scale(symbol)
+    scale = _known_scale(symbol) or _physical_scale(symbol, unit, shown)
     if scale is None and symbol[0] in "0123456789.,":
         raise ValueError(
             say("cannot read {text!r}: it is not clear where the number ends", text=text.strip())

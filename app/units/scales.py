@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from app.translation import say
+from app.units.physics import PHYSICAL, physical_spelling, physical_unit
 from app.units.unit import (
     BYTE,
     BYTE_PER_SECOND,
@@ -131,8 +132,8 @@ _SPELLINGS = {"us": "µs", "μs": "µs", "uJ": "µJ", "uW": "µW"}
 
 
 def spelling(symbol: str) -> str:
-    """How a unit is shown that may be typed as *symbol*: µs for us."""
-    return _SPELLINGS.get(symbol, symbol)
+    """How a unit is shown that may be typed as *symbol*: µs for us, m/s² for m/s^2."""
+    return _SPELLINGS.get(symbol) or physical_spelling(symbol)
 
 
 def singular(word: str) -> str:
@@ -186,7 +187,8 @@ def scale_of(symbol: str) -> Scale:
     """
     if not symbol:
         return PLAIN
-    if symbol not in SCALES:
+    scale = known_scale(symbol)
+    if scale is None:
         raise ValueError(
             say(
                 "{symbol!r} is not a unit here{offer}",
@@ -194,7 +196,24 @@ def scale_of(symbol: str) -> Scale:
                 offer=close_symbols(symbol),
             )
         )
-    return SCALES[symbol]
+    return scale
+
+
+def known_scale(symbol: str) -> Scale | None:
+    """The unit that a file writes as *symbol*, of physics or not; None if there is none."""
+    return SCALES.get(symbol) or physical_scale(symbol)
+
+
+@cache
+def physical_scale(symbol: str) -> Scale | None:
+    """The physical unit that is written as *symbol*, such as kg·m/s²; None if there is none."""
+    found = physical_unit(symbol)
+    return Scale(physical_spelling(symbol), *found) if found else None
+
+
+PHYSICAL_SCALES = {
+    symbol: Scale(symbol, unit, float(size)) for symbol, (unit, size) in PHYSICAL.items()
+}
 
 
 @cache
@@ -206,6 +225,8 @@ def takes_prefix(scale: Scale) -> bool:
     """
     if scale.unit in (RATIO, DOLLAR):
         return False
+    if scale.symbol not in SCALES and physical_unit(scale.symbol):
+        return True
     bases = [scale.symbol.removeprefix(prefix) for prefix in DECIMAL | SMALL | BINARY]
     return any(
         (known := SCALES.get(prefix + base)) and known.unit is scale.unit and known != scale

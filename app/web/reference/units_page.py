@@ -1,6 +1,6 @@
 """/authoring/units: every unit that can be written, from the table that reads them."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -10,11 +10,12 @@ from fastapi import Request, Response
 from app.network.routes import Router
 from app.translation import SOURCE, Numeral, speaking, translate
 from app.units import Unit, figures, spelling
-from app.units.scales import SCALES, Scale
+from app.units.scales import PHYSICAL_SCALES, SCALES, Scale
 from app.web.frame.renderer import frame, render
 
 router = Router()
 _DIGITS = 12
+_SCALES, _PHYSICAL = tuple(SCALES.values()), tuple(PHYSICAL_SCALES.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class UnitsPage:
     """Every unit."""
 
     tables: tuple[UnitTable, ...]
+    physics: tuple[UnitTable, ...]
 
 
 @router.get("/authoring/units")
@@ -47,14 +49,14 @@ def authoring_units(request: Request) -> Response:
     return render(
         "reference/units.html",
         frame(request, translate("Units"), says),
-        UnitsPage(tuple(_unit_tables())),
+        UnitsPage(_unit_tables(_SCALES), _unit_tables(_PHYSICAL)),
     )
 
 
 @cache
-def _unit_tables() -> tuple[UnitTable, ...]:
+def _unit_tables(scales: Collection[Scale]) -> tuple[UnitTable, ...]:
     by_unit: dict[Unit, list[Scale]] = {}
-    for scale in SCALES.values():
+    for scale in scales:
         by_unit.setdefault(scale.unit, []).append(scale)
     with speaking(SOURCE):  # it is made once, for every language
         return tuple(
