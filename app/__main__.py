@@ -54,7 +54,7 @@ def main(given: Sequence[str] | None = None) -> int:
     0: success, 1: a finding or invalid input, 2: incorrect usage, 130: interrupted.
     """
     try:
-        arguments = _parsed(sys.argv[1:] if given is None else given)
+        arguments = parse_command_line(sys.argv[1:] if given is None else given)
         return int(_module_of(arguments.command).run(arguments))
     except ContentError as error:
         return _failed(str(error))
@@ -77,7 +77,7 @@ def _module_of(command: str) -> ModuleType:
     return load_command(_MODULES.get(command, command))
 
 
-def _parsed(given: Sequence[str]) -> argparse.Namespace:
+def parse_command_line(given: Sequence[str]) -> argparse.Namespace:
     """The arguments; a list may go on after an option, where earlier argparses give up."""
     parser = _parser(next((word for word in given if word in _COMMANDS), None))
     arguments, rest = parser.parse_known_args(given)
