@@ -111,7 +111,8 @@ def _facts(run: Projection, paper: ExplorableRun | None) -> Iterator[KeyFigure]:
     yield quantity_figure(noted("length of the run"), run.duration, SECOND, 3)
     yield marked(KeyFigure("GPU-hours", HOURS.text(run.hours), run.hours), "GPU-hours")
     yield KeyFigure(noted("rent"), money_text(run.rent), run.rent, DOLLAR)
-    yield KeyFigure(noted("energy of the GPUs"), energy_text(run.energy), run.energy, JOULE)
+    if run.placed.cluster.gpu.power:  # of some accelerators it is not published
+        yield KeyFigure(noted("energy of the GPUs"), energy_text(run.energy), run.energy, JOULE)
 
 
 def _step_bars(run: Projection, paper: ExplorableRun | None) -> Bars:
@@ -142,36 +143,31 @@ def _step_bars(run: Projection, paper: ExplorableRun | None) -> Bars:
 
 
 def _bill(run: Projection, dollars_per_kwh: float) -> Drawing:
-    gpus, watts = run.gpus, run.placed.cluster.gpu.power
-    electricity = electricity_cost(gpus, watts, run.duration, dollars_per_kwh)
-    return bill_drawing(
-        (
-            (
-                translate("{flops} per token", flops=show(run.token_flops, FLOP, 3)),
-                show(run.token_flops * run.tokens, FLOP, 3),
-            ),
-            (
-                translate(
-                    "{gpu} at {shown}",
-                    gpu=counted(gpus, "GPU"),
-                    shown=percent_text(run.utilization),
-                ),
-                show(run.duration, SECOND, 3),
-            ),
-            (translate("GPU-hours"), HOURS.text(run.hours)),
-            (
-                translate("Rent at {price} an hour", price=money_text(run.price)),
-                money_text(run.rent),
-            ),
-            (translate("Energy at {watts:,.0f} W", watts=watts), energy_text(run.energy)),
-            (
-                translate(
-                    "Of it, electricity at {electricity:.3g} ¢/kWh",
-                    electricity=100 * dollars_per_kwh,
-                ),
-                money_text(electricity),
-            ),
-        )
+    return bill_drawing((*_bill_of_time(run), *_bill_of_energy(run, dollars_per_kwh)))
+
+
+def _bill_of_time(run: Projection) -> Iterator[tuple[str, str]]:
+    yield (
+        translate("{flops} per token", flops=show(run.token_flops, FLOP, 3)),
+        show(run.token_flops * run.tokens, FLOP, 3),
+    )
+    gpu, shown = counted(run.gpus, "GPU"), percent_text(run.utilization)
+    yield translate("{gpu} at {shown}", gpu=gpu, shown=shown), show(run.duration, SECOND, 3)
+    yield translate("GPU-hours"), HOURS.text(run.hours)
+    price = money_text(run.price)
+    yield translate("Rent at {price} an hour", price=price), money_text(run.rent)
+
+
+def _bill_of_energy(run: Projection, dollars_per_kwh: float) -> Iterator[tuple[str, str]]:
+    watts = run.placed.cluster.gpu.power
+    if not watts:
+        return
+    electricity = electricity_cost(run.gpus, watts, run.duration, dollars_per_kwh)
+    yield translate("Energy at {watts:,.0f} W", watts=watts), energy_text(run.energy)
+    cents = 100 * dollars_per_kwh
+    yield (
+        translate("Of it, electricity at {electricity:.3g} ¢/kWh", electricity=cents),
+        money_text(electricity),
     )
 
 

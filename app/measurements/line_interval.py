@@ -10,7 +10,7 @@ from app.units import Bytes, BytesPerSecond, Ratio, Seconds
 
 _STUDENT = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)  # 95 %, from 1 on
 _NORMAL, _NEXT = 1.96, 2.372  # for more degrees of freedom n: 1.96 + 2.372 / n
-_FEWEST = 5  # points, of which one can be told from the others
+_FEWEST, _MANY = 5, 32  # points, of which one can be told from the others, and bends the line
 _BENT = 0.02  # a relative error from which on a point may be to blame
 _THIRD = 1 / 3  # what must remain of the error without that point
 
@@ -59,12 +59,14 @@ def _inverse(slope: float) -> float | None:
 def bad_point(points: Sequence[Point]) -> Bytes | None:
     """The size of the one point without which as few lines have a third of the error; None if none.
 
-    A line is bent towards it, or two are fitted around it.
+    A line is bent towards it, or two are fitted around it. Among many points, one bends no line.
     """
     ordered = sorted(points)
+    if not _FEWEST <= len(ordered) <= _MANY:
+        return None
     everything = pieces(ordered)
     error = _error(ordered, everything)
-    if len(ordered) < _FEWEST or error < _BENT:
+    if error < _BENT:
         return None
     found = []
     for number, (size, _) in enumerate(ordered):

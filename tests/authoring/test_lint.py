@@ -211,10 +211,6 @@ def test_a_figure_that_cannot_be_drawn_is_reported(
         ),
         ("facts: [{name: Sum, says: 1 + 1, see: /hardwear}]", "is broken; did you mean 'hardware'"),
         ("figures: [{explorer: ring, state: {ranks: 99}}]", "12 is the largest"),
-        (
-            'questions: [{prompt: "How many are there?", answer: "2", says: "Two are there."}]',
-            "has no place for question 1",
-        ),
     ],
 )
 def test_a_chapters_own_file_is_checked_too(

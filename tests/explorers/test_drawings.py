@@ -9,7 +9,7 @@ from app.explorers import EXPLORERS, Explorer, Slider, Values, read_controls
 from tests.each import each
 from tests.explorers.test_noise import WHICH, States
 
-DRAWN = ("formats", "ring", "routing", "run", "split", "tolls")
+DRAWN = ("fit", "formats", "ring", "routing", "run", "split", "tolls")
 
 
 def sheets(which: States, name: str, paper: Paper) -> Iterator[tuple[dict[str, str], Sheet]]:

@@ -55,7 +55,7 @@ LITTLE = """
 import sys, types
 from app.labs.launch import zygote
 version = types.SimpleNamespace(cuda=None, hip=None)
-sys.modules["torch"] = types.SimpleNamespace(__version__="0.0", version=version)
+sys.modules["torch"] = types.SimpleNamespace(__version__="2.13.0", version=version)
 sys.path.insert(0, sys.argv[1])
 zygote.PRELOADED, zygote.LATER, zygote._QUIET = ("early",), ("late1", "broken", "late2"), 0.05
 sys.exit(zygote.main())
@@ -116,7 +116,7 @@ def wait_for(zygote: Zygote, *names: str) -> None:
 
 
 def test_it_is_ready_before_it_imports_what_only_some_ranks_need(zygote: Zygote) -> None:
-    assert zygote.reply().ready == "0.0"
+    assert zygote.reply().ready == "2.13.0"
     assert "late2" not in zygote.imported
     wait_for(zygote, "early", "late1", "late2")  # and what cannot be imported stops nothing
 
@@ -160,7 +160,7 @@ def test_what_a_worker_needs_is_imported_before_its_ranks_are_forked(
 def test_it_forks_a_process_that_asks_torch(zygote: Zygote) -> None:
     assert zygote.reply().ready
     found = answer_of(lambda printed: zygote.order(ZygoteOrder(probe=str(printed))), PATIENCE)
-    assert (found.torch, found.error) == ("0.0", "it was built without CUDA and without ROCm")
+    assert (found.torch, found.error) == ("2.13.0", "it was built without CUDA and without ROCm")
 
 
 @pytest.fixture
