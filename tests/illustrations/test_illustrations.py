@@ -68,7 +68,7 @@ def test_a_figure_is_light_and_its_texts_are_inside_its_edges(catalog: Catalog) 
 
 def test_a_page_shows_the_figure_of_its_own_variant(client: TestClient) -> None:
     page = client.get("/exercises/collectives/bytes-sent-by-a-ring?seed=1").text
-    ranks = re.search(r"(\d+) workers", page)
+    ranks = re.search(r"(\d+) ranks", page)
     assert ranks
     assert f"<figcaption>{ranks[1]} ranks in a ring</figcaption>" in page
     assert "figures.js" not in page

@@ -57,7 +57,10 @@ class _Replica(nn.Module):  # type: ignore[misc]
 class _Stage:
     """In the place of PipelineStage."""
 
-    def __init__(self, module: nn.Module, index: int, depth: int, device: torch.device) -> None:
+    def __init__(
+        self, module: nn.Module, index: int, depth: int, device: torch.device, *like: torch.Tensor
+    ) -> None:
+        assert len(like) == 2  # what it takes, and what it returns
         self.module, self.device = module, device
         self.is_first, self.is_last = index == 0, index == depth - 1
 

@@ -133,10 +133,10 @@ def test_two_lines_fit_where_one_does_not() -> None:
     )
     assert two < one / 4  # half the error
     assert [note for note in found.notes if "best fit" in note] == [
-        "From 8 KiB to 2 MiB, the best fit to the medians is 17.19 µs + size / 86.14 GB/s, with a "
-        "median error of 4.4 %.",
-        "From 8 MiB to 8 GiB, the best fit to the medians is 54.49 µs + size / 257.2 GB/s, with a "
-        "median error of 3.1 %.",
+        "From 8 KiB to 2 MiB, the best fit to the medians is 17.19 µs [14.64 µs, 19.74 µs] + size / "
+        "86.14 GB/s [60 GB/s, 152.7 GB/s], with a median error of 4.4 %.",
+        "From 8 MiB to 8 GiB, the best fit to the medians is 54.49 µs [42.16 µs, 66.82 µs] + size / "
+        "257.2 GB/s [238.9 GB/s, 278.5 GB/s], with a median error of 3.1 %.",
     ]
 
 

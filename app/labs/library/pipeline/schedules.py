@@ -61,7 +61,7 @@ def pipeline_of(
     if name == "zb_v":
         own = [rank.rank, depth - 1 - rank.rank]
     modules = [stage(index) for index in own]
-    like = torch.empty_like(batch, device=rank.device)
+    like = torch.empty_like(batch)
     passed = torch.empty_like(like, requires_grad=True)
     stages = [
         PipelineStage(module, index, depth, rank.device, passed if index else like, passed)
