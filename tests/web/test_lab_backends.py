@@ -126,9 +126,9 @@ def test_the_form_for_processors_is_one_link_away(
     assert "wallclock lab run all-reduce --backend gloo</code>" in page
 
 
-def test_a_lab_of_one_rank_offers_one_gpu(client: TestClient, this_machine: Machine) -> None:
+def test_a_lab_of_one_rank_offers_every_gpu(client: TestClient, this_machine: Machine) -> None:
     this_machine(machine(8))
-    assert ">1 GPU, over NCCL</a>" in text_of(client, "/labs/matrix-product")
+    assert ">8 GPUs, over NCCL</a>" in text_of(client, "/labs/matrix-product")
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_the_form_offers_nodes_where_a_run_may_take_several(cluster: TestClient)
     assert "2 to 8</p>" in page
 
 
-@pytest.mark.parametrize("lab", ["algorithms", "matrix-product"])
+@pytest.mark.parametrize("lab", ["algorithms", "bf16-sum"])
 def test_a_lab_that_runs_on_one_node_has_no_such_field(cluster: TestClient, lab: str) -> None:
     assert "run.nodes" not in text_of(cluster, f"/labs/{lab}")
 
