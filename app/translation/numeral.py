@@ -5,10 +5,9 @@ language where it reaches a person: in a template, as a value of a sentence, in 
 Programs and files get the English text, and formulas and code never hold one.
 """
 
+import html
 import re
 from collections.abc import Callable
-
-from markupsafe import Markup, escape
 
 from app.translation.languages import SPOKEN
 
@@ -62,9 +61,9 @@ class Numeral(str):
         """A longer text, which is in the current language."""
         return text + numeral_in(SPOKEN.get(), self[:])
 
-    def __html__(self) -> Markup:
+    def __html__(self) -> str:
         """The number as a template shows it."""
-        return escape(numeral_in(SPOKEN.get(), self[:]))
+        return html.escape(numeral_in(SPOKEN.get(), self[:]))
 
 
 class LocalizedNumber:

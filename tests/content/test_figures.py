@@ -150,6 +150,7 @@ def test_numbers_of_chapters_are_written_so_too(catalog: Catalog) -> None:
             *(fact.says for fact in topic.facts),
         )
         for one in faults(text)
+        if topic.language != "de" or not one.startswith("a sum of money before its sign")
     ]
     assert not found, "\n".join(found)
 
