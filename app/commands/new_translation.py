@@ -27,7 +27,7 @@ def write_translation(arguments: Namespace) -> int:
 
     Raises:
         ContentError: the file is not valid.
-        InputError: there is no such language, or there is a translation already.
+        InputError: the language does not exist, or the translation already does.
     """
     path, language = Path(arguments.name), arguments.language
     known = [code for code in LANGUAGES if code != SOURCE]

@@ -110,7 +110,7 @@ def undo_merge(session: Session, number: int, class_id: int | None = None) -> No
 
     Raises:
         InputError: one of the two was merged again since.
-        NotFoundError: there is no such merge, or it was undone already.
+        NotFoundError: no merge has this number, or it was undone already.
     """
     row = session.get(MergeRow, number)
     moved = json.loads(row.moved) if row is not None and row.undone is None else {}

@@ -126,7 +126,7 @@ def test_an_invalid_file_is_explained_in_plain_words(
         (ORDER, "after: [cd]", "after: [dd]", "items.dc.after: no item is called 'dd'", "the items are ab, cd, dc"),
         (ORDER, "after: [cd]", "after: [dc]", "items.dc.after: goes in a circle: dc after dc", "take one of them out"),
         (FORMULA, "range: [1, 100]", "range: [100, 1]", "symbols.S.range: must go from a value above 0", "the smaller one first"),
-        (BUG, "line: 2", "line: 14", "bugs.0.line: there is no line 14", "write a number from 1 to"),
+        (BUG, "line: 2", "line: 14", "bugs.0.line: line 14 does not exist", "write a number from 1 to"),
         (GOOD, "[1, 2, 3]", "[1 Wat, 2 Wat, 3 Wat]", "'Wat' is not known here", "did you mean 'W'"),
         (GOOD, "prompt: How much is {x} twice?", "prompt: “How much is {x} twice?”", "prompt: shows the quotation marks", "delete them"),
         (GOOD, "{x} twice", "$n {x} twice", "has a $ that is not closed", "a price is"),

@@ -148,5 +148,5 @@ def refuse_absent_lines(lines: Sequence[str], named: Mapping[Where, int]) -> Non
     """
     for where, line in named.items():
         if not 1 <= line <= len(lines):
-            says = f"there is no line {line}: the code has {len(lines)} lines"
+            says = f"line {line} does not exist: the code has {len(lines)} lines"
             raise PlacedError(says, where, f"write a number from 1 to {len(lines)}")

@@ -64,7 +64,7 @@ def compare_with_tcp(value: float, slow: float, variables: Mapping[str, str]) ->
 
 
 def without_tcp() -> CheckFinding:
-    """That there is no comparison with TCP where NVLink connects the nodes."""
+    """A finding that TCP was not compared, since NVLink connects the nodes."""
     return unknown("network off", "NVLink connects these nodes, and no variable turns it off")
 
 

@@ -212,7 +212,7 @@ def _copy(
     """
     source = _number(said.chosen)
     if source not in {number_of(row) for row in before}:
-        raise NotFoundError(translate("there is no such class, or you do not teach it"))
+        raise NotFoundError(translate("you do not teach a class with this number"))
     copy_course(session, source, class_id, said.weeks, site.catalog.by_id)
 
 
@@ -259,7 +259,7 @@ def _tie(session: Session, site: Site, launch: Launch, said: Said, person: int |
         tie(session, launch, made, person if teaches else None)
         return
     if role_in(session, class_id, person) is not Role.TEACHER:
-        raise NotFoundError(translate("there is no such class, or you do not teach it"))
+        raise NotFoundError(translate("you do not teach a class with this number"))
     tie(session, launch, class_id, person)
 
 

@@ -167,7 +167,7 @@ def _target(session: Session, member: Membership, class_id: int) -> ClassRow:
         if number_of(row) == class_id and role is Role.TEACHER:
             refuse_archived(row)
             return row
-    raise NotFoundError(translate("there is no such class, or you do not teach it"))
+    raise NotFoundError(translate("you do not teach a class with this number"))
 
 
 def _copies(
