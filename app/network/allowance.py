@@ -58,11 +58,10 @@ class Allowance:
         now, due = self._clock(), self._due(cost)
 
         def spent(full_at: float) -> float:
-            later = max(full_at, now) + due
-            return full_at if later - now > self._period else later
+            return full_at if self._delay(full_at, now, due) else max(full_at, now) + due
 
         full_at = self._table.change(self._key(address), now, spent)
-        return max(0.0, max(full_at, now) + due - now - self._period)
+        return self._delay(full_at, now, due)
 
     def blocked(self, address: str, cost: float = 1.0) -> float:
         """The seconds until *address* may spend *cost* tokens; 0 if it may now. Spends nothing."""
@@ -70,7 +69,7 @@ class Allowance:
             return 0.0
         now = self._clock()
         full_at = self._table.change(self._key(address), now, lambda full_at: full_at)
-        return max(0.0, max(full_at, now) + self._due(cost) - now - self._period)
+        return self._delay(full_at, now, self._due(cost))
 
     def charge(self, address: str, cost: float) -> None:
         """Take *cost* tokens from *address*, which may owe them; a negative cost gives back."""
@@ -80,6 +79,10 @@ class Allowance:
         self._table.change(
             self._key(address), now, lambda full_at: max(full_at, now) + cost * self._each
         )
+
+    def _delay(self, full_at: float, now: float, due: float) -> float:
+        """The seconds until *due* may be spent; exactly 0 for all of a bucket that is full."""
+        return max(0.0, max(0.0, full_at - now) + due - self._period)
 
     def _due(self, cost: float) -> float:
         return min(cost * self._each, self._period)

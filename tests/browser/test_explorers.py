@@ -112,20 +112,21 @@ def test_a_state_has_a_link_and_so_has_a_figure_on_another_page(open_page: MakeP
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert "ranks=8" in page.evaluate("navigator.clipboard.readText()")
     page.goto("/chapters/tensor")
-    page.get_by_role("button", name="Copy link to An MLP").click()
+    page.get_by_role("button", name=re.compile("^Copy link to ")).click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()").endswith("#figure-split-0")
+    assert page.evaluate("navigator.clipboard.readText()").endswith("#figure-split-1")
 
 
 def test_a_prediction_comes_before_the_figure(open_page: MakePage) -> None:
-    page = open_page("/chapters/pipelines")
-    page.get_by_label("Bubble over the step").fill("30 %")
+    page = open_page("/chapters/checkpoints")
+    guess = page.get_by_role("textbox", name="Young's interval")
+    guess.fill("1 h")  # a checkpoint takes 98 s, the MTBF is 24 h
     page.get_by_role("button", name="Reveal").click()
     expect(page.locator("#guessed")).to_contain_text(
-        "bubble over the step is 27.3 %. Your prediction is 10 % too high"
+        "Young's interval is 68.59 min. Your prediction is 13 % too low"
     )
-    expect(page.locator("svg.schedule:visible")).to_be_visible()
-    expect(page.get_by_label("Bubble over the step")).to_have_count(0)
+    expect(page.locator("svg.figure:visible").first).to_be_visible()
+    expect(guess).to_have_count(0)
 
 
 @over_screens
@@ -265,7 +266,6 @@ DRAGGED = {  # explorer: the control that a point of its figure moves, and where
     "roofline": ("size", "4096"),
     "learning-rate": ("batch", "2048"),
     "formats": ("weight", "0.02"),
-    "run": ("mfu", "40"),
 }
 
 

@@ -50,6 +50,14 @@ def test_a_bucket_is_full_again_after_an_idle_period(clock: Clock) -> None:
         clock.now += 60
 
 
+def test_all_of_a_full_bucket_may_be_spent_at_once_whatever_the_time_is(clock: Clock) -> None:
+    allowance = Allowance(100_000, 86_400, clock)
+    for tick in range(1_000):
+        clock.now = 50_000 + tick / 7  # where a time, a day later, and a day earlier differ
+        assert allowance.wait(f"a{tick}", 100_000) == 0
+        assert allowance.blocked(f"a{tick}", 1) > 0
+
+
 def test_a_cost_above_the_limit_passes_when_the_bucket_is_full(clock: Clock) -> None:
     allowance = Allowance(3, 60, clock)
     assert allowance.wait("a", 100) == 0

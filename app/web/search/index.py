@@ -58,6 +58,7 @@ _BEGUN = 0.6  # of a word whose beginning was typed
 _WITHIN = 0.4  # of a word that has what was typed inside, as German ones do
 _ALIAS = 0.8  # of a word that means the same
 _LIKE = 32.0  # for a title or a question that is the query
+_NAMED = 1.6  # times as much for a formula whose name is the query
 _ASKED = 1.1  # times as much for a formula that a page is said to be about
 _EMPTY = 0.5  # what a word tells that is in any question
 _SHAPE = 1000.0  # for a formula that is the one in the query
@@ -176,16 +177,22 @@ class Index:
             _MASS * sum(o.weight for o in sought if o.scores), max(found.values(), default=0)
         )
         return {
-            number: self._first(number, meaning)
+            number: self._first(number, sought, meaning)
             * (found[number] / every)
             * (score + _LIKE * every * self._likeness(number, sought, empty))
             for number, score in scores.items()
             if found[number] >= enough
         }
 
-    def _first(self, number: int, meaning: bool) -> float:
+    def _first(self, number: int, sought: Sequence[_Sought], meaning: bool) -> float:
         kind = self._entries[number].kind
-        return _FIRST[kind] * (_MEANING if meaning and kind == "Term" else 1.0)
+        if kind == "Term" and meaning:
+            return _FIRST[kind] * _MEANING
+        if kind == "Formula" and self._phrases[number][0] == {
+            w for one in sought for w in one.words
+        }:
+            return _FIRST[kind] * _NAMED
+        return _FIRST[kind]
 
     def _likeness(self, number: int, sought: Sequence[_Sought], empty: frozenset[str]) -> float:
         """How much the query is like the title of an entry, or a question that it answers."""
