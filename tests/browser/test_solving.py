@@ -370,7 +370,7 @@ def test_a_function_by_keyboard(open_page: MakePage) -> None:
     page = stay(open_page(FUNCTION))
     to(page, "#source, .cm-content")  # the editor takes the place of the box as it gets the focus
     page.wait_for_selector(".cm-content")
-    page.wait_for_function("document.activeElement.classList.contains('cm-content')")
+    expect(page.locator(".cm-content:focus")).to_be_visible()
     page.keyboard.press("Control+a")
     page.keyboard.type("def ring_allreduce_ms(a, b, c, d):\nprint('seen')\nreturn 1 / 0")
     page.keyboard.press("Control+Enter")

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Page, TimeoutError, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import HEIGHT, MakePage
 from tests.pages import EXPLORED, PAGES
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow(120)
 
@@ -47,10 +48,7 @@ def letters_twice_as_large(page: Page) -> Iterator[None]:
 def assert_nothing_is_cut(page: Page, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.evaluate("dispatchEvent(new Event('resize'))")
-    try:  # the edges fade a moment later, on a machine that is busy
-        page.wait_for_function(f"({CUT})().length === 0")
-    except TimeoutError:
-        assert page.evaluate(CUT) == []
+    wait_until(lambda: page.evaluate(CUT) == [])  # the edges fade a moment later
 
 
 @pytest.mark.sweep
