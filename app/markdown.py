@@ -25,7 +25,7 @@ _HAN = "\u3000-\u303f\u3400-\u9fff\uff00-\uffef"
 _BLOCK = r"[-+>|#:\s]|\*\s|\d+[.)]\s|\$\$|```"
 _GAP = re.compile(
     rf"(?<=[{_HAN}])(?: +|\n *)(?=[{_HAN}])"
-    rf"|(?<=[，。；：！？、）])\n *(?!{_BLOCK})|(?<=[^\s|])\n *(?=（)"
+    rf"|(?<=[，。；：！？、）])(?: +(?=[^\s|])|\n *(?!{_BLOCK}))|(?<=[^\s|])\n *(?=（)"
 )
 _STYLED_CELL = re.compile(r' style="text-align:(left|right|center)"')
 

@@ -103,7 +103,7 @@ def test_a_drawn_number_of_parameters_is_in_the_language(catalog: Catalog) -> No
     ("text", "shown"),
     [
         ("只读\n一次，\n所以 **FP32**。", "<p>只读一次，所以 <strong>FP32</strong>。</p>\n"),
-        ("300 亿 个参数", "<p>300 亿个参数</p>\n"),
+        ("共 300 亿 个参数。 8 块 GPU", "<p>共 300 亿个参数。8 块 GPU</p>\n"),
         ("Bytes\nund Bits", "<p>Bytes\nund Bits</p>\n"),
         ("如下：\n- 甲\n- 乙", "<p>如下：</p>\n<ul>\n<li>甲</li>\n<li>乙</li>\n</ul>\n"),
     ],
