@@ -39,7 +39,17 @@ RULES = {"de": NOT_GERMAN, "zh": NOT_CHINESE}
 _CODE = re.compile(r"<code>.*?</code>|\w+\([^()]*\)|`[^`]*`")
 HOST = re.compile("拷贝内存|主机内存|锁页内存|pinned|pageable|从内存|内存拷贝")
 # The parts of the course that are whole in every language: all of the paths of their chapters.
-WHOLE = ("collectives", "memory", "accumulation", "overlap", "hardware", "kernels", "precision", "testtime")
+WHOLE = (
+    "collectives",
+    "memory",
+    "accumulation",
+    "overlap",
+    "hardware",
+    "kernels",
+    "precision",
+    "attention",
+    "testtime",
+)
 
 
 def _catalog(code: str) -> Iterator[tuple[str, str]]:
