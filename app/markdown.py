@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
 from markupsafe import Markup, escape
 from math_core import LatexError, LatexToMathML
 from mdit_py_plugins.anchors import anchors_plugin
@@ -19,6 +20,13 @@ MATHEMATICS = LatexToMathML(fancy_error=False)
 _PYTHON = PythonLexer(stripnl=False, ensurenl=False)
 _BARE = HtmlFormatter(nowrap=True, classprefix="h-")
 _MAY_LEAD = re.compile(r"\]\(|\]\[|\]:|<\w+:")
+# Chinese has no spaces between words, so a line may end anywhere in a file; a block may begin so.
+_HAN = "\u3000-\u303f\u3400-\u9fff\uff00-\uffef"
+_BLOCK = r"[-+>|#:\s]|\*\s|\d+[.)]\s|\$\$|```"
+_GAP = re.compile(
+    rf"(?<=[{_HAN}])(?: +|\n *)(?=[{_HAN}])"
+    rf"|(?<=[，。；：！？、）])(?: +(?=[^\s|])|\n *(?!{_BLOCK}))|(?<=[^\s|])\n *(?=（)"
+)
 _STYLED_CELL = re.compile(r' style="text-align:(left|right|center)"')
 
 
@@ -146,11 +154,16 @@ def _delimited(latex: str, options: dict[str, bool]) -> str:
     return f"{begin}{escape(latex.strip())}{end}"
 
 
+def _close_up(state: StateCore) -> None:
+    """Take the ends of lines out of Chinese text, where a browser would show a space."""
+    state.src = _GAP.sub("", state.src)
+
+
 def _parser(
     fence: Callable[[str, str, str], str] | None = _fence,
     mathematics: Callable[[str, dict[str, bool]], str] = _mathematics,
 ) -> MarkdownIt:
-    return (
+    parser = (
         MarkdownIt("commonmark", {"html": False, "highlight": fence, "typographer": False})
         .enable("table")
         .use(
@@ -161,6 +174,8 @@ def _parser(
             double_inline=True,
         )
     )
+    parser.core.ruler.after("normalize", "close_up", _close_up)
+    return parser
 
 
 _MARKDOWN = _parser()

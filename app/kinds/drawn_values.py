@@ -11,6 +11,8 @@ from pydantic import AfterValidator, Field
 
 from app.expressions import ExpressionError, Quantity, evaluate, fill, holds
 from app.measurements.exhibits import Exhibit, exhibit_called
+from app.translation import Numeral, say
+from app.translation.unit_words import FORMS
 from app.units import figures, scale_of, show_typed
 
 
@@ -157,5 +159,5 @@ def _shown_drawn_values(value: DrawnValue) -> str:
         return figures(float(value), 6)
     number, _, power = value.partition("e")
     if power in _LARGE and number.replace(".", "", 1).isdigit():
-        return f"{number} {_LARGE[power]}"
+        return say(FORMS[_LARGE[power]], number=Numeral(number))
     return show_typed(value)

@@ -14,7 +14,12 @@ from app.translation.languages import LANGUAGES as LANGUAGES
 from app.translation.languages import SOURCE as SOURCE
 from app.translation.languages import SPOKEN
 from app.translation.languages import catalog as catalog
-from app.translation.numeral import LocalizedNumber, has_own_numerals, numeral_in
+from app.translation.numeral import (
+    LocalizedNumber,
+    has_own_numerals,
+    numeral_in,
+    with_large_numbers,
+)
 from app.translation.numeral import Numeral as Numeral
 from app.translation.offer import offer as offer
 from app.translation.sentence import Sentence, filled
@@ -68,7 +73,7 @@ def translate(sentence: str, /, **values: object) -> str:
     if isinstance(sentence, Sentence):
         form, values = sentence.form, {**sentence.values, **values}
     found = form_of(form)
-    return filled(found, _spelled(values)) if values else found
+    return with_large_numbers(SPOKEN.get(), filled(found, _spelled(values))) if values else found
 
 
 def form_of(english: str) -> str:

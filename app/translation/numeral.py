@@ -8,10 +8,15 @@ Programs and files get the English text, and formulas and code never hold one.
 import html
 import re
 from collections.abc import Callable
+from decimal import Decimal
 
 from app.translation.languages import SPOKEN
 
 _NARROW = "\N{NARROW NO-BREAK SPACE}"  # between thousands: read back as it stands, unlike a point
+# Of Chinese, which counts by ten thousands: what a sentence says, and to which power of ten.
+_LARGE_WORDS = {"百万": 6, "十亿": 9}
+_LARGE = re.compile(rf"(?<![\w.,])(\d[\d,]*(?:\.\d+)?) ({'|'.join(_LARGE_WORDS)})")
+_BY_TEN_THOUSANDS = ((12, "万亿"), (8, "亿"), (4, "万"))
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\d,]|\.\d)")
 _DOLLARS = re.compile(r"\$([\d.,e]+(?:-\d+)?)(/\w+)?")
 _GERMAN = str.maketrans({",": _NARROW, ".": ","})
@@ -39,6 +44,27 @@ def numeral_in(code: str, text: str) -> str:
     """
     form = _FORMS.get(code)
     return form(text) if form else text
+
+
+def with_large_numbers(code: str, text: str) -> str:
+    """*text*, a sentence in the language *code*, with large numbers as the language counts them."""
+    return counted_by_ten_thousands(text) if code == "zh" else text
+
+
+def counted_by_ten_thousands(text: str) -> str:
+    """*text*, a Chinese sentence, with its large numbers as Chinese counts them.
+
+    >>> counted_by_ten_thousands("8.03 十亿"), counted_by_ten_thousands("2,250 百万")
+    ('80.3 亿', '22.5 亿')
+    """
+    return _LARGE.sub(_by_ten_thousands, text)
+
+
+def _by_ten_thousands(found: re.Match[str]) -> str:
+    number = Decimal(found[1].replace(",", "")).scaleb(_LARGE_WORDS[found[2]])
+    rows = (row for row in _BY_TEN_THOUSANDS if number.adjusted() >= row[0])
+    power, word = next(rows, (0, ""))
+    return f"{number.scaleb(-power).normalize():,f} {word}".rstrip()
 
 
 class Numeral(str):

@@ -173,6 +173,7 @@ _TYPED = {
     "trillion": "Billion Billionen 万亿",
 }
 TYPED = {word: SCALES[symbol] for symbol, words in _TYPED.items() for word in words.split()}
+TYPED |= {word: Scale(word, RATIO, factor) for word, factor in (("万", 1e4), ("亿", 1e8))}
 PLAIN = Scale("", RATIO, 1.0)
 
 

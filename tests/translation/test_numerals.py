@@ -11,7 +11,8 @@ from app.content.catalog import Catalog
 from app.errors import AnswerError
 from app.explorers import EXPLORERS
 from app.kinds.unclear_numbers import refuse_unclear
-from app.translation import Numeral, localized, say, speaking, translate
+from app.markdown import html
+from app.translation import Numeral, localized, say, speaking, translate, unit_word
 from app.units import (
     BYTE,
     COUNT,
@@ -67,6 +68,48 @@ def test_a_number_is_written_as_the_language_writes_it(english: str, german: str
     with speaking("zh"):
         assert "," not in english or THIN not in localized(english)  # as in English
     assert localized(english) == english
+
+
+@each(
+    ("english", "german", "chinese"),
+    [
+        (show_in(30e9, scale_of("billion")), "30 Milliarden", "300 亿"),
+        (show_in(8.03e9, scale_of("billion")), "8,03 Milliarden", "80.3 亿"),
+        (show_in(2.5e6, scale_of("million")), "2,5 Millionen", "250 万"),
+        (show_in(15.6e12, scale_of("trillion")), "15,6 Billionen", "15.6 万亿"),
+        (show(61_660_000, DOLLAR), "61,66 Mio. $", "6,166 万美元"),
+    ],
+)
+def test_large_numbers_are_counted_as_the_language_counts(
+    english: str, german: str, chinese: str
+) -> None:
+    for code, expected in (("de", german), ("zh", chinese)):
+        with speaking(code):
+            assert localized(english) == expected
+            if "$" not in english:
+                assert read(expected, COUNT).value == read(english, COUNT).value
+            assert "亿" not in unit_word("billion").replace("十亿", "")
+
+
+def test_a_drawn_number_of_parameters_is_in_the_language(catalog: Catalog) -> None:
+    for code, expected in (("de", "30 Milliarden Parametern"), ("zh", "300 亿 个参数")):
+        with speaking(code):
+            prompt = catalog.spoken(code).exercise("memory/which-layout-fits").variant(0).prompt
+            assert expected in prompt
+            assert "billion" not in prompt
+
+
+@each(
+    ("text", "shown"),
+    [
+        ("只读\n一次，\n所以 **FP32**。", "<p>只读一次，所以 <strong>FP32</strong>。</p>\n"),
+        ("共 300 亿 个参数。 8 块 GPU", "<p>共 300 亿个参数。8 块 GPU</p>\n"),
+        ("Bytes\nund Bits", "<p>Bytes\nund Bits</p>\n"),
+        ("如下：\n- 甲\n- 乙", "<p>如下：</p>\n<ul>\n<li>甲</li>\n<li>乙</li>\n</ul>\n"),
+    ],
+)
+def test_the_end_of_a_line_is_no_space_in_chinese(text: str, shown: str) -> None:
+    assert html(text) == shown
 
 
 def test_a_sentence_that_is_stored_has_english_numbers() -> None:
