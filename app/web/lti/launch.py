@@ -27,6 +27,7 @@ from app.federation.lti.platforms import Platform, platform_for, platform_with
 from app.federation.lti.tickets import CHOICE_LIFE, TICKET_LIFE, seal_ticket, unsealed, use_once
 from app.federation.lti.vocabulary import LAUNCH
 from app.network.response_policy import (
+    keep_opener,
     let_anyone_frame,
     let_frame,
     let_post,
@@ -177,8 +178,7 @@ def _remembered(request: Request, platform: Platform, opening: Opening) -> Respo
         origin=origin_of(platform.auth_url),
         next=opening.address,
     )
-    let_anyone_frame(request)
-    return render("lti/storing.html", frame(request, translate("Opening")), page)
+    return _storing_page(request, page)
 
 
 async def _asked_for(request: Request, site: Site, sent: Begun, token: str, state: str) -> Response:
@@ -194,7 +194,12 @@ async def _asked_for(request: Request, site: Site, sent: Begun, token: str, stat
         token=token,
         state=state,
     )
+    return _storing_page(request, page)
+
+
+def _storing_page(request: Request, page: Storing) -> Response:
     let_anyone_frame(request)
+    keep_opener(request)  # the platform's page, if this is a window
     return render("lti/storing.html", frame(request, translate("Opening")), page)
 
 

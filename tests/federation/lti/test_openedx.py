@@ -442,6 +442,24 @@ def without_cookies(route: Route) -> None:
     route.fulfill(response=answer, headers=headers)
 
 
+def test_a_window_whose_platform_offers_storage_reaches_it(
+    service: Service, lms: openedx.Platform
+) -> None:
+    login = f"/lti/login?iss={lms.url}&login_hint=7&lti_storage_target=_parent"
+    with running_browser(BRIEF) as chromium:
+        page = chromium.new_page()
+        be_patient(page)
+        page.goto(lms.url)
+        heard = page.evaluate(
+            """address => new Promise((resolve) => {
+                addEventListener("message", ({ data }) => resolve(data.subject));
+                open(address);
+            })""",
+            service.url + login,
+        )
+    assert heard == "lti.put_data"
+
+
 def test_a_launch_is_verified_quickly(browser: Browser, course: int) -> None:
     took = []
     for _ in range(5):
