@@ -39,6 +39,10 @@ function comeBack() {
   else location.reload();
 }
 
+// Another language is chosen for the page as it is: scripts have changed its address since.
+const back = document.querySelector(".end [name=back]");
+back?.form.addEventListener("submit", () => (back.value = back.value.split("?")[0] + location.search));
+
 // What is wider than its place scrolls in it: the keyboard has to reach it, and an edge fades where there is more.
 const WIDE = ".math, table, pre, .scroll, .cm-scroller";
 function reachable() {

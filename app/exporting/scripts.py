@@ -8,7 +8,7 @@ from pathlib import Path
 from posixpath import relpath
 
 from app.exporting.modules import BROWSER
-from app.web.frame.assets import assets, by_hashed_name
+from app.web.frame.assets import asset_url, assets, by_hashed_name
 
 _SCRIPTS = BROWSER / "scripts"
 _DECOMPRESSOR = BROWSER / "vendor" / "xz-decompress.min.js"
@@ -46,7 +46,7 @@ def _decompressor() -> bytes:
 def static_files() -> Iterator[tuple[str, bytes]]:
     """The static files of the site, whose addresses of each other are relative."""
     for name, asset in by_hashed_name().items():
-        if name.endswith(".png"):
+        if name.endswith(".png") and not name.startswith("icon-"):
             continue  # pictures for other sites
         if name.endswith((".js", ".css")) and not name.startswith("vendor/"):
             yield name, _relative(name, asset.body.decode()).encode()
@@ -68,7 +68,7 @@ def _relative(name: str, text: str) -> str:
 
 def web_manifest() -> bytes:
     """What makes the course installable."""
-    icon = next(name for name in by_hashed_name() if name.startswith("favicon."))
+    icons = (("favicon.svg", "any"), ("icon-180.png", "180x180"), ("icon-512.png", "512x512"))
     return json.dumps(
         {
             "name": "Wallclock",
@@ -79,7 +79,10 @@ def web_manifest() -> bytes:
             "display": "standalone",
             "background_color": _COLOR,
             "theme_color": _COLOR,
-            "icons": [{"src": f"../static/{icon}", "sizes": "any", "type": "image/svg+xml"}],
+            "icons": [
+                {"src": f"..{asset_url(name)}", "sizes": sizes, "type": assets()[name].type}
+                for name, sizes in icons
+            ],
         }
     ).encode()
 

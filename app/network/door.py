@@ -35,12 +35,13 @@ _NO_PAGE = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'"
 _ALWAYS: _Headers = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"same-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
+_ALONE = (b"cross-origin-opener-policy", b"same-origin")
+_OPENED = (b"cross-origin-opener-policy", b"unsafe-none")
 _CACHING = b"cache-control"
 _LAST: _Headers = [(b"connection", b"close")]
-_FOR_PROGRAMS: _Headers = [*_ALWAYS, (b"content-security-policy", _NO_PAGE)]
+_FOR_PROGRAMS: _Headers = [*_ALWAYS, _ALONE, (b"content-security-policy", _NO_PAGE)]
 _OTHER_NAME = noted(
     "this server was asked for by a name that is not its own; its operator can set WALLCLOCK_URL "
     "to its address, or list the name in WALLCLOCK_HOSTS"
@@ -205,7 +206,8 @@ class Door:
                 nonce=nonce, frames=frames, forms=forms, ancestors=ancestors or frames
             )
             policies = (b"content-security-policy", policy.encode())
-            return [*_ALWAYS, policies, *self._parting()]
+            opener = _OPENED if beyond and beyond.opener else _ALONE
+            return [*_ALWAYS, opener, policies, *self._parting()]
 
         return headers
 

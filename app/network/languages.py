@@ -83,6 +83,17 @@ def best(header: bytes, default: str) -> str:
     return min(ranked)[2] if ranked else default
 
 
+def without_language(address: str) -> str:
+    """A path and query without the language that the query asks for.
+
+    >>> without_language("/explore/ring?ranks=8&lang=de&show=1")
+    '/explore/ring?ranks=8&show=1'
+    """
+    path, _, query = address.partition("?")
+    rest = "&".join(part for part in query.split("&") if not part.startswith("lang="))
+    return f"{path}?{rest}" if rest else path
+
+
 def _weight(options: str) -> float:
     """How much a language is preferred, from 0 to 1; 0 if it cannot be read."""
     if not options.strip():

@@ -1,8 +1,9 @@
 """What one response may do beyond this site: go to another host, be framed by it, post to it.
 
-Every response forbids all three (see `door`). A handler that needs one of them says so here, for
-an address that it has checked itself: never for one that a visitor has merely sent. Whatever the
-address is, nothing but an origin gets into the Content-Security-Policy.
+It may also reach the window that opened it. Every response forbids all of this (see `door`). A
+handler that needs one of them says so here, for an address that it has checked itself: never for
+one that a visitor has merely sent. Whatever the address is, nothing but an origin gets into the
+Content-Security-Policy.
 """
 
 import re
@@ -21,11 +22,15 @@ _ORIGIN = re.compile(r"https?://([a-z0-9_.-]{1,253}|\[[0-9a-f:.]+\])(:[0-9]{1,5}
 
 @dataclass(slots=True)
 class Beyond:
-    """Where a redirect may go, and the origins of pages that frame ours or that ours posts to."""
+    """Where a redirect may go, and the origins of pages that frame ours or that ours posts to.
+
+    *opener*: the window that opened the page stays known to it.
+    """
 
     location: str = ""
     frames: set[str] = field(default_factory=set)
     forms: set[str] = field(default_factory=set)
+    opener: bool = False
 
 
 def redirect_beyond(request: Request, address: str, status: int = 303) -> RedirectResponse:
@@ -48,6 +53,11 @@ def let_anyone_frame(request: Request) -> None:
 def let_post(request: Request, addresses: Iterable[str]) -> None:
     """Let forms of the response be sent to the origins of *addresses*."""
     _beyond(request).forms |= _origins(addresses)
+
+
+def keep_opener(request: Request) -> None:
+    """Let the response reach the window that opened it, which is of any site."""
+    _beyond(request).opener = True
 
 
 def origin_of(url: str) -> str:

@@ -67,6 +67,16 @@ def picture_url(page: str) -> str:
     return f"/pictures{path}.png{mark}{query}"
 
 
+def path_inside(address: str) -> str:
+    """*address*, if it is a path of this site with or without a query; empty if it is not.
+
+    >>> path_inside("/labs?page=2"), path_inside("//evil.example"), path_inside("https://x.example")
+    ('/labs?page=2', '', '')
+    """
+    is_path = address.startswith("/") and not address.startswith(("//", "/\\"))
+    return address if is_path else ""
+
+
 def seed_of(text: str) -> int:
     """The seed in an address.
 

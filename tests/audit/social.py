@@ -1,6 +1,7 @@
 """Draws static/social.png, for pages without a picture of their own, and static/screenshot.png, for the README.
 
-Run it with `python -m tests.audit.social` when the pages have changed.
+Also the icons of a home screen, from static/favicon.svg. Run it with `python -m tests.audit.social` when the pages have
+changed.
 """
 
 import asyncio
@@ -18,6 +19,9 @@ from tests.browser.browser import launch
 
 EXERCISE = "/exercises/collectives/ring-all-reduce-time"
 WRONG = "35 ms"  # the reduce-scatter alone
+ICONS = (180, 512)  # pixels: of iOS, and of a course that is installed
+MARGIN = 5  # around the 22 units of the sign: a launcher may cut the icon to a circle
+GROUND = "#fbfaf6"  # where an icon is transparent, iOS fills it with black
 
 
 def draw(target: Path) -> None:
@@ -30,6 +34,19 @@ def draw(target: Path) -> None:
         figure=figure,
     )
     picture = asyncio.run(Studio().picture(("site",), lambda: card_svg(card), lambda: None))
+    target.write_bytes(picture.png)
+
+
+def draw_icon(target: Path, size: int) -> None:
+    """The sign of the site, on a ground of its own."""
+    inner = (ROOT / "static" / "favicon.svg").read_text("utf-8").partition(">")[2]
+    side = 22 + 2 * MARGIN
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size}" height="{size}" '
+        f'viewBox="{-MARGIN} {-MARGIN} {side} {side}">'
+        f'<rect x="{-MARGIN}" y="{-MARGIN}" width="{side}" height="{side}" fill="{GROUND}"/>{inner}'
+    )
+    picture = asyncio.run(Studio().picture(("icon", str(size)), lambda: svg, lambda: None))
     target.write_bytes(picture.png)
 
 
@@ -59,4 +76,6 @@ def photograph(target: Path) -> None:
 
 if __name__ == "__main__":
     draw(ROOT / "static" / "social.png")
+    for pixels in ICONS:
+        draw_icon(ROOT / "static" / f"icon-{pixels}.png", pixels)
     photograph(ROOT / "static" / "screenshot.png")

@@ -46,6 +46,16 @@ def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: 
     assert_accessible(page)
 
 
+def test_another_language_shows_the_same_state(open_page: MakePage) -> None:
+    page = open_page("/explore/ring?ranks=3&show=1&lang=en")
+    page.fill("#c-ranks", "5")
+    page.wait_for_url("**ranks=5**")
+    page.get_by_role("button", name="Deutsch").click()
+    expect(page.locator("html[lang=de]")).to_be_attached()
+    expect(page.locator("#c-ranks")).to_have_value("5")
+    assert "lang=" not in page.url
+
+
 def test_a_state_is_compared_with_the_one_before_its_control_moved(open_page: MakePage) -> None:
     page = open_page("/explore/fit?show=1")
     expect(page.get_by_role("link", name="Llama 3 405B as trained")).to_have_attribute(

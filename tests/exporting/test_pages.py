@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import struct
 from pathlib import Path
 from posixpath import join, normpath
 
@@ -58,6 +59,24 @@ def test_a_page_runs_no_script_from_elsewhere(files: dict[str, bytes]) -> None:
     assert "script-src 'self'" in page
     assert "default-src 'none'" in page
     assert not re.search(r"<script(?![^>]*\ssrc=)", page)
+
+
+def test_a_home_screen_finds_icons_of_the_sizes_that_the_manifest_says(
+    files: dict[str, bytes],
+) -> None:
+    """Also that of iOS, which reads the page and takes no SVG."""
+    (icon,) = re.findall(
+        r'<link rel="apple-touch-icon" href="([^"]*)"', files["index.html"].decode()
+    )
+    listed = json.loads(files["course/manifest.webmanifest"])["icons"]
+    assert {one["type"] for one in listed} == {"image/svg+xml", "image/png"}
+    pictures = {normpath(join("course", one["src"])): one for one in listed}
+    assert normpath(icon) in pictures
+    assert set(pictures) <= set(files)
+    for name, one in pictures.items():
+        if one["type"] == "image/png":
+            width, height = struct.unpack(">II", files[name][16:24])
+            assert one["sizes"] == f"{width}x{height}"
 
 
 def test_a_device_that_keeps_the_course_knows_every_file(files: dict[str, bytes]) -> None:

@@ -22,7 +22,7 @@ from app.main import create_app
 from app.network.door import Door, Rules
 from app.network.logs import Lines
 from app.network.page_limit import MOST, PageLimit
-from app.network.response_policy import let_frame, let_post, redirect_beyond
+from app.network.response_policy import keep_opener, let_frame, let_post, redirect_beyond
 from tests.each import each
 
 RING = "/exercises/collectives/ring-all-reduce-time"
@@ -124,6 +124,25 @@ def test_nothing_but_an_origin_gets_into_the_policy(address: str) -> None:
         policy = client.get("/").headers["content-security-policy"]
     assert "; form-action 'self' https://lms.example:8443; " in policy
     assert "; frame-ancestors 'none'; " in policy
+
+
+def test_a_page_reaches_the_window_that_opened_it_only_where_it_has_asked_to() -> None:
+    async def page(request: Request) -> Response:
+        if "asks" in request.query_params:
+            keep_opener(request)
+        return Response()
+
+    async def respond(request: Request, error: Exception) -> Response:
+        raise error
+
+    rules = Rules(owns=lambda path: False, respond=respond, body_limit=1, streamed=())
+    with TestClient(Door(Starlette(routes=[Route("/", page)]), rules)) as client:
+        asking, other = client.get("/?asks"), client.get("/")
+    assert_headers(other)
+    assert asking.headers.get_list("cross-origin-opener-policy") == ["unsafe-none"]
+    for answer in (asking, other):
+        del answer.headers["cross-origin-opener-policy"], answer.headers["content-security-policy"]
+    assert asking.headers == other.headers
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,30 @@ def test_a_language_in_the_address_stays_for_the_visit(client: TestClient) -> No
     assert lang(client.get("/labs", headers=GERMAN).text) == "en"  # what is chosen goes first
 
 
+def test_who_chooses_a_language_stays_at_the_same_address(client: TestClient) -> None:
+    """In the one that was chosen, also where the address asks for another."""
+    page = client.get("/explore/ring?lang=de&ranks=5&show=1").text
+    for form in ("language", "theme"):
+        (back,) = re.findall(rf'action="/{form}".*?name="back" value="([^"]*)"', page, re.DOTALL)
+        assert unescape(back) == "/explore/ring?lang=de&ranks=5&show=1"
+    chosen = {"language": "zh", "back": unescape(back)}
+    answer = client.post("/language", data=chosen, follow_redirects=False)
+    assert answer.headers["location"] == "/explore/ring?ranks=5&show=1"
+    assert lang(client.get(answer.headers["location"]).text) == "zh-Hans"
+    for away in ("//evil.example/?a=1", "/\\evil.example?a=1", "https://evil.example", "?a=1", ""):
+        answer = client.post(
+            "/language", data={"language": "zh", "back": away}, follow_redirects=False
+        )
+        assert answer.headers["location"] == "/"
+    for odd in ("/labs?a=%0d%0aSet-Cookie:x", "/labs?a=\r\nSet-Cookie: x", "/\t/evil.example"):
+        answer = client.post(
+            "/language", data={"language": "zh", "back": odd}, follow_redirects=False
+        )
+        there = answer.headers["location"]
+        assert there.startswith(("/labs?a=%0", "/%09/")), there
+        assert "set-cookie: x" not in str(answer.headers).lower()
+
+
 def test_only_a_page_remembers_the_language_of_its_address(client: TestClient) -> None:
     for path in ("/?lang=tlh", "/static/app.js?lang=de", "/api/v1/exercises?lang=de", "/labs"):
         assert "set-cookie" not in client.get(path).headers

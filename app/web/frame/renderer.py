@@ -78,6 +78,7 @@ class Frame:
     *sentences* are those of the scripts, as JSON; empty in English. *arrives*: the visitor is new
     and comes from elsewhere, as by a shared link. *person*: how the menu calls the one who is
     signed in; empty if nobody is. *origin*: the public URL of the site, with its path *prefix*.
+    *address*: the *path* of the page and its query.
     """
 
     title: str
@@ -91,6 +92,7 @@ class Frame:
     origin: str
     prefix: str
     path: str
+    address: str
     preview: SharePreview
     arrives: bool
     person: str
@@ -138,6 +140,7 @@ def frame(
         origin=settings.url if settings else "",
         prefix=settings.prefix if settings else "",
         path=request.url.path,
+        address=f"{request.url.path}?{request.url.query}".removesuffix("?"),
         preview=preview
         or SharePreview(path=request.url.path, picture=asset_url(_PICTURE), alt=_ALT),
         arrives=_arrives(request),

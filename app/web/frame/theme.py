@@ -7,6 +7,7 @@ from fastapi.responses import RedirectResponse
 
 from app.network.routes import Router
 from app.web.frame.visitor import THEME, FromHere
+from app.web.urls import path_inside
 
 _AGE = 400 * 24 * 3600
 router = Router()
@@ -17,8 +18,7 @@ async def choose_theme(
     theme: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/"
 ) -> Response:
     """Store the choice and return to the page."""
-    inside = back.startswith("/") and not back.startswith(("//", "/\\"))
-    response = RedirectResponse(back if inside else "/", 303)
+    response = RedirectResponse(path_inside(back) or "/", 303)
     if theme in ("light", "dark"):
         response.set_cookie(THEME, theme, max_age=_AGE, samesite="lax")
     else:

@@ -27,6 +27,7 @@ from app.federation.lti.platforms import Platform, platform_for, platform_with
 from app.federation.lti.tickets import CHOICE_LIFE, TICKET_LIFE, seal_ticket, unsealed, use_once
 from app.federation.lti.vocabulary import LAUNCH
 from app.network.response_policy import (
+    keep_opener,
     let_anyone_frame,
     let_frame,
     let_post,
@@ -36,7 +37,7 @@ from app.network.response_policy import (
 from app.network.routes import Router
 from app.people.assignment_copies import MOST_WEEKS
 from app.site import Here, Site
-from app.translation import translate
+from app.translation import noted, translate
 from app.web.frame.origin import is_from_here
 from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import FromHere, Visiting
@@ -48,9 +49,10 @@ router = Router(prefix="/lti")
 KEYS = "/lti/jwks"
 _MOST_FIELDS = 50
 _COOKIE = "lti_"
-_STORES_NOTHING = (
-    "this browser did not begin this launch, or it stores no cookies for a page inside another "
-    "page; open it in a window of its own"
+_NOTHING = ("", "-")  # of what the platform's page is asked for: it stores nothing
+_BEGUN_ELSEWHERE = noted(
+    "this browser did not begin this launch, or it stores no cookies; open it in a window of its "
+    "own"
 )
 
 
@@ -68,12 +70,17 @@ class Storing:
     state: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenPage:
-    """The page in the frame: a button that opens a window."""
+    """The page in the frame: a button that opens a window, which sends *fields* to *address*.
+
+    *begins*: the window begins the launch again, as this frame stores no cookies.
+    """
 
     title: str
-    ticket: str
+    address: str
+    fields: tuple[tuple[str, str], ...]
+    begins: bool = False
 
 
 @router.get("/jwks")
@@ -119,7 +126,9 @@ async def launch(
         if not browser and sent.stored and not kept:
             return await _asked_for(request, site, sent, id_token, state)
         if not is_same_browser(sent, browser or _told(request, sent, kept)):
-            return await _elsewhere(request, site, sent)
+            if not browser and kept in _NOTHING and not _is_window(request):
+                return await _begin_again(request, site, sent)
+            return await _begun_elsewhere(request, site, sent)
         found = await tool_in(request).launched(sent, id_token)
         return await _answer(request, site, visiting, found)
     except AppError as problem:
@@ -177,8 +186,7 @@ def _remembered(request: Request, platform: Platform, opening: Opening) -> Respo
         origin=origin_of(platform.auth_url),
         next=opening.address,
     )
-    let_anyone_frame(request)
-    return render("lti/storing.html", frame(request, translate("Opening")), page)
+    return _storing_page(request, page)
 
 
 async def _asked_for(request: Request, site: Site, sent: Begun, token: str, state: str) -> Response:
@@ -194,7 +202,12 @@ async def _asked_for(request: Request, site: Site, sent: Begun, token: str, stat
         token=token,
         state=state,
     )
+    return _storing_page(request, page)
+
+
+def _storing_page(request: Request, page: Storing) -> Response:
     let_anyone_frame(request)
+    keep_opener(request)  # the platform's page, if this is a window
     return render("lti/storing.html", frame(request, translate("Opening")), page)
 
 
@@ -203,8 +216,27 @@ def _told(request: Request, sent: Begun, kept: str) -> str:
     return kept if sent.stored and is_from_here(request) else ""
 
 
-async def _elsewhere(request: Request, site: Site, sent: Begun) -> Response:
-    """The page for a browser that has no cookie here: a window of its own may have one."""
+async def _begin_again(request: Request, site: Site, sent: Begun) -> Response:
+    """The page in a frame without cookies: a window of its own has them."""
+    again = await _fields_again(request, site, sent)
+    if not again:
+        return refused_launch(request, RefusedError(translate(_BEGUN_ELSEWHERE)))
+    let_anyone_frame(request)
+    title = translate("Your assignment")
+    page = OpenPage(title=title, address="/lti/login", fields=again, begins=True)
+    return render("lti/open.html", frame(request, title), page)
+
+
+async def _begun_elsewhere(request: Request, site: Site, sent: Begun) -> Response:
+    """The page for a browser that did not begin this launch, from which it can begin one."""
+    again = await _fields_again(request, site, sent)
+    return refused_launch(request, RefusedError(translate(_BEGUN_ELSEWHERE)), again)
+
+
+async def _fields_again(request: Request, site: Site, sent: Begun) -> tuple[tuple[str, str], ...]:
+    """What begins the launch again; nothing, if its hints were too long to be remembered."""
+    if not sent.hint:
+        return ()
     platform = await aside(_platform_with, site, sent.platform)
     fields = {
         "iss": platform.issuer,
@@ -212,20 +244,25 @@ async def _elsewhere(request: Request, site: Site, sent: Begun) -> Response:
         "login_hint": sent.hint,
         "lti_message_hint": sent.message,
     }
-    again = tuple((name, value) for name, value in fields.items() if value)
     let_post(request, [platform.auth_url])  # the form is sent on from here to there
-    return refused_launch(request, RefusedError(_STORES_NOTHING), again if sent.hint else ())
+    return tuple((name, value) for name, value in fields.items() if value)
+
+
+def _is_window(request: Request) -> bool:
+    return request.headers.get("sec-fetch-dest") == "document"
 
 
 async def _answer(request: Request, site: Site, visiting: Visiting, found: Launch) -> Response:
     if found.answer_to:
         return await choosing(request, site, found)
-    if request.headers.get("sec-fetch-dest") == "document":  # a window already
+    if _is_window(request):
         return await entered(request, site, visiting, found, Said())
     platform = await aside(_platform_with, site, found.platform)
     let_frame(request, {*found.origins, platform.auth_url})
     page = OpenPage(
-        found.link_title or translate("Your assignment"), seal_ticket(site.secret, found)
+        title=found.link_title or translate("Your assignment"),
+        address="/lti/open",
+        fields=(("ticket", seal_ticket(site.secret, found)),),
     )
     return render("lti/open.html", frame(request, page.title), page)
 

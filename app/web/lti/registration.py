@@ -16,7 +16,7 @@ from app.federation.lti.platforms import (
     registration_with,
     use_registration,
 )
-from app.network.response_policy import let_frame, origin_of
+from app.network.response_policy import keep_opener, let_frame, origin_of
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
@@ -90,6 +90,7 @@ async def ask(
     except AppError as problem:
         return refused_launch(request, problem)
     let_frame(request, [openid_configuration])
+    keep_opener(request)
     return render("lti/register.html", frame(request, translate("Register")), page)
 
 
@@ -102,6 +103,7 @@ async def register_platform_page(
     registration_token: Annotated[str, Form()] = "",
 ) -> Response:
     """Register the platform; it stays inactive until an operator activates it."""
+    keep_opener(request)  # it is told when this is done, perhaps at a second try
     try:
         tool = tool_in(request)
         from app.federation.lti.registration import register_at_platform

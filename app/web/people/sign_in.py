@@ -30,6 +30,7 @@ from app.web.people.class_head import class_url
 from app.web.people.guard import sign_in_first
 from app.web.people.guesses import EVERY_CLASS, check_guesses, count_wrong_code
 from app.web.people.sign_in_accounts import Ways, ways_to_sign_in
+from app.web.urls import path_inside
 
 router = Router()
 _UTC = ZoneInfo("UTC")
@@ -148,9 +149,8 @@ def own_path(text: str) -> str:
     >>> own_path("/classes/7"), own_path("//elsewhere.example"), own_path("https://elsewhere.example")
     ('/classes/7', '', '')
     """
-    own = text.startswith("/") and not text.startswith(("//", "/\\"))
     plain = text.isascii() and text.isprintable() and len(text) <= _LONGEST
-    return text if own and plain else ""
+    return path_inside(text) if plain else ""
 
 
 def welcome(request: Request, site: Site, visiting: Visitor, cookie: str, to: str) -> Response:

@@ -148,6 +148,41 @@ def test_where_nothing_was_stored_nothing_was_kept(service: Service, lms: FakePl
     assert (answer.status_code, signs_in(answer)) == (400, False)
 
 
+@pytest.mark.parametrize("kept", ["", "-"])
+def test_a_frame_that_stores_no_cookies_offers_a_window_and_refuses_nothing(
+    service: Service, lms: FakePlatform, kept: str
+) -> None:
+    begun = begin(service, lms, storing=bool(kept))
+    framed = {"Origin": service.url, "Sec-Fetch-Dest": "iframe", "Sec-Fetch-Site": "same-origin"}
+    token = message(lms, begun, service)
+    page = end(service, begun, token, framed, kept=kept)
+    assert (page.status_code, signs_in(page)) == (200, False)
+    assert "refused" not in page.text
+    assert "stores no cookies for a page inside another page" in page.text
+    assert page.text.count("<button") == 1
+    assert 'action="/lti/login" target="_blank"' in page.text
+    again = fields(page.text)
+    assert again == {"iss": lms.url, "client_id": "c", "login_hint": "h"}
+    assert f"form-action 'self' {lms.url};" in page.headers["content-security-policy"]
+    login = httpx2.post(f"{service.url}/lti/login", data=again, trust_env=False)
+    assert login.headers["location"].startswith(f"{lms.url}/auth?")
+
+
+def test_a_launch_of_another_browser_is_refused_in_a_frame_and_in_a_window(
+    service: Service, lms: FakePlatform
+) -> None:
+    begun = begin(service, lms, storing=True)
+    token, here = message(lms, begun, service), {"Origin": service.url}
+    window, framed = {**here, "Sec-Fetch-Dest": "document"}, {**here, "Sec-Fetch-Dest": "iframe"}
+    for headers, kept in ((window, "-"), (window, "another"), (framed, "another")):
+        page = end(service, begun, token, headers, kept=kept)
+        assert (page.status_code, signs_in(page)) == (400, False)
+        assert "did not begin this launch" in page.text
+    other = {**framed, "Cookie": f"{begun.cookie[0]}=another"}
+    page = end(service, begun, token, other)
+    assert (page.status_code, signs_in(page)) == (400, False)
+
+
 def test_a_ticket_opens_a_window_from_our_page_alone(service: Service, lms: FakePlatform) -> None:
     begun = begin(service, lms, storing=False)
     framed = {"Origin": lms.url, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "iframe"}

@@ -5,10 +5,11 @@ import re
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from html import escape
 from http import HTTPStatus
 
 import pytest
-from playwright.sync_api import Route
+from playwright.sync_api import Route, expect
 from sqlmodel import col, select
 
 from app.db.people import IdentityRow, MemberRow, PersonRow
@@ -37,6 +38,7 @@ from tests.federation.lti.serving import Service, served
 pytestmark = pytest.mark.slow(25)
 NAME = "Open edX"
 REFUSED = HTTPStatus.BAD_REQUEST
+ROUTED = "--disable-features=LocalNetworkAccessChecks"  # a page that a test answers is not local
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +178,8 @@ def test_a_message_is_accepted_once(browser: Browser, course: int) -> None:
 
 def test_a_launch_ends_in_the_browser_that_began_it(browser: Browser, course: int) -> None:
     _, sent = browser.begin("user=7")
-    page = Browser(browser.service, browser.platform).send("/lti/launch", sent)
+    other = Browser(browser.service, browser.platform, framed=False)
+    page = other.send("/lti/launch", sent)
     assert (page.status_code, "did not begin this launch" in why(page)) == (REFUSED, True)
     again = fields(page.text)  # in a window of its own, the same launch begins once more
     assert {"iss", "client_id", "login_hint", "lti_message_hint"} == set(again)
@@ -200,8 +203,10 @@ def test_a_platform_may_keep_what_a_browser_must_not(browser: Browser, course: i
     assert 'data-storing="get"' in asked.text
     assert f'data-key="{told["key"]}"' in asked.text
     assert fields(asked.text)["id_token"] == sent["id_token"]
-    wrong = browser.send("/lti/launch", {**sent, "kept": "-"})
+    wrong = browser.send("/lti/launch", {**sent, "kept": "another"})
     assert "did not begin" in why(wrong)
+    nothing = browser.send("/lti/launch", {**sent, "kept": "-"})
+    assert set(fields(nothing.text)) == {"iss", "client_id", "login_hint", "lti_message_hint"}
     right = browser.send("/lti/launch", {**sent, "kept": told["value"]})
     assert "Open in a new window" in right.text
 
@@ -414,7 +419,8 @@ def test_a_new_key_of_the_platform_is_found(
 def test_a_frame_without_third_party_cookies_opens_a_window(
     service: Service, lms: openedx.Platform, linked: int
 ) -> None:
-    with running_browser(BRIEF, "--test-third-party-cookie-phaseout") as chromium:
+    flags = ("--test-third-party-cookie-phaseout", ROUTED)
+    with running_browser(BRIEF, *flags) as chromium:
         page = chromium.new_page()
         be_patient(page)
         page.goto(f"{lms.url}/frame?user=7&role=student")
@@ -428,18 +434,55 @@ def test_a_frame_without_third_party_cookies_opens_a_window(
 
         # A browser that stores no cookies in frames at all: the platform's page remembers.
         page.context.clear_cookies()
-        page.route("**/lti/login?*", without_cookies)
+        page.route("**/go?*", by_a_page)  # a redirect would pass what follows
+        page.route("**/lti/login?*", with_storage_alone)
         page.goto(f"{lms.url}/frame?user=7&role=student")
+        with page.expect_popup() as opened:
+            button.click()
+        opened.value.wait_for_url(f"{service.url}/assignments/{linked}")
+        opened.value.close()
+
+        # Nor does the platform: the window begins the launch again.
+        page.context.clear_cookies()
+        page.unroute("**/lti/login?*")
+        page.route("**/lti/login?*", by_a_page)
+        page.goto(f"{lms.url}/frame?user=7&role=student")
+        expect(page.frame_locator("#tool").get_by_text("stores no cookies")).to_be_visible()
         with page.expect_popup() as opened:
             button.click()
         opened.value.wait_for_url(f"{service.url}/assignments/{linked}")
 
 
-def without_cookies(route: Route) -> None:
+def by_a_page(route: Route) -> None:
+    """Send a browser on by a page, instead of a redirect, and without cookies."""
+    there = escape(route.fetch(max_redirects=0).headers["location"])
+    page = f'<meta http-equiv="refresh" content="0; url={there}">'
+    route.fulfill(content_type="text/html", body=page)
+
+
+def with_storage_alone(route: Route) -> None:
     """Answer as to a browser that blocks cookies in frames; its platform offers its storage."""
     answer = route.fetch(url=f"{route.request.url}&lti_storage_target=_parent", max_redirects=0)
     headers = {name: value for name, value in answer.headers.items() if name != "set-cookie"}
     route.fulfill(response=answer, headers=headers)
+
+
+def test_a_window_whose_platform_offers_storage_reaches_it(
+    service: Service, lms: openedx.Platform
+) -> None:
+    login = f"/lti/login?iss={lms.url}&login_hint=7&lti_storage_target=_parent"
+    with running_browser(BRIEF) as chromium:
+        page = chromium.new_page()
+        be_patient(page)
+        page.goto(lms.url)
+        heard = page.evaluate(
+            """address => new Promise((resolve) => {
+                addEventListener("message", ({ data }) => resolve(data.subject));
+                open(address);
+            })""",
+            service.url + login,
+        )
+    assert heard == "lti.put_data"
 
 
 def test_a_launch_is_verified_quickly(browser: Browser, course: int) -> None:

@@ -60,6 +60,8 @@ def test_a_platform_registers_once_and_waits_for_an_operator(
     done = post(service, "/lti/register", asked)
     assert done.status_code == 200
     assert "wallclock platform allow Campus" in done.text
+    for answer in (page, done):  # a window that the platform has opened tells it when to close it
+        assert answer.headers["cross-origin-opener-policy"] == "unsafe-none"
     bearer, told = lms.registered
     assert bearer == "Bearer t"
     assert told["redirect_uris"] == [f"{service.url}/lti/launch"]
