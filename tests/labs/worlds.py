@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from app.config import Settings
 from app.db.run_state import RunState
-from app.labs.check.world import NO_VARIABLES, Broke, Ran, TorchProcess
+from app.labs.check.world import NO_VARIABLES, Broke, Ran, TorchProcess, World
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.machines.machine import MachineFacts
 from app.labs.machines.vendor import Output
@@ -76,9 +77,10 @@ class Speeds:
 
 
 @dataclass(kw_only=True)
-class FakeWorld:
+class FakeWorld(World):
     """A machine that the check looks at; *faults* are the causes of runs that fail on purpose."""
 
+    settings: Settings = field(default_factory=Settings)
     gpus: Devices = NO_DEVICES
     said: dict[str, Output] = field(default_factory=dict)
     speeds: Speeds = field(default_factory=Speeds)
@@ -103,6 +105,9 @@ class FakeWorld:
     left: tuple[int, ...] = ()
     left_in_queue: list[str] = field(default_factory=list)
     ran: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Nothing runs."""
 
     def devices(self) -> Devices:
         return self.gpus
