@@ -93,6 +93,7 @@ class FakeWorld(World):
     record: Path | None = None
     is_slurm: bool = False
     nodes: int = 1
+    is_container: bool = False
     shared_memory: float = 2.0**40
     lockable: float = math.inf
     begun: float = 1000.0
@@ -121,6 +122,9 @@ class FakeWorld(World):
             if fitting
             else Output("", f"{command[0]} cannot be run: No such file")
         )
+
+    def sees_all_processes(self) -> bool:
+        return not self.is_container
 
     def names_in(self, folder: str) -> list[str]:
         return list(self.cards)

@@ -6,8 +6,10 @@ import os
 import resource
 import shutil
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,21 +17,24 @@ from pathlib import Path
 from app.config import Settings
 from app.db.run_state import RunState
 from app.errors import UnavailableError
+from app.labs.check.failing_job import failing_job
 from app.labs.launch.base import Launcher
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.local import LocalLauncher
 from app.labs.machines.devices import Devices
 from app.labs.machines.vendor import Output, run_vendor_tool
-from app.labs.parameters import Parameter, Value
 from app.labs.ranks.events import ReadyEvent
 from app.labs.results.analysis import report_of
 from app.labs.results.report import Report
 from app.labs.run import LabRun, write_whole
-from app.labs.spec import Lab, LabJob, lab_called
+from app.labs.spec import lab_called
 
 _PATIENCE = 600.0  # seconds until the devices are free
 _ASKING = 120.0  # seconds for a tool: nccl-tests takes longer than all others
 _HANGING = 300.0  # seconds of a job that is to be canceled
+_LOOK = 0.2  # seconds between an answer of a tool and the next question, during a run
+_OWN_PIDS = "/proc/self/ns/pid"
+_ALL_PIDS = "pid:[4026531836]"  # the kernel's first namespace (PROC_PID_INIT_INO), which sees all
 _STATES = "--states=PENDING,RUNNING,COMPLETING"
 
 NO_VARIABLES: Mapping[str, str] = {}
@@ -116,6 +121,13 @@ class World:
         """What a tool prints."""
         return run_vendor_tool(command, _ASKING)
 
+    def sees_all_processes(self) -> bool:
+        """Whether this process could see those of others: in most containers it cannot."""
+        try:
+            return os.readlink(_OWN_PIDS) == _ALL_PIDS
+        except OSError:
+            return False
+
     def names_in(self, folder: str) -> list[str]:
         """The files of *folder*; none if it is not there."""
         try:
@@ -177,6 +189,26 @@ class World:
         joined = met[0] if met else seconds
         return Ran(report=report_of(run), joined=joined, seconds=seconds)
 
+    def run_watched(
+        self, lab: str, given: Mapping[str, str], *command: str
+    ) -> tuple[Ran, Sequence[Output]]:
+        """Run *lab* over nccl, and what a tool prints meanwhile, again and again."""
+        ended = threading.Event()
+
+        def ask() -> list[Output]:
+            said = [self.ask(*command)]
+            while not ended.wait(_LOOK):
+                said.append(self.ask(*command))
+            return said
+
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(ask)
+            try:
+                ran = self.run(lab, given, "nccl")
+            finally:
+                ended.set()
+            return ran, asked.result()
+
     def fail(self, what: str, rank: int, ranks: int, backend: str, seconds: float) -> Broke:
         """Let *rank* of *ranks* go wrong in a run that may take *seconds*; `nothing`: none does.
 
@@ -184,7 +216,7 @@ class World:
             UnavailableError: it cannot be started.
         """
         begun = time.monotonic()
-        run = self._launcher.start(_job(what, rank, ranks, seconds), backend, _PATIENCE)
+        run = self._launcher.start(failing_job(what, rank, ranks, seconds), backend, _PATIENCE)
         _wait(self._launcher, run)
         lasted = time.monotonic() - begun
         outcome = self._launcher.outcome_of(run)
@@ -197,7 +229,7 @@ class World:
 
     def canceled(self) -> list[str]:
         """Start a job of Slurm, cancel it, and list what is left of it."""
-        run = self._launcher.start(_job("hangs", 0, 2, _HANGING), "gloo", _PATIENCE)
+        run = self._launcher.start(failing_job("hangs", 0, 2, _HANGING), "gloo", _PATIENCE)
         while not run.events() and not self._launcher.outcome_of(run):
             time.sleep(0.2)
         self._launcher.cancel(run)
@@ -252,24 +284,3 @@ def _with_option(settings: Settings, option: str, folder: Path) -> Settings:
     site = folder / "site"
     write_whole(site, f"#SBATCH {option}\n{lines}".encode())
     return settings.model_copy(update={"slurm_site": site})
-
-
-def _job(what: str, rank: int, ranks: int, seconds: float) -> LabJob:
-    """A run in which *rank* does *what*: not a lab, though it runs as one."""
-    whole = Parameter(says="a number", start=0, whole=True)
-    lab = Lab(
-        name="check",
-        title="Check",
-        links="real",
-        summary="Ranks sum, and one of them may go wrong.",
-        question="Which one?",
-        ranks=(1, 1024, 2),
-        seconds=seconds,
-        parameters={"what": Parameter(says="what", start=what), "bad": whole, "seconds": whole},
-        measures={},
-        asks="",
-        explains="",
-    )
-    values: dict[str, Value] = {"what": what, "bad": float(rank), "seconds": seconds}
-    given = {"ranks": str(ranks), "what": what, "bad": str(rank), "seconds": f"{seconds:g}"}
-    return LabJob(lab, ranks, values, given)
