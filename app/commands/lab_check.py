@@ -10,7 +10,7 @@ from app.commands.lab_check_nodes import run_on_nodes
 from app.config import Settings
 from app.labs.check.reference_values import status
 from app.labs.check.steps import STEPS, checked, taken
-from app.labs.check.this_machine import ThisMachine
+from app.labs.check.world import World
 
 _FAILED = 1
 
@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
         return run_on_nodes(arguments)
     record = Path(arguments.record) if arguments.record else None
     steps = []
-    with closing(ThisMachine(Settings(), quick=arguments.quick, record=record)) as world:
+    with closing(World(Settings(), quick=arguments.quick, record=record)) as world:
         for step in taken(world):
             steps.append(step)
             if not arguments.json:

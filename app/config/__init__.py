@@ -93,7 +93,7 @@ class Settings(VisitSettings):
         default="",
         pattern=r"^[\w.:/-]*$",
         description="network on which ranks of several nodes meet: an interface such as ib0, or a "
-        "range such as 10.0.0.0/8; empty: any",
+        "range such as 10.0.0.0/8; empty: that of the default route",
     )
     slurm_partition: str = Field(
         default="",

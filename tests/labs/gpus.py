@@ -25,7 +25,7 @@ case "$*" in
   topo*) cat {folder}/topology;;
   *used_memory*) cat {folder}/used;;
   *mig.mode*) cat {folder}/query;;
-  *) cut -d, -f1-4 {folder}/query;;
+  *) cut -d, -f1-4,6- {folder}/query;;
 esac
 """
 TOPOLOGY = """\
@@ -95,7 +95,7 @@ def nvidia_smi(folder: Path, gpus: GpuListing, script: str = "") -> Path:
     rows, lines = [], []
     for number, one in enumerate(gpus.gpus):
         row = (
-            number, one.uuid, one.name, one.driver, one.persistence, one.mig, one.ecc,
+            one.uuid, one.name, one.driver, one.persistence, one.mig, one.ecc,
             one.compute_mode, one.power, one.clock, one.memory_clock, one.pcie_generation,
             one.pcie_lanes,
         )  # fmt: skip

@@ -74,6 +74,7 @@ def test_a_dgx_is_run_as_the_first_hour_says() -> None:
         "matrix-product nccl format=tf32 sides=8192",
         "matrix-product nccl format=fp32 sides=8192",
         "memory-copy nccl sizes=4GiB",
+        "memory-copy nccl source=pinned sizes=16MiB..1GiB",
         "attention nccl kernel=flash lengths=16384",
         "attention nccl kernel=cudnn lengths=16384",
         "attention nccl kernel=efficient lengths=16384",

@@ -1,6 +1,6 @@
 """Healthy machines of many kinds fail nothing in `wallclock lab check`, and sick ones fail."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,9 @@ from app.labs.check.hardware import driver
 from app.labs.check.health import after_the_load
 from app.labs.check.links import links
 from app.labs.check.network import check_network, variables_without
+from app.labs.check.pcie import pcie_under_load
 from app.labs.check.reference_values import compare_expected
+from app.labs.check.world import Ran
 from app.labs.machines.devices import Devices
 from app.labs.machines.nvidia_output import query_gpus, read_gpu_sections
 from app.labs.machines.vendor import Output
@@ -19,6 +21,7 @@ from tests.each import each
 from tests.labs.gpus import H100, machine
 from tests.labs.smi import NO_FABRIC, PLAIN, sections
 from tests.labs.worlds import FakeWorld, dgx, linked, queried
+from tests.waiting import wait_until
 
 UNKNOWN, PASSED, ODD, FAILED = CheckVerdict
 MODES, APPS = "nvidia-smi --query-gpu=name", "nvidia-smi --query-compute-apps"
@@ -135,7 +138,7 @@ HEALTHY: Mapping[str, Kind] = {
 
 
 def findings_of(world: FakeWorld) -> list[CheckFinding]:
-    return [one for look in (driver, links, after_the_load) for one in look(world)]
+    return [one for look in (driver, links, pcie_under_load, after_the_load) for one in look(world)]
 
 
 def told(findings: list[CheckFinding], verdict: CheckVerdict) -> str:
@@ -156,6 +159,50 @@ def test_a_warning_is_neither_a_gpu_nor_a_process() -> None:
     findings = findings_of(HEALTHY["a warning before and after the rows"].world())
     assert told(findings, ODD).count("InfoROM: WARNING: infoROM is corrupted") == 2
     assert "other processes: none" in told(findings, PASSED)
+
+
+def test_no_process_is_claimed_absent_where_a_container_hides_them() -> None:
+    findings = findings_of(dgx(is_container=True))
+    assert "other processes" not in told(findings, PASSED)
+    assert "other processes: none is listed, but" in told(findings, UNKNOWN)
+    used = {APPS: Output("4711, python, 30110 MiB\n")}
+    assert "other processes: 4711" in told(findings_of(dgx(used, is_container=True)), ODD)
+
+
+def test_pcie_is_read_while_it_is_in_use() -> None:
+    """An idle link is slow and may be narrow: of all readings, that of the fastest counts."""
+    idle, busy = (Output(sections(generation=g, width=w)) for g, w in (("1", "8x"), ("5", "16x")))
+
+    class Napping(FakeWorld):
+        def run_watched(
+            self, lab: str, given: Mapping[str, str], *command: str
+        ) -> tuple[Ran, Sequence[Output]]:
+            ran, _ = super().run_watched(lab, given, *command)
+            return ran, [idle, busy, idle]
+
+    plain = dgx()
+    world = Napping(gpus=plain.gpus, said=plain.said)
+    findings = list(pcie_under_load(world))
+    assert "PCIe width: 16x under load" in told(findings, PASSED)
+    assert "PCIe generation: 5 under load" in told(findings, PASSED)
+    assert any("memory-copy nccl source=pinned" in one for one in world.ran)
+
+
+def test_a_tool_is_asked_while_a_run_goes_on() -> None:
+    class Slow(FakeWorld):
+        def run(self, *given: Any, **more: Any) -> Ran:
+            wait_until(lambda: len(asked) > 2)
+            return super().run(*given, **more)
+
+        def ask(self, *command: str) -> Output:
+            asked.append(command)
+            return Output(str(len(asked)))
+
+    asked: list[tuple[str, ...]] = []
+    ran, said = Slow(gpus=dgx().gpus).run_watched("memory-copy", {"sizes": "4GiB"}, "nvidia-smi")
+    assert ran.is_done
+    assert [one.text for one in said] == [str(number) for number in range(1, len(asked) + 1)]
+    assert len(said) > 2
 
 
 SLOW, MISSING = AMPERE.replace("25 GB/s", "12.5 GB/s"), "\n".join(AMPERE.splitlines()[:6])
@@ -198,7 +245,8 @@ SICK: Mapping[str, tuple[Callable[[], FakeWorld], CheckVerdict, str]] = {
     "a page that waits": (said_by_gpus(pages="Yes"), FAILED, "at the next reset of GPU 7"),
     "no spare rows": (said_by_gpus(failure="Yes"), FAILED, "Replace the GPU"),
     "a GPU that has to be reset": (said_by_gpus(action="Reset"), FAILED, "recovery action: Reset"),
-    "eight lanes": (said_by_gpus(width="8x"), FAILED, "PCIe width: 8x of 16x on GPU 7"),
+    "eight lanes": (said_by_gpus(width="8x"), FAILED, "PCIe width: 8x of 16x on GPU 7 under load"),
+    "a slow slot": (said_by_gpus(generation="4"), ODD, "PCIe generation: 4 of 5 on GPU 7"),
     "off the bus": (lambda: dgx({"dmesg": Output(XID.format(79))}), FAILED, "79 on 0000:1b:00"),
     "an Xid from before": (
         lambda: dgx({"dmesg": Output(XID.replace("1010", " 910").format(48))}), ODD,

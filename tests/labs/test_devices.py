@@ -170,7 +170,7 @@ def test_rocm_is_called_so_and_its_uuids_are_matched() -> None:
         for uuid in ("0" * 16, digits)
     )
     known = join_sources(
-        found, GpuListing(tool="rocm-smi", gpus=gpus), {"ROCR_VISIBLE_DEVICES": "1"}
+        found, GpuListing(tool="amd-smi", gpus=gpus), {"ROCR_VISIBLE_DEVICES": "1"}
     )
     assert (known.kind, known.hip, known.driver) == ("rocm", "6.4", "6.12")
     assert known.devices[0].listed == gpus[1]
@@ -219,7 +219,7 @@ def test_an_older_driver_is_asked_for_less(tmp_path: Path, monkeypatch: pytest.M
     (places / "nvidia-smi").write_text(old)
     monkeypatch.setenv("PATH", f"{places}{os.pathsep}{os.environ['PATH']}")
     (one,) = list_gpus(5).gpus
-    assert (one.name, one.driver, one.mig, one.power) == (H100, "580.65.06", "", "")
+    assert (one.name, one.driver, one.mig, one.power) == (H100, "580.65.06", "", "700.00")
 
 
 def test_what_a_tool_does_not_know_is_left_out(
@@ -234,40 +234,37 @@ def test_what_a_tool_does_not_know_is_left_out(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    "said",
     [
         (
-            "rocm-smi",
-            '{"card0": {"Card Series": "AMD Instinct MI300X", "Unique ID": "0xAB83D2FFEF0D3CDF",'
-            ' "Max Graphics Package Power (W)": "750.0"}, "system": {"Driver version": "6.12.12"}}',
-        ),
-        (
-            "amd-smi",
             '[{"gpu": 0, "asic": {"market_name": "AMD Instinct MI300X", "asic_serial":'
             ' "0xAB83D2FFEF0D3CDF"}, "driver": {"name": "amdgpu", "version": "6.12.12"},'
-            ' "limit": {"max_power": {"value": "750.0", "unit": "W"}}}]',
+            ' "limit": {"max_power": {"value": "750.0", "unit": "W"}}}]'
         ),
         (
-            "amd-smi",
             '{"gpu_data": [{"gpu": 0, "asic": {"market_name": "AMD Instinct MI300X", "asic_serial":'
             ' "0xAB83D2FFEF0D3CDF"}, "driver": {"version": "6.12.12"}, "limit": {"max_power":'
-            ' "750.0"}}]}',
+            ' "750.0"}}]}'
         ),
     ],
 )  # fmt: skip
-def test_the_tools_of_amd_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+def test_amd_smi_is_read_in_both_shapes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
-    file = tmp_path / name
+    file = tmp_path / "amd-smi"
     file.write_text(f"#!/bin/sh\ncat <<'END'\n{said}\nEND\n")
     file.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     found = list_gpus(5)
     (one,) = found.gpus
-    assert (found.tool, one.name, one.uuid) == (name, "AMD Instinct MI300X", "ab83d2ffef0d3cdf")
+    assert (found.tool, one.name, one.uuid) == (
+        "amd-smi",
+        "AMD Instinct MI300X",
+        "ab83d2ffef0d3cdf",
+    )
     assert (one.driver, one.power) == ("6.12.12", "750.0")
     file.write_text("#!/bin/sh\necho no json\n")
-    assert list_gpus(5).trouble == f"{name} did not answer in JSON"
+    assert list_gpus(5).trouble == "amd-smi did not answer in JSON"
 
 
 # What torch says.

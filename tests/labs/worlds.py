@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from app.config import Settings
 from app.db.run_state import RunState
-from app.labs.check.world import NO_VARIABLES, Broke, Ran, TorchProcess
+from app.labs.check.world import NO_VARIABLES, Broke, Ran, TorchProcess, World
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.machines.machine import MachineFacts
 from app.labs.machines.vendor import Output
@@ -76,9 +77,10 @@ class Speeds:
 
 
 @dataclass(kw_only=True)
-class FakeWorld:
+class FakeWorld(World):
     """A machine that the check looks at; *faults* are the causes of runs that fail on purpose."""
 
+    settings: Settings = field(default_factory=Settings)
     gpus: Devices = NO_DEVICES
     said: dict[str, Output] = field(default_factory=dict)
     speeds: Speeds = field(default_factory=Speeds)
@@ -91,6 +93,7 @@ class FakeWorld:
     record: Path | None = None
     is_slurm: bool = False
     nodes: int = 1
+    is_container: bool = False
     shared_memory: float = 2.0**40
     lockable: float = math.inf
     begun: float = 1000.0
@@ -104,6 +107,9 @@ class FakeWorld:
     left_in_queue: list[str] = field(default_factory=list)
     ran: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        """Nothing runs."""
+
     def devices(self) -> Devices:
         return self.gpus
 
@@ -116,6 +122,9 @@ class FakeWorld:
             if fitting
             else Output("", f"{command[0]} cannot be run: No such file")
         )
+
+    def sees_all_processes(self) -> bool:
+        return not self.is_container
 
     def names_in(self, folder: str) -> list[str]:
         return list(self.cards)

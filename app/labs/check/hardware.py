@@ -164,6 +164,9 @@ def _others(world: World) -> CheckFinding:
         return odd("other processes", f"{used[0]}; {why}", "none", cure)
     if said.trouble:
         return unknown("other processes", said.trouble)
+    if not world.sees_all_processes():
+        found = "none is listed, but those outside of this container would not be"
+        return unknown("other processes", found, "Run this on the host, or in its PID namespace.")
     return passed("other processes", "none")
 
 

@@ -1,4 +1,4 @@
-"""Step 14: what the load has left behind: Xids, memory errors, the width of PCIe, recovery."""
+"""Step 14: what the load has left behind: Xids, memory errors, recovery."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,6 @@ _OF_HARDWARE: Mapping[int, str] = {
     140: "an error of memory that could not be corrected",
     154: "the GPU has to be reset",
 }
-_SERVERS = re.compile(r"SXM|HBM|\b(A100|H100|H200|H20|B200|B300|GB200|GB300|L40S)\b")
 _NO_LOG = "Let this user read the kernel's log, or see dmesg as root: dmesg | grep Xid."
 _RESET = "Reset the GPU or restart the machine, and replace the GPU if it happens again."
 
@@ -54,7 +53,6 @@ def after_the_load(world: World) -> Iterator[CheckFinding]:
     yield _memory(gpus)
     yield _rows(gpus)
     yield from _recovery(gpus)
-    yield _width(gpus, devices.devices[0].name)
 
 
 def _xids(world: World) -> Iterator[CheckFinding]:
@@ -132,21 +130,6 @@ def _recovery(gpus: Sequence[GpuSections]) -> Iterator[CheckFinding]:
     asked = {one.said("GPU Recovery Action") for one in gpus} - {"", "None"}
     if asked:
         yield failed_finding("recovery action", ", ".join(sorted(asked)), "None", _RESET)
-
-
-def _width(gpus: Sequence[GpuSections], name: str) -> CheckFinding:
-    """Whether PCIe has all the lanes that the GPU and its slot have; idle, they stay."""
-    at = ("PCI", "GPU Link Info", "Link Width")
-    widths = [(one.said(*at, "Current"), one.said(*at, "Max")) for one in gpus]
-    known = [(number, now, most) for number, (now, most) in enumerate(widths) if now and most]
-    if not known:
-        return unknown("PCIe width", "the driver does not tell it")
-    narrow = [f"{now} of {most} on GPU {number}" for number, now, most in known if now != most]
-    if not narrow:
-        return passed("PCIe width", known[0][1])
-    cure = "Reseat the GPU and its riser, and see the setting of the slot (lspci -vv, LnkSta)."
-    verdict = failed_finding if _SERVERS.search(name) else odd
-    return verdict("PCIe width", ", ".join(narrow), "all lanes", cure)
 
 
 def _those(gpus: Sequence[GpuSections], path: tuple[str, ...], word: str) -> str:

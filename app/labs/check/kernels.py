@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from app.labs.check.collectives import gpu_of
 from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
+from app.labs.check.pcie import pcie_under_load
 from app.labs.check.reference_values import What, compare_expected
 from app.labs.check.world import Ran, World
 from app.labs.results.report import Report
@@ -43,7 +44,7 @@ def products(world: World) -> Iterator[CheckFinding]:
 
 
 def check_copies(world: World) -> Iterator[CheckFinding]:
-    """The bandwidth of a large copy within the memory of a GPU."""
+    """The bandwidth of a large copy within the memory of a GPU, and what PCIe has under load."""
     if why := _left_out(world):
         yield unknown("copies", why)
         return
@@ -54,6 +55,7 @@ def check_copies(world: World) -> Iterator[CheckFinding]:
     value = ran.report.measures[0].derived["bandwidth"].value
     yield compare_expected(f"copy of {_SIZE}", value, "TB/s", "copy", gpu_of(ran.report))
     yield from _spread("GPUs at copies", ran.report)
+    yield from pcie_under_load(world)
 
 
 def check_attention(world: World) -> Iterator[CheckFinding]:

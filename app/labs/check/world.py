@@ -1,14 +1,41 @@
-"""What the steps of the check look at: the machine, its tools, and runs on it."""
+"""What the steps of the check look at: this machine or a cluster, its tools, and runs on it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import contextlib
+import math
+import os
+import resource
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
+from app.config import Settings
 from app.db.run_state import RunState
+from app.errors import UnavailableError
+from app.labs.check.failing_job import failing_job
+from app.labs.launch.base import Launcher
+from app.labs.launch.choice import launcher_of
+from app.labs.launch.local import LocalLauncher
 from app.labs.machines.devices import Devices
-from app.labs.machines.vendor import Output
+from app.labs.machines.vendor import Output, run_vendor_tool
+from app.labs.ranks.events import ReadyEvent
+from app.labs.results.analysis import report_of
 from app.labs.results.report import Report
+from app.labs.run import LabRun, write_whole
+from app.labs.spec import lab_called
+
+_PATIENCE = 600.0  # seconds until the devices are free
+_ASKING = 120.0  # seconds for a tool: nccl-tests takes longer than all others
+_HANGING = 300.0  # seconds of a job that is to be canceled
+_LOOK = 0.2  # seconds between an answer of a tool and the next question, during a run
+_OWN_PIDS = "/proc/self/ns/pid"
+_ALL_PIDS = "pid:[4026531836]"  # the kernel's first namespace (PROC_PID_INIT_INO), which sees all
+_STATES = "--states=PENDING,RUNNING,COMPLETING"
 
 NO_VARIABLES: Mapping[str, str] = {}
 
@@ -47,50 +74,96 @@ class TorchProcess:
     files: tuple[str, ...]
 
 
-class World(Protocol):
-    """A machine, or a cluster with at most *nodes* nodes for a run."""
+def _since_start() -> float:
+    """Seconds since the machine was started, as the kernel's log counts them."""
+    return time.clock_gettime(time.CLOCK_MONOTONIC)
 
-    @property
-    def quick(self) -> bool:
-        """Whether to leave out what takes minutes."""
 
-    @property
-    def record(self) -> Path | None:
-        """The file for runs that a board takes; None if there is to be none."""
+@dataclass(slots=True)
+class World:
+    """The machine of this process, and runs on it or, through Slurm, elsewhere.
+
+    *quick* leaves out what takes minutes; *record* is the file for runs that a board takes. The
+    check has *begun* that many seconds after the machine was started.
+    """
+
+    settings: Settings
+    quick: bool = False
+    record: Path | None = None
+    begun: float = field(default_factory=_since_start, init=False)
+    _launcher: Launcher = field(init=False)
+    _process: TorchProcess | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._launcher = launcher_of(self.settings)
 
     @property
     def is_slurm(self) -> bool:
         """Whether runs are jobs of Slurm."""
+        return self.settings.lab_launcher == "slurm"
 
     @property
     def nodes(self) -> int:
         """How many nodes a run may use."""
+        return self.settings.slurm_nodes if self.is_slurm else 1
 
-    @property
-    def begun(self) -> float:
-        """When the check began, in seconds since the machine was started."""
+    def close(self) -> None:
+        """Stop whatever runs."""
+        self._launcher.close()
 
     def devices(self) -> Devices:
         """The GPUs that a run may use."""
+        with contextlib.suppress(UnavailableError):  # told by the step that needs it
+            self.torch_process()
+        return self._launcher.devices()
 
     def ask(self, *command: str) -> Output:
-        """What a tool of the system or of the vendor prints."""
+        """What a tool prints."""
+        return run_vendor_tool(command, _ASKING)
+
+    def sees_all_processes(self) -> bool:
+        """Whether this process could see those of others: in most containers it cannot."""
+        try:
+            return os.readlink(_OWN_PIDS) == _ALL_PIDS
+        except OSError:
+            return False
 
     def names_in(self, folder: str) -> list[str]:
         """The files of *folder*; none if it is not there."""
+        try:
+            return sorted(path.name for path in Path(folder).iterdir())
+        except OSError:
+            return []
 
     def size_of(self, folder: str) -> float:
         """Bytes of the file system of *folder*; 0 if it is not there."""
+        try:
+            return float(shutil.disk_usage(folder).total)
+        except OSError:
+            return 0.0
 
     def locked_memory(self) -> float:
         """Bytes that a process may lock in memory; infinite if there is no limit."""
+        soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+        return math.inf if soft == resource.RLIM_INFINITY else float(soft)
 
     def torch_process(self) -> TorchProcess:
-        """The process with torch, which is started if it does not run.
+        """The process with torch, as it is when it has just been started.
 
         Raises:
             UnavailableError: torch cannot be imported.
         """
+        if self._process is None and isinstance(self._launcher, LocalLauncher):
+            begun = time.monotonic()
+            version = self._launcher.warm()
+            pid = self._launcher.torch_pid
+            seconds = time.monotonic() - begun
+            self._process = TorchProcess(
+                pid=pid, version=version, seconds=seconds, files=tuple(_open_files(pid))
+            )
+        if self._process is None:
+            raise UnavailableError("under Slurm, each rank imports torch by itself")
+        return self._process
 
     def run(
         self,
@@ -106,6 +179,35 @@ class World(Protocol):
             InputError: the lab does not take these parameters, or GPUs are missing.
             UnavailableError: it cannot be started.
         """
+        with self._launching(variables, site) as launcher:
+            plan = launcher.plan(lab_called(lab), given, backend)
+            begun = time.time()
+            run = launcher.start(plan.job, plan.backend, _PATIENCE, notes=plan.notes)
+            _wait(launcher, run)
+            seconds = time.time() - begun
+        met = [event.at - begun for event in run.events() if isinstance(event, ReadyEvent)]
+        joined = met[0] if met else seconds
+        return Ran(report=report_of(run), joined=joined, seconds=seconds)
+
+    def run_watched(
+        self, lab: str, given: Mapping[str, str], *command: str
+    ) -> tuple[Ran, Sequence[Output]]:
+        """Run *lab* over nccl, and what a tool prints meanwhile, again and again."""
+        ended = threading.Event()
+
+        def ask() -> list[Output]:
+            said = [self.ask(*command)]
+            while not ended.wait(_LOOK):
+                said.append(self.ask(*command))
+            return said
+
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(ask)
+            try:
+                ran = self.run(lab, given, "nccl")
+            finally:
+                ended.set()
+            return ran, asked.result()
 
     def fail(self, what: str, rank: int, ranks: int, backend: str, seconds: float) -> Broke:
         """Let *rank* of *ranks* go wrong in a run that may take *seconds*; `nothing`: none does.
@@ -113,6 +215,72 @@ class World(Protocol):
         Raises:
             UnavailableError: it cannot be started.
         """
+        begun = time.monotonic()
+        run = self._launcher.start(failing_job(what, rank, ranks, seconds), backend, _PATIENCE)
+        _wait(self._launcher, run)
+        lasted = time.monotonic() - begun
+        outcome = self._launcher.outcome_of(run)
+        return Broke(
+            state=outcome.state if outcome else RunState.LOST,
+            cause=outcome.cause if outcome else "it has no outcome",
+            seconds=lasted,
+            left=() if self.is_slurm else tuple(self._left(run)),
+        )
 
     def canceled(self) -> list[str]:
         """Start a job of Slurm, cancel it, and list what is left of it."""
+        run = self._launcher.start(failing_job("hangs", 0, 2, _HANGING), "gloo", _PATIENCE)
+        while not run.events() and not self._launcher.outcome_of(run):
+            time.sleep(0.2)
+        self._launcher.cancel(run)
+        _wait(self._launcher, run)
+        said = self.ask("squeue", "--me", "--noheader", "--name=lab-check", _STATES)
+        return [line.strip() for line in said.text.splitlines() if line.strip()]
+
+    @contextmanager
+    def _launching(self, variables: Mapping[str, str], site: str) -> Iterator[Launcher]:
+        """A launcher whose runs have *variables*, and the option *site* of sbatch."""
+        if not variables and not site:
+            yield self._launcher
+            return
+        before = dict(os.environ)
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ.update(variables)
+            launcher = launcher_of(_with_option(self.settings, site, Path(folder)))
+            try:
+                yield launcher
+            finally:
+                launcher.close()
+                os.environ.clear()
+                os.environ.update(before)
+
+    def _left(self, run: LabRun) -> Iterator[int]:
+        """The ranks of *run* that are still there, or still hold a GPU."""
+        fields = ("--query-compute-apps=pid", "--format=csv,noheader")
+        holding = self.ask("nvidia-smi", *fields).text.split()
+        for path in sorted(run.folder.glob("pid*")):
+            pid = path.read_text()
+            if pid in holding or (Path("/proc") / pid).exists():
+                yield int(pid)
+
+
+def _wait(launcher: Launcher, run: LabRun) -> None:
+    for _ in launcher.follow(run):
+        continue
+
+
+def _open_files(pid: int) -> Iterator[str]:
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):  # it has been closed
+            yield os.readlink(link)
+
+
+def _with_option(settings: Settings, option: str, folder: Path) -> Settings:
+    """*settings* whose lines for sbatch have one more *option*."""
+    if not option:
+        return settings
+    own = settings.slurm_site
+    lines = own.read_text(encoding="utf-8") if own else ""
+    site = folder / "site"
+    write_whole(site, f"#SBATCH {option}\n{lines}".encode())
+    return settings.model_copy(update={"slurm_site": site})

@@ -1,21 +1,20 @@
-"""The addresses of this machine, as the kernel lists them: the ranks of other nodes need one."""
+"""The addresses of this machine: the ranks of other nodes need one."""
 
 import socket
 import struct
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from fcntl import ioctl
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from pathlib import Path
 
-_OUTSIDE = ("192.0.2.1", 9)  # an address for examples: nothing is sent there
-# Of rtnetlink(7): list addresses, an address, the end of the list.
-_LIST, _LISTED, _END, _REQUEST_ALL = 22, 20, 3, 0x301
-_HEADER, _ADDRESS, _ATTRIBUTE = (
-    struct.Struct("=IHHII"),
-    struct.Struct("=BBBBI"),
-    struct.Struct("=HH"),
-)
-_FAR_END, _OWN = 1, 2  # on a point-to-point link, the first is that of the other machine
-_PATIENCE, _LARGE = 2.0, 65_536  # seconds, bytes
+LOOPBACK = "127.0.0.1"
+_OUTSIDE = ("192.0.2.1", "2001:db8::1")  # for examples: nothing is sent there
+_PORT = 9  # any will do
+_ADDRESS_OF = 0x8915  # SIOCGIFADDR of netdevice(7)
+_REQUEST = struct.Struct("16s4x4s232x")
+_IPV6 = Path("/proc/net/if_inet6")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,45 +29,43 @@ class Address:
 
 
 def own_addresses() -> Sequence[Address]:
-    """Every address of this machine, loopback included, but those that are valid on one link only.
+    """The addresses of this machine, but those that are valid on one link only."""
+    return [one for one in (*_of_version_4(), *_of_version_6()) if not one.ip.is_link_local]
+
+
+def address_on(network: str, known: Sequence[Address]) -> str:
+    """The first of *known* on *network*: an interface, an address or a range of addresses.
 
     Raises:
-        OSError: the kernel does not list them.
+        ValueError: none is.
     """
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW) as kernel:
-        kernel.settimeout(_PATIENCE)
-        request = _ADDRESS.pack(socket.AF_UNSPEC, 0, 0, 0, 0)
-        length = _HEADER.size + len(request)
-        kernel.send(_HEADER.pack(length, _LIST, _REQUEST_ALL, 1, 0) + request)
-        return [one for one in _listed(kernel) if not one.ip.is_link_local]
-
-
-def usable_addresses(known: Sequence[Address], network: str = "") -> Sequence[Address]:
-    """Those of *known* at which other nodes may reach this one, the likeliest first.
-
-    With a *network*, which is the name of an interface, an address or a range of addresses, only
-    those on it.
-
-    Raises:
-        ValueError: none is on the *network*.
-    """
-    if not network:
-        likely = _address_of_default_route()
-        outer = [one for one in known if not one.ip.is_loopback]
-        return sorted(outer, key=lambda one: (str(one.ip) != likely, one.ip.version))
-    found = [one for one in known if _is_on(one, network)]
+    found = next((str(one.ip) for one in known if _is_on(one, network)), "")
     if not found:
         there = ", ".join(map(str, known))
         raise ValueError(f"this node has no address on the network {network!r}; it has {there}")
     return found
 
 
+def address_towards(*others: str) -> str:
+    """The address that this machine sends from to the first of *others* that it has a route to.
+
+    Without *others*, that of its default route. Loopback, if there is no route.
+    """
+    for other in others or _OUTSIDE:
+        with suppress(OSError), socket.socket(family_of(other), socket.SOCK_DGRAM) as probe:
+            probe.connect((other, _PORT))
+            return str(probe.getsockname()[0])
+    return LOOPBACK
+
+
 def interface_of(ip: str, known: Sequence[Address]) -> str:
     """The interface of *known* that has that address; empty if none has."""
-    plain = ip_address(ip.partition("%")[0])
-    if isinstance(plain, IPv6Address):
-        plain = plain.ipv4_mapped or plain
-    return next((one.interface for one in known if one.ip == plain), "")
+    return next((one.interface for one in known if one.ip == ip_address(ip)), "")
+
+
+def family_of(ip: str) -> socket.AddressFamily:
+    """The version of the protocol to which an address belongs."""
+    return socket.AF_INET6 if ":" in ip else socket.AF_INET
 
 
 def _is_on(one: Address, network: str) -> bool:
@@ -80,40 +77,16 @@ def _is_on(one: Address, network: str) -> bool:
         return False
 
 
-def _address_of_default_route() -> str:
-    """The address that this machine would send from; empty without a route."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(_OUTSIDE)
-            return str(probe.getsockname()[0])
-        except OSError:
-            return ""
+def _of_version_4() -> Iterator[Address]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as kernel:
+        for _, name in socket.if_nameindex():
+            with suppress(OSError):  # it has none
+                answer = ioctl(kernel, _ADDRESS_OF, _REQUEST.pack(name.encode(), b""))
+                yield Address(name, IPv4Address(_REQUEST.unpack(answer)[1]))
 
 
-def _listed(kernel: socket.socket) -> Iterator[Address]:
-    names = dict(socket.if_nameindex())
-    while True:
-        data = kernel.recv(_LARGE)
-        while data:
-            length, kind, *_ = _HEADER.unpack_from(data)
-            if kind == _END:
-                return
-            if kind != _LISTED:
-                raise OSError(f"the kernel answers {kind} where it should list addresses")
-            message, data = data[_HEADER.size : length], data[_padded(length) :]
-            *_, index = _ADDRESS.unpack_from(message)
-            attributes = dict(_attributes(message[_ADDRESS.size :]))
-            if ip := attributes.get(_OWN) or attributes.get(_FAR_END):
-                yield Address(names.get(index, str(index)), ip_address(ip))
-
-
-def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    while len(data) >= _ATTRIBUTE.size:
-        length, kind = _ATTRIBUTE.unpack_from(data)
-        yield kind, data[_ATTRIBUTE.size : length]
-        data = data[_padded(length) :]
-
-
-def _padded(length: int) -> int:
-    """*length* rounded up to four bytes."""
-    return (length + 3) & ~3
+def _of_version_6() -> Iterator[Address]:
+    with suppress(OSError):  # this machine has none
+        for line in _IPV6.read_text().splitlines():
+            digits, *_, name = line.split()
+            yield Address(name, IPv6Address(bytes.fromhex(digits)))

@@ -1,7 +1,7 @@
 """One rank that another launcher starts: `python -m app.labs.launch.rank_main FOLDER`.
 
 Its position comes from the environment, as Slurm, torchrun or an indexed Kubernetes Job sets it.
-All ranks must see the folder; rank 0 writes its addresses there, so that no port has to be chosen.
+All ranks must see the folder; rank 0 writes its address there, so that no port has to be chosen.
 """
 
 import importlib
@@ -36,6 +36,7 @@ def main() -> int:
             machine = describe_machine(_devices(job, own), own.nodes)
             run.write_event(MachineEvent(at=time.time(), machine=machine))
         allow_connections(job.ranks)
+        stop_after(2 * job.starting)  # if rank 0 is stopped before it answers, nothing else does
         store = shared_store(run.folder, job, own)
         if rank == 0:
             run.note_start()

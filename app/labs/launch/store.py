@@ -1,44 +1,60 @@
-"""The store of the ranks that another launcher starts, once all of them have joined it."""
+"""The store of the ranks that another launcher starts, once all of them have joined it.
+
+It is PyTorch's own, on a port of rank 0 that is free, so nobody has to choose one: rank 0 writes
+where it is into the folder of the run.
+"""
 
 import os
 import socket
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
 
 from app.labs.evidence.stacks import ranks_shown
-from app.labs.launch.addresses import Address, interface_of, own_addresses, usable_addresses
+from app.labs.launch.addresses import (
+    LOOPBACK,
+    Address,
+    address_on,
+    address_towards,
+    family_of,
+    interface_of,
+    own_addresses,
+)
 from app.labs.launch.position import Position
-from app.labs.launch.rendezvous import LOOPBACK, Reached, Rendezvous, listening, reach
-from app.labs.run import JobRecord
+from app.labs.run import JobRecord, write_whole
 
+if TYPE_CHECKING:
+    from torch.distributed import Store
+
+_FILE = "rendezvous"  # in the folder of a run
+_EACH = 5.0  # seconds to connect, until the file is read again: it may be of an earlier start
+_SOON, _LATER = 0.05, 1.0  # seconds from one look at the file to the next, at first and at last
+_SLOWER = 1.2  # by how much that grows from look to look: a thousand ranks share the file system
 _LONGER = 30.0  # seconds that the others wait longer than rank 0, which can say who is missing
 _COUNT, _ALL = "how many are here", "all are here"
-_AT, _NEAR = "rank 0 is at", "rank 0 is here at"  # for other machines, and for its own
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_OFFSETS = Path("/proc/self/timens_offsets")
 
 
-class Store(Protocol):
-    """What is used of torch's stores."""
+@dataclass(frozen=True, slots=True)
+class _Notice:
+    """The file: where the store of rank 0 is, and which *clock* rank 0 has."""
 
-    def set(self, key: str, value: str) -> None:
-        """Store *value*."""
-
-    def get(self, key: str) -> bytes:
-        """What is stored, once it is."""
-
-    def add(self, key: str, amount: int) -> int:
-        """The number that is stored, after *amount* is added."""
-
-    def check(self, keys: list[str]) -> bool:
-        """Whether all are stored."""
-
-    def wait(self, keys: list[str], timeout: timedelta) -> None:
-        """Wait until all are stored; a `RuntimeError` says that it took too long."""
+    address: str
+    port: int
+    clock: str
 
 
-def shared_store(folder: Path, job: JobRecord, position: Position) -> Store:
+_NOTICE: TypeAdapter[_Notice] = TypeAdapter(_Notice)
+
+
+def shared_store(folder: Path, job: JobRecord, position: Position) -> "Store":
     """The store in which the ranks of *job* find each other, once all have joined it.
 
     Chooses the network interfaces of gloo and NCCL, unless the environment has them.
@@ -47,25 +63,64 @@ def shared_store(folder: Path, job: JobRecord, position: Position) -> Store:
         TimeoutError: rank 0 cannot be reached, or ranks are missing.
         ValueError: this rank has no address on the network of the run, or not the clock of rank 0.
     """
-    known: Sequence[Address] = ()
-    with suppress(OSError):  # a container may forbid to ask: the name of the host has to do
-        known = own_addresses()
-    is_alone = position.nodes == 1
+    known = own_addresses()
+    own = _own_address(job, position, known)
     if position.rank:
-        store, own = _joined(folder, job, known, position.rank)
+        notice, store = joined_store(folder, job.starting)
+        if job.links == "emulated" and notice.clock != own_clock():
+            raise ValueError(
+                "this rank and rank 0 have two clocks, and an emulated link requires one: start "
+                "all ranks on one machine"
+            )
+        own = own or address_towards(notice.address)
     else:
-        store, own = _hosted(folder, job, known, LOOPBACK if is_alone else "")
-    if is_alone:
-        _prefer("lo")  # which the rank tells NCCL as well
-    elif job.network:
-        name = usable_addresses(known, job.network)[0].interface
-        _prefer(name, f"={name}")
-    else:
-        _prefer(interface_of(own, known))
+        own = own or address_towards()
+        store = hosted_store(folder, own)
+    await_all(store, position.rank, job.ranks, job.starting)
+    _choose_interface(interface_of(own, known), job.network)
     return store
 
 
-def await_all(store: Store, rank: int, ranks: int, seconds: float) -> None:
+def hosted_store(folder: Path, address: str) -> "Store":
+    """A store at *address* alone, which *folder* then names."""
+    from torch.distributed import TCPStore
+
+    line = socket.create_server((address, 0), family=family_of(address), backlog=socket.SOMAXCONN)
+    port = line.getsockname()[1]
+    store = TCPStore(
+        address, port, is_master=True, wait_for_workers=False, master_listen_fd=line.detach()
+    )
+    write_whole(folder / _FILE, _NOTICE.dump_json(_Notice(address, port, own_clock())))
+    return store
+
+
+def joined_store(folder: Path, patience: float, each: float = _EACH) -> tuple[_Notice, "Store"]:
+    """What rank 0 of the run in *folder* has written there, and its store.
+
+    Raises:
+        TimeoutError: it cannot be reached within *patience* seconds.
+    """
+    from torch.distributed import DistNetworkError, TCPStore
+
+    end, pause, notice = time.monotonic() + patience, _SOON, None
+    while time.monotonic() < end:
+        with suppress(FileNotFoundError, DistNetworkError):
+            notice = _NOTICE.validate_json((folder / _FILE).read_bytes())
+            most = timedelta(seconds=each)
+            store = TCPStore(notice.address, notice.port, wait_for_workers=False, timeout=most)
+            store.set_timeout(timedelta(seconds=patience))
+            return notice, store
+        time.sleep(pause)
+        pause = min(_LATER, pause * _SLOWER)
+    if notice is None:
+        raise TimeoutError(f"rank 0 did not start within {patience:g} s")
+    raise TimeoutError(
+        f"rank 0 could not be reached within {patience:g} s at {notice.address}; if the nodes "
+        "share another network, name it in WALLCLOCK_LAB_NETWORK"
+    )
+
+
+def await_all(store: "Store", rank: int, ranks: int, seconds: float) -> None:
     """Wait until all *ranks* have called this, for up to *seconds*.
 
     Raises:
@@ -85,63 +140,29 @@ def await_all(store: Store, rank: int, ranks: int, seconds: float) -> None:
         raise TimeoutError(late) from None
 
 
-def note_way(store: Store, known: Sequence[Address], reached: Reached) -> None:
-    """Tell the others at which address this rank, with the addresses *known*, reaches rank 0."""
-    store.set(_NEAR if interface_of(reached.address, known) else _AT, reached.address)
+def own_clock() -> str:
+    """What tells the clock of this process from all others: a machine, since it was started.
 
-
-def address_of_own(store: Store, known: Sequence[Address], reached: Reached | None = None) -> str:
-    """The address at which others reach this rank, once all have noted their ways to rank 0.
-
-    Rank 0 has not *reached* itself. On its machine every address of it seems to be reachable, so
-    there the one counts at which another machine has reached it.
+    A container may have a clock of its own, which is ahead of that of its machine.
     """
-    if reached and not interface_of(reached.address, known):
-        return reached.own
-    return next((store.get(key).decode() for key in (_AT, _NEAR) if store.check([key])), LOOPBACK)
+    try:
+        machine = _BOOT.read_text()
+    except OSError:
+        machine = socket.gethostname()
+    offsets = _OFFSETS.read_text() if _OFFSETS.exists() else ""
+    return " ".join(f"{machine} {offsets}".split())
 
 
-def _hosted(folder: Path, job: JobRecord, known: Sequence[Address], host: str) -> tuple[Store, str]:
-    """A store on *host*, or on all addresses, and the one at which other ranks reach it."""
-    from torch.distributed import TCPStore
-
-    line = listening(host)
-    port = line.getsockname()[1]
-    store = TCPStore(
-        LOOPBACK, port, job.ranks, is_master=True, timeout=timedelta(seconds=job.starting),
-        wait_for_workers=False, master_listen_fd=line.detach(),
-    )  # fmt: skip
-    addresses = [host] if host else list(_published(known, job.network))
-    with Rendezvous(host) as rendezvous:
-        rendezvous.announce(folder, addresses, port)
-        await_all(store, 0, job.ranks, job.starting)
-    return store, address_of_own(store, known)
+def _own_address(job: JobRecord, position: Position, known: Sequence[Address]) -> str:
+    """The address at which others reach this rank; empty if that depends on where rank 0 is."""
+    if position.nodes == 1:
+        return LOOPBACK
+    return address_on(job.network, known) if job.network else ""
 
 
-def _joined(folder: Path, job: JobRecord, known: Sequence[Address], rank: int) -> tuple[Store, str]:
-    """The store of rank 0, and the address at which others reach this rank."""
-    from torch.distributed import TCPStore
-
-    reached = reach(folder, job.starting)
-    if job.links == "emulated":
-        reached.require_one_clock()
-    patience = timedelta(seconds=job.starting)
-    store = TCPStore(reached.address, reached.port, job.ranks, is_master=False, timeout=patience)
-    note_way(store, known, reached)
-    await_all(store, rank, job.ranks, job.starting)
-    return store, address_of_own(store, known, reached)
-
-
-def _published(known: Sequence[Address], network: str) -> Iterator[str]:
-    """The addresses at which ranks of other nodes, and then of this one, may reach rank 0."""
-    yield from (str(one.ip) for one in usable_addresses(known, network))
-    if not network:
-        yield socket.gethostname()
-    yield LOOPBACK
-
-
-def _prefer(gloo: str, nccl: str = "") -> None:
-    """Have the libraries use these interfaces, unless the environment says otherwise."""
-    for name, interface in (("GLOO_SOCKET_IFNAME", gloo), ("NCCL_SOCKET_IFNAME", nccl)):
-        if interface:
-            os.environ.setdefault(name, interface)
+def _choose_interface(name: str, network: str) -> None:
+    """Have gloo use this interface, and NCCL if the network was chosen, as far as none is set."""
+    if name:
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
+        if network:
+            os.environ.setdefault("NCCL_SOCKET_IFNAME", f"={name}")

@@ -33,6 +33,13 @@ class GpuTable:
         """The cells of the column *name*; none if it is missing."""
         return self.columns.get(name, ())
 
+    def rows(self) -> list[Mapping[str, str]]:
+        """The cells of each GPU, by column."""
+        return [
+            dict(zip(self.columns, cells, strict=True))
+            for cells in zip(*self.columns.values(), strict=True)
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class GpuSections:

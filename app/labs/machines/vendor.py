@@ -1,10 +1,9 @@
-"""What the vendor's tool says about the GPUs: nvidia-smi, or amd-smi and rocm-smi.
+"""What the vendor's tool says about the GPUs: nvidia-smi or amd-smi.
 
 It knows what torch does not: the driver, limits, modes and links. A tool that is absent, slow or
 fails costs that knowledge alone.
 """
 
-import csv
 import json
 import os
 import re
@@ -14,18 +13,26 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
-from app.labs.machines.nvidia_output import known_text
+from app.labs.machines.nvidia_output import known_text, query_gpus
 
 _ASIDE = ("/usr/lib/wsl/lib", "/opt/rocm/bin")  # where tools are that are not on the PATH
-_FIELDS = (
-    "index", "uuid", "name", "driver_version", "persistence_mode", "mig.mode.current",
-    "ecc.mode.current", "compute_mode", "power.limit", "clocks.max.sm", "clocks.max.memory",
-    "pcie.link.gen.max", "pcie.link.width.current",
-)  # fmt: skip
-_OLDEST = 4  # of these fields are known to every driver
+_FIELDS = {
+    "uuid": "uuid",
+    "name": "name",
+    "driver": "driver_version",
+    "persistence": "persistence_mode",
+    "mig": "mig.mode.current",
+    "ecc": "ecc.mode.current",
+    "compute_mode": "compute_mode",
+    "power": "power.limit",
+    "clock": "clocks.max.sm",
+    "memory_clock": "clocks.max.memory",
+    "pcie_generation": "pcie.link.gen.max",
+    "pcie_lanes": "pcie.link.width.current",
+}
 _GPU = re.compile(r"GPU \d+: .+\(UUID: (?P<uuid>[^)]+)\)")
 _INSTANCE = re.compile(r"\s+MIG (?P<profile>\S+)\s+Device\s+\d+:\s+\(UUID: (?P<uuid>[^)]+)\)")
 _STYLE = re.compile(r"\x1b\[[\d;]*m")
@@ -78,7 +85,7 @@ class Output:
 def tool() -> str:
     """The path of the vendor's tool; empty if there is none."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), *_ASIDE))
-    names = ("nvidia-smi", "amd-smi", "rocm-smi")
+    names = ("nvidia-smi", "amd-smi")
     return next((found for name in names if (found := shutil.which(name, path=path))), "")
 
 
@@ -90,7 +97,7 @@ def list_gpus(seconds: float) -> GpuListing:
         return GpuListing()
     if name == "nvidia-smi":
         return _of_nvidia(path, seconds)
-    return _of_amd(path, name, seconds)
+    return _of_amd(path, seconds)
 
 
 def memory_in_use(seconds: float) -> Sequence[float]:
@@ -127,48 +134,31 @@ def run_vendor_tool(command: Sequence[str], seconds: float) -> Output:
 
 
 def _of_nvidia(path: str, seconds: float) -> GpuListing:
-    questions = {
-        "gpus": _query(path, _FIELDS),
-        "instances": (path, "-L"),
-        "topology": (path, "topo", "-m"),
-    }
-    with ThreadPoolExecutor(len(questions)) as pool:
+    questions = {"instances": (path, "-L"), "topology": (path, "topo", "-m")}
+    with ThreadPoolExecutor(len(questions) + 1) as pool:
+        table = pool.submit(
+            query_gpus, partial(_asked, path, seconds=seconds), tuple(_FIELDS.values())
+        )
         answers = pool.map(partial(run_vendor_tool, seconds=seconds), questions.values())
         said = dict(zip(questions, answers, strict=True))
-    if "not a valid field" in said["gpus"].trouble:  # an older driver
-        said["gpus"] = run_vendor_tool(_query(path, _FIELDS[:_OLDEST]), seconds)
     instances = dict(_instances(said["instances"].text))
-    rows = csv.reader(said["gpus"].text.splitlines(), skipinitialspace=True)
-    gpus = (_nvidia_gpu(row) for row in rows if len(row) >= _OLDEST and row[0].isdigit())
+    found = table.result()
     return GpuListing(
         tool="nvidia-smi",
-        gpus=tuple(replace(one, instances=instances.get(one.uuid, {})) for one in gpus),
+        gpus=tuple(_nvidia_gpu(row, instances.get(row["uuid"], {})) for row in found.rows()),
         topology=_matrix(said["topology"].text),
-        trouble=said["gpus"].trouble,
+        trouble=found.trouble,
     )
 
 
-def _query(path: str, fields: Sequence[str]) -> tuple[str, ...]:
-    return (path, f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits")
+def _asked(path: str, query: str, seconds: float) -> tuple[str, str]:
+    said = run_vendor_tool((path, query, "--format=csv,noheader,nounits"), seconds)
+    return said.text, said.trouble
 
 
-def _nvidia_gpu(row: Sequence[str]) -> ListedGpu:
-    said = dict(zip(_FIELDS, map(known_text, row), strict=False))
-    return ListedGpu(
-        name=said["name"],
-        uuid=said["uuid"],
-        driver=said["driver_version"],
-        persistence=said.get("persistence_mode", ""),
-        mig=said.get("mig.mode.current", ""),
-        ecc=said.get("ecc.mode.current", ""),
-        compute_mode=said.get("compute_mode", ""),
-        power=said.get("power.limit", ""),
-        clock=said.get("clocks.max.sm", ""),
-        memory_clock=said.get("clocks.max.memory", ""),
-        pcie_generation=said.get("pcie.link.gen.max", ""),
-        pcie_lanes=said.get("pcie.link.width.current", ""),
-        instances={},
-    )
+def _nvidia_gpu(row: Mapping[str, str], instances: Mapping[str, str]) -> ListedGpu:
+    known = {own: row.get(name, "") for own, name in _FIELDS.items()}
+    return ListedGpu(**known, instances=instances)
 
 
 def _instances(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -188,55 +178,51 @@ def _matrix(text: str) -> str:
     return "\n".join(line.rstrip() for line in plain.splitlines() if line.strip())
 
 
-def _of_amd(path: str, name: str, seconds: float) -> GpuListing:
-    old = ("--showproductname", "--showuniqueid", "--showdriverversion", "--showmaxpower", "--json")
-    ask = ("static", "--json") if name == "amd-smi" else old
-    links = ("topology",) if name == "amd-smi" else ("--showtopo",)
+def _of_amd(path: str, seconds: float) -> GpuListing:
     with ThreadPoolExecutor(2) as pool:
-        asked = ((path, *ask), (path, *links))
+        asked = ((path, "static", "--json"), (path, "topology"))
         said, topology = pool.map(partial(run_vendor_tool, seconds=seconds), asked)
     try:
-        gpus = tuple(_amd_gpus(json.loads(said.text))) if said.text else ()
+        gpus = tuple(map(_amd_gpu, _amd_cards(said.text))) if said.text else ()
     except ValueError:
-        return GpuListing(tool=name, trouble=f"{name} did not answer in JSON")
-    return GpuListing(tool=name, gpus=gpus, topology=_matrix(topology.text), trouble=said.trouble)
+        return GpuListing(tool="amd-smi", trouble="amd-smi did not answer in JSON")
+    return GpuListing(
+        tool="amd-smi", gpus=gpus, topology=_matrix(topology.text), trouble=said.trouble
+    )
 
 
-def _amd_gpus(said: object) -> Iterator[ListedGpu]:
-    """The GPUs in what amd-smi or rocm-smi printed; their fields differ from version to version."""
-    if isinstance(said, dict) and "gpu_data" in said:
-        said = said["gpu_data"]
-    cards = said if isinstance(said, list) else _cards(said)
-    everywhere = dict(_leaves(said.get("system", {}))) if isinstance(said, dict) else {}
-    for card in cards:
-        known = {**everywhere, **dict(_leaves(card))}
-        yield ListedGpu(
-            name=_first(known, "market_name", "card series", "device name"),
-            uuid=_first(known, "unique id", "asic_serial").lower().removeprefix("0x"),
-            driver=_first(known, "driver.version", "driver version"),
-            power=_first(known, "max_power.value", "max_power", "max graphics package power (w)"),
-            instances={},
-        )
+def _amd_cards(text: str) -> Sequence[Mapping[str, object]]:
+    """What amd-smi printed about each GPU: a list, in later versions within a mapping.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    said = json.loads(text)
+    cards = said.get("gpu_data") if isinstance(said, dict) else said
+    return [one for one in cards or () if isinstance(one, dict)]
 
 
-def _cards(said: object) -> Sequence[object]:
-    known = said if isinstance(said, dict) else {}
-    return [one for name, one in known.items() if str(name).startswith("card")]
+def _amd_gpu(card: Mapping[str, object]) -> ListedGpu:
+    power = _at(card, "limit", "max_power")
+    watts = _at(power, "value") if isinstance(power, dict) else power
+    return ListedGpu(
+        name=_text(_at(card, "asic", "market_name")),
+        uuid=_text(_at(card, "asic", "asic_serial")).lower().removeprefix("0x"),
+        driver=_text(_at(card, "driver", "version")),
+        power=_text(watts),
+        instances={},
+    )
 
 
-def _leaves(said: object, above: str = "") -> Iterator[tuple[str, str]]:
-    """The texts in nested mappings, by the names of the last two levels and of the last."""
-    for key, value in said.items() if isinstance(said, dict) else ():
-        name = str(key).lower()
-        if isinstance(value, dict):
-            yield from _leaves(value, name)
-        else:
-            yield name, known_text(str(value))
-            yield f"{above}.{name}", known_text(str(value))
+def _at(found: object, *way: str) -> object:
+    """What *found* has at the end of *way*; empty if it has no such place."""
+    for name in way:
+        found = found.get(name, "") if isinstance(found, dict) else ""
+    return found
 
 
-def _first(known: Mapping[str, str], *names: str) -> str:
-    return next((known[name] for name in names if known.get(name)), "")
+def _text(value: object) -> str:
+    return known_text(str(value))
 
 
 def _first_line(text: str) -> str:
