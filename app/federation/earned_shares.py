@@ -7,8 +7,9 @@ from datetime import datetime
 from sqlmodel import Session
 
 from app.people.assignments import assignment_with, dates_for
+from app.people.cells import Key
 from app.people.classes import members_of
-from app.people.gradebook import Cells, cells_of, total
+from app.people.gradebook import Cells, best_answer_times, cells_of, total
 from app.people.work import release_of
 
 
@@ -36,7 +37,7 @@ def shares_of(
     everyone = members_of(session, found.class_id)
     members = [one for one in everyone if persons is None or one.person in persons]
     cells, most = cells_of(session, secret, found, members), found.points
-    answered = _last_answers(cells)
+    answered = _last_answers(cells, best_answer_times(session, secret, found, members))
     shares = {
         person: EarnedShare(
             min(1.0, max(0.0, total(cells, person, found) / most)) if most else 0.0, at
@@ -55,10 +56,10 @@ def shares_of(
     }
 
 
-def _last_answers(cells: Cells) -> Mapping[int, datetime | None]:
+def _last_answers(cells: Cells, times: Mapping[Key, datetime]) -> Mapping[int, datetime | None]:
     """When each person who has points gave the last of the answers that earned them."""
     found: dict[int, datetime | None] = {}
-    for (person, _), cell in cells.items():
-        before = found.get(person)
-        found[person] = max(before, cell.at) if before and cell.at else before or cell.at
+    for key in cells:
+        before, at = found.get(key[0]), times.get(key)
+        found[key[0]] = max(before, at) if before and at else before or at
     return found

@@ -14,8 +14,9 @@ from sqlmodel import Session, col
 
 from app.db.tables import AttemptRow
 from app.people.assignments import Assignment
+from app.people.cells import JudgedAgain, Key, judged_again
 from app.people.classes import Member
-from app.people.gradebook import JudgedAgain, Key, judged_again, points_by_hand
+from app.people.gradebook import points_by_hand
 from app.people.variants import Drawings, former_learners
 
 State = Literal["new", "trying", "stuck", "solved"]

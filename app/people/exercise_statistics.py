@@ -13,9 +13,10 @@ from app.db.tables import AttemptRow
 from app.kinds.visible_values import visible_values
 from app.people.activity import exercise_figures, work_in
 from app.people.assignments import Assignment, assignments_of
+from app.people.cells import Cell, Key, judged_again
 from app.people.classes import Member, Role, members_of
 from app.people.csv_text import csv_text
-from app.people.gradebook import Cell, Key, cells_of, judged_again
+from app.people.gradebook import cells_of
 from app.people.variants import Drawings, former_learners
 
 _FEWEST = 3  # students, of whom a correlation says anything

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from sqlmodel import Session
 
 from app.people.assignments import Assignment
+from app.people.cells import Cell, Key
 from app.people.classes import Member, Role
-from app.people.gradebook import Cell, Key, cells_of, total
+from app.people.gradebook import cells_of, cells_of_person, total
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +38,13 @@ def turnouts(
 def _turnout(
     assignment: Assignment, students: Sequence[Member], cells: Mapping[Key, Cell]
 ) -> Turnout:
-    answered = {
-        member.person: sum((member.person, entry.exercise) in cells for entry in assignment.entries)
-        for member in students
-    }
-    begun = [person for person, count in answered.items() if count]
+    counts = [len(cells_of_person(cells, one.person, assignment)) for one in students]
+    begun = [one.person for one, count in zip(students, counts, strict=True) if count]
     earned = sum(total(cells, person, assignment) for person in begun)
     possible = len(begun) * assignment.points
     return Turnout(
         students=len(students),
         begun=len(begun),
-        all=sum(count == len(assignment.entries) for count in answered.values()),
+        all=counts.count(len(assignment.entries)),
         mean=earned / possible if possible else 0.0,
     )

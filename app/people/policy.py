@@ -1,6 +1,6 @@
 """The dates of a person, and what an answer is worth: pure functions, used everywhere."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple
@@ -19,6 +19,7 @@ _CHOICES = {
     "hints": ("free", "cost", "off"),
     "solution": ("free", "due", "off"),
 }
+_MOST_STEPS = 60  # days late, in a statement
 _TINY = timedelta(microseconds=1)
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
@@ -77,17 +78,12 @@ class Dates:
 
 
 class CountableAnswer(NamedTuple):
-    """An answer that may count; *score* is 0 to 1.
-
-    Or as many as are *alike*: *at* is when the first was given, *last* when the last was.
-    """
+    """An answer that may count; *score* is 0 to 1."""
 
     at: datetime
     score: float
     hints: int
     revealed: bool
-    alike: int = 1
-    last: datetime | None = None
 
 
 class Share(NamedTuple):
@@ -138,6 +134,31 @@ def worth(policy: Policy, dates: Dates, at: datetime) -> float:
     return max(0.0, 1.0 - policy.late * days_late(dates.due, at, policy.zone))
 
 
+def worth_steps(policy: Policy, dates: Dates) -> Sequence[tuple[datetime, float]] | None:
+    """Until when an answer in the window of a person is worth how much: in order, to its end.
+
+    None if there are too many steps, or one ends in an hour that clocks skip or repeat: then an
+    answer is worth what `worth` says, and not always less than an earlier one.
+    """
+    _, last = dates.window(policy.grace)
+    if dates.due is None or dates.due + timedelta(seconds=policy.grace) >= last:
+        return [(last, 1.0)]
+    steps = [(dates.due + timedelta(seconds=policy.grace), 1.0)]
+    due = dates.due.astimezone(policy.zone).replace(tzinfo=None)
+    for days in range(1, _MOST_STEPS):
+        wall = (due + timedelta(days=days)).replace(tzinfo=policy.zone)
+        part = max(0.0, 1.0 - policy.late * days)
+        if part in (0.0, 1.0):  # of no late day, or of all later ones
+            return [*steps, (last, part)]
+        if wall.utcoffset() != wall.replace(fold=1).utcoffset():
+            return None
+        if wall.astimezone(UTC) >= last:
+            return [*steps, (last, part)]
+        if wall.astimezone(UTC) > steps[-1][0]:
+            steps.append((wall.astimezone(UTC), part))
+    return None
+
+
 def days_late(due: datetime, at: datetime, zone: ZoneInfo) -> int:
     """The days begun between *due* and a later *at*, in the calendar of *zone*."""
     local_due, local_at = due.astimezone(zone), at.astimezone(zone)
@@ -146,11 +167,7 @@ def days_late(due: datetime, at: datetime, zone: ZoneInfo) -> int:
 
 
 def best_share(policy: Policy, dates: Dates, answers: Iterable[CountableAnswer]) -> Share:
-    """The best of *answers*, which are in order; only the first *attempts* of them count.
-
-    Answers that are alike come together only where the policy has no number of *attempts*, and all
-    of them are in the window of the person.
-    """
+    """The best of *answers*, which are in order; only the first *attempts* of them count."""
     best, late, counted, given = 0.0, False, 0, _FIRST
     first, last = dates.window(policy.grace)
     for answer in answers:
@@ -158,9 +175,9 @@ def best_share(policy: Policy, dates: Dates, answers: Iterable[CountableAnswer])
             break
         if not first <= answer.at <= last:
             continue
-        counted += answer.alike
+        counted += 1
         if best == 0.0:
-            given = max(given, answer.last or answer.at)
+            given = max(given, answer.at)
         earned = answer.score * unaided(policy, answer)
         if earned > best:  # it can be: no answer is worth more than its score
             part = worth(policy, dates, answer.at)

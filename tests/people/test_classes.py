@@ -31,7 +31,7 @@ from app.people.members import (
     rename_member,
 )
 from app.people.persons import new_person
-from app.people.variants import variant_seed
+from app.people.variants import ExerciseSeeds, variant_seed
 
 SECRET = "a secret of tests"
 
@@ -68,6 +68,13 @@ def test_a_variant_is_the_same_everywhere_and_differs_by_person_assignment_and_e
     ]
     assert len({seed, *others}) == 6
     assert all(0 <= one < SEEDS for one in (seed, *others))
+
+
+def test_seeds_of_many_learners_are_those_of_each() -> None:
+    for secret in ("s", "k" * 64, "ü" * 33, "k" * 65):
+        seeds = ExerciseSeeds(secret, 7, "a/b")
+        for learner in ("", "ada", "ü" * 60):
+            assert seeds.of(learner) == variant_seed(secret, 7, "a/b", learner)
 
 
 def test_a_join_link_opens_one_class_until_it_is_renewed(session: Session) -> None:

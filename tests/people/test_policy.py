@@ -1,6 +1,7 @@
 """When an answer counts, and for how much: with clocks that are changed, extensions and exams."""
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -27,6 +28,7 @@ from app.people.policy import (
     days_late,
     unaided,
     worth,
+    worth_steps,
 )
 from tests.each import each
 
@@ -75,6 +77,43 @@ def test_each_day_late_costs_its_share_and_after_the_close_nothing_counts() -> N
     dates = dates_of(policy)
     after = [timedelta(0), HOUR, DAY + HOUR, 2 * DAY + HOUR, 3 * DAY + HOUR]
     assert [worth(policy, dates, DUE + wait) for wait in after] == [1.0, 0.75, 0.5, 0.25, 0.0]
+
+
+@each(
+    "policy",
+    [
+        *RULES,
+        Policy(due=DUE, late=0.3),
+        Policy(due=DUE, late=0.1, grace=3 * 86_400, closes=DUE + 6 * DAY),
+        Policy(zone=BERLIN, due=datetime(2026, 10, 23, 21, 59, tzinfo=UTC), late=0.1),
+        Policy(zone=BERLIN, due=datetime(2026, 3, 26, 22, 59, tzinfo=UTC), late=0.1),
+        Policy(zone=ZoneInfo("Pacific/Apia"), due=datetime(2011, 12, 28, 8, tzinfo=UTC), late=0.5),
+    ],
+)
+def test_worth_goes_down_in_steps_that_say_the_same_as_the_rules(policy: Policy) -> None:
+    dates = dates_of(policy, began=DUE - HOUR if policy.sitting else None)
+    steps = worth_steps(policy, dates)
+    assert steps is not None
+    due = dates.due or DUE
+    moments = [due + hours * HOUR / 4 for hours in range(-200, 2000)]
+    moments += [until + step for until, _ in steps[:-1] for step in (-SECOND, 0 * SECOND, SECOND)]
+    for at in moments:
+        if counts(dates, policy, at):
+            assert next(part for until, part in steps if at <= until) == worth(policy, dates, at)
+
+
+@each(
+    ("due", "late"),
+    [
+        (datetime(2026, 10, 23, 0, 30, tzinfo=UTC), 0.1),  # half past two comes twice on the 25th
+        (datetime(2026, 3, 27, 1, 30, tzinfo=UTC), 0.1),  # and on March 29 not at all
+        (DUE, 0.001),  # a thousand steps
+    ],
+)
+def test_worth_that_does_not_go_down_in_few_steps_has_none(due: datetime, late: float) -> None:
+    policy = Policy(zone=BERLIN, due=due, late=late)
+    assert worth_steps(policy, dates_of(policy)) is None
+    assert worth_steps(replace(policy, late=0.0), dates_of(policy)) is not None
 
 
 def test_the_grace_costs_nothing_and_ends_on_its_last_second() -> None:

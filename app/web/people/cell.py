@@ -16,9 +16,10 @@ from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError, sentence
 from app.network.routes import Router
 from app.people.assignments import Assignment, assignments_of, dates_for
+from app.people.cells import Cell
 from app.people.classes import Member, Role, members_of
 from app.people.counted_answers import Given, given_in
-from app.people.gradebook import WHOLE, Cell, cells_of, total
+from app.people.gradebook import WHOLE, cells_of, total
 from app.people.local_time import on_the_calendar
 from app.people.overrides import Override, override, overrides_of, read_points
 from app.site import Here, Site

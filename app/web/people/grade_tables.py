@@ -7,14 +7,16 @@ from urllib.parse import urlencode
 
 from app.people.activity import ExerciseFigures
 from app.people.assignments import Assignment
+from app.people.cells import Cell
 from app.people.classes import Member
-from app.people.gradebook import WHOLE, Cell, Cells, total
+from app.people.gradebook import WHOLE, Cells, cells_of_person
 from app.people.overall_grades import overall_percent
 from app.site import Site
 from app.web.frame.renderer import Hyperlink
 from app.web.people.ideas import Idea, link_to
 
 SHOWN = 300  # people on a page
+_NO_ANSWER = Cell(0.0)
 Sorted = Literal["ascending", "descending", ""]
 
 
@@ -145,18 +147,15 @@ def class_table(
     )
 
     def cell(member: Member, one: Assignment) -> PointsCell:
-        found = [
-            book[one.id][member.person, entry.exercise]
-            for entry in one.entries
-            if (member.person, entry.exercise) in book[one.id]
-        ]
+        cells = book[one.id]
+        found = cells_of_person(cells, member.person, one)
+        whole = cells.get((member.person, WHOLE))
         return PointsCell(
-            points=total(book[one.id], member.person, one),
+            points=whole.points if whole else sum(cell.points for cell in found),
             href=f"{asked.href}/{one.id}/{member.person}",
-            begun=bool(found) or (member.person, WHOLE) in book[one.id],
+            begun=bool(found or whole),
             late=any(cell.late for cell in found),
-            overridden=any(cell.overridden for cell in found)
-            or (member.person, WHOLE) in book[one.id],
+            overridden=whole is not None or any(cell.overridden for cell in found),
         )
 
     keys = [str(one.id) for one in assignments]
@@ -202,13 +201,14 @@ def assignment_table(
         for place, entry in enumerate(assignment.entries, 1)
     )
 
-    def cell(member: Member, exercise: str) -> PointsCell:
-        found = cells.get((member.person, exercise), Cell(0.0))
-        asked_for = urlencode({"exercise": exercise})
+    chosen = [urlencode({"exercise": entry.exercise}) for entry in assignment.entries]
+
+    def cell(member: Member, place: int) -> PointsCell:
+        found = cells.get((member.person, assignment.entries[place].exercise), _NO_ANSWER)
         return PointsCell(
             points=found.points,
-            href=f"{asked.href}/{member.person}?{asked_for}#chosen",
-            begun=(member.person, exercise) in cells,
+            href=f"{asked.href}/{member.person}?{chosen[place]}#chosen",
+            begun=found is not _NO_ANSWER,
             late=found.late,
             overridden=found.overridden,
         )
@@ -217,7 +217,7 @@ def assignment_table(
     rows = [
         _Row(
             one,
-            [cell(one, entry.exercise) for entry in assignment.entries],
+            [cell(one, place) for place in range(len(columns))],
             cells[one.person, WHOLE].points if (one.person, WHOLE) in cells else None,
         )
         for one in students

@@ -8,8 +8,9 @@ from sqlmodel import Session, col, select
 
 from app.db.people import ExtensionRow, MemberRow, OverrideRow
 from app.people.assignments import Assignment, dates_for
+from app.people.cells import Cell
 from app.people.classes import Member, Role
-from app.people.gradebook import Cell, cells_of
+from app.people.gradebook import cells_of
 from app.people.local_time import in_words, on_the_calendar
 from app.people.policy import Dates, Phase
 from app.people.regrade_run import raised_for

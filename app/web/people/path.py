@@ -11,8 +11,9 @@ from app.db.session import open_session
 from app.network.routes import Router
 from app.people.activity import ExerciseActivity, State, work_in
 from app.people.assignments import Assignment, assignments_of, dates_for
+from app.people.cells import Cell
 from app.people.classes import Member, Role
-from app.people.gradebook import Cell, cells_of, total
+from app.people.gradebook import cells_of, total
 from app.people.local_time import on_the_calendar
 from app.site import Here, Site
 from app.units import SECOND, show
