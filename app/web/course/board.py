@@ -12,18 +12,22 @@ from app.kinds.code.schedule import Schedule
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
+from app.web.course.kept_schedules import KeptSchedule, kept_schedules
 from app.web.course.schedule_measures import (
     ComparisonView,
     NamedMeasures,
     ScheduleMeasures,
     comparison_view,
+    everyones_measures,
     known_measures,
+    measure_labels,
     target_measures,
 )
+from app.web.exercise.routes import read_exercise_history
 from app.web.exercise.schedule_picture import schedule_exercise
 from app.web.explore.figures import BOTH, drawn_on
 from app.web.frame.renderer import Hyperlink, frame, render
-from app.web.frame.visitor import Visiting
+from app.web.frame.visitor import Visiting, Visitor
 from app.web.urls import exercise_url
 
 router = Router(prefix="/exercises")
@@ -33,7 +37,8 @@ router = Router(prefix="/exercises")
 class BoardPage:
     """The board of an exercise; without a *board*, the learner has no entry yet.
 
-    *measures* has the learner's entry beside published schedules, on every axis.
+    *measures* has the learner's entry beside published schedules, on every axis; *kept* are the
+    learner's own schedules, on the same *axes*.
     """
 
     exercise: Hyperlink
@@ -41,6 +46,8 @@ class BoardPage:
     memory: int
     board: ComparisonView | None
     measures: ComparisonView | None
+    axes: tuple[str, ...]
+    kept: Sequence[KeptSchedule]
     is_cut: bool
 
 
@@ -60,7 +67,9 @@ async def show_exercise_board(
         time=own.time if own else 0,
         memory=own.memory if own else 0,
         board=_view(exercise, own, points) if own else None,
-        measures=comparison_view(exercise, board_rows(exercise, own)) if own else None,
+        measures=comparison_view(exercise, _board_rows(exercise, own, points)) if own else None,
+        axes=measure_labels(exercise.machine),
+        kept=await _kept(site, exercise, visiting) if own else (),
         is_cut=len(points) == MOST_POINTS,
     )
     title = translate("Board of {exercise}", exercise=exercise.title)
@@ -78,11 +87,21 @@ def _stored(
         return own, board_points(session, exercise.id) if own else ()
 
 
-def board_rows(exercise: Schedule, own: BoardRow) -> Sequence[NamedMeasures]:
-    """The entry of a learner, what it must reach, and published schedules."""
+async def _kept(site: Site, exercise: Schedule, visiting: Visitor) -> Sequence[KeptSchedule]:
+    """The visitor's own right schedules."""
+    history = await read_exercise_history(site, visiting, exercise, 0)
+    runner = site.runner.on_behalf_of(visiting.client)
+    return await kept_schedules(exercise, history, runner, visiting.learner)
+
+
+def _board_rows(
+    exercise: Schedule, own: BoardRow, points: Sequence[BoardPoint]
+) -> Sequence[NamedMeasures]:
+    """The entry of a learner, what it must reach, published schedules, and those of everyone."""
     measures = ScheduleMeasures(time=own.time, memory=own.memory)
     yours = NamedMeasures(translate("Yours"), measures, is_own=True)
-    return (yours, target_measures(exercise), *known_measures(exercise))
+    known = known_measures(exercise)
+    return (yours, target_measures(exercise), *known, *everyones_measures(points))
 
 
 def _view(exercise: Schedule, own: BoardRow, points: Sequence[BoardPoint]) -> ComparisonView:

@@ -56,7 +56,7 @@ def test_a_right_schedule_gets_an_address_that_shows_it_to_anyone(
 
 def test_the_picture_is_a_file_and_a_social_card(client: TestClient) -> None:
     page = client.get(SHARED).text
-    (file,) = re.findall(r'href="([^"]*schedule\.svg[^"]*)" download', page)
+    (file,) = re.findall(r'href="([^"]*schedule\.svg[^"]*)" download>', page)
     sent = client.get(unescape(file))
     assert sent.headers["content-type"] == "image/svg+xml"
     assert sent.text.startswith("<svg")
