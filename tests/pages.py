@@ -10,6 +10,8 @@ from app.web.reference.docs import documentation
 SAMPLES = {name: f"/exercises/{kind.sample}" for name, kind in KINDS.items()}
 RUN = next(f"/labs/{run.lab}/{run.id}" for run in shipped_runs() if run.lab == "algorithms")
 LAYOUT = "model=Llama-3.1-8B&cluster=64+H100&layout=tensor=8+data=8"
+# The right schedule of a puzzle, with which its picture is shared.
+SCHEDULE = "eNpz0zPQM1Bw0zMEkilF-QV6FWCmm54RQsAILGCMEDAGC5iASVOEsClYwAwhYAYWMAeTFkDSCUqao-l3Aqt0grIh4ghnQdziBLbVCco2BJNANQD4BCpD"
 # At least one page of each sort; more where the contents differ much.
 PAGES = {
     "home": "/",
@@ -24,6 +26,7 @@ PAGES = {
     "final": "/final",
     "question of a final": "/final/7/1",
     "board of schedules": "/exercises/puzzles/one-forward-one-backward/board",
+    "picture of a schedule": f"/exercises/puzzles/room-for-four/schedule?of={SCHEDULE}",
     "ring or tree": "/exercises/collectives/ring-or-tree",
     "traffic of stage 3": "/exercises/memory/traffic-of-stage-3",
     "cut by columns": "/exercises/tensor/column-split",

@@ -8,7 +8,7 @@ from starlette.types import Receive, Scope, Send
 from app.network.routes import PlainRoute
 from app.web.course import board as schedule_board
 from app.web.course import chapter_routes as chapter
-from app.web.course import final, placement
+from app.web.course import final, placement, schedule
 from app.web.course import map as course_map
 from app.web.daily import routes as daily_page
 from app.web.exercise import pad
@@ -84,6 +84,7 @@ PARTS = (
     final,
     exercise_page,
     schedule_board,
+    schedule,
     pad,
     explorer_page,
     better,

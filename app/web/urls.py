@@ -19,6 +19,11 @@ def review_url(exercise: str, seed: int) -> str:
     return f"{address}{'&' if seed else '?'}review=1"
 
 
+def schedule_url(exercise: str, code: str) -> str:
+    """The page of a schedule for an exercise, in short form."""
+    return f"/exercises/{exercise}/schedule?of={code}"
+
+
 def chapter_url(topic: str, seed: int = 0) -> str:
     """The page of a chapter; with *seed*, its parameters have the values that it draws."""
     return f"/chapters/{topic}" + (f"?seed={seed}" if seed else "")

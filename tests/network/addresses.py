@@ -31,6 +31,9 @@ PLACES = {
     "form": "svg", "run": RUN.rpartition("/")[2], "draw": "7", "provider": "x",
     "chapter": "collectives",
 }  # fmt: skip
+# What only exercises on schedules have.
+OF_PUZZLES = ("/board", "/schedule", "/schedule.svg", "/schedule.png")
+PUZZLE = {"topic": "puzzles", "slug": "one-forward-one-backward"}
 # Read from queries without being declared.
 ASKED = {
     "/explore": ("ranks", "size", "step", "guess", "was", "predict", "show"),
@@ -48,6 +51,7 @@ def names_of(path: str) -> dict[str, str]:
     starts = [start for start in NAMED if path.startswith(start)]
     return {
         **PLACES,
+        **(PUZZLE if "/{slug}/" in path and path.endswith(OF_PUZZLES) else {}),
         "name": NAMED[max(starts, key=len)] if starts else "collectives",
         "number": "1" if path.startswith(("/final", "/placement")) else "0",
     }

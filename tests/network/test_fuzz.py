@@ -36,7 +36,8 @@ DRAWN = 1_000
 # What needs another service, a setting or a chapter with images.
 ELSEWHERE = {
     "/lti/canvas.json", "/lti/login", "/lti/register", "/sign-in/back", "/sign-in/proxy", "/sign-in/{provider}",
-    "/images/{chapter}/{name}", "/sitemap.xml", "/metrics", "/exercises/{topic}/{slug}/board",
+    "/images/{chapter}/{name}", "/sitemap.xml", "/metrics",
+    "/exercises/{topic}/{slug}/schedule.svg", "/pictures/exercises/{topic}/{slug}/schedule.png",
 }  # fmt: skip
 
 

@@ -1,11 +1,23 @@
 """Schedules as programs: known makespans, who waits, and every wrong instruction by its name."""
 
+import base64
 import random
+import zlib
 from collections.abc import Callable, Mapping
 
 from app.simulators.pipeline import Times, build
 from app.simulators.pipeline import simulate_schedule as play_pipeline
-from app.simulators.programs import Name, PlayedSchedule, ScheduleMachine, Summed, play_schedule
+from app.simulators.programs import (
+    Name,
+    PlayedSchedule,
+    ScheduleMachine,
+    Summed,
+    known_schedules,
+    play_schedule,
+    read_schedule_code,
+    schedule_code,
+)
+from app.simulators.programs.short_form import LONGEST_CODE, MOST_INSTRUCTIONS
 from tests.each import each
 
 Program = list[tuple[object, ...]]
@@ -187,3 +199,111 @@ def test_the_longest_programs_are_played_quickly() -> None:
         for rank in range(16)
     ]
     assert play_schedule(machine, programs).time == 1000
+
+
+@each("ranks", [2, 3, 4])
+@each("rounds", [1, 2, 3])
+@each("chunks", [1, 2])
+@each("costs", [{"F": 3, "B": 5}, {"F": 3, "I": 2, "G": 4}])
+def test_published_schedules_take_what_the_other_simulator_says(
+    ranks: int, rounds: int, chunks: int, costs: Mapping[str, int]
+) -> None:
+    batches = ranks * rounds
+    start: list[dict[Name, Summed]] = [
+        {("W", layer): None for layer in range(rank, ranks * chunks, ranks)}
+        for rank in range(ranks)
+    ]
+    start[0] |= {("x", 0, batch): None for batch in range(batches)}
+    machine = ScheduleMachine(ranks * chunks, tuple(start), {**costs, "hop": 0}, {"x": 1})
+    found = known_schedules(machine, batches)
+    halves = costs.get("I", 5) * chunks, costs.get("G", 0) * chunks
+    times = Times(3 * chunks, *halves)
+    split = {"zb_h1", "zb_h2"} if "I" in costs else set()
+    whole = {"gpipe", "1f1b"} | ({"interleaved"} if chunks > 1 else set())
+    assert whole | split <= set(found)
+    # A gradient leaves after its half of the backward pass, which the other makes one piece.
+    for name in split if "I" in costs else whole:
+        virtual = chunks if name == "interleaved" else 1
+        other = play_pipeline(build(name, ranks, batches, virtual), times)
+        assert found[name].time == other.makespan, name
+
+
+def test_published_schedules_hold_what_their_papers_say() -> None:
+    """GPipe every micro-batch, 1F1B as many as there are stages; one more is being made."""
+    found = known_schedules(stages(4, 8, 0, F=1, B=2), 8)
+    assert {name: max(one.peaks) for name, one in found.items()} == {"gpipe": 9, "1f1b": 5}
+    assert known_schedules(ScheduleMachine(0, ({},), {"F": 1}, {}), 8) == {}
+
+
+def played_again(machine: ScheduleMachine, played: PlayedSchedule) -> PlayedSchedule:
+    return play_schedule(machine, read_schedule_code(schedule_code(played)))
+
+
+def test_a_short_form_is_the_schedule() -> None:
+    machine = stages(4, 8, 1, F=1, B=2)
+    for warm in range(4):
+        played = play_schedule(machine, pipeline(4, 8, lambda rank, warm=warm: 3 - rank + warm))  # type: ignore[misc]
+        again = played_again(machine, played)
+        assert (again.time, again.memory, again.spans) == (played.time, played.memory, played.spans)
+
+
+def test_a_drop_and_a_collective_have_a_short_form() -> None:
+    start: Start = tuple({("x", 0, rank): None} for rank in range(2))
+    machine = ScheduleMachine(1, start, {"gather": 1, "F": 2, "B": 2, "scatter": 3}, {"W": 1})
+    program: Program = [("gather", 0), ("F", 0, 0), ("B", 0, 0), ("drop", ("W", 0)), ("scatter", 0)]
+    other: Program = [
+        (op, *rest[:1], 1) if op in ("F", "B") else (op, *rest) for op, *rest in program
+    ]
+    played = play_schedule(machine, [program, other])
+    assert not played.problem
+    assert played.sends == 4
+    again = played_again(machine, played)
+    assert (again.spans, again.held) == (played.spans, played.held)
+
+
+def test_only_a_whole_schedule_has_a_short_form() -> None:
+    machine = stages(2, 1, 0, F=1, B=1)
+    assert schedule_code(play_schedule(machine, [[], []])) == ""
+    assert schedule_code(play_schedule(machine, [[("F", 0, 0), ("F", 1, 0)], []])) == ""
+    one = ScheduleMachine(2, ({("W", 0): None, ("x", 0, 0): None},), {"F": 1}, {})
+    for many, has_one in ((MOST_INSTRUCTIONS, True), (MOST_INSTRUCTIONS + 1, False)):
+        assert bool(schedule_code(play_schedule(one, [[("F", 0, 0)] * many]))) == has_one
+
+
+def packed(text: str | bytes) -> str:
+    plain = text.encode() if isinstance(text, str) else text
+    return base64.urlsafe_b64encode(zlib.compress(plain, 9)).decode().rstrip("=")
+
+
+@each(
+    ("code", "says"),
+    [
+        ("", "not a schedule in short form"),
+        ("A", "not a schedule in short form"),
+        ("AAAA", "not a schedule in short form"),
+        ("%00", "not a schedule in short form"),
+        (packed("F.0.0")[:-2], "not a schedule in short form"),
+        (packed("F.0.0") + "AAAA", "not a schedule in short form"),
+        (packed("F.0.-1"), "not a schedule in short form"),
+        (packed("F.0.1234"), "not a schedule in short form"),
+        (packed("F.0.<b>"), "not a schedule in short form"),
+        (packed("F.0.²"), "not a schedule in short form"),
+        (packed(b"\xff\xfe"), "not a schedule in short form"),
+        (packed("F.0.0 " * MOST_INSTRUCTIONS), "at most 1,000 instructions"),
+        (packed("F" * 10**6), "not a schedule in short form"),
+        ("A" * (LONGEST_CODE + 1), "at most 2,000 characters, not 2,001"),
+    ],
+)
+def test_what_is_no_short_form_is_refused(code: str, says: str) -> None:
+    try:
+        read_schedule_code(code)
+    except ValueError as error:
+        assert says in str(error)
+    else:
+        raise AssertionError(code)
+
+
+def test_an_instruction_without_operands_is_told_by_the_player() -> None:
+    for text in ("F", "drop", "pass", "pass.1", "gather", "nothing.1", "recv.0.x.0.0"):
+        played = play_schedule(stages(2, 1, 0, F=1, B=1), read_schedule_code(packed(f"{text};")))
+        assert played.problem, text

@@ -12,12 +12,12 @@ from tests.pages import EVERY
 
 # What a browser downloads, or is sent on from.
 FILES = (
-    "/exercises/{topic}/{slug}/another", "/explore/{name}/{number}.{form}", "/layouts", "/layouts/{number}.{form}",
+    "/exercises/{topic}/{slug}/another", "/exercises/{topic}/{slug}/schedule.svg", "/explore/{name}/{number}.{form}", "/layouts", "/layouts/{number}.{form}",
     "/explore/fit/better/{number}.{form}",
     "/labs/{name}/board/{number}.{form}", "/labs/{name}/{run}/samples.json",
     "/labs/{name}/{run}/{number}.{form}", "/progress/export", "/static/{name:path}",
     "/pictures/explore/{name}.png", "/pictures/errata/{name}.png", "/pictures/formulas/{name}.png",
-    "/pictures/exercises/{topic}/{slug}.png", "/pictures/chapters/{name}.png", "/pictures/guess/{day}.png",
+    "/pictures/exercises/{topic}/{slug}.png", "/pictures/exercises/{topic}/{slug}/schedule.png", "/pictures/chapters/{name}.png", "/pictures/guess/{day}.png",
     "/pictures/labs/{name}.png", "/pictures/labs/{name}/board.png", "/pictures/labs/{name}/{run}.png",
     "/trust/{number}.{form}", "/measured/{name}/{number}.{form}", "/robots.txt", "/sitemap.xml", "/favicon.ico",
     "/images/{chapter}/{name}",

@@ -41,6 +41,13 @@ class TargetMachine(Strict):
             raise ValueError(f"{things} must be a multiple of ranks: {whole} and {self.ranks}")
         return self
 
+    @property
+    def work(self) -> int:
+        """Units of time of all passes that the goals need, on all ranks together."""
+        halves = self.cost.get("I", 0) + self.cost.get("G", 0)
+        passes = self.cost.get("F", 0) + self.cost.get("B", halves)
+        return passes * self.layers * self.batches
+
     def built(self, limit: int | None) -> ScheduleMachine:
         """What schedules are played on; *limit* is what a rank should hold at most."""
         start = tuple(dict(self._held(rank)) for rank in range(self.ranks))

@@ -97,7 +97,7 @@ class Schedule(Base):
         found = await self.play(answer, runner, learner)
         if isinstance(found, str):
             return Verdict(False, 0.0, (found,))
-        says, score = await aside(self._judge, found)
+        says, score = await aside(self.judge, found)
         if not says:
             return Verdict(True, 1.0, (self._praise(found),), played=found)
         diagnosis = await self._diagnosis(found, runner)
@@ -140,7 +140,7 @@ class Schedule(Base):
             )
         return programs
 
-    def _judge(self, played: PlayedSchedule) -> tuple[str, float]:
+    def judge(self, played: PlayedSchedule) -> tuple[str, float]:
         """What is wrong with a schedule, and its score; nothing if it meets the targets."""
         if played.problem:
             problem = escape_markdown(

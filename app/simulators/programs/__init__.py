@@ -8,6 +8,7 @@ from app.simulators.programs.instructions import (
     memory_name,
     read_program,
 )
+from app.simulators.programs.known_schedules import known_schedules
 from app.simulators.programs.player import (
     PlayedSchedule,
     PlayedSpan,
@@ -15,8 +16,10 @@ from app.simulators.programs.player import (
     play_schedule,
 )
 from app.simulators.programs.ranks import STREAMS, Summed
+from app.simulators.programs.short_form import read_schedule_code, schedule_code
 
 __all__ = [
-    "COMPUTE", "Instruction", "Name", "PlayedSchedule", "STREAMS", "ScheduleError",
-    "ScheduleMachine", "PlayedSpan", "Summed", "play_schedule", "read_program", "memory_name",
+    "COMPUTE", "Instruction", "Name", "PlayedSchedule", "PlayedSpan", "STREAMS", "ScheduleError",
+    "ScheduleMachine", "Summed", "known_schedules", "memory_name", "play_schedule", "read_program",
+    "read_schedule_code", "schedule_code",
 ]  # fmt: skip

@@ -82,6 +82,11 @@ class PlayedSchedule:
         return tuple(map(max, zip(*(held for _, held in self.memory), strict=True)))
 
     @property
+    def sends(self) -> int:
+        """Messages and parts in collectives that the ranks send, all ranks together."""
+        return sum(span.stream == "out" for span in self.spans)
+
+    @property
     def first_wait(self) -> PlayedSpan | None:
         """The first computation that did not follow on the one before it on its rank."""
         ends: dict[int, int] = {}

@@ -4,42 +4,50 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastapi import Request, Response
-from markupsafe import Markup
 
 from app.charts.board import Board, board_drawing
 from app.db.boards import MOST_POINTS, BoardPoint, BoardRow, board_points, entry_of
 from app.db.session import open_session
-from app.errors import NotFoundError
-from app.kinds import Exercise
+from app.kinds.code.schedule import Schedule
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import translate
+from app.web.course.kept_schedules import KeptSchedule, kept_schedules
+from app.web.course.schedule_measures import (
+    ComparisonView,
+    NamedMeasures,
+    ScheduleMeasures,
+    comparison_view,
+    everyones_measures,
+    known_measures,
+    measure_labels,
+    target_measures,
+)
+from app.web.exercise.routes import read_exercise_history
+from app.web.exercise.schedule_picture import schedule_exercise
 from app.web.explore.figures import BOTH, drawn_on
 from app.web.frame.renderer import Hyperlink, frame, render
-from app.web.frame.visitor import Visiting
+from app.web.frame.visitor import Visiting, Visitor
 from app.web.urls import exercise_url
 
 router = Router(prefix="/exercises")
 
 
-@dataclass(frozen=True, slots=True)
-class BoardView:
-    """The board as a drawing and as a table, and what it says."""
-
-    title: str
-    svg: Markup
-    table: tuple[tuple[str, ...], ...]
-    says: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardPage:
-    """The board of an exercise; without a *board*, the learner has no entry yet."""
+    """The board of an exercise; without a *board*, the learner has no entry yet.
+
+    *measures* has the learner's entry beside published schedules, on every axis; *kept* are the
+    learner's own schedules, on the same *axes*.
+    """
 
     exercise: Hyperlink
     time: int
     memory: int
-    board: BoardView | None
+    board: ComparisonView | None
+    measures: ComparisonView | None
+    axes: tuple[str, ...]
+    kept: Sequence[KeptSchedule]
     is_cut: bool
 
 
@@ -52,20 +60,16 @@ async def show_exercise_board(
     Raises:
         NotFoundError: the exercise asks for something else than a schedule.
     """
-    exercise = site.catalog.exercise(f"{topic}/{slug}")
-    if not exercise.has_board:
-        raise NotFoundError(
-            translate(
-                "{exercise} has no board: only exercises on schedules have one",
-                exercise=exercise.id,
-            )
-        )
+    exercise = schedule_exercise(site.catalog, f"{topic}/{slug}")
     own, points = _stored(site, exercise, visiting.learner)
     page = BoardPage(
         exercise=Hyperlink(exercise_url(exercise.id), exercise.title),
         time=own.time if own else 0,
         memory=own.memory if own else 0,
         board=_view(exercise, own, points) if own else None,
+        measures=comparison_view(exercise, _board_rows(exercise, own, points)) if own else None,
+        axes=measure_labels(exercise.machine),
+        kept=await _kept(site, exercise, visiting) if own else (),
         is_cut=len(points) == MOST_POINTS,
     )
     title = translate("Board of {exercise}", exercise=exercise.title)
@@ -73,7 +77,7 @@ async def show_exercise_board(
 
 
 def _stored(
-    site: Site, exercise: Exercise, learner: str
+    site: Site, exercise: Schedule, learner: str
 ) -> tuple[BoardRow | None, Sequence[BoardPoint]]:
     """The entry of *learner*, and what those who have one may see."""
     if not learner:
@@ -83,10 +87,27 @@ def _stored(
         return own, board_points(session, exercise.id) if own else ()
 
 
-def _view(exercise: Exercise, own: BoardRow, points: Sequence[BoardPoint]) -> BoardView:
+async def _kept(site: Site, exercise: Schedule, visiting: Visitor) -> Sequence[KeptSchedule]:
+    """The visitor's own right schedules."""
+    history = await read_exercise_history(site, visiting, exercise, 0)
+    runner = site.runner.on_behalf_of(visiting.client)
+    return await kept_schedules(exercise, history, runner, visiting.learner)
+
+
+def _board_rows(
+    exercise: Schedule, own: BoardRow, points: Sequence[BoardPoint]
+) -> Sequence[NamedMeasures]:
+    """The entry of a learner, what it must reach, published schedules, and those of everyone."""
+    measures = ScheduleMeasures(time=own.time, memory=own.memory)
+    yours = NamedMeasures(translate("Yours"), measures, is_own=True)
+    known = known_measures(exercise)
+    return (yours, target_measures(exercise), *known, *everyones_measures(points))
+
+
+def _view(exercise: Schedule, own: BoardRow, points: Sequence[BoardPoint]) -> ComparisonView:
     learners = {(one.time, one.memory): one.learners for one in points}
     place = own.time, own.memory
     learners.setdefault(place, 1)  # behind the points that are shown
     title = translate("Schedules for “{exercise}”", exercise=exercise.title)
     drawing = board_drawing(Board(title=title, learners=learners, own=place))
-    return BoardView(drawing.title, drawn_on(BOTH, drawing), drawing.table, drawing.summary)
+    return ComparisonView(drawing.title, drawn_on(BOTH, drawing), drawing.table, drawing.summary)

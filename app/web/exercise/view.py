@@ -16,6 +16,7 @@ from app.kinds.code.feedback import Trial, TrialRun
 from app.markdown import html, inline_html
 from app.translation import foreign, noted, translate
 from app.web.exercise.action_results import hide_verdict
+from app.web.exercise.board_entry import picture_link
 from app.web.exercise.illustration import (
     IllustrationView,
     counted_view,
@@ -94,7 +95,8 @@ class AttemptView:
 class ExercisePage:
     """The page of an exercise; when it *is_over*, the route adds the ways on.
 
-    It *is_uncounted* if the answer is right, but its solution had been shown before.
+    It *is_uncounted* if the answer is right, but its solution had been shown before; *picture* is
+    the page of a right schedule, to share.
     """
 
     id: str
@@ -130,6 +132,7 @@ class ExercisePage:
     has_figures: bool
     has_drawings: bool
     has_board: bool
+    picture: str
     assigned: AssignmentRules
     pad_limit: int = PAD_LIMIT
 
@@ -184,6 +187,7 @@ def exercise_page(
         has_figures=bool(exercise.figures),
         has_drawings=bool(exercise.figure) or exercise.draws_mistakes or exercise.is_played,
         has_board=exercise.has_board and not rules.exam,
+        picture="" if rules.exam else picture_link(exercise.id, verdict),
         assigned=rules,
     )
 

@@ -17,6 +17,7 @@ from app.web.daily.card import daily_card
 from app.web.daily.days import open_day
 from app.web.exercise.card import exercise_card
 from app.web.exercise.routes import draw_aside
+from app.web.exercise.schedule_picture import schedule_card, schedule_exercise, shared_schedule
 from app.web.explore.card import explorer_card
 from app.web.explore.state import control_values, explored, explorer_called, url_state, waits
 from app.web.frame.visitor import spend
@@ -92,6 +93,18 @@ async def exercise_picture(
     await draw_aside(exercise, drawn)
     card = exercise_card(exercise, site.catalog.topic_of(exercise).title, drawn)
     return await _sent(request, site, ("exercises", exercise.id, card.says), lambda: card)
+
+
+@router.get("/exercises/{topic}/{slug}/schedule.png")
+async def of_schedule(
+    request: Request, site: Here, topic: str, slug: str, of: str = ""
+) -> Response:
+    """The schedule in the address."""
+    exercise = schedule_exercise(site.catalog, f"{topic}/{slug}")
+    chapter = site.catalog.topic_of(exercise).title
+    played = await aside(shared_schedule, exercise, of)
+    key = ("schedules", exercise.id, exercise.digest, of)
+    return await _sent(request, site, key, lambda: schedule_card(exercise, chapter, played))
 
 
 @router.get("/chapters/{name}.png")

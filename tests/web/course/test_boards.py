@@ -1,12 +1,15 @@
 """A board of schedules: open to those who solved it, with one entry a learner, and no names."""
 
+import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 from fastapi.testclient import TestClient
 
 from app.content.catalog import Catalog
 from app.db.boards import board_points, enter_schedule
+from app.db.history import Drawing, ExerciseHistory, LastAnswer, LastAnswers
 from app.db.learner_cookie import new_learner, sign
 from app.db.personal import delete_everything
 from app.db.session import open_session
@@ -14,7 +17,9 @@ from app.db.tables import Reveal, now
 from app.db.writer import store
 from app.kinds.code.schedule import Schedule
 from app.people.policy import Policy
+from app.sandbox.runner import Runner
 from app.site import Site
+from app.web.course.kept_schedules import kept_schedules
 from app.web.frame.visitor import COOKIE
 from tests.people.school import DAY, School
 from tests.web.course.test_map import words
@@ -58,6 +63,78 @@ def test_a_board_opens_with_ones_own_solution(
         before = sum(one.learners for one in board_points(session, PUZZLE))
         delete_everything(session, learner)
         assert sum(one.learners for one in board_points(session, PUZZLE)) == before - 1
+
+
+def rows_of(page: str) -> list[list[str]]:
+    """The cells of each row of the tables of a board."""
+    rows = re.findall(r"<tr>(<td.*?)</tr>", page.replace("\xa0", " "), re.DOTALL)
+    return [
+        [words(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)] for row in rows
+    ]
+
+
+def test_a_board_shows_the_best_and_the_median_on_each_axis(
+    client: TestClient, site: Site, catalog: Catalog, learner: str
+) -> None:
+    name = "puzzles/two-chunks"
+    exercise = catalog.exercise(name)
+    assert isinstance(exercise, Schedule)
+    client.post(f"/exercises/{name}", data={"answer": exercise.right})
+    alone = client.get(f"/exercises/{name}/board").text
+    assert not [row for row in rows_of(alone) if "learners" in row[0]]
+    with open_session(site.engine) as session:
+        for number, (time, memory) in enumerate([(57, 12), (60, 11), (66, 9), (60, 9)]):
+            enter_schedule(session, f"other {number}", name, time, memory)
+    rows = rows_of(client.get(f"/exercises/{name}/board").text)
+    assert ["Best of 5 learners", "57", "15.8 %", "9", "–"] in rows
+    assert ["Median of 5 learners", "60", "20 %", "11", "–"] in rows
+
+
+def test_ones_own_right_schedules_are_kept_once_each_with_a_picture(
+    client: TestClient, puzzle: Schedule, learner: str
+) -> None:
+    again = f"{puzzle.right}\n# the same, written otherwise"
+    for answer in (puzzle.right, puzzle.wrong[0].code, again):
+        client.post(PAGE, data={"answer": answer})
+    page = client.get(BOARD).text
+    kept = [row[1:] for row in rows_of(page) if row[-1] == "Picture"]
+    assert kept == [["18", "33.3 %", "16", "Picture"]]
+    (href,) = re.findall(r'href="([^"]*/schedule\?of=[^"]*)"', page)
+    assert "It is right" in words(client.get(href).text)
+
+
+KEPT = LastAnswer(0, now(), "", correct=True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "veil", "kept"),
+    [
+        (KEPT, frozenset(), 1),
+        (replace(KEPT, revealed=True), frozenset(), 0),
+        (replace(KEPT, correct=False), frozenset(), 0),
+        (KEPT, frozenset({(PUZZLE, None)}), 0),
+    ],
+)
+def test_only_what_counts_and_is_not_hidden_is_kept(
+    puzzle: Schedule,
+    runner: Runner,
+    loop: asyncio.AbstractEventLoop,
+    answer: LastAnswer,
+    veil: frozenset[Drawing],
+    kept: int,
+) -> None:
+    last = LastAnswers((replace(answer, answer=puzzle.right),))
+    history = ExerciseHistory(last=last, veil=veil)
+    found = loop.run_until_complete(kept_schedules(puzzle, history, runner, "learner"))
+    assert len(found) == kept
+
+
+def test_an_answer_that_is_right_no_more_is_not_kept(
+    puzzle: Schedule, runner: Runner, loop: asyncio.AbstractEventLoop
+) -> None:
+    for answer in (puzzle.wrong[0].code, "def program(rank):\n    return rank.x"):
+        history = ExerciseHistory(last=LastAnswers((replace(KEPT, answer=answer),)))
+        assert not loop.run_until_complete(kept_schedules(puzzle, history, runner, "learner"))
 
 
 def test_a_copied_solution_gets_no_place(
