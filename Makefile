@@ -101,4 +101,4 @@ editor:
 	mkdir -p build/editor
 	cp static/vendor/editor/* build/editor/
 	cd build/editor && npm ci --ignore-scripts --no-audit --no-fund && npm run build
-	cp build/editor/codemirror.js static/vendor/codemirror.js
+	cp build/editor/codemirror.js build/editor/codemirror-yaml.js static/vendor/

@@ -80,7 +80,15 @@ def read_document(path: Path) -> YamlDocument:
     Raises:
         ContentError: the file cannot be read, or is not a mapping.
     """
-    source = _source(path)
+    return parse_document(path, read_bytes(path))
+
+
+def parse_document(path: Path, source: bytes) -> YamlDocument:
+    """The mapping in *source*, which is in the file at *path* or is to be written there.
+
+    Raises:
+        ContentError: it is not the text of a mapping.
+    """
     text = _text_of(path, source)
     try:
         root, walk = _composed(path, text), _Walk(path)
@@ -174,7 +182,7 @@ class _Walk:
         )
 
 
-def _source(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
     """The bytes of a regular file; reading another kind, such as a pipe, could wait forever.
 
     Raises:

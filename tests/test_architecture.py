@@ -97,7 +97,7 @@ MAY: dict[str, set[str]] = {
     "api": SERVER | {"grading", "predicting"},
     "main": SERVER | {"api", "web"},
     "authoring": CORE
-    | {"charts", "explorers", "illustrations", "labs", "main", "site", "web"}
+    | {"aside", "charts", "explorers", "illustrations", "labs", "main", "site", "web"}
     | {"translation"},
     "exporting": SERVER | {"main", "measurements", "web"},
     "commands": SERVER

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from app.authoring import cured, longest_is_right, prove_characters, prove_words, too_long
-from app.authoring.addresses import Places, trouble_of_addresses
+from app.authoring.addresses import Places
+from app.authoring.chapter_proofs import prove_chapter, prove_text
 from app.authoring.claims import prove_claims, unproven
 from app.authoring.illustrations import prove_illustration
 from app.authoring.proofs import (
@@ -21,8 +22,6 @@ from app.authoring.proofs import (
     prove_use,
     trouble_of_figure,
 )
-from app.authoring.prose import prove_shape_of
-from app.authoring.reading_proofs import prove_reading_questions
 from app.authoring.translations import (
     LaggingTranslation,
     prove_translations,
@@ -30,18 +29,16 @@ from app.authoring.translations import (
 )
 from app.config import ROOT
 from app.content.catalog import Catalog
-from app.content.files import read_exercise, read_topic, topic_of
+from app.content.files import parse_exercise, read_topic, topic_of
 from app.content.pack_file import PACK_FILE, chapters_in, read_pack
 from app.content.parts import PARTS_FILE
-from app.content.topic_file import TOPIC_FILE, TopicFile
+from app.content.topic_file import TOPIC_FILE
 from app.content.translations import is_translation, original_of
-from app.errors import ContentError, InputError, Problem, nearest
+from app.errors import ContentError, InputError, Problem
 from app.expressions import ExpressionError
-from app.formulas import FORMULAS
 from app.kinds import Exercise, Finding, Where
-from app.markdown import MathematicsError, check_mathematics
 from app.sandbox.runner import Runner
-from app.yaml_file import YamlDocument
+from app.yaml_file import YamlDocument, read_document
 
 _AT_ONCE = 4  # files
 _NO_EXERCISES = (TOPIC_FILE, PACK_FILE, PARTS_FILE)
@@ -110,7 +107,23 @@ async def lint_file(
         UnavailableError: the sandbox cannot run its code.
     """
     try:
-        exercise, document = read_exercise(file, topic_of(file))
+        document = read_document(file)
+    except ContentError as error:
+        return Linted(1, error.problems, ())
+    return await lint_document(document, runner, places, links=links)
+
+
+async def lint_document(
+    document: YamlDocument, runner: Runner, places: Places | None = None, *, links: bool = False
+) -> Linted:
+    """Lint one exercise, which may not be stored yet; its links may lead to *places*.
+
+    Raises:
+        UnavailableError: the sandbox cannot run its code.
+    """
+    file = document.path
+    try:
+        exercise = parse_exercise(document, topic_of(file))
     except ContentError as error:
         return Linted(1, error.problems, ())
     findings = [
@@ -138,7 +151,7 @@ def lint_topic(file: Path, places: Places | None = None) -> Linted:
         return Linted(0, error.problems, ())
     findings = [
         *prove_characters(document.values),
-        *_prove_chapter(topic, topic_of(file), places or _places((), (file,))),
+        *prove_chapter(topic, topic_of(file), places or _places((), (file,))),
     ]
     for index, figure in enumerate(topic.figures):
         state = {name: str(text) for name, text in figure.state.items()}
@@ -147,54 +160,6 @@ def lint_topic(file: Path, places: Places | None = None) -> Linted:
     complete = (cured(finding) for finding in findings)
     problems = tuple(document.problem(one.where, one.says, one.cure) for one in complete)
     return Linted(0, problems, ())
-
-
-def _prove_facts(topic: TopicFile, places: Places) -> Iterator[Finding]:
-    """Facts whose formula or page does not exist."""
-    for index, fact in enumerate(topic.facts):
-        where: Where = ("facts", index)
-        if fact.formula and fact.formula not in FORMULAS:
-            says = f"no formula is called {fact.formula!r}{nearest(fact.formula, FORMULAS)}"
-            yield Finding(where, says)
-        if fact.see:
-            for says, cure in trouble_of_addresses(f"[page]({fact.see})", places):
-                yield Finding(where, says, cure)
-
-
-def _prove_place(topic: TopicFile, own: str, places: Places) -> Iterator[Finding]:
-    """Needs without a chapter, and a placement question without an exercise in this one."""
-    others = sorted(places.chapters - {own})
-    for index, name in enumerate(topic.needs):
-        if name not in others:
-            says = f"no other chapter is called {name!r}{nearest(name, others)}"
-            yield Finding(("needs", index), says)
-    if topic.placement and f"{own}/{topic.placement}" not in places.exercises:
-        mine = [one.partition("/")[2] for one in places.exercises if one.startswith(f"{own}/")]
-        says = f"no exercise of it is called {topic.placement!r}{nearest(topic.placement, mine)}"
-        yield Finding(("placement",), says, "write the name of its file without .yaml")
-
-
-def _prove_chapter(topic: TopicFile, own: str, places: Places) -> Iterator[Finding]:
-    yield from _prove_facts(topic, places)
-    yield from _prove_place(topic, own, places)
-    yield from _prove_text(("opening",), topic.opening, places)
-    yield from _prove_text(("closing",), topic.closing, places)
-    for index, asked in enumerate(topic.questions):
-        where: Where = ("questions", index)
-        yield from _prove_text((*where, "prompt"), asked.prompt, places)
-        yield from _prove_text((*where, "says"), asked.says, places)
-    yield from prove_reading_questions(topic)
-
-
-def _prove_text(where: Where, text: str, places: Places) -> Iterator[Finding]:
-    """Everything wrong with a Markdown *text* that no drawing fills."""
-    try:
-        check_mathematics(text)
-    except MathematicsError as error:
-        yield Finding(where, str(error))
-    yield from prove_shape_of(where, text)
-    for says, cure in trouble_of_addresses(text, places):
-        yield Finding(where, says, cure)
 
 
 def _words(exercise: Exercise) -> list[Finding]:
@@ -267,7 +232,7 @@ def problems_of_pack(path: Path) -> Iterator[Problem]:
     if pack.file and pack.file.home:
         places = _places((), (pack.chapters / "a" / "b",))
         where: Where = ("home", "opening")
-        for finding in _prove_text(where, pack.file.home.opening, places):
+        for finding in prove_text(where, pack.file.home.opening, places):
             yield pack.problem(finding.where, finding.says, cured(finding).cure)
 
 

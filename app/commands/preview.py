@@ -1,5 +1,6 @@
-"""`wallclock preview`: show an exercise file as students see it, updated live."""
+"""`wallclock preview`: show an exercise file beside its page, linted while one types."""
 
+import secrets
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
@@ -21,17 +22,19 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Serve the file, and show it again whenever it is saved, until a signal."""
+    """Serve the file beside its page until a signal; the key in the address lets a page edit it."""
+    key = secrets.token_urlsafe(18)
     with tempfile.TemporaryDirectory() as folder:  # answers tried here are not stored as progress
         database = f"sqlite:///{Path(folder) / 'preview.db'}"
         site = create_site(Settings(database=database))
         try:
-            app = preview_app(Path(arguments.path), site)
+            app = preview_app(Path(arguments.path), site, key)
             listening = listen(arguments.host, arguments.port)
         except BaseException:
             site.engine.dispose()
             raise
-        sys.stderr.write(f"The preview is at {url_of(listening)}/preview (Ctrl+C stops it)\n")
+        address = f"{url_of(listening)}/preview#key={key}"
+        sys.stderr.write(f"The preview is at {address} (Ctrl+C stops it)\n")
         sys.stderr.flush()
         config = uvicorn.Config(
             app, access_log=False, log_level="warning", timeout_graceful_shutdown=1

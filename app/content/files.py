@@ -51,6 +51,16 @@ def read_exercise(
         ContentError: with every problem of the file.
     """
     document = read_document(path)
+    return parse_exercise(document, topic, read), document
+
+
+def parse_exercise(document: YamlDocument, topic: str, read: ReadTopic = read_topic) -> Exercise:
+    """The exercise in *document*; *read* reads the file of its chapter, if it must.
+
+    Raises:
+        ContentError: with every problem of the file.
+    """
+    path = document.path
     if stray := set(path.stem) - set(_NAME):
         says = f"a file's name must consist of a-z, 0-9 and hyphens, not {sorted(stray)}"
         raise ContentError([Problem(path, 1, says, "rename the file")])
@@ -65,7 +75,7 @@ def read_exercise(
     if "from_chapter" in values:
         values["chapter_parameters"] = _parameters_beside(path, read)
     try:
-        return EXERCISE.validate_python(with_images(values, topic, path.parent)), document
+        return EXERCISE.validate_python(with_images(values, topic, path.parent))
     except ValidationError as error:
         found = faults(error, document.values)
         raise ContentError([document.problem(*fault) for fault in found]) from error

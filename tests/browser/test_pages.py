@@ -1,19 +1,14 @@
 import gzip
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Route, expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.accessible import assert_accessible, assert_fits, assert_good_on_every_screen
-from tests.browser.browser import be_patient, unreachable
+from tests.browser.browser import unreachable
 from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import BUG, FUNCTION, NUMERIC, ORDER
-from tests.content.test_catalog import GOOD
 from tests.pages import EXPLORED, PAGES
-from tests.waiting import HANGS
 
 pytestmark = pytest.mark.slow(300)
 
@@ -174,42 +169,6 @@ def test_a_term_is_explained_on_focus(open_page: MakePage, theme: str, width: in
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/glossary#bubble$"))
     expect(page.locator("#bubble")).to_be_in_viewport()
-
-
-def test_a_preview_is_fresh_when_the_file_is_saved(browser: Browser, tmp_path: Path) -> None:
-    path = tmp_path / "my-course" / "first.yaml"
-    path.parent.mkdir()
-    path.write_text(GOOD, encoding="utf-8")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "app", "preview", str(path), "--port", "0"],
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stderr is not None
-        found = re.search(r"http://\S+", process.stderr.readline())
-        assert found
-        page = browser.new_page()
-        be_patient(page)
-        page.goto(found[0])
-        expect(page.locator("#proof")).to_contain_text("Proven")
-        first = page.frame_locator("iframe >> nth=0")
-        expect(first.locator("#prompt")).to_contain_text("How much is 1 twice?")
-        path.write_text(GOOD.replace("twice?", "doubled?"), encoding="utf-8")
-        expect(first.locator("#prompt")).to_contain_text("doubled?")
-        first.get_by_role("textbox", name="Your answer").fill("2")
-        first.get_by_role("button", name="Check").click()
-        expect(first.locator(".feedback")).to_contain_text("Right")
-        path.write_text(GOOD.replace("level: 1", "levle: 1"), encoding="utf-8")
-        expect(page.locator("#proof")).to_contain_text("did you mean 'level'?")
-        expect(first.locator("#prompt")).to_contain_text("doubled?")
-        assert_accessible(page)
-        page.close()
-    finally:
-        process.terminate()
-        process.wait(timeout=HANGS)
-        if process.stderr:
-            process.stderr.close()
 
 
 SHIFTS = """() => new Promise((done) => {

@@ -1,0 +1,167 @@
+"""The editor of `wallclock preview`, by keyboard."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.browser.accessible import assert_accessible, assert_fits, assert_good_on_every_screen
+from tests.browser.browser import be_patient
+from tests.content.test_catalog import GOOD
+from tests.waiting import HANGS
+
+pytestmark = pytest.mark.slow(120)
+
+SLIP = "unitt: ms"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "my-course" / "first.yaml"
+    path.parent.mkdir()
+    path.write_text(GOOD, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def address(file: Path) -> Iterator[str]:
+    """The address that `wallclock preview` prints."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "app", "preview", str(file.parent), "--port", "0"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        found = re.search(r"http://\S+", process.stderr.readline())
+        assert found
+        yield found[0]
+    finally:
+        process.terminate()
+        process.wait(timeout=HANGS)
+        if process.stderr:
+            process.stderr.close()
+
+
+@pytest.fixture
+def page(browser: Browser, address: str) -> Iterator[Page]:
+    """A page of the file, whose text has been checked; nothing may go to its console."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    made = opened(context.new_page(), address)
+    complaints: list[str] = []
+    made.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+    made.on("pageerror", lambda error: complaints.append(str(error)))
+    yield made
+    context.close()
+    assert [one for one in complaints if "status of 4" not in one] == []
+
+
+def opened(page: Page, address: str) -> Page:
+    be_patient(page)
+    page.goto(address)
+    page.wait_for_selector("[data-checked]", state="attached")
+    return page
+
+
+def text_of(page: Page) -> Locator:
+    return page.get_by_role("textbox", name="first.yaml")
+
+
+def prompt_of(page: Page) -> Locator:
+    return page.frame_locator("iframe").locator("#prompt")
+
+
+def add(page: Page, line: str) -> None:
+    """Type *line* at the end of the file."""
+    text_of(page).press("Control+End")
+    page.keyboard.type(line)
+
+
+def test_a_preview_is_fresh_when_another_program_saves_the_file(page: Page, file: Path) -> None:
+    expect(page.locator("#proof")).to_contain_text("Proven")
+    expect(prompt_of(page)).to_contain_text("How much is 1 twice?")
+    file.write_text(GOOD.replace("twice?", "doubled?"), encoding="utf-8")
+    expect(prompt_of(page)).to_contain_text("doubled?")
+    shown = page.frame_locator("iframe")
+    shown.get_by_role("textbox", name="Your answer").fill("2")
+    shown.get_by_role("button", name="Check").click()
+    expect(shown.locator(".feedback")).to_contain_text("Right")
+    file.write_text(GOOD.replace("level: 1", "levle: 1"), encoding="utf-8")
+    expect(page.locator("#proof")).to_contain_text("did you mean 'level'?")
+    expect(page.locator("[data-old]")).to_be_visible()
+    assert_accessible(page)
+
+
+def test_what_is_typed_is_proven_and_a_finding_leads_to_its_line(page: Page) -> None:
+    add(page, f"{SLIP}\n\n")
+    expect(page.locator("#proof")).to_contain_text("did you mean 'unit'?")
+    expect(page.locator("[data-count]")).to_have_text("1 problem")
+    expect(page.locator("[data-old]")).to_be_visible()
+    expect(page.locator(".cm-lintRange-error")).to_have_text(SLIP)
+    expect(prompt_of(page)).to_contain_text("How much is 1 twice?")
+    assert_good_on_every_screen(page)
+    page.get_by_role("button", name="Line 13").press("Enter")
+    expect(text_of(page)).to_be_focused()
+    page.keyboard.press("Shift+End")
+    page.keyboard.type("# nothing")
+    expect(page.locator("[data-count]")).to_have_text("Proven")
+    expect(page.locator("[data-old]")).to_be_hidden()
+
+
+def test_the_exercise_that_is_typed_is_shown_and_drawn_again(page: Page) -> None:
+    text_of(page).press("Control+Home")
+    for _ in range(3):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("End")
+    page.keyboard.type(" (really)")
+    expect(prompt_of(page)).to_contain_text("How much is 1 twice? (really)")
+    page.get_by_role("link", name="Variant 3").press("Enter")
+    expect(page.frame_locator("iframe").locator("body")).to_be_visible()
+    expect(page.get_by_role("link", name="Variant 3")).to_have_attribute("aria-current", "true")
+    page.get_by_role("button", name="Another drawing").press("Enter")
+    expect(page.locator("[data-drawings] [aria-current]")).to_have_count(0)
+    expect(prompt_of(page)).to_contain_text("(really)")
+
+
+def test_the_file_is_beside_its_exercise_and_above_it_where_there_is_no_room(page: Page) -> None:
+    file, shown = page.locator(".file"), page.locator(".shown")
+    beside = "([file, shown]) => file.getBoundingClientRect().right <= shown.getBoundingClientRect().left"
+    above = "([file, shown]) => file.getBoundingClientRect().bottom <= shown.getBoundingClientRect().top"
+    both = [file.element_handle(), shown.element_handle()]
+    assert page.evaluate(beside, both)
+    for width in (390, 320):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate(above, both)
+        assert_fits(page, width)
+
+
+def test_without_the_key_a_file_is_read_and_not_edited(page: Page, address: str) -> None:
+    context = page.context.browser.new_context() if page.context.browser else None
+    assert context is not None
+    reading = opened(context.new_page(), address.partition("#")[0])
+    expect(reading.locator("[data-locked]")).to_be_visible()
+    expect(reading.locator("#proof")).to_contain_text("Proven")
+    add(reading, SLIP)
+    expect(text_of(reading)).not_to_contain_text(SLIP)
+    assert_accessible(reading)
+    context.close()
+
+
+def test_without_the_editor_the_text_is_edited_as_plain_text(
+    browser: Browser, address: str
+) -> None:
+    context = browser.new_context()
+    plain = context.new_page()
+    plain.route("**/codemirror-yaml.js", lambda route: route.abort())
+    opened(plain, address)
+    add(plain, f"{SLIP}\n")
+    expect(plain.locator("#proof")).to_contain_text("did you mean 'unit'?")
+    plain.get_by_role("button", name="Line 13").press("Enter")
+    plain.keyboard.type("#")
+    expect(plain.locator("[data-count]")).to_have_text("Proven")
+    assert_accessible(plain)
+    context.close()
