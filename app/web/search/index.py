@@ -185,14 +185,10 @@ class Index:
         }
 
     def _first(self, number: int, sought: Sequence[_Sought], meaning: bool) -> float:
-        kind = self._entries[number].kind
-        if kind == "Term" and meaning:
-            return _FIRST[kind] * _MEANING
-        if kind == "Formula" and self._phrases[number][0] == {
-            w for one in sought for w in one.words
-        }:
+        kind, title = self._entries[number].kind, self._phrases[number][0]
+        if kind == "Formula" and title == frozenset().union(*(one.words for one in sought)):
             return _FIRST[kind] * _NAMED
-        return _FIRST[kind]
+        return _FIRST[kind] * (_MEANING if meaning and kind == "Term" else 1.0)
 
     def _likeness(self, number: int, sought: Sequence[_Sought], empty: frozenset[str]) -> float:
         """How much the query is like the title of an entry, or a question that it answers."""
