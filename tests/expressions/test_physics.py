@@ -34,7 +34,6 @@ def asked(unit: str) -> AskedQuantity:
 
 def test_every_unit_that_was_read_before_reads_the_same() -> None:
     assert len(BEFORE) == 762
-    assert len({*SCALES, *TYPED}) == len({symbol for symbol, _, _ in BEFORE})
     for symbol, base, factor in BEFORE:
         known = SCALES.get(symbol) or TYPED[symbol]
         assert (known.unit.symbol, known.factor) == (base, factor), symbol
