@@ -103,6 +103,7 @@ class MemberRow(SQLModel, table=True):
     role: str = Field(default="student", max_length=10, description="teacher, assistant, student")
     label: str = Field(default="", max_length=NAME_LIMIT, description="the name in this class")
     outside_id: str = Field(default="", max_length=SUBJECT_LIMIT, description="in other systems")
+    group_name: str = Field(default="", max_length=NAME_LIMIT, description="empty: in no group")
     launched: str = Field(default="", max_length=10, description="the role in the latest launch")
     code_digest: str | None = Field(default=None, max_length=DIGEST_LENGTH)
     joined: datetime = Field(default_factory=now, sa_type=UtcDateTime)
@@ -169,6 +170,20 @@ class ExtensionRow(SQLModel, table=True):
     by: str = Field(default="", max_length=NAME_LIMIT)
     why: str = Field(default="", max_length=REASON_LIMIT)
     at: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class GroupDatesRow(SQLModel, table=True):
+    """The dates of an assignment for a group of the class; none: everyone's date holds."""
+
+    __tablename__ = "group_dates"
+
+    assignment: int = Field(
+        primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger
+    )
+    group_name: str = Field(primary_key=True, max_length=NAME_LIMIT)
+    opens: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    due: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    closes: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
 class SittingRow(SQLModel, table=True):

@@ -1,7 +1,8 @@
-"""Assignments: exercises, dates and rules, and the extensions of single persons."""
+"""Assignments: exercises, dates and rules."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from zoneinfo import ZoneInfo
@@ -9,15 +10,16 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import delete, update
 from sqlmodel import Session, col, select
 
-from app.db.people import AssignedRow, AssignmentRow, ClassRow, ExtensionRow, SittingRow
+from app.db.people import AssignedRow, AssignmentRow, ClassRow, GroupDatesRow
 from app.db.tables import now
 from app.errors import InputError, NotFoundError
 from app.people.persons import clean_name
-from app.people.policy import Dates, Policy, check_policy, dates_of
+from app.people.policy import DATES, RULES, GroupDates, Policy, check_policy
 from app.translation import translate
 
 MOST_EXERCISES = 200
 MOST_POINTS = 1_000.0
+MOST_GROUPS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,10 @@ class AssignmentEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """An assignment of a class; without a *weight* it weighs as much as its points."""
+    """An assignment of a class; without a *weight* it weighs as much as its points.
+
+    *groups* are those whose dates are not everyone's.
+    """
 
     id: int
     class_id: int
@@ -38,6 +43,17 @@ class Assignment:
     policy: Policy
     entries: tuple[AssignmentEntry, ...]
     weight: float | None = None
+    groups: tuple[GroupDates, ...] = ()
+
+    def policy_in(self, group: str) -> Policy:
+        """The policy as it is for a *group*; empty: for those who are in none."""
+        own = next((one for one in self.groups if one.group == group), None)
+        return own.policy(self.policy) if own else self.policy
+
+    @property
+    def policies(self) -> Sequence[Policy]:
+        """The policy for everyone, and that of each group with dates of its own."""
+        return [self.policy, *(one.policy(self.policy) for one in self.groups)]
 
     @property
     def weighs(self) -> float:
@@ -52,18 +68,24 @@ class Assignment:
     @property
     def version(self) -> str:
         """The same for the same title, rules and exercises."""
-        rules = [str(getattr(self.policy, name)) for name in Policy.__slots__ if name != "zone"]
+        rules = [str(getattr(self.policy, name)) for name in RULES]
         entries = [(one.exercise, one.points) for one in self.entries]
-        return sha256(repr((self.title, rules, entries)).encode()).hexdigest()[:20]
+        parts = (self.title, rules, entries, *(str(one) for one in self.groups))
+        return sha256(repr(parts).encode()).hexdigest()[:20]
 
 
 def create_assignment(
-    session: Session, class_id: int, title: str, policy: Policy, entries: Iterable[AssignmentEntry]
+    session: Session,
+    class_id: int,
+    title: str,
+    policy: Policy,
+    entries: Iterable[AssignmentEntry],
+    groups: Iterable[GroupDates] = (),
 ) -> int:
     """The number of a new assignment; not committed.
 
     Raises:
-        InputError: the title, a rule or an entry is not valid.
+        InputError: the title, a rule, an entry or the dates of a group are not valid.
     """
     row = AssignmentRow(class_id=class_id, title=clean_name(title))
     session.add(_with(row, policy))
@@ -71,6 +93,7 @@ def create_assignment(
     if row.id is None:
         raise ValueError("the assignment got no number")
     _store_entries(session, row.id, entries)
+    _store_groups(session, row.id, policy, groups)
     return row.id
 
 
@@ -80,17 +103,63 @@ def change_assignment(
     title: str,
     policy: Policy,
     entries: Iterable[AssignmentEntry],
+    groups: Iterable[GroupDates] | None = None,
 ) -> None:
-    """Change an assignment; not committed.
+    """Change an assignment; without *groups*, those keep their dates. Not committed.
 
     Raises:
-        InputError: the title, a rule or an entry is not valid.
+        InputError: the title, a rule, an entry or the dates of a group are not valid.
         NotFoundError: there is no such assignment.
     """
     row = _assignments_row(session, assignment)
+    if groups is None:
+        groups = assignment_with(session, assignment).groups
     row.title, row.changed = clean_name(title), now()
     session.add(_with(row, policy))
     _store_entries(session, assignment, entries)
+    _store_groups(session, assignment, policy, groups)
+
+
+def change_groups(session: Session, stored: Assignment, groups: Iterable[GroupDates]) -> None:
+    """Give the groups of an assignment other dates; not committed.
+
+    Raises:
+        InputError: there are too many, or the dates of one cannot be.
+    """
+    row = _assignments_row(session, stored.id)
+    row.changed = now()
+    session.add(row)
+    _store_groups(session, stored.id, stored.policy, groups)
+
+
+def _store_groups(
+    session: Session, assignment: int, policy: Policy, groups: Iterable[GroupDates]
+) -> None:
+    """Store the dates of the groups of an assignment in place of the earlier ones; not committed.
+
+    Raises:
+        InputError: there are too many, one is there twice, or its dates cannot be.
+    """
+    given = list(groups)
+    if len(given) > MOST_GROUPS:
+        raise InputError(
+            translate(
+                "an assignment has dates for at most {most:,} groups, not {count:,}",
+                most=MOST_GROUPS,
+                count=len(given),
+            )
+        )
+    names = Counter(one.group for one in given)
+    if twice := next((name for name, count in names.items() if count > 1), ""):
+        raise InputError(translate("the group {group} is there twice", group=twice))
+    session.connection().execute(
+        delete(GroupDatesRow).where(col(GroupDatesRow.assignment) == assignment)
+    )
+    for one in given:
+        one.check(policy)
+        dates = {name: getattr(one, name) for name in DATES}
+        session.add(GroupDatesRow(assignment=assignment, group_name=one.group, **dates))
+    session.flush()
 
 
 def mark_changed(session: Session, class_id: int) -> None:
@@ -144,66 +213,6 @@ def assignments_of(session: Session, class_id: int) -> Sequence[Assignment]:
     return _assignments(session, rows)
 
 
-def assignments_as_set(session: Session, class_id: int) -> Sequence[Assignment]:
-    """The assignments of a class with the dates that teachers set, even if it is archived."""
-    found = assignments_of(session, class_id)
-    zone = session.get_one(ClassRow, class_id).zone
-    return [
-        replace(one, policy=policy_of(session.get_one(AssignmentRow, one.id), zone))
-        for one in found
-    ]
-
-
-def dates_for(session: Session, assignment: Assignment, person: int) -> Dates:
-    """The dates of *person*: the one place that knows them."""
-    extension = session.get(ExtensionRow, (assignment.id, person))
-    sitting = session.get(SittingRow, (assignment.id, person))
-    return dates_of(
-        assignment.policy,
-        extension.until if extension else None,
-        sitting.began if sitting else None,
-    )
-
-
-def dates_of_everyone(session: Session, assignment: Assignment) -> Mapping[int, Dates]:
-    """The dates of those persons whose dates differ from everyone's."""
-    extended = {
-        row.person: row.until
-        for row in session.exec(
-            select(ExtensionRow).where(ExtensionRow.assignment == assignment.id)
-        )
-    }
-    began = {
-        row.person: row.began
-        for row in session.exec(select(SittingRow).where(SittingRow.assignment == assignment.id))
-    }
-    return {
-        person: dates_of(assignment.policy, extended.get(person), began.get(person))
-        for person in extended.keys() | began.keys()
-    }
-
-
-def extend(
-    session: Session,
-    assignment: int,
-    persons: Iterable[int],
-    until: datetime,
-    by: str = "",
-    why: str = "",
-) -> None:
-    """Give *persons* until *until*; an earlier extension is replaced. Not committed."""
-    for person in persons:
-        row = ExtensionRow(assignment=assignment, person=person, until=until, by=by, why=why)
-        session.merge(row)
-
-
-def begin_sitting(session: Session, assignment: int, person: int) -> None:
-    """Start the exam of *person*; the first start stays. Commits."""
-    if session.get(SittingRow, (assignment, person)) is None:
-        session.add(SittingRow(assignment=assignment, person=person))
-        session.commit()
-
-
 def _assignments_row(session: Session, assignment: int) -> AssignmentRow:
     row = session.get(AssignmentRow, assignment)
     if row is None:
@@ -214,9 +223,8 @@ def _assignments_row(session: Session, assignment: int) -> AssignmentRow:
 def _with(row: AssignmentRow, policy: Policy) -> AssignmentRow:
     """*row* with the rules of *policy*."""
     check_policy(policy)
-    for name in Policy.__slots__:
-        if name != "zone":
-            setattr(row, name, getattr(policy, name))
+    for name in RULES:
+        setattr(row, name, getattr(policy, name))
     return row
 
 
@@ -252,6 +260,11 @@ def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[As
     )
     for row in session.exec(assigned):
         entries[row.assignment].append(AssignmentEntry(row.exercise, row.points))
+    groups: dict[int, list[GroupDates]] = {number: [] for number in numbers}
+    own = select(GroupDatesRow).where(col(GroupDatesRow.assignment).in_(numbers))
+    for dates in session.exec(own.order_by(col(GroupDatesRow.group_name))):
+        moments = {name: getattr(dates, name) for name in DATES}
+        groups[dates.assignment].append(GroupDates(group=dates.group_name, **moments))
     classes = {
         row.id: row
         for row in session.exec(
@@ -266,14 +279,13 @@ def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[As
             policy=policy_of(row, classes[row.class_id].zone, classes[row.class_id].archived),
             entries=tuple(entries[row.id or 0]),
             weight=row.weight,
+            groups=tuple(groups[row.id or 0]),
         )
         for row in rows
     ]
 
 
 def policy_of(row: object, zone: str = "UTC", archived: datetime | None = None) -> Policy:
-    """The rules in a *row* that has the columns of an assignment; *archived*: closed since then."""
-    rules = {name: getattr(row, name) for name in Policy.__slots__ if name != "zone"}
-    if archived is not None:
-        rules["closes"] = min(rules["closes"] or archived, archived)
-    return Policy(zone=ZoneInfo(zone), **rules)
+    """The rules in a *row* that has the columns of an assignment."""
+    rules = {name: getattr(row, name) for name in RULES}
+    return Policy(zone=ZoneInfo(zone), archived=archived, **rules)

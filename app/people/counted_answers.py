@@ -8,8 +8,9 @@ from sqlmodel import Session, col, select
 
 from app.db.people import RegradeRow
 from app.db.tables import AttemptRow
-from app.people.assignments import Assignment, dates_for
+from app.people.assignments import Assignment
 from app.people.classes import Member
+from app.people.personal_dates import dates_for
 from app.people.policy import CountableAnswer, Dates, Policy, counts, unaided, worth
 from app.people.variants import Drawings, former_learners
 from app.translation import noted, translate

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, StrictStr, model_validator
 from app.api.people.shapes import Moment, example_config
 from app.db.tables import NAME_LIMIT
 from app.people.assignment_copies import MOST_WEEKS
-from app.people.assignments import MOST_EXERCISES
+from app.people.assignments import MOST_EXERCISES, MOST_GROUPS
 from app.people.policy import Hints, Solution, Variants
 
 _DUE = "2027-05-07T21:59:00Z"
@@ -23,6 +23,19 @@ class EntryDocument(BaseModel):
 
     exercise: StrictStr = Field(max_length=200)
     points: float = 1.0
+
+
+class GroupDatesDocument(BaseModel):
+    """The dates of a group of the class; null: everyone's date holds."""
+
+    model_config = example_config(group="Monday", due=_DUE)
+
+    group: StrictStr = Field(max_length=4 * NAME_LIMIT)
+    opens: Moment | None = None
+    due: Moment | None = None
+    closes: Moment | None = Field(
+        default=None, description="null: as long after its due date as for everyone"
+    )
 
 
 class NewAssignment(BaseModel):
@@ -46,6 +59,9 @@ class NewAssignment(BaseModel):
     solution: Solution = Field(default="due", description="when the worked solution is shown")
     show_points: bool = Field(default=True, description="false: points are hidden until due")
     sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
+    groups: list[GroupDatesDocument] = Field(
+        default=[], max_length=MOST_GROUPS, description="groups with dates of their own"
+    )
     id: int | None = Field(default=None, description="as GET says it; a new one gets its own")
     points: float | None = Field(default=None, description="of all exercises, as GET says it")
 

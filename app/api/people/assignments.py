@@ -1,9 +1,11 @@
 """The assignments of a class."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import Header, HTTPException, Response
+from sqlmodel import Session
 
 from app.api.documents import responses
 from app.api.people.access import (
@@ -20,6 +22,7 @@ from app.api.people.access import (
 from app.api.people.assignment_shapes import (
     AssignmentDocument,
     EntryDocument,
+    GroupDatesDocument,
     NewAssignment,
     PersonVariants,
 )
@@ -37,7 +40,9 @@ from app.people.assignments import (
     delete_assignment,
 )
 from app.people.classes import Role, members_of
-from app.people.policy import Policy
+from app.people.groups import refuse_unknown_groups
+from app.people.persons import clean_name
+from app.people.policy import DATES, RULES, GroupDates, Policy
 from app.people.variants import Drawings
 from app.site import Here, Site
 
@@ -58,8 +63,6 @@ IfMatch = Annotated[
     Header(description="change it only if this is its version still: the ETag that was sent"),
 ]
 _CHANGED = "the assignment was changed in the meantime: GET it again; its version is {now} now"
-_DATES = ("opens", "due", "closes")
-_RULES = tuple(name for name in Policy.__slots__ if name != "zone")
 
 
 @router.get(ASSIGNMENTS, summary="List assignments", responses={200: LINK})
@@ -81,7 +84,8 @@ def make_assignment(
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
         entries = _entries(site, body, ())
-        number = create_assignment(session, class_id, body.title, _policy(body), entries)
+        groups = _groups(session, class_id, body)
+        number = create_assignment(session, class_id, body.title, _policy(body), entries, groups)
         session.commit()
         return _versioned(response, assignment_with(session, number))
 
@@ -135,7 +139,8 @@ def put_assignment(
         before = assignment_to_change(session, assignment)
         _refuse_other_version(before, if_match)
         entries = _entries(site, body, before.entries)
-        change_assignment(session, assignment, body.title, _policy(body), entries)
+        groups = _groups(session, class_id, body)
+        change_assignment(session, assignment, body.title, _policy(body), entries, groups)
         session.commit()
         return _versioned(response, assignment_with(session, assignment))
 
@@ -195,11 +200,20 @@ def _entries(
 
 
 def _policy(body: NewAssignment) -> Policy:
-    rules = {name: getattr(body, name) for name in _RULES}
-    dates: dict[str, datetime | None] = {
-        name: rules[name].astimezone(UTC) if rules[name] else None for name in _DATES
-    }
-    return Policy(**(rules | dates))
+    rules = {name: getattr(body, name) for name in RULES}
+    return Policy(**(rules | _moments(body)))
+
+
+def _moments(document: NewAssignment | GroupDatesDocument) -> dict[str, datetime | None]:
+    given = {name: getattr(document, name) for name in DATES}
+    return {name: at.astimezone(UTC) if at else None for name, at in given.items()}
+
+
+def _groups(session: Session, class_id: int, body: NewAssignment) -> list[GroupDates]:
+    """The dates of groups in *body*; the class must have these groups."""
+    found = [GroupDates(group=clean_name(one.group), **_moments(one)) for one in body.groups]
+    refuse_unknown_groups(session, class_id, [one.group for one in found])
+    return found
 
 
 def _document(one: Assignment) -> AssignmentDocument:
@@ -208,5 +222,6 @@ def _document(one: Assignment) -> AssignmentDocument:
         title=one.title,
         points=one.points,
         exercises=[EntryDocument(exercise=e.exercise, points=e.points) for e in one.entries],
-        **{name: getattr(one.policy, name) for name in _RULES},
+        groups=[GroupDatesDocument(**asdict(dates)) for dates in one.groups],
+        **{name: getattr(one.policy, name) for name in RULES},
     )

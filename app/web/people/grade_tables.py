@@ -102,23 +102,32 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class TableRequest:
-    """How a table is sorted, and which page of it is shown: as its address says."""
+    """How a table is sorted, which page of it is shown, and of which group: as its address says."""
 
     href: str
     sort: str = ""
     down: bool = False
     page: int = 1
+    group: str = ""
 
     def link(self, sort: str) -> str:
         """The address that sorts by *sort*; names begin with the first, points with the most."""
         down = not self.down if sort == self.sort else sort != ""
-        asked = {"sort": sort} | ({"down": "yes"} if down else {})
+        asked = {"sort": sort} | ({"down": "yes"} if down else {}) | self._grouped
         return f"{self.href}?{urlencode(asked)}"
 
     def at(self, page: int) -> str:
         """The address of another page."""
         asked = {"sort": self.sort} | ({"down": "yes"} if self.down else {}) | {"page": page}
-        return f"{self.href}?{urlencode(asked)}"
+        return f"{self.href}?{urlencode(asked | self._grouped)}"
+
+    def of(self, group: str) -> str:
+        """The address of the same for another group; empty: for everyone."""
+        return f"{self.href}?{urlencode({'group': group})}" if group else self.href
+
+    @property
+    def _grouped(self) -> dict[str, str]:
+        return {"group": self.group} if self.group else {}
 
     def order_of(self, key: str) -> Sorted:
         """The order of the column *key*."""

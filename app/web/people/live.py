@@ -148,7 +148,8 @@ def _chosen(assignments: Sequence[Assignment], wanted: str, now: datetime) -> As
 
 
 def _is_open(one: Assignment, now: datetime) -> bool:
-    return dates_of(one.policy).phase(now, one.policy.grace) in ("open", "unstarted")
+    phases = (dates_of(policy).phase(now, policy.grace) for policy in one.policies)
+    return not {"open", "unstarted"}.isdisjoint(phases)
 
 
 def _rows(
