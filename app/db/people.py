@@ -131,6 +131,9 @@ class AssignmentRow(SQLModel, table=True):
     solution: str = Field(default="due", max_length=10, description="shown: free, due or off")
     show_points: bool = Field(default=True, description="if not, points are hidden until due")
     sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
+    draws: str = Field(
+        default="", sa_type=Text, description="of each pool: how many exercises a student has"
+    )
     weight: float | None = Field(default=None, description="in the overall grade; none: its points")
     made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     changed: datetime | None = Field(
@@ -153,6 +156,7 @@ class AssignedRow(SQLModel, table=True):
     exercise: str = Field(primary_key=True, max_length=EXERCISE_LIMIT)
     points: float = Field(default=1.0)
     place: int = Field(default=0)
+    pool: int = Field(default=0, description="1 and so on; 0: everyone has it")
 
 
 class ExtensionRow(SQLModel, table=True):

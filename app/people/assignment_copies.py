@@ -19,6 +19,7 @@ from app.people.assignments import (
 )
 from app.people.local_time import local_moment
 from app.people.policy import GroupDates, Policy
+from app.people.pool_numbers import entries_left
 from app.translation import translate
 
 _WEEK = timedelta(weeks=1)
@@ -31,13 +32,15 @@ class AssignmentCopy:
     """A copy to be made of *source*.
 
     *groups* have their dates moved as well. *gone* are exercises that the course does not have
-    anymore: they are left out. *notes* say what was decided where clocks are changed.
+    anymore: they are left out, and a pool draws no more than it then has. *notes* say what was
+    decided where clocks are changed.
     """
 
     source: Assignment
     policy: Policy
     entries: tuple[AssignmentEntry, ...]
     groups: tuple[GroupDates, ...]
+    draws: tuple[int, ...]
     gone: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -89,7 +92,10 @@ def chosen_assignments(
 def copies_digest(copies: Sequence[AssignmentCopy]) -> str:
     """A name for *copies*: what was shown is what is made."""
     said = repr(
-        [(one.source.id, one.source.title, one.policy, one.entries, one.groups) for one in copies]
+        [
+            (one.source.id, one.source.title, one.policy, one.entries, one.groups, one.draws)
+            for one in copies
+        ]
     )
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
@@ -102,7 +108,7 @@ def store_copies(
     for one in copies:
         source = one.source.id
         number = create_assignment(
-            session, class_id, one.source.title, one.policy, one.entries, one.groups
+            session, class_id, one.source.title, one.policy, one.entries, one.groups, one.draws
         )
         row = session.get_one(AssignmentRow, number)
         row.weight = one.source.weight
@@ -124,7 +130,8 @@ def copy_in_class(session: Session, class_id: int, assignment: int) -> int:
 
 
 def _copy(one: Assignment, weeks: int, zone: ZoneInfo, known: Container[str]) -> AssignmentCopy:
-    entries = tuple(entry for entry in one.entries if entry.exercise in known)
+    left = [entry for entry in one.entries if entry.exercise in known]
+    entries, draws = entries_left(one, left)
     if not entries:
         raise InputError(
             translate(
@@ -146,7 +153,8 @@ def _copy(one: Assignment, weeks: int, zone: ZoneInfo, known: Container[str]) ->
     return AssignmentCopy(
         source=one,
         policy=replace(one.policy, zone=zone, archived=None, **moved(one.policy)),
-        entries=entries,
+        entries=tuple(entries),
+        draws=tuple(draws),
         groups=tuple(replace(dates, **moved(dates)) for dates in one.groups),
         gone=tuple(entry.exercise for entry in one.entries if entry.exercise not in known),
         notes=tuple(notes),

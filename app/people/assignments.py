@@ -1,8 +1,7 @@
 """Assignments: exercises, dates and rules."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
 from zoneinfo import ZoneInfo
@@ -10,31 +9,34 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import delete, update
 from sqlmodel import Session, col, select
 
-from app.db.people import AssignedRow, AssignmentRow, ClassRow, GroupDatesRow
+from app.db.people import AssignedRow, AssignmentRow, ClassRow
 from app.db.tables import now
 from app.errors import InputError, NotFoundError
+from app.people.group_dates import read_group_dates, store_group_dates
 from app.people.persons import clean_name
-from app.people.policy import DATES, RULES, GroupDates, Policy, check_policy
+from app.people.policy import RULES, GroupDates, Policy, check_policy
+from app.people.pools import ExercisePool, check_pool, first_origin, read_draws
 from app.translation import translate
 
 MOST_EXERCISES = 200
 MOST_POINTS = 1_000.0
-MOST_GROUPS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class AssignmentEntry:
-    """An exercise of an assignment, and its points."""
+    """An exercise of an assignment, and its points; *pool* 0: every student has it."""
 
     exercise: str
     points: float
+    pool: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
     """An assignment of a class; without a *weight* it weighs as much as its points.
 
-    *groups* are those whose dates are not everyone's.
+    *groups* have dates of their own. *draws*: how many exercises of each pool a student has.
+    *origin* is the first assignment that it is a copy of, or itself.
     """
 
     id: int
@@ -44,6 +46,35 @@ class Assignment:
     entries: tuple[AssignmentEntry, ...]
     weight: float | None = None
     groups: tuple[GroupDates, ...] = ()
+    draws: tuple[int, ...] = ()
+    origin: int = 0
+
+    @property
+    def pools(self) -> Sequence[ExercisePool]:
+        """The pools of which each student has some exercises."""
+        those = [[e for e in self.entries if e.pool == n + 1] for n in range(len(self.draws))]
+        return [
+            ExercisePool(draw, tuple(one.exercise for one in entries), entries[0].points)
+            for draw, entries in zip(self.draws, those, strict=True)
+        ]
+
+    @property
+    def length(self) -> int:
+        """How many exercises a student has."""
+        return sum(not one.pool for one in self.entries) + sum(self.draws)
+
+    def drawn(self, learner: str) -> Collection[str]:
+        """The exercises that *learner* has."""
+        fixed = {one.exercise for one in self.entries if not one.pool}
+        return fixed.union(*(pool.drawn(self.origin, learner) for pool in self.pools))
+
+    def personal(self, learner: str) -> "Assignment":
+        """The assignment as *learner* has it, with the exercises that were drawn alone."""
+        if not self.draws:
+            return self
+        drawn = self.drawn(learner)
+        own = (replace(one, pool=0) for one in self.entries if one.exercise in drawn)
+        return replace(self, entries=tuple(own), draws=())
 
     def policy_in(self, group: str) -> Policy:
         """The policy as it is for a *group*; empty: for those who are in none."""
@@ -62,15 +93,17 @@ class Assignment:
 
     @property
     def points(self) -> float:
-        """The points of all its exercises."""
-        return sum(entry.points for entry in self.entries)
+        """The points of all exercises that a student has."""
+        fixed = sum(entry.points for entry in self.entries if not entry.pool)
+        return fixed + sum(pool.draw * pool.points for pool in self.pools)
 
     @property
     def version(self) -> str:
         """The same for the same title, rules and exercises."""
         rules = [str(getattr(self.policy, name)) for name in RULES]
         entries = [(one.exercise, one.points) for one in self.entries]
-        parts = (self.title, rules, entries, *(str(one) for one in self.groups))
+        pools = [(pool.draw, pool.exercises) for pool in self.pools]
+        parts = (self.title, rules, entries, *pools, *(str(one) for one in self.groups))
         return sha256(repr(parts).encode()).hexdigest()[:20]
 
 
@@ -81,19 +114,20 @@ def create_assignment(
     policy: Policy,
     entries: Iterable[AssignmentEntry],
     groups: Iterable[GroupDates] = (),
+    draws: Sequence[int] = (),
 ) -> int:
     """The number of a new assignment; not committed.
 
     Raises:
-        InputError: the title, a rule, an entry or the dates of a group are not valid.
+        InputError: the title, a rule, an entry, a pool or the dates of a group are not valid.
     """
-    row = AssignmentRow(class_id=class_id, title=clean_name(title))
+    row = AssignmentRow(class_id=class_id, title=clean_name(title), draws=" ".join(map(str, draws)))
     session.add(_with(row, policy))
     session.flush()
     if row.id is None:
         raise ValueError("the assignment got no number")
-    _store_entries(session, row.id, entries)
-    _store_groups(session, row.id, policy, groups)
+    _store_entries(session, row.id, entries, draws)
+    store_group_dates(session, row.id, policy, groups)
     return row.id
 
 
@@ -104,20 +138,21 @@ def change_assignment(
     policy: Policy,
     entries: Iterable[AssignmentEntry],
     groups: Iterable[GroupDates] | None = None,
+    draws: Sequence[int] = (),
 ) -> None:
     """Change an assignment; without *groups*, those keep their dates. Not committed.
 
     Raises:
-        InputError: the title, a rule, an entry or the dates of a group are not valid.
-        NotFoundError: there is no such assignment.
+        InputError: the title, a rule, an entry, a pool or dates of a group are not valid.
+        NotFoundError: there is none with this number.
     """
     row = _assignments_row(session, assignment)
     if groups is None:
         groups = assignment_with(session, assignment).groups
-    row.title, row.changed = clean_name(title), now()
+    row.title, row.changed, row.draws = clean_name(title), now(), " ".join(map(str, draws))
     session.add(_with(row, policy))
-    _store_entries(session, assignment, entries)
-    _store_groups(session, assignment, policy, groups)
+    _store_entries(session, assignment, entries, draws)
+    store_group_dates(session, assignment, policy, groups)
 
 
 def change_groups(session: Session, stored: Assignment, groups: Iterable[GroupDates]) -> None:
@@ -129,37 +164,7 @@ def change_groups(session: Session, stored: Assignment, groups: Iterable[GroupDa
     row = _assignments_row(session, stored.id)
     row.changed = now()
     session.add(row)
-    _store_groups(session, stored.id, stored.policy, groups)
-
-
-def _store_groups(
-    session: Session, assignment: int, policy: Policy, groups: Iterable[GroupDates]
-) -> None:
-    """Store the dates of the groups of an assignment in place of the earlier ones; not committed.
-
-    Raises:
-        InputError: there are too many, one is there twice, or its dates cannot be.
-    """
-    given = list(groups)
-    if len(given) > MOST_GROUPS:
-        raise InputError(
-            translate(
-                "an assignment has dates for at most {most:,} groups, not {count:,}",
-                most=MOST_GROUPS,
-                count=len(given),
-            )
-        )
-    names = Counter(one.group for one in given)
-    if twice := next((name for name, count in names.items() if count > 1), ""):
-        raise InputError(translate("the group {group} is there twice", group=twice))
-    session.connection().execute(
-        delete(GroupDatesRow).where(col(GroupDatesRow.assignment) == assignment)
-    )
-    for one in given:
-        one.check(policy)
-        dates = {name: getattr(one, name) for name in DATES}
-        session.add(GroupDatesRow(assignment=assignment, group_name=one.group, **dates))
-    session.flush()
+    store_group_dates(session, stored.id, stored.policy, groups)
 
 
 def mark_changed(session: Session, class_id: int) -> None:
@@ -228,7 +233,9 @@ def _with(row: AssignmentRow, policy: Policy) -> AssignmentRow:
     return row
 
 
-def _store_entries(session: Session, assignment: int, entries: Iterable[AssignmentEntry]) -> None:
+def _store_entries(
+    session: Session, assignment: int, entries: Iterable[AssignmentEntry], draws: Sequence[int]
+) -> None:
     chosen = {entry.exercise: entry for entry in entries}
     if not 0 < len(chosen) <= MOST_EXERCISES:
         raise InputError(f"an assignment has 1 to {MOST_EXERCISES} exercises, not {len(chosen)}")
@@ -238,13 +245,19 @@ def _store_entries(session: Session, assignment: int, entries: Iterable[Assignme
                 f"{entry.exercise}: points must be from 0 to {MOST_POINTS:,.0f}, "
                 f"not {entry.points:g}"
             )
+    for number, draw in enumerate(draws, 1):
+        check_pool(number, draw, [one.points for one in chosen.values() if one.pool == number])
     session.connection().execute(
         delete(AssignedRow).where(col(AssignedRow.assignment) == assignment)
     )
     for place, entry in enumerate(chosen.values()):
         session.add(
             AssignedRow(
-                assignment=assignment, exercise=entry.exercise, points=entry.points, place=place
+                assignment=assignment,
+                exercise=entry.exercise,
+                points=entry.points,
+                place=place,
+                pool=entry.pool if entry.pool <= len(draws) else 0,
             )
         )
     session.flush()
@@ -253,18 +266,10 @@ def _store_entries(session: Session, assignment: int, entries: Iterable[Assignme
 def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[Assignment]:
     numbers = [row.id for row in rows if row.id is not None]
     entries: dict[int, list[AssignmentEntry]] = {number: [] for number in numbers}
-    assigned = (
-        select(AssignedRow)
-        .where(col(AssignedRow.assignment).in_(numbers))
-        .order_by(col(AssignedRow.place))
-    )
-    for row in session.exec(assigned):
-        entries[row.assignment].append(AssignmentEntry(row.exercise, row.points))
-    groups: dict[int, list[GroupDates]] = {number: [] for number in numbers}
-    own = select(GroupDatesRow).where(col(GroupDatesRow.assignment).in_(numbers))
-    for dates in session.exec(own.order_by(col(GroupDatesRow.group_name))):
-        moments = {name: getattr(dates, name) for name in DATES}
-        groups[dates.assignment].append(GroupDates(group=dates.group_name, **moments))
+    assigned = select(AssignedRow).where(col(AssignedRow.assignment).in_(numbers))
+    for row in session.exec(assigned.order_by(col(AssignedRow.place))):
+        entries[row.assignment].append(AssignmentEntry(row.exercise, row.points, row.pool))
+    groups = read_group_dates(session, numbers)
     classes = {
         row.id: row
         for row in session.exec(
@@ -279,7 +284,9 @@ def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[As
             policy=policy_of(row, classes[row.class_id].zone, classes[row.class_id].archived),
             entries=tuple(entries[row.id or 0]),
             weight=row.weight,
-            groups=tuple(groups[row.id or 0]),
+            groups=tuple(groups.get(row.id or 0, ())),
+            draws=read_draws(row.draws),
+            origin=first_origin(row.id or 0, row.origins),
         )
         for row in rows
     ]

@@ -87,7 +87,7 @@ class AssignmentAnswers:
             points={entry.exercise: entry.points for entry in assignment.entries},
             dates=dates_of_everyone(session, assignment),
             former=former,
-            drawings=Drawings(secret, assignment.id, assignment.policy.variants, former),
+            drawings=Drawings(secret, assignment, former),
             regraded=judged_again(session, assignment),
         )
 
@@ -136,6 +136,8 @@ class AssignmentAnswers:
         any_counts = policy.variants == "many"
         for row in drawing_sums(session, policy, dates, exercises, learners):
             learner, exercise, seed, tries, early, late = row
+            if not self.drawings.has(learner, exercise):
+                continue
             if any_counts or seed == seed_of(learner, exercise):
                 earned = self.points[exercise] * (late if late > early else early)
                 yield (self.persons[learner], exercise), Cell(earned, tries, late > early)

@@ -47,7 +47,7 @@ def given_in(
     session: Session, secret: str, assignment: Assignment, member: Member
 ) -> Mapping[str, Sequence[Given]]:
     """The answers of *member* in *assignment*, by exercise; the first one first."""
-    drawings = Drawings(secret, assignment.id, assignment.policy.variants, former_learners(session))
+    drawings = Drawings(secret, assignment, former_learners(session))
     dates = dates_for(session, assignment, member.person)
     rows = session.exec(
         select(AttemptRow)

@@ -25,6 +25,7 @@ from app.people.classes import Role
 from app.people.personal_dates import dates_of_everyone
 from app.people.persons import SignedIn
 from app.people.policy import DATES, Dates, GroupDates, Phase, Policy, counts, dates_of
+from app.people.pools import first_origin, read_draws
 from app.people.variants import variant_seed
 
 # Made once: a class of 300 asks at the same instant.
@@ -73,7 +74,12 @@ _RULES = (
     .where(col(AssignmentRow.id).in_(_NUMBERS))
 )
 _ENTRIES = (
-    columns(col(AssignedRow.assignment), col(AssignedRow.exercise), col(AssignedRow.points))
+    columns(
+        col(AssignedRow.assignment),
+        col(AssignedRow.exercise),
+        col(AssignedRow.points),
+        col(AssignedRow.pool),
+    )
     .where(col(AssignedRow.assignment).in_(_NUMBERS))
     .order_by(col(AssignedRow.place))
 )
@@ -175,9 +181,12 @@ def works_at(
     given = _given(session, {whose[row.person].learner for row in limited}, exercises)
     found: dict[tuple[int, str], list[StudentWork]] = {}
     for row in rows:
-        person, assignment = whose[row.person], assignments[row.assignment]
+        person = whose[row.person]
+        assignment = assignments[row.assignment].personal(person.learner)
         dates = dates_of(assignment.policy_in(row.group_name), row.until, row.began)
-        entry = next(one for one in assignment.entries if one.exercise == row.exercise)
+        entry = next((one for one in assignment.entries if one.exercise == row.exercise), None)
+        if entry is None:
+            continue  # of a pool, and not drawn
         seed = own_seed(secret, assignment, row.exercise, person.learner)
         answers = given.get((person.learner, row.exercise), ())
         work = StudentWork(
@@ -216,7 +225,7 @@ def veils(
                 if released and now <= released:
                     found[person.person] |= {
                         (entry.exercise, own_seed(secret, one, entry.exercise, person.learner))
-                        for entry in one.entries
+                        for entry in one.personal(person.learner).entries
                     }
     return {number: frozenset(drawings) for number, drawings in found.items()}
 
@@ -227,8 +236,8 @@ def _assignments(session: Session, numbers: Collection[int]) -> Mapping[int, Ass
         return {}
     run, wanted = session.connection().execute, {"assignments": list(numbers)}
     entries: dict[int, list[AssignmentEntry]] = {number: [] for number in numbers}
-    for number, name, points in run(_ENTRIES, wanted):
-        entries[number].append(AssignmentEntry(name, points))
+    for number, name, points, pool in run(_ENTRIES, wanted):
+        entries[number].append(AssignmentEntry(name, points, pool))
     rows = run(_RULES, wanted).all()
     groups = [(row.id, _group_dates(row)) for row in rows if row.group_name is not None]
     return {
@@ -238,6 +247,8 @@ def _assignments(session: Session, numbers: Collection[int]) -> Mapping[int, Ass
             title=row.title,
             policy=policy_of(row, row.zone, row.archived),
             entries=tuple(entries[row.id]),
+            draws=read_draws(row.draws),
+            origin=first_origin(row.id, row.origins),
             groups=tuple(dates for number, dates in groups if number == row.id),
         )
         for row in rows

@@ -88,6 +88,7 @@ PAGES: Mapping[str, Mapping[str, Who]] = {
     f"{ASSIGNMENT}/send": {"POST": Who.STUDENT},
     f"{ASSIGNMENT}/edit": {"GET": Who.TEACHER, "POST": Who.TEACHER},
     f"{ASSIGNMENT}/delete": {"POST": Who.TEACHER},
+    f"{ASSIGNMENT}/pools": {"GET": Who.TEACHER, "POST": Who.TEACHER},
     f"{ASSIGNMENT}/groups": {"GET": Who.TEACHER, "POST": Who.TEACHER},
     f"{ASSIGNMENT}/extensions": {"GET": Who.ASSISTANT, "POST": Who.ASSISTANT},
     f"{ASSIGNMENT}/extensions/end": {"POST": Who.ASSISTANT},

@@ -25,6 +25,7 @@ from app.api.people.assignment_shapes import (
     GroupDatesDocument,
     NewAssignment,
     PersonVariants,
+    PoolDocument,
 )
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError
@@ -39,7 +40,7 @@ from app.people.assignments import (
     create_assignment,
     delete_assignment,
 )
-from app.people.classes import Role, members_of
+from app.people.classes import Member, Role, members_of
 from app.people.groups import refuse_unknown_groups
 from app.people.persons import clean_name
 from app.people.policy import DATES, RULES, GroupDates, Policy
@@ -85,7 +86,10 @@ def make_assignment(
         class_to_change(session, grant, class_id)
         entries = _entries(site, body, ())
         groups = _groups(session, class_id, body)
-        number = create_assignment(session, class_id, body.title, _policy(body), entries, groups)
+        draws = [pool.draw for pool in body.pools]
+        number = create_assignment(
+            session, class_id, body.title, _policy(body), entries, groups, draws
+        )
         session.commit()
         return _versioned(response, assignment_with(session, number))
 
@@ -107,17 +111,7 @@ def list_variants(
     with open_session(site.engine) as session:
         found = assignment_for(session, grant, class_id, assignment)
         everyone = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
-    drawings = Drawings(site.secret, assignment, found.policy.variants)
-    entries = () if found.policy.variants == "many" else found.entries
-    return [
-        PersonVariants(
-            number=one.person,
-            id=one.outside_id,
-            name=one.name,
-            seeds={entry.exercise: drawings.of(one.learner, entry.exercise) for entry in entries},
-        )
-        for one in page.cut(everyone, lambda one: one.person)
-    ]
+    return [_variants(site, found, one) for one in page.cut(everyone, lambda one: one.person)]
 
 
 @router.put(ASSIGNMENT, summary="Change an assignment", responses={200: VERSIONED, **CHANGED})
@@ -140,7 +134,8 @@ def put_assignment(
         _refuse_other_version(before, if_match)
         entries = _entries(site, body, before.entries)
         groups = _groups(session, class_id, body)
-        change_assignment(session, assignment, body.title, _policy(body), entries, groups)
+        draws = [pool.draw for pool in body.pools]
+        change_assignment(session, assignment, body.title, _policy(body), entries, groups, draws)
         session.commit()
         return _versioned(response, assignment_with(session, assignment))
 
@@ -157,6 +152,19 @@ def remove_assignment(
         delete_assignment(session, assignment)
         session.commit()
     return Response(status_code=204)
+
+
+def _variants(site: Site, found: Assignment, member: Member) -> PersonVariants:
+    exercises = [one.exercise for one in found.personal(member.learner).entries]
+    drawings = Drawings(site.secret, found)
+    seeded = () if found.policy.variants == "many" else exercises
+    return PersonVariants(
+        number=member.person,
+        id=member.outside_id,
+        name=member.name,
+        exercises=exercises,
+        seeds={name: drawings.of(member.learner, name) for name in seeded},
+    )
 
 
 def _refuse_other_version(stored: Assignment, if_match: str | None) -> None:
@@ -186,8 +194,8 @@ def _entries(
     """The entries of *body*; an exercise must be in the course, or *stored* already."""
     known = {entry.exercise for entry in stored}
     seen: set[str] = set()
-    for place, entry in enumerate(body.exercises):
-        where = f"body.exercises.{place}.exercise"
+    found = _placed_entries(body)
+    for where, entry in found:
         if entry.exercise in seen:
             raise InputError(f"{where}: {entry.exercise!r} is already in this assignment")
         seen.add(entry.exercise)
@@ -196,7 +204,20 @@ def _entries(
                 site.catalog.exercise(entry.exercise)
             except NotFoundError as error:
                 raise InputError(f"{where}: {error}") from None
-    return [AssignmentEntry(entry.exercise, entry.points) for entry in body.exercises]
+    return [entry for _, entry in found]
+
+
+def _placed_entries(body: NewAssignment) -> list[tuple[str, AssignmentEntry]]:
+    """The exercises of *body*, those of pools last, each with its place in the document."""
+    fixed = [
+        (f"body.exercises.{place}.exercise", AssignmentEntry(one.exercise, one.points))
+        for place, one in enumerate(body.exercises)
+    ]
+    return fixed + [
+        (f"body.pools.{number}.of.{place}", AssignmentEntry(name, pool.points, number + 1))
+        for number, pool in enumerate(body.pools)
+        for place, name in enumerate(pool.of)
+    ]
 
 
 def _policy(body: NewAssignment) -> Policy:
@@ -221,7 +242,15 @@ def _document(one: Assignment) -> AssignmentDocument:
         id=one.id,
         title=one.title,
         points=one.points,
-        exercises=[EntryDocument(exercise=e.exercise, points=e.points) for e in one.entries],
+        exercises=[
+            EntryDocument(exercise=entry.exercise, points=entry.points)
+            for entry in one.entries
+            if not entry.pool
+        ],
+        pools=[
+            PoolDocument(draw=pool.draw, of=list(pool.exercises), points=pool.points)
+            for pool in one.pools
+        ],
         groups=[GroupDatesDocument(**asdict(dates)) for dates in one.groups],
         **{name: getattr(one.policy, name) for name in RULES},
     )

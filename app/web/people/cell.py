@@ -231,7 +231,7 @@ def exercise_cells(
                 cells.get((student.person, entry.exercise), _NONE).points,
                 entry.points,
             )
-            for entry in assignment.entries
+            for entry in assignment.personal(student.learner).entries
         ),
         cell(
             WHOLE,

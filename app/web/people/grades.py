@@ -48,6 +48,7 @@ class GradesPage:
     table: PointsTable
     assignments: tuple[Hyperlink, ...]
     groups: tuple[Tab, ...]
+    pooled: bool = False
     figures: tuple[ExerciseGradesRow, ...] = ()
     rule: tuple[str, ...] = ()
 
@@ -139,6 +140,7 @@ def _assignment_shown(
         table=assignment_table(site, students, one, cells, asked),
         assignments=_links(book, assignments),
         groups=_group_tabs(groups, asked),
+        pooled=bool(one.draws),
         figures=figures,
     )
     around = frame(request, translate("Grades of {title}", title=one.title), here="classes")

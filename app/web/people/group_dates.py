@@ -12,8 +12,9 @@ from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
 from app.network.routes import Router
-from app.people.assignments import MOST_GROUPS, Assignment, assignment_to_change, change_groups
+from app.people.assignments import Assignment, assignment_to_change, change_groups
 from app.people.classes import Role
+from app.people.group_dates import MOST_GROUPS
 from app.people.groups import Group, class_groups, refuse_unknown_groups
 from app.people.local_time import field_text, read_moment
 from app.people.policy import DATES, GroupDates

@@ -129,7 +129,7 @@ def _card(assignment: Assignment, turnout: Turnout, now: datetime) -> Assignment
     return AssignmentCard(
         title=assignment.title,
         href=assignment_url(assignment.id),
-        exercises=len(assignment.entries),
+        exercises=assignment.length,
         points=assignment.points,
         state=translate(_STATES[phase]),
         dates=tuple(_dates(assignment, policy.zone, now)),

@@ -101,7 +101,7 @@ def mine(session: Session, site: Site, member: Membership, assignment: Assignmen
     extension = session.get(ExtensionRow, (assignment.id, person))
     cells = cells_of(session, site.secret, assignment, [_as_member(session, member)])
     return Mine(
-        assignment=assignment,
+        assignment=assignment.personal(member.person.learner),
         dates=dates,
         phase=dates.phase(now, assignment.policy.grace),
         extended=extension.until if extension else None,

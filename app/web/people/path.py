@@ -121,7 +121,7 @@ def _stage(
                 entry.points,
                 zone,
             )
-            for entry in one.entries
+            for entry in one.personal(student.learner).entries
         ),
     )
 
