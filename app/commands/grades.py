@@ -27,6 +27,7 @@ def add_options(parser: ArgumentParser) -> None:
         "--assignment", type=int, default=0, metavar="NUMBER",
         help="the points in each exercise of this assignment (default: in each assignment)",
     )  # fmt: skip
+    parser.add_argument("--group", help="of this group of the class alone (default: of everyone)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_output(parser, "FILE.csv")
 
@@ -35,7 +36,7 @@ def run(arguments: Namespace) -> int:
     """Write the grades of a class."""
     with open_database() as here:
         row = class_called(here.session, arguments.name)
-        grades = grades_of(here.session, here.secret, number_of(row))
+        grades = grades_of(here.session, here.secret, number_of(row), arguments.group)
     if arguments.json:
         print_json(described(grades))
         return 0

@@ -47,7 +47,13 @@ def _show(members: Sequence[Member], *, as_json: bool) -> None:
         return
     print_json(
         [
-            {"number": one.person, "id": one.outside_id, "name": one.name, "role": one.role.word}
+            {
+                "number": one.person,
+                "id": one.outside_id,
+                "name": one.name,
+                "role": one.role.word,
+                "group": one.group,
+            }
             for one in members
         ]
     )

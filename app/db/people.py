@@ -103,6 +103,7 @@ class MemberRow(SQLModel, table=True):
     role: str = Field(default="student", max_length=10, description="teacher, assistant, student")
     label: str = Field(default="", max_length=NAME_LIMIT, description="the name in this class")
     outside_id: str = Field(default="", max_length=SUBJECT_LIMIT, description="in other systems")
+    group_name: str = Field(default="", max_length=NAME_LIMIT, description="empty: in no group")
     launched: str = Field(default="", max_length=10, description="the role in the latest launch")
     code_digest: str | None = Field(default=None, max_length=DIGEST_LENGTH)
     joined: datetime = Field(default_factory=now, sa_type=UtcDateTime)
@@ -130,6 +131,9 @@ class AssignmentRow(SQLModel, table=True):
     solution: str = Field(default="due", max_length=10, description="shown: free, due or off")
     show_points: bool = Field(default=True, description="if not, points are hidden until due")
     sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
+    draws: str = Field(
+        default="", sa_type=Text, description="of each pool: how many exercises a student has"
+    )
     weight: float | None = Field(default=None, description="in the overall grade; none: its points")
     made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     changed: datetime | None = Field(
@@ -152,6 +156,7 @@ class AssignedRow(SQLModel, table=True):
     exercise: str = Field(primary_key=True, max_length=EXERCISE_LIMIT)
     points: float = Field(default=1.0)
     place: int = Field(default=0)
+    pool: int = Field(default=0, description="1 and so on; 0: everyone has it")
 
 
 class ExtensionRow(SQLModel, table=True):
@@ -169,6 +174,20 @@ class ExtensionRow(SQLModel, table=True):
     by: str = Field(default="", max_length=NAME_LIMIT)
     why: str = Field(default="", max_length=REASON_LIMIT)
     at: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class GroupDatesRow(SQLModel, table=True):
+    """The dates of an assignment for a group of the class; none: everyone's date holds."""
+
+    __tablename__ = "group_dates"
+
+    assignment: int = Field(
+        primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger
+    )
+    group_name: str = Field(primary_key=True, max_length=NAME_LIMIT)
+    opens: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    due: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    closes: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
 class SittingRow(SQLModel, table=True):

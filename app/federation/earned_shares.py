@@ -6,10 +6,11 @@ from datetime import datetime
 
 from sqlmodel import Session
 
-from app.people.assignments import assignment_with, dates_for
+from app.people.assignments import assignment_with
 from app.people.cells import Key
 from app.people.classes import members_of
 from app.people.gradebook import Cells, best_answer_times, cells_of, total
+from app.people.personal_dates import dates_for
 from app.people.work import release_of
 
 
@@ -46,9 +47,7 @@ def shares_of(
     }
     if found.policy.show_points:
         return shares
-    released = {
-        person: release_of(found.policy, dates_for(session, found, person)) for person in shares
-    }
+    released = {person: release_of(found, dates_for(session, found, person)) for person in shares}
     return {
         person: share
         for person, share in shares.items()

@@ -81,7 +81,7 @@ def work_in(
     points given by hand, an exercise is solved also without an answer.
     """
     persons = {member.learner: member.person for member in members}
-    drawings = Drawings(secret, assignment.id, assignment.policy.variants, former_learners(session))
+    drawings = Drawings(secret, assignment, former_learners(session))
     found: dict[Key, ExerciseActivity] = {}
     again = judged_again(session, assignment)
     single = persons.keys() & {one.learner for one in again.values()}
@@ -97,7 +97,8 @@ def work_in(
             )
             _add(work, *answers)
     _give(found, session, assignment, set(persons.values()))
-    return list(found.values())
+    whose = {person: learner for learner, person in persons.items()}
+    return [one for one in found.values() if drawings.has(whose[one.person], one.exercise)]
 
 
 def exercise_figures(work: Iterable[ExerciseActivity]) -> Mapping[str, ExerciseFigures]:

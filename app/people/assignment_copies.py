@@ -14,29 +14,33 @@ from app.errors import InputError, NotFoundError
 from app.people.assignments import (
     Assignment,
     AssignmentEntry,
-    assignments_as_set,
+    assignments_of,
     create_assignment,
 )
 from app.people.local_time import local_moment
-from app.people.policy import Policy
+from app.people.policy import GroupDates, Policy
+from app.people.pool_numbers import entries_left
 from app.translation import translate
 
 _WEEK = timedelta(weeks=1)
 MOST_WEEKS = 1_000
-_DATES = {"opens": False, "due": True, "closes": True}  # whether something ends then
+_ENDS = {"opens": False, "due": True, "closes": True}  # whether something ends then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentCopy:
     """A copy to be made of *source*.
 
-    *gone* are exercises that the course does not have anymore: they are left out. *notes* say what
-    was decided where clocks are changed.
+    *groups* have their dates moved as well. *gone* are exercises that the course does not have
+    anymore: they are left out, and a pool draws no more than it then has. *notes* say what was
+    decided where clocks are changed.
     """
 
     source: Assignment
     policy: Policy
     entries: tuple[AssignmentEntry, ...]
+    groups: tuple[GroupDates, ...]
+    draws: tuple[int, ...]
     gone: tuple[str, ...]
     notes: tuple[str, ...]
 
@@ -77,7 +81,7 @@ def chosen_assignments(
         InputError: the class has none.
         NotFoundError: one of *numbers* is not in the class.
     """
-    found = assignments_as_set(session, class_id)
+    found = assignments_of(session, class_id)
     if unknown := set(numbers) - {one.id for one in found}:
         raise NotFoundError(translate("this class has no assignment {number}", number=min(unknown)))
     if not found:
@@ -87,7 +91,12 @@ def chosen_assignments(
 
 def copies_digest(copies: Sequence[AssignmentCopy]) -> str:
     """A name for *copies*: what was shown is what is made."""
-    said = repr([(one.source.id, one.source.title, one.policy, one.entries) for one in copies])
+    said = repr(
+        [
+            (one.source.id, one.source.title, one.policy, one.entries, one.groups, one.draws)
+            for one in copies
+        ]
+    )
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
@@ -98,7 +107,9 @@ def store_copies(
     made = {}
     for one in copies:
         source = one.source.id
-        number = create_assignment(session, class_id, one.source.title, one.policy, one.entries)
+        number = create_assignment(
+            session, class_id, one.source.title, one.policy, one.entries, one.groups, one.draws
+        )
         row = session.get_one(AssignmentRow, number)
         row.weight = one.source.weight
         row.origins = f"{session.get_one(AssignmentRow, source).origins} {source}".strip()
@@ -119,12 +130,8 @@ def copy_in_class(session: Session, class_id: int, assignment: int) -> int:
 
 
 def _copy(one: Assignment, weeks: int, zone: ZoneInfo, known: Container[str]) -> AssignmentCopy:
-    moved = {
-        name: local_moment(_later(at, one.policy.zone, weeks), zone, ends=ends)
-        for name, ends in _DATES.items()
-        if (at := getattr(one.policy, name)) is not None
-    }
-    entries = tuple(entry for entry in one.entries if entry.exercise in known)
+    left = [entry for entry in one.entries if entry.exercise in known]
+    entries, draws = entries_left(one, left)
     if not entries:
         raise InputError(
             translate(
@@ -132,13 +139,25 @@ def _copy(one: Assignment, weeks: int, zone: ZoneInfo, known: Container[str]) ->
                 title=one.title,
             )
         )
-    dates: dict[str, Any] = {name: moment.at for name, moment in moved.items()}
+    notes: dict[str, None] = {}
+
+    def moved(dates: Policy | GroupDates) -> dict[str, Any]:
+        found = {
+            name: local_moment(_later(at, one.policy.zone, weeks), zone, ends=ends)
+            for name, ends in _ENDS.items()
+            if (at := getattr(dates, name)) is not None
+        }
+        notes.update(dict.fromkeys(moment.note for moment in found.values() if moment.note))
+        return {name: moment.at for name, moment in found.items()}
+
     return AssignmentCopy(
         source=one,
-        policy=replace(one.policy, zone=zone, **dates),
-        entries=entries,
+        policy=replace(one.policy, zone=zone, archived=None, **moved(one.policy)),
+        entries=tuple(entries),
+        draws=tuple(draws),
+        groups=tuple(replace(dates, **moved(dates)) for dates in one.groups),
         gone=tuple(entry.exercise for entry in one.entries if entry.exercise not in known),
-        notes=tuple(moment.note for moment in moved.values() if moment.note),
+        notes=tuple(notes),
     )
 
 
@@ -152,7 +171,7 @@ def _later(at: datetime, zone: ZoneInfo, weeks: int) -> datetime:
 
 def _days(one: Assignment) -> Iterable[date]:
     """The days of the dates of an assignment."""
-    found = (getattr(one.policy, name) for name in _DATES)
+    found = (getattr(dates, name) for dates in (one.policy, *one.groups) for name in _ENDS)
     return (at.astimezone(one.policy.zone).date() for at in found if at is not None)
 
 

@@ -1,6 +1,6 @@
-"""Assignments: exercises, dates and rules, and the extensions of single persons."""
+"""Assignments: exercises, dates and rules."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
@@ -9,11 +9,13 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import delete, update
 from sqlmodel import Session, col, select
 
-from app.db.people import AssignedRow, AssignmentRow, ClassRow, ExtensionRow, SittingRow
+from app.db.people import AssignedRow, AssignmentRow, ClassRow
 from app.db.tables import now
 from app.errors import InputError, NotFoundError
+from app.people.group_dates import read_group_dates, store_group_dates
 from app.people.persons import clean_name
-from app.people.policy import Dates, Policy, check_policy, dates_of
+from app.people.policy import RULES, GroupDates, Policy, check_policy
+from app.people.pools import ExercisePool, check_pool, first_origin, read_draws
 from app.translation import translate
 
 MOST_EXERCISES = 200
@@ -22,15 +24,20 @@ MOST_POINTS = 1_000.0
 
 @dataclass(frozen=True, slots=True)
 class AssignmentEntry:
-    """An exercise of an assignment, and its points."""
+    """An exercise of an assignment, and its points; *pool* 0: every student has it."""
 
     exercise: str
     points: float
+    pool: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """An assignment of a class; without a *weight* it weighs as much as its points."""
+    """An assignment of a class; without a *weight* it weighs as much as its points.
+
+    *groups* have dates of their own. *draws*: how many exercises of each pool a student has.
+    *origin* is the first assignment that it is a copy of, or itself.
+    """
 
     id: int
     class_id: int
@@ -38,6 +45,46 @@ class Assignment:
     policy: Policy
     entries: tuple[AssignmentEntry, ...]
     weight: float | None = None
+    groups: tuple[GroupDates, ...] = ()
+    draws: tuple[int, ...] = ()
+    origin: int = 0
+
+    @property
+    def pools(self) -> Sequence[ExercisePool]:
+        """The pools of which each student has some exercises."""
+        those = [[e for e in self.entries if e.pool == n + 1] for n in range(len(self.draws))]
+        return [
+            ExercisePool(draw, tuple(one.exercise for one in entries), entries[0].points)
+            for draw, entries in zip(self.draws, those, strict=True)
+        ]
+
+    @property
+    def length(self) -> int:
+        """How many exercises a student has."""
+        return sum(not one.pool for one in self.entries) + sum(self.draws)
+
+    def drawn(self, learner: str) -> Collection[str]:
+        """The exercises that *learner* has."""
+        fixed = {one.exercise for one in self.entries if not one.pool}
+        return fixed.union(*(pool.drawn(self.origin, learner) for pool in self.pools))
+
+    def personal(self, learner: str) -> "Assignment":
+        """The assignment as *learner* has it, with the exercises that were drawn alone."""
+        if not self.draws:
+            return self
+        drawn = self.drawn(learner)
+        own = (replace(one, pool=0) for one in self.entries if one.exercise in drawn)
+        return replace(self, entries=tuple(own), draws=())
+
+    def policy_in(self, group: str) -> Policy:
+        """The policy as it is for a *group*; empty: for those who are in none."""
+        own = next((one for one in self.groups if one.group == group), None)
+        return own.policy(self.policy) if own else self.policy
+
+    @property
+    def policies(self) -> Sequence[Policy]:
+        """The policy for everyone, and that of each group with dates of its own."""
+        return [self.policy, *(one.policy(self.policy) for one in self.groups)]
 
     @property
     def weighs(self) -> float:
@@ -46,31 +93,41 @@ class Assignment:
 
     @property
     def points(self) -> float:
-        """The points of all its exercises."""
-        return sum(entry.points for entry in self.entries)
+        """The points of all exercises that a student has."""
+        fixed = sum(entry.points for entry in self.entries if not entry.pool)
+        return fixed + sum(pool.draw * pool.points for pool in self.pools)
 
     @property
     def version(self) -> str:
         """The same for the same title, rules and exercises."""
-        rules = [str(getattr(self.policy, name)) for name in Policy.__slots__ if name != "zone"]
+        rules = [str(getattr(self.policy, name)) for name in RULES]
         entries = [(one.exercise, one.points) for one in self.entries]
-        return sha256(repr((self.title, rules, entries)).encode()).hexdigest()[:20]
+        pools = [(pool.draw, pool.exercises) for pool in self.pools]
+        parts = (self.title, rules, entries, *pools, *(str(one) for one in self.groups))
+        return sha256(repr(parts).encode()).hexdigest()[:20]
 
 
 def create_assignment(
-    session: Session, class_id: int, title: str, policy: Policy, entries: Iterable[AssignmentEntry]
+    session: Session,
+    class_id: int,
+    title: str,
+    policy: Policy,
+    entries: Iterable[AssignmentEntry],
+    groups: Iterable[GroupDates] = (),
+    draws: Sequence[int] = (),
 ) -> int:
     """The number of a new assignment; not committed.
 
     Raises:
-        InputError: the title, a rule or an entry is not valid.
+        InputError: the title, a rule, an entry, a pool or the dates of a group are not valid.
     """
-    row = AssignmentRow(class_id=class_id, title=clean_name(title))
+    row = AssignmentRow(class_id=class_id, title=clean_name(title), draws=" ".join(map(str, draws)))
     session.add(_with(row, policy))
     session.flush()
     if row.id is None:
         raise ValueError("the assignment got no number")
-    _store_entries(session, row.id, entries)
+    _store_entries(session, row.id, entries, draws)
+    store_group_dates(session, row.id, policy, groups)
     return row.id
 
 
@@ -80,17 +137,34 @@ def change_assignment(
     title: str,
     policy: Policy,
     entries: Iterable[AssignmentEntry],
+    groups: Iterable[GroupDates] | None = None,
+    draws: Sequence[int] = (),
 ) -> None:
-    """Change an assignment; not committed.
+    """Change an assignment; without *groups*, those keep their dates. Not committed.
 
     Raises:
-        InputError: the title, a rule or an entry is not valid.
-        NotFoundError: there is no such assignment.
+        InputError: the title, a rule, an entry, a pool or dates of a group are not valid.
+        NotFoundError: there is none with this number.
     """
     row = _assignments_row(session, assignment)
-    row.title, row.changed = clean_name(title), now()
+    if groups is None:
+        groups = assignment_with(session, assignment).groups
+    row.title, row.changed, row.draws = clean_name(title), now(), " ".join(map(str, draws))
     session.add(_with(row, policy))
-    _store_entries(session, assignment, entries)
+    _store_entries(session, assignment, entries, draws)
+    store_group_dates(session, assignment, policy, groups)
+
+
+def change_groups(session: Session, stored: Assignment, groups: Iterable[GroupDates]) -> None:
+    """Give the groups of an assignment other dates; not committed.
+
+    Raises:
+        InputError: there are too many, or the dates of one cannot be.
+    """
+    row = _assignments_row(session, stored.id)
+    row.changed = now()
+    session.add(row)
+    store_group_dates(session, stored.id, stored.policy, groups)
 
 
 def mark_changed(session: Session, class_id: int) -> None:
@@ -144,66 +218,6 @@ def assignments_of(session: Session, class_id: int) -> Sequence[Assignment]:
     return _assignments(session, rows)
 
 
-def assignments_as_set(session: Session, class_id: int) -> Sequence[Assignment]:
-    """The assignments of a class with the dates that teachers set, even if it is archived."""
-    found = assignments_of(session, class_id)
-    zone = session.get_one(ClassRow, class_id).zone
-    return [
-        replace(one, policy=policy_of(session.get_one(AssignmentRow, one.id), zone))
-        for one in found
-    ]
-
-
-def dates_for(session: Session, assignment: Assignment, person: int) -> Dates:
-    """The dates of *person*: the one place that knows them."""
-    extension = session.get(ExtensionRow, (assignment.id, person))
-    sitting = session.get(SittingRow, (assignment.id, person))
-    return dates_of(
-        assignment.policy,
-        extension.until if extension else None,
-        sitting.began if sitting else None,
-    )
-
-
-def dates_of_everyone(session: Session, assignment: Assignment) -> Mapping[int, Dates]:
-    """The dates of those persons whose dates differ from everyone's."""
-    extended = {
-        row.person: row.until
-        for row in session.exec(
-            select(ExtensionRow).where(ExtensionRow.assignment == assignment.id)
-        )
-    }
-    began = {
-        row.person: row.began
-        for row in session.exec(select(SittingRow).where(SittingRow.assignment == assignment.id))
-    }
-    return {
-        person: dates_of(assignment.policy, extended.get(person), began.get(person))
-        for person in extended.keys() | began.keys()
-    }
-
-
-def extend(
-    session: Session,
-    assignment: int,
-    persons: Iterable[int],
-    until: datetime,
-    by: str = "",
-    why: str = "",
-) -> None:
-    """Give *persons* until *until*; an earlier extension is replaced. Not committed."""
-    for person in persons:
-        row = ExtensionRow(assignment=assignment, person=person, until=until, by=by, why=why)
-        session.merge(row)
-
-
-def begin_sitting(session: Session, assignment: int, person: int) -> None:
-    """Start the exam of *person*; the first start stays. Commits."""
-    if session.get(SittingRow, (assignment, person)) is None:
-        session.add(SittingRow(assignment=assignment, person=person))
-        session.commit()
-
-
 def _assignments_row(session: Session, assignment: int) -> AssignmentRow:
     row = session.get(AssignmentRow, assignment)
     if row is None:
@@ -214,13 +228,14 @@ def _assignments_row(session: Session, assignment: int) -> AssignmentRow:
 def _with(row: AssignmentRow, policy: Policy) -> AssignmentRow:
     """*row* with the rules of *policy*."""
     check_policy(policy)
-    for name in Policy.__slots__:
-        if name != "zone":
-            setattr(row, name, getattr(policy, name))
+    for name in RULES:
+        setattr(row, name, getattr(policy, name))
     return row
 
 
-def _store_entries(session: Session, assignment: int, entries: Iterable[AssignmentEntry]) -> None:
+def _store_entries(
+    session: Session, assignment: int, entries: Iterable[AssignmentEntry], draws: Sequence[int]
+) -> None:
     chosen = {entry.exercise: entry for entry in entries}
     if not 0 < len(chosen) <= MOST_EXERCISES:
         raise InputError(f"an assignment has 1 to {MOST_EXERCISES} exercises, not {len(chosen)}")
@@ -230,13 +245,19 @@ def _store_entries(session: Session, assignment: int, entries: Iterable[Assignme
                 f"{entry.exercise}: points must be from 0 to {MOST_POINTS:,.0f}, "
                 f"not {entry.points:g}"
             )
+    for number, draw in enumerate(draws, 1):
+        check_pool(number, draw, [one.points for one in chosen.values() if one.pool == number])
     session.connection().execute(
         delete(AssignedRow).where(col(AssignedRow.assignment) == assignment)
     )
     for place, entry in enumerate(chosen.values()):
         session.add(
             AssignedRow(
-                assignment=assignment, exercise=entry.exercise, points=entry.points, place=place
+                assignment=assignment,
+                exercise=entry.exercise,
+                points=entry.points,
+                place=place,
+                pool=entry.pool if entry.pool <= len(draws) else 0,
             )
         )
     session.flush()
@@ -245,13 +266,10 @@ def _store_entries(session: Session, assignment: int, entries: Iterable[Assignme
 def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[Assignment]:
     numbers = [row.id for row in rows if row.id is not None]
     entries: dict[int, list[AssignmentEntry]] = {number: [] for number in numbers}
-    assigned = (
-        select(AssignedRow)
-        .where(col(AssignedRow.assignment).in_(numbers))
-        .order_by(col(AssignedRow.place))
-    )
-    for row in session.exec(assigned):
-        entries[row.assignment].append(AssignmentEntry(row.exercise, row.points))
+    assigned = select(AssignedRow).where(col(AssignedRow.assignment).in_(numbers))
+    for row in session.exec(assigned.order_by(col(AssignedRow.place))):
+        entries[row.assignment].append(AssignmentEntry(row.exercise, row.points, row.pool))
+    groups = read_group_dates(session, numbers)
     classes = {
         row.id: row
         for row in session.exec(
@@ -266,14 +284,15 @@ def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[As
             policy=policy_of(row, classes[row.class_id].zone, classes[row.class_id].archived),
             entries=tuple(entries[row.id or 0]),
             weight=row.weight,
+            groups=tuple(groups.get(row.id or 0, ())),
+            draws=read_draws(row.draws),
+            origin=first_origin(row.id or 0, row.origins),
         )
         for row in rows
     ]
 
 
 def policy_of(row: object, zone: str = "UTC", archived: datetime | None = None) -> Policy:
-    """The rules in a *row* that has the columns of an assignment; *archived*: closed since then."""
-    rules = {name: getattr(row, name) for name in Policy.__slots__ if name != "zone"}
-    if archived is not None:
-        rules["closes"] = min(rules["closes"] or archived, archived)
-    return Policy(zone=ZoneInfo(zone), **rules)
+    """The rules in a *row* that has the columns of an assignment."""
+    rules = {name: getattr(row, name) for name in RULES}
+    return Policy(zone=ZoneInfo(zone), archived=archived, **rules)

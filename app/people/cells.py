@@ -14,12 +14,14 @@ from sqlmodel import Session, col
 from app.db.people import RegradeRow
 from app.db.tables import AttemptRow
 from app.people.answer_sums import drawing_sums
-from app.people.assignments import Assignment, dates_of_everyone
+from app.people.assignments import Assignment
 from app.people.classes import Member
+from app.people.personal_dates import dates_of_everyone
 from app.people.policy import CountableAnswer, Dates, Share, best_share, dates_of, worth_steps
 from app.people.variants import Drawings, Former, former_learners
 
 _AT_ONCE = 1_000  # learners of a query: databases limit its parameters
+_MANY = 10  # learners with dates of their own, from whom on the database adds up for them
 _ANSWERS: Select[*tuple[Any, ...]] = (
     columns(
         col(AttemptRow.learner),
@@ -85,18 +87,20 @@ class AssignmentAnswers:
             points={entry.exercise: entry.points for entry in assignment.entries},
             dates=dates_of_everyone(session, assignment),
             former=former,
-            drawings=Drawings(secret, assignment.id, assignment.policy.variants, former),
+            drawings=Drawings(secret, assignment, former),
             regraded=judged_again(session, assignment),
         )
 
     def cells(self, session: Session) -> Iterator[tuple[Key, Cell]]:
         """What each exercise earned each person who has an answer to it that counts.
 
-        The database adds up what has the same rules for everyone; the rest is judged one by one.
+        The database adds up what has the same rules for many; the rest is judged one by one.
         """
         mended = {one.exercise for one in self.regraded.values()} & self.points.keys()
-        whole, special = self.points.keys() - mended, self._special()
-        yield from self._summed(session, whole, self.persons.keys() - special)
+        whole, together = self.points.keys() - mended, self._together()
+        for dates, learners in together.items():
+            yield from self._summed(session, whole, dates, learners)
+        special = self.persons.keys() - set().union(*together.values())
         for exercises, learners in ((whole, special), (mended, self.persons.keys())):
             for key, share in self._one_by_one(session, exercises, learners):
                 yield key, Cell(self.points[key[1]] * share.earned, share.tries, share.late)
@@ -107,22 +111,33 @@ class AssignmentAnswers:
             if share.at:
                 yield key, share.at
 
-    def _special(self) -> Collection[str]:
-        """The learners with dates, or drawings, of their own; all, if worth has too many steps."""
-        policy = self.assignment.policy
-        if worth_steps(policy, dates_of(policy)) is None:
-            return self.persons.keys()
-        own = {learner for learner, person in self.persons.items() if person in self.dates}
-        return own | (self.persons.keys() & self.former.keys())
+    def _together(self) -> Mapping[Dates, Collection[str]]:
+        """The learners with the same dates, by these, where the database can add up for them.
+
+        Few with dates of their own are not worth a query, nor those with drawings of their own.
+        """
+        policy, general = self.assignment.policy, dates_of(self.assignment.policy)
+        found: dict[Dates, set[str]] = {}
+        for learner in self.persons.keys() - self.former.keys():
+            own = self.dates.get(self.persons[learner], general)
+            found.setdefault(own, set()).add(learner)
+        return {
+            dates: learners
+            for dates, learners in found.items()
+            if (dates == general or len(learners) >= _MANY)
+            and worth_steps(policy, dates) is not None
+        }
 
     def _summed(
-        self, session: Session, exercises: Collection[str], learners: Collection[str]
+        self, session: Session, exercises: Collection[str], dates: Dates, learners: Collection[str]
     ) -> Iterator[tuple[Key, Cell]]:
-        """The cells of *learners*, who have the dates of everyone."""
+        """The cells of *learners*, who have the same *dates*."""
         policy, seed_of = self.assignment.policy, self.drawings.of
         any_counts = policy.variants == "many"
-        for row in drawing_sums(session, policy, dates_of(policy), exercises, learners):
+        for row in drawing_sums(session, policy, dates, exercises, learners):
             learner, exercise, seed, tries, early, late = row
+            if not self.drawings.has(learner, exercise):
+                continue
             if any_counts or seed == seed_of(learner, exercise):
                 earned = self.points[exercise] * (late if late > early else early)
                 yield (self.persons[learner], exercise), Cell(earned, tries, late > early)

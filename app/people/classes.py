@@ -53,7 +53,7 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """A person in a class; *name* is what the class calls them."""
+    """A person in a class; *name* is what the class calls them, *group* is empty for none."""
 
     class_id: int
     person: int
@@ -62,6 +62,7 @@ class Member:
     name: str
     outside_id: str
     has_code: bool
+    group: str = ""
 
 
 def create_class(
@@ -242,6 +243,7 @@ def members_of(session: Session, class_id: int) -> Sequence[Member]:
             name=row.label or person.name or f"{row.role.capitalize()} {place}",
             outside_id=row.outside_id,
             has_code=row.code_digest is not None,
+            group=row.group_name,
         )
         for place, (row, person) in enumerate(session.exec(statement), 1)
     ]

@@ -8,8 +8,9 @@ from sqlmodel import Session, col, select
 
 from app.db.people import RegradeRow
 from app.db.tables import AttemptRow
-from app.people.assignments import Assignment, dates_for
+from app.people.assignments import Assignment
 from app.people.classes import Member
+from app.people.personal_dates import dates_for
 from app.people.policy import CountableAnswer, Dates, Policy, counts, unaided, worth
 from app.people.variants import Drawings, former_learners
 from app.translation import noted, translate
@@ -46,7 +47,7 @@ def given_in(
     session: Session, secret: str, assignment: Assignment, member: Member
 ) -> Mapping[str, Sequence[Given]]:
     """The answers of *member* in *assignment*, by exercise; the first one first."""
-    drawings = Drawings(secret, assignment.id, assignment.policy.variants, former_learners(session))
+    drawings = Drawings(secret, assignment, former_learners(session))
     dates = dates_for(session, assignment, member.person)
     rows = session.exec(
         select(AttemptRow)

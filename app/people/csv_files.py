@@ -5,7 +5,7 @@ A cell that a spreadsheet would run gets an apostrophe, which is taken off when 
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from app.errors import InputError
@@ -17,6 +17,7 @@ from app.translation import noted, translate
 
 MOST_LINES = 10_000
 _SHOWN = 5  # problems that are reported
+_SEVERAL = re.compile(r", | and | und ")
 
 SAMPLE = noted("name the columns in the first line, such as id,name or name alone")
 
@@ -25,7 +26,7 @@ SAMPLE = noted("name the columns in the first line, such as id,name or name alon
 class RosterEntry:
     """A person on a roster, and the *line* of it; without a *role*, a new one is a student.
 
-    With a *number*, it is the member who has it.
+    With a *number*, it is the member who has it. An empty *group* is none; None leaves it as it is.
     """
 
     line: int
@@ -33,6 +34,7 @@ class RosterEntry:
     outside_id: str = ""
     role: Role | None = None
     number: int | None = None
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +47,11 @@ class ReadRoster:
 
 
 def write_roster(members: Iterable[Member]) -> str:
-    """The roster of a class, as `read_roster` reads it."""
-    rows = ((one.outside_id, one.name, one.role.word) for one in members)
-    return csv_text(chain([("id", "name", "role")], rows))
+    """The roster of a class, as `read_roster` reads it; with groups, if there are any."""
+    everyone = list(members)
+    width = 4 if any(one.group for one in everyone) else 3
+    rows = ((one.outside_id, one.name, one.role.word, one.group) for one in everyone)
+    return csv_text(row[:width] for row in chain([("id", "name", "role", "group")], rows))
 
 
 def read_roster(content: bytes | str) -> ReadRoster:
@@ -74,7 +78,34 @@ def read_roster(content: bytes | str) -> ReadRoster:
         refuse_lines(problems)
     if not found:
         raise InputError(translate("this roster has no lines below its head; nobody is on it"))
-    return ReadRoster(entries=tuple(found), unused=head.unused, left_out=tuple(problems))
+    entries, several = _in_one_group(found)
+    return ReadRoster(entries=tuple(entries), unused=head.unused, left_out=(*problems, *several))
+
+
+def _in_one_group(
+    entries: Sequence[RosterEntry],
+) -> tuple[Sequence[RosterEntry], Sequence[str]]:
+    """*entries*, where those who are in several groups keep theirs; and who that is.
+
+    Moodle writes "Monday, Tuesday", and Canvas "Monday and Tuesday".
+    """
+    known = {one.group for one in entries}
+    found, says = [], []
+    for one in entries:
+        parts = _SEVERAL.split(one.group or "")
+        if len(parts) > 1 and known.issuperset(parts):
+            says.append(
+                translate(
+                    "line {line}: {name} is in several groups ({groups}), so their group is left "
+                    "as it is",
+                    line=one.line,
+                    name=one.name,
+                    groups=one.group,
+                )
+            )
+            one = replace(one, group=None)
+        found.append(one)
+    return found, says
 
 
 def _no_person(row: CsvRow) -> str:
@@ -125,12 +156,13 @@ def _head(lines: Iterator[CsvRow]) -> tuple[Head, Iterator[CsvRow]]:
 
 
 def _listed(row: CsvRow, head: Head) -> RosterEntry:
-    role = first_of(row, head.roles).casefold()
+    role, group = first_of(row, head.roles).casefold(), head.group(row)
     return RosterEntry(
         line=row.number,
         name=clean_name(head.name(row) or head.outside_id(row)),
         outside_id=head.outside_id(row),
         role=Role.read(role) if role else None,
+        group=None if group is None else clean_name(group) if group else "",
     )
 
 

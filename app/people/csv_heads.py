@@ -24,11 +24,17 @@ _ID = (
     "n° étudiant", "número de id", "número de estudiante", "matricola", "studentnummer", "学号",
     "学籍番号", "id", "sis login id", "username", "login", "anmeldename",
 )  # fmt: skip
+_GROUP = (
+    "group", "section", "groups", "gruppe", "gruppen", "sektion", "groupe", "groupes", "grupo",
+    "grupos", "sección", "gruppo", "组", "班级",
+)  # fmt: skip
+# What Moodle writes for those who are in none.
+_NO_GROUP = ("no groups", "keine gruppen", "aucun groupe", "no hay grupos", "nessun gruppo")
 _ROLE = ("role", "roles", "rolle", "rôle", "rol")
 _NUMBER = ("number",)
 _OTHERS = (
-    "section", "institution", "department", "total", "course total", "overall %",
-    "last downloaded from this course", "groups", "root account",
+    "institution", "department", "total", "course total", "overall %",
+    "last downloaded from this course", "root account",
 )  # fmt: skip
 # What stands in place of a name in rows that are not about a person.
 _OF_CANVAS = {"points possible", "manual posting", "student, test", "test student"}
@@ -48,7 +54,10 @@ class Head:
         self.names = places(_NAME)
         self.first, self.last = places(_FIRST), places(_LAST)
         self.ids, self.roles, self.numbers = places(_ID), places(_ROLE), places(_NUMBER)
-        named = (self.names, self.first, self.last, self.ids, self.roles, self.numbers)
+        self.groups = places(_GROUP)
+        named = (
+            self.names, self.first, self.last, self.ids, self.roles, self.numbers, self.groups,
+        )  # fmt: skip
         self.places = {place for some in (*named, places(_OTHERS)) for place in some}
         self.canvas = "student" in names and "id" in names
         self.unused = tuple(
@@ -73,6 +82,11 @@ class Head:
             last, comma, first = whole.partition(", ")
             return f"{first} {last}" if comma and self.canvas else whole
         return f"{first_of(row, self.first)} {first_of(row, self.last)}".strip()
+
+    def group(self, row: CsvRow) -> str | None:
+        """The group of the person of *row*; empty: they are in none; None: there is no column."""
+        said = first_of(row, self.groups)
+        return ("" if said.casefold() in _NO_GROUP else said) if self.groups else None
 
     def outside_id(self, row: CsvRow) -> str:
         """The first id that *row* has.

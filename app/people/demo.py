@@ -15,15 +15,10 @@ from app.db.people import IdentityRow
 from app.db.tables import Attempt, AttemptRow
 from app.errors import InputError
 from app.kinds import Answer, Exercise
-from app.people.assignments import (
-    Assignment,
-    AssignmentEntry,
-    assignment_with,
-    create_assignment,
-    extend,
-)
+from app.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
 from app.people.classes import Role, create_class, enroll, number_of, renew_seat_code
 from app.people.members import INVENTED
+from app.people.personal_dates import extend
 from app.people.persons import new_person
 from app.people.policy import Policy
 from app.people.variants import variant_seed

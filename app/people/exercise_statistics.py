@@ -182,7 +182,7 @@ def _runs(
 ) -> Mapping[_Drawn, Sequence[_DrawingRun]]:
     """The answers of each student to each drawing that counts, by exercise and seed."""
     former, again = former_learners(session), judged_again(session, assignment)
-    drawings = Drawings(secret, assignment.id, assignment.policy.variants, former)
+    drawings = Drawings(secret, assignment, former)
     found: dict[tuple[str, str, int], _DrawingRun] = {}
     for learner, exercise, seed, number, correct, revealed in _answers(
         session, assignment, [one.learner for one in students]

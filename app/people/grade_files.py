@@ -148,15 +148,8 @@ def points_difference(
     same = 0
     for line, member in _matched(found, whose, left_out):
         for name, points in line.points.items():
-            if not 0 <= points <= MOST_POINTS:
-                says = translate(
-                    "line {line}: {name} is {points:g}; points are from 0 to {most:,.0f}",
-                    line=line.line,
-                    name=name,
-                    points=points,
-                    most=MOST_POINTS,
-                )
-                left_out.append(says)
+            if says := _not_possible(points, member, named[name]):
+                left_out.append(translate("line {line}: {error}", line=line.line, error=says))
                 continue
             before = _now(book, member, named[name])
             if before is not None and _is_same(before, points, found.decimals[name]):
@@ -164,6 +157,20 @@ def points_difference(
             else:
                 changes.append(PointsChange(member, named[name], before, points))
     return PointsDifference(tuple(changes), same, tuple(left_out), found.columns)
+
+
+def _not_possible(points: float, member: Member, column: FileColumn) -> str:
+    """Why a file cannot give *points* in a column; empty if it can."""
+    if not 0 <= points <= MOST_POINTS:
+        return translate(
+            "{name} is {points:g}; points are from 0 to {most:,.0f}",
+            name=column.name,
+            points=points,
+            most=MOST_POINTS,
+        )
+    if column.exercise != WHOLE and column.exercise not in column.assignment.drawn(member.learner):
+        return translate("{exercise} was not drawn for this student", exercise=column.exercise)
+    return ""
 
 
 def _is_same(before: float, points: float, decimals: int) -> bool:

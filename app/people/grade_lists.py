@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from sqlmodel import Session
 
 from app.people.assignments import Assignment, assignments_of
-from app.people.classes import Member, Role, class_with, members_of
+from app.people.classes import Member, class_with
 from app.people.grade_files import FileColumn, PointsDifference, columns_of, points_difference
 from app.people.gradebook import WHOLE, Cells, gradebook_of, total
+from app.people.groups import students_in
 from app.people.overall_grades import overall_percent
 
 
@@ -41,10 +42,14 @@ class Grades:
         return overall_percent(self.assignments, points, self.lowest)
 
 
-def grades_of(session: Session, secret: str, class_id: int) -> Grades:
-    """The grades of every student of a class."""
+def grades_of(session: Session, secret: str, class_id: int, group: str | None = None) -> Grades:
+    """The grades of every student of a class, or of one *group* of it.
+
+    Raises:
+        InputError: the class has no such group.
+    """
     assignments = assignments_of(session, class_id)
-    students = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
+    students = students_in(session, class_id, group)
     book = gradebook_of(session, secret, assignments, students)
     return Grades(students, assignments, book, class_with(session, class_id).lowest)
 
@@ -80,6 +85,7 @@ def described(grades: Grades) -> Mapping[str, object]:
                 "number": member.person,
                 "id": member.outside_id,
                 "name": member.name,
+                "group": member.group,
                 "points": {
                     str(one.id): grades.points(member.person, one) for one in grades.assignments
                 },

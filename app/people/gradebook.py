@@ -28,9 +28,11 @@ def cells_of(
     """The cells of *members* in an assignment; one without an answer that counts has none."""
     answers = AssignmentAnswers.read(session, secret, assignment, members)
     found = dict(answers.cells(session))
-    persons = set(answers.persons.values())
+    learners = {person: learner for learner, person in answers.persons.items()}
     for key, points in points_by_hand(session, assignment).items():
-        if key[0] in persons:
+        person, exercise = key
+        learner = learners.get(person)
+        if learner and (exercise == WHOLE or answers.drawings.has(learner, exercise)):
             found[key] = found.get(key, _NO_ANSWER)._replace(points=points, overridden=True)
     return found
 

@@ -34,7 +34,7 @@ _OF_AN_ASSIGNMENT: Mapping[str, type[ExtensionRow | SittingRow]] = {
     "extensions": ExtensionRow,
     "sittings": SittingRow,
 }
-_OF_MEMBERS = ("role", "label", "outside_id")
+_OF_MEMBERS = ("role", "label", "outside_id", "group_name")
 
 
 def merge_members(
@@ -209,6 +209,7 @@ def _enter(session: Session, row: MemberRow, kept: int) -> dict[str, Any]:
     if not is_here:
         mine.left, mine.role = None, row.role
     mine.label, mine.outside_id = mine.label or row.label, mine.outside_id or row.outside_id
+    mine.group_name = mine.group_name or row.group_name
     row.left, row.code_digest, row.outside_id = now(), None, ""
     session.add(mine)
     session.add(row)

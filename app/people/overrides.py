@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
-from app.db.people import REASON_LIMIT, OverrideRow
+from app.db.people import REASON_LIMIT, OverrideRow, PersonRow
 from app.db.tables import NAME_LIMIT
 from app.errors import InputError, nearest
 from app.people.assignments import MOST_POINTS, Assignment
@@ -60,7 +60,7 @@ def override(
     """Give points by hand; not committed.
 
     Raises:
-        InputError: there is no reason, or the assignment does not have the exercise.
+        InputError: there is no reason, or the assignment or the student does not have the exercise.
     """
     reason = " ".join(why.split())
     if not reason:
@@ -74,6 +74,8 @@ def override(
         )
     names = [entry.exercise for entry in assignment.entries]
     for one in given:
+        if one.points is not None:
+            _refuse_undrawn(session, assignment, one)
         if one.exercise not in (WHOLE, *names):
             near = nearest(one.exercise, names)
             raise InputError(
@@ -94,6 +96,16 @@ def override(
             )
         )
     session.flush()
+
+
+def _refuse_undrawn(session: Session, assignment: Assignment, one: Override) -> None:
+    """Refuse points for an exercise of a pool that the student does not have."""
+    pooled = any(entry.pool and entry.exercise == one.exercise for entry in assignment.entries)
+    person = session.get(PersonRow, one.person) if pooled else None
+    if person is not None and one.exercise not in assignment.drawn(person.learner):
+        raise InputError(
+            translate("{exercise} was not drawn for this student", exercise=one.exercise)
+        )
 
 
 def held(session: Session, assignment: int) -> Sequence[OverrideRow]:

@@ -45,6 +45,6 @@ def _turnout(
     return Turnout(
         students=len(students),
         begun=len(begun),
-        all=counts.count(len(assignment.entries)),
+        all=counts.count(assignment.length),
         mean=earned / possible if possible else 0.0,
     )

@@ -1,12 +1,13 @@
 """The dates of a person, and what an answer is worth: pure functions, used everywhere."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
 from app.errors import InputError
+from app.translation import translate
 
 Variants = Literal["own", "same", "many"]
 Hints = Literal["free", "cost", "off"]
@@ -29,10 +30,10 @@ class Policy:
     """The rules of an assignment, with its dates for everyone.
 
     *late* is the share of the points lost per day begun after *due*; *grace* seconds cost
-    nothing, and after *closes* nothing counts. *attempts* is the number of answers that count (0:
-    all). If *hints* cost, each takes *hint_cost* of the points. *solution* says when the worked
-    solution may be seen. With a *sitting* of more than 0 minutes it is an exam: a person starts
-    it, and has that long.
+    nothing, and after *closes* nothing counts, nor after the class was *archived*. *attempts* is
+    the number of answers that count (0: all). If *hints* cost, each takes *hint_cost* of the
+    points. *solution* says when the worked solution may be seen. With a *sitting* of more than 0
+    minutes it is an exam: a person starts it, and has that long.
     """
 
     zone: ZoneInfo = ZoneInfo("UTC")
@@ -48,6 +49,54 @@ class Policy:
     solution: Solution = "due"
     show_points: bool = True
     sitting: int = 0
+    archived: datetime | None = None
+
+
+RULES = tuple(name for name in Policy.__slots__ if name not in ("zone", "archived"))
+DATES = ("opens", "due", "closes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupDates:
+    """The dates of a *group* of the class; none: everyone's date holds."""
+
+    group: str
+    opens: datetime | None = None
+    due: datetime | None = None
+    closes: datetime | None = None
+
+    def policy(self, general: Policy) -> Policy:
+        """The policy *general* as it is for the group.
+
+        Without a close of its own, the group has as long after its due date as everyone has.
+        """
+        closes = self.closes or general.closes
+        if self.due and general.closes and not self.closes:
+            after = general.closes - general.due if general.due else timedelta(0)
+            closes = self.due + after if general.due else max(general.closes, self.due)
+        return replace(
+            general,
+            opens=self.opens or general.opens,
+            due=self.due or general.due,
+            closes=closes,
+        )
+
+    def check(self, general: Policy) -> None:
+        """Refuse dates that cannot be, beside those of the policy *general*.
+
+        Raises:
+            InputError: there is none, or one is before one that it has to follow.
+        """
+        if not (self.opens or self.due or self.closes):
+            raise InputError(
+                translate("the group {group} needs a date of its own", group=self.group)
+            )
+        try:
+            check_policy(self.policy(general))
+        except InputError as error:
+            raise InputError(
+                translate("group {group}: {error}", group=self.group, error=error)
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +153,17 @@ def dates_of(
     """The dates of a person with an extension to *extended*, whose exam *began* then.
 
     An extension moves the due date, and the close where that is earlier. For an exam it is the
-    moment by which that person must stop.
+    moment by which that person must stop. Nothing goes on after the class was archived.
     """
+    dates = _personal_dates(policy, extended, began)
+    if policy.archived is None:
+        return dates
+    stop = min(dates.closes or policy.archived, policy.archived)
+    due = min(dates.due or stop, stop) if policy.sitting else dates.due
+    return replace(dates, due=due, closes=stop)
+
+
+def _personal_dates(policy: Policy, extended: datetime | None, began: datetime | None) -> Dates:
     due, closes = policy.due, policy.closes
     if extended:
         due = max(due, extended) if due else None

@@ -176,7 +176,7 @@ def _stale(
     students: Sequence[Member],
     after: int,
 ) -> Iterator[Stale]:
-    drawings = Drawings(secret, assignment.id, assignment.policy.variants, former_learners(session))
+    drawings = Drawings(secret, assignment, former_learners(session))
     whose = {one.learner: one for one in students}
     learners = sorted(whose)
     for start in range(0, len(learners), _LEARNERS):

@@ -12,6 +12,7 @@ from app.db.learner_cookie import new_learner
 from app.db.people import MemberRow, PersonRow
 from app.db.tables import now
 from app.errors import InputError
+from app.people.assignments import mark_changed
 from app.people.classes import Member, Role
 from app.people.csv_files import RosterEntry
 from app.people.members import remove_members
@@ -136,8 +137,11 @@ def apply(
                 row.label = listed.name
                 row.outside_id = listed.outside_id or row.outside_id
                 row.role = listed.role.word if listed.role else row.role
+                row.group_name = row.group_name if listed.group is None else listed.group
                 session.add(row)
         session.flush()
+        if any(one.group is not None for one in changes.values()):
+            mark_changed(session, class_id)  # groups have dates of their own
         _keep_a_teacher(session, class_id)
     if remove_missing:
         remove_members(session, class_id, [member.person for member in found.missing])
@@ -175,6 +179,7 @@ def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
                 "role": (one.role or Role.STUDENT).word,
                 "label": one.name,
                 "outside_id": one.outside_id,
+                "group_name": one.group or "",
                 "code_digest": None,
                 "joined": made,
                 "left": None,
@@ -196,6 +201,7 @@ def _take_up_again(
         if one := listed.pop(row.outside_id, None):
             row.left, row.label = None, one.name
             row.role = (one.role or Role.STUDENT).word
+            row.group_name = row.group_name if one.group is None else one.group
             session.add(row)
     session.flush()
     return [one for one in added if not one.outside_id or one.outside_id in listed]
@@ -289,4 +295,5 @@ def _differs(member: Member, listed: RosterEntry) -> bool:
         member.name != listed.name
         or (listed.role is not None and listed.role is not member.role)
         or bool(listed.outside_id and listed.outside_id != member.outside_id)
+        or (listed.group is not None and listed.group != member.group)
     )

@@ -11,7 +11,7 @@ from sqlmodel import Session, col
 
 from app.db.people import MergeRow, PersonRow
 from app.kinds import SEEDS
-from app.people.policy import Variants
+from app.people.assignments import Assignment
 
 Former = Mapping[str, Collection[str]]
 _BLOCK = 64  # bytes of a block of SHA-256
@@ -68,18 +68,15 @@ class Drawings:
     """The drawings whose answers count in an assignment; with a person's own, *former* ones."""
 
     def __init__(
-        self,
-        secret: str,
-        assignment: int,
-        variants: Variants,
-        former: Former = MappingProxyType({}),
+        self, secret: str, assignment: Assignment, former: Former = MappingProxyType({})
     ) -> None:
         self._secret = secret
         self._assignment = assignment
-        self._variants = variants
+        self._variants = assignment.policy.variants
         self._former = former
         self._own: dict[str, ExerciseSeeds] = {}
         self._same: dict[str, int] = {}
+        self._drawn: dict[str, Collection[str]] = {}
 
     def counts(self, learner: str, exercise: str, seed: int) -> bool:
         """Whether answers of *learner* to that drawing count."""
@@ -87,15 +84,29 @@ class Drawings:
         return own is None or seed in own
 
     def only(self, learner: str, exercise: str) -> Collection[int] | None:
-        """The seeds of the only drawings that count; None: any counts."""
+        """The seeds of the only drawings that count; None: any counts.
+
+        None of an exercise that *learner* has not: it is of a pool, and others were drawn.
+        """
+        if not self.has(learner, exercise):
+            return ()
         if self._variants == "many":
             return None
         return {self.of(one, exercise) for one in (learner, *self._former.get(learner, ()))}
+
+    def has(self, learner: str, exercise: str) -> bool:
+        """Whether *learner* has that exercise of the assignment."""
+        if not self._assignment.draws:
+            return True
+        if learner not in self._drawn:
+            self._drawn[learner] = self._assignment.drawn(learner)
+        return exercise in self._drawn[learner]
 
     def of(self, learner: str, exercise: str) -> int:
         """The seed of *exercise* for *learner*; if many count, the one to begin with."""
         own = self._own.get(exercise)
         if own is None:
-            own = self._own[exercise] = ExerciseSeeds(self._secret, self._assignment, exercise)
+            number = self._assignment.id
+            own = self._own[exercise] = ExerciseSeeds(self._secret, number, exercise)
             self._same[exercise] = own.of("")
         return self._same[exercise] if self._variants == "same" else own.of(learner)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import BindParameter, bindparam
 from sqlalchemy import select as columns
@@ -14,20 +15,17 @@ from app.db.people import (
     AssignmentRow,
     ClassRow,
     ExtensionRow,
+    GroupDatesRow,
     MemberRow,
     SittingRow,
 )
 from app.db.tables import AttemptRow
-from app.people.assignments import (
-    Assignment,
-    AssignmentEntry,
-    assignments_of,
-    dates_of_everyone,
-    policy_of,
-)
+from app.people.assignments import Assignment, AssignmentEntry, assignments_of, policy_of
 from app.people.classes import Role
+from app.people.personal_dates import dates_of_everyone
 from app.people.persons import SignedIn
-from app.people.policy import Dates, Phase, Policy, counts, dates_of
+from app.people.policy import DATES, Dates, GroupDates, Phase, Policy, counts, dates_of
+from app.people.pools import first_origin, read_draws
 from app.people.variants import variant_seed
 
 # Made once: a class of 300 asks at the same instant.
@@ -39,6 +37,7 @@ _ASSIGNED = (
         col(MemberRow.person),
         col(AssignedRow.exercise),
         col(AssignedRow.assignment),
+        col(MemberRow.group_name),
         col(ExtensionRow.until),
         col(SittingRow.began),
     )
@@ -63,12 +62,24 @@ _ASSIGNED = (
     .order_by(col(AssignedRow.assignment))
 )
 _RULES = (
-    columns(*AssignmentRow.__table__.columns, col(ClassRow.zone), col(ClassRow.archived))  # type: ignore[attr-defined]
+    columns(
+        *AssignmentRow.__table__.columns,  # type: ignore[attr-defined]
+        col(ClassRow.zone),
+        col(ClassRow.archived),
+        col(GroupDatesRow.group_name),
+        *(col(getattr(GroupDatesRow, name)).label(f"group_{name}") for name in DATES),
+    )
     .join_from(AssignmentRow, ClassRow, col(ClassRow.id) == col(AssignmentRow.class_id))
+    .outerjoin(GroupDatesRow, col(GroupDatesRow.assignment) == col(AssignmentRow.id))
     .where(col(AssignmentRow.id).in_(_NUMBERS))
 )
 _ENTRIES = (
-    columns(col(AssignedRow.assignment), col(AssignedRow.exercise), col(AssignedRow.points))
+    columns(
+        col(AssignedRow.assignment),
+        col(AssignedRow.exercise),
+        col(AssignedRow.points),
+        col(AssignedRow.pool),
+    )
     .where(col(AssignedRow.assignment).in_(_NUMBERS))
     .order_by(col(AssignedRow.place))
 )
@@ -142,14 +153,14 @@ def own_seed(secret: str, assignment: Assignment, exercise: str, learner: str) -
     return variant_seed(secret, assignment.id, exercise, whose)
 
 
-def release_of(policy: Policy, dates: Dates) -> datetime | None:
+def release_of(assignment: Assignment, dates: Dates) -> datetime | None:
     """When solutions and hidden points may be shown to a person; None: they need not wait.
 
     Those of an exam wait until the last one may have finished it, not only this person.
     """
     ends = [dates.due or dates.closes]
-    if policy.sitting:
-        ends.append(policy.closes or policy.due)
+    if assignment.policy.sitting:
+        ends += [dates_of(policy).closes for policy in assignment.policies]
     known = [end for end in ends if end is not None]
     return max(known) if known else None
 
@@ -170,9 +181,12 @@ def works_at(
     given = _given(session, {whose[row.person].learner for row in limited}, exercises)
     found: dict[tuple[int, str], list[StudentWork]] = {}
     for row in rows:
-        person, assignment = whose[row.person], assignments[row.assignment]
-        dates = dates_of(assignment.policy, row.until, row.began)
-        entry = next(one for one in assignment.entries if one.exercise == row.exercise)
+        person = whose[row.person]
+        assignment = assignments[row.assignment].personal(person.learner)
+        dates = dates_of(assignment.policy_in(row.group_name), row.until, row.began)
+        entry = next((one for one in assignment.entries if one.exercise == row.exercise), None)
+        if entry is None:
+            continue  # of a pool, and not drawn
         seed = own_seed(secret, assignment, row.exercise, person.learner)
         answers = given.get((person.learner, row.exercise), ())
         work = StudentWork(
@@ -183,7 +197,7 @@ def works_at(
             phase=dates.phase(now, assignment.policy.grace),
             tries=_tries(assignment.policy, dates, answers, seed),
             extended=row.until is not None,
-            released=release_of(assignment.policy, dates),
+            released=release_of(assignment, dates),
             now=now,
         )
         found.setdefault((row.person, row.exercise), []).append(work)
@@ -207,11 +221,11 @@ def veils(
                 continue
             own, general = dates_of_everyone(session, one), dates_of(one.policy)
             for person in those:
-                released = release_of(one.policy, own.get(person.person, general))
+                released = release_of(one, own.get(person.person, general))
                 if released and now <= released:
                     found[person.person] |= {
                         (entry.exercise, own_seed(secret, one, entry.exercise, person.learner))
-                        for entry in one.entries
+                        for entry in one.personal(person.learner).entries
                     }
     return {number: frozenset(drawings) for number, drawings in found.items()}
 
@@ -222,8 +236,10 @@ def _assignments(session: Session, numbers: Collection[int]) -> Mapping[int, Ass
         return {}
     run, wanted = session.connection().execute, {"assignments": list(numbers)}
     entries: dict[int, list[AssignmentEntry]] = {number: [] for number in numbers}
-    for number, name, points in run(_ENTRIES, wanted):
-        entries[number].append(AssignmentEntry(name, points))
+    for number, name, points, pool in run(_ENTRIES, wanted):
+        entries[number].append(AssignmentEntry(name, points, pool))
+    rows = run(_RULES, wanted).all()
+    groups = [(row.id, _group_dates(row)) for row in rows if row.group_name is not None]
     return {
         row.id: Assignment(
             id=row.id,
@@ -231,9 +247,19 @@ def _assignments(session: Session, numbers: Collection[int]) -> Mapping[int, Ass
             title=row.title,
             policy=policy_of(row, row.zone, row.archived),
             entries=tuple(entries[row.id]),
+            draws=read_draws(row.draws),
+            origin=first_origin(row.id, row.origins),
+            groups=tuple(dates for number, dates in groups if number == row.id),
         )
-        for row in run(_RULES, wanted)
+        for row in rows
     }
+
+
+def _group_dates(row: Any) -> GroupDates:
+    """The dates of a group in a row of rules."""
+    return GroupDates(
+        group=row.group_name, opens=row.group_opens, due=row.group_due, closes=row.group_closes
+    )
 
 
 def _given(session: Session, learners: Collection[str], exercises: Collection[str]) -> _Given:

@@ -1,7 +1,7 @@
 """Classes over the JSON interface: rosters, assignments, extensions, grades, and who may."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,52 +15,7 @@ from app.people.classes import members_of
 from app.people.csv_files import read_roster
 from app.people.variants import variant_seed
 from app.site import Site
-
-RING = "collectives/ring-all-reduce-time"
-CLASSES = "/api/v1/classes"
-
-
-@dataclass(frozen=True)
-class Api:
-    """A client with a token; paths are those of its class."""
-
-    client: TestClient
-    token: str
-    class_id: int = 0
-
-    def send(self, method: str, path: str = "", status: int = 200, **what: Any) -> Any:
-        answer = self.client.request(
-            method,
-            path if path.startswith("/") and "api" in path else f"{CLASSES}/{self.class_id}{path}",
-            headers={"Authorization": f"Bearer {self.token}"},
-            **what,
-        )
-        assert answer.status_code == status, (answer.status_code, answer.text)
-        if answer.headers.get("content-type") == "text/csv; charset=utf-8":
-            return answer.text
-        return answer.json() if answer.content else None
-
-
-@pytest.fixture(scope="module")
-def _made() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def made(client: TestClient, site: Site, _made: list[str]) -> Callable[[], Api]:
-    """Makes a class, and a token of it."""
-
-    def make() -> Api:
-        _made.append("")
-        with open_session(site.engine) as session:
-            admin = create_token(session, f"admin {len(_made)}", "admin")
-        body = {"name": "Systems", "zone": "Europe/Berlin", "teacher": "Grace Hopper"}
-        row = Api(client, admin).send("POST", CLASSES, 201, json=body)
-        with open_session(site.engine) as session:
-            token = create_token(session, f"class {len(_made)}", "class", row["id"])
-        return Api(client, token, row["id"])
-
-    return make
+from tests.api.class_api import CLASSES, RING, Api
 
 
 def test_a_class_that_is_made_has_a_teacher_with_a_code(made: Callable[[], Api]) -> None:

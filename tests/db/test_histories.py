@@ -20,9 +20,10 @@ from app.db.session import open_writing_session
 from app.db.tables import Reveal, now
 from app.db.writer import NewRow, store
 from app.errors import UnavailableError
-from app.people.assignments import AssignmentEntry, create_assignment, extend
+from app.people.assignments import AssignmentEntry, create_assignment
 from app.people.classes import create_class, number_of
 from app.people.join_link import join_as_new
+from app.people.personal_dates import extend
 from app.people.persons import SignedIn
 from app.people.policy import Policy
 from app.people.student_histories import StudentDrawing, StudentHistory, student_histories

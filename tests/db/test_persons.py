@@ -15,11 +15,12 @@ from app.db.personal import everything
 from app.db.session import open_session, open_writing_session
 from app.db.tables import DailyGuess, Prediction, Reveal, now
 from app.db.writer import NewRow, store
-from app.people.assignments import AssignmentEntry, create_assignment, extend
+from app.people.assignments import AssignmentEntry, create_assignment
 from app.people.classes import create_class, number_of
 from app.people.codes import code_digest, read_code
 from app.people.erasure import all_about, delete_person
 from app.people.join_link import join_as_new, seat_with
+from app.people.personal_dates import extend
 from app.people.persons import SignedIn
 from app.people.policy import Policy
 from app.people.seats import key_seat_codes

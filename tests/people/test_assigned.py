@@ -14,10 +14,11 @@ from app.db.queries import latest_attempts
 from app.db.session import open_session
 from app.db.tables import AttemptRow, now
 from app.errors import UnavailableError
-from app.people.assignments import Assignment, extend
+from app.people.assignments import Assignment
 from app.people.classes import Role
+from app.people.personal_dates import extend
 from app.people.persons import SignedIn
-from app.people.policy import Policy, dates_of
+from app.people.policy import GroupDates, Policy, dates_of
 from app.people.work import release_of, works_at
 from app.site import Site
 from app.web.frame.visitor import SESSION
@@ -330,7 +331,10 @@ class TestExam:
         policy = exam()
         dates = dates_of(policy, began=now() - timedelta(hours=2))
         assert dates.phase(now()) == "closed"
-        assert release_of(policy, dates) == policy.closes
+        exam_of_all = Assignment(id=1, class_id=1, title="Exam", policy=policy, entries=())
+        assert release_of(exam_of_all, dates) == policy.closes
+        later = GroupDates(group="Monday", closes=now() + 9 * DAY)
+        assert release_of(replace(exam_of_all, groups=(later,)), dates) == later.closes
 
     def test_one_that_is_closed_cannot_be_started(self, client: TestClient, school: School) -> None:
         over = Policy(due=now() - DAY, closes=now() - DAY, sitting=45)

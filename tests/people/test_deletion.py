@@ -23,11 +23,12 @@ from app.db.people import (
 from app.db.platforms import ContextRow, LinkRow, PlatformRow
 from app.db.tables import Attempt, AttemptRow, RevealRow, TokenRow, now
 from app.errors import InputError
-from app.people.assignments import AssignmentEntry, assignments_of, create_assignment, extend
+from app.people.assignments import AssignmentEntry, assignments_of, create_assignment
 from app.people.classes import Role, class_with, create_class, enroll, members_of, number_of
 from app.people.deletion import delete_class
 from app.people.demo import Demo, create_demo
 from app.people.overview import turnouts
+from app.people.personal_dates import extend
 from app.people.persons import new_person, open_browser
 from app.people.policy import Policy
 from app.sandbox.runner import Runner

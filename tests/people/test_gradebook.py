@@ -9,18 +9,11 @@ from sqlmodel import Session
 
 from app.db.people import ClassRow, MemberRow, OverrideRow, PersonRow, RegradeRow
 from app.db.tables import AttemptRow
-from app.people.assignments import (
-    Assignment,
-    AssignmentEntry,
-    assignment_with,
-    begin_sitting,
-    create_assignment,
-    dates_for,
-    extend,
-)
+from app.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
 from app.people.cells import Cell
 from app.people.classes import Member, members_of
 from app.people.gradebook import best_answer_times, cells_of, total
+from app.people.personal_dates import begin_sitting, dates_for, extend
 from app.people.policy import CountableAnswer, Policy, best_share
 from app.people.variants import variant_seed
 

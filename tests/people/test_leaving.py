@@ -15,9 +15,10 @@ from app.db.session import open_session
 from app.db.sqlite_copy import copy_beside
 from app.db.tables import Attempt, DailyGuess, Prediction, Reveal, now
 from app.db.writer import NewRow, store
-from app.people.assignments import assignment_with, extend
+from app.people.assignments import assignment_with
 from app.people.classes import members_of
 from app.people.gradebook import cells_of
+from app.people.personal_dates import extend
 from app.people.work import own_seed
 from app.site import Site
 from app.translation.dates import short_day

@@ -13,13 +13,13 @@ from app.db.people import ExtensionRow, IdentityRow, MemberRow, OverrideRow, Per
 from app.db.personal import everything
 from app.db.session import open_session
 from app.errors import InputError, NotFoundError
-from app.people.assignments import extend
 from app.people.classes import Role, create_class, enroll, members_of, number_of, renew_seat_code
 from app.people.erasure import delete_person
 from app.people.gradebook import cells_of, total
 from app.people.members import taught_by
 from app.people.merges import merge_members, merge_persons, merges_in, undo_merge
 from app.people.overrides import Override, override
+from app.people.personal_dates import extend
 from app.people.persons import new_person
 from app.site import Site
 from app.web.frame.visitor import SESSION

@@ -9,14 +9,9 @@ import pytest
 from sqlmodel import Session
 
 from app.errors import InputError
-from app.people.assignments import (
-    AssignmentEntry,
-    assignment_with,
-    create_assignment,
-    dates_for,
-    extend,
-)
+from app.people.assignments import AssignmentEntry, assignment_with, create_assignment
 from app.people.classes import create_class, number_of
+from app.people.personal_dates import dates_for, extend
 from app.people.persons import new_person
 from app.people.policy import (
     CountableAnswer,

@@ -55,6 +55,9 @@ PAGES: Mapping[str, Mapping[str, Who]] = {
     f"{CLASS}/assignments/new": {"GET": Who.TEACHER, "POST": Who.TEACHER},
     f"{CLASS}/date": {"GET": Who.ASSISTANT},
     f"{CLASS}/people": {"GET": Who.ASSISTANT},
+    f"{CLASS}/groups": {"GET": Who.TEACHER, "POST": Who.TEACHER},
+    f"{CLASS}/groups/rename": {"POST": Who.TEACHER},
+    f"{CLASS}/groups/dissolve": {"POST": Who.TEACHER},
     f"{CLASS}/people/link": {"POST": Who.TEACHER},
     f"{CLASS}/people/codes": {"POST": Who.TEACHER},
     f"{CLASS}/people/roster": {"GET": Who.TEACHER, "POST": Who.TEACHER},
@@ -85,6 +88,8 @@ PAGES: Mapping[str, Mapping[str, Who]] = {
     f"{ASSIGNMENT}/send": {"POST": Who.STUDENT},
     f"{ASSIGNMENT}/edit": {"GET": Who.TEACHER, "POST": Who.TEACHER},
     f"{ASSIGNMENT}/delete": {"POST": Who.TEACHER},
+    f"{ASSIGNMENT}/pools": {"GET": Who.TEACHER, "POST": Who.TEACHER},
+    f"{ASSIGNMENT}/groups": {"GET": Who.TEACHER, "POST": Who.TEACHER},
     f"{ASSIGNMENT}/extensions": {"GET": Who.ASSISTANT, "POST": Who.ASSISTANT},
     f"{ASSIGNMENT}/extensions/end": {"POST": Who.ASSISTANT},
     "/join/{code}": {"GET": Who.NOBODY, "POST": Who.NOBODY},
@@ -119,8 +124,13 @@ PAGES: Mapping[str, Mapping[str, Who]] = {
     "/lti/choose": {"POST": Who.NOBODY},
     "/lti/register": {"GET": Who.NOBODY, "POST": Who.NOBODY},
 }
-# 404 without a platform or a merge, for its teacher as well.
-ABSENT = {f"{CLASS}/platform/roster", f"{CLASS}/people/merges/{{number}}/undo"}
+# 404 without a platform, a group or a merge, for its teacher as well.
+ABSENT = {
+    f"{CLASS}/groups/rename",
+    f"{CLASS}/groups/dissolve",
+    f"{CLASS}/platform/roster",
+    f"{CLASS}/people/merges/{{number}}/undo",
+}
 # Addresses that are about the visitor alone: what they do is tested where they are.
 OWN = ("/join", "/sign-", "/me", "/lti", "/classes")
 

@@ -9,8 +9,9 @@ from fastapi.testclient import TestClient
 
 from app.db.people import AssignmentRow
 from app.db.session import open_session, open_writing_session
-from app.people.assignments import Assignment, assignment_with, assignments_of, dates_for
+from app.people.assignments import Assignment, assignment_with, assignments_of
 from app.people.classes import Role
+from app.people.personal_dates import dates_for
 from app.site import Site
 from app.web.people.assignment_editor import _store
 from app.web.people.assignment_form import assignment_form_of, parse_form

@@ -10,6 +10,7 @@ from app.api.people.shapes import Moment, example_config
 from app.db.tables import NAME_LIMIT
 from app.people.assignment_copies import MOST_WEEKS
 from app.people.assignments import MOST_EXERCISES
+from app.people.group_dates import MOST_GROUPS
 from app.people.policy import Hints, Solution, Variants
 
 _DUE = "2027-05-07T21:59:00Z"
@@ -25,6 +26,31 @@ class EntryDocument(BaseModel):
     points: float = 1.0
 
 
+class PoolDocument(BaseModel):
+    """Exercises of which each student has some, the same at any time and in copies."""
+
+    model_config = example_config(draw=1, of=[_RING, "collectives/steps-of-a-ring"], points=2.0)
+
+    draw: int = Field(
+        le=MOST_EXERCISES, description="how many a student has, from 1 to all of them"
+    )
+    of: list[StrictStr] = Field(max_length=MOST_EXERCISES, description="the exercises")
+    points: float = Field(default=1.0, description="of each that is drawn")
+
+
+class GroupDatesDocument(BaseModel):
+    """The dates of a group of the class; null: everyone's date holds."""
+
+    model_config = example_config(group="Monday", due=_DUE)
+
+    group: StrictStr = Field(max_length=4 * NAME_LIMIT)
+    opens: Moment | None = None
+    due: Moment | None = None
+    closes: Moment | None = Field(
+        default=None, description="null: as long after its due date as for everyone"
+    )
+
+
 class NewAssignment(BaseModel):
     """An assignment to make or to change; times have an offset."""
 
@@ -33,7 +59,12 @@ class NewAssignment(BaseModel):
     )
 
     title: StrictStr = Field(max_length=4 * NAME_LIMIT)
-    exercises: list[EntryDocument] = Field(min_length=1, max_length=MOST_EXERCISES)
+    exercises: list[EntryDocument] = Field(
+        default=[], max_length=MOST_EXERCISES, description="which every student has"
+    )
+    pools: list[PoolDocument] = Field(
+        default=[], max_length=MOST_EXERCISES, description="of which each student has some"
+    )
     opens: Moment | None = None
     due: Moment | None = None
     closes: Moment | None = None
@@ -46,12 +77,16 @@ class NewAssignment(BaseModel):
     solution: Solution = Field(default="due", description="when the worked solution is shown")
     show_points: bool = Field(default=True, description="false: points are hidden until due")
     sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
+    groups: list[GroupDatesDocument] = Field(
+        default=[], max_length=MOST_GROUPS, description="groups with dates of their own"
+    )
     id: int | None = Field(default=None, description="as GET says it; a new one gets its own")
     points: float | None = Field(default=None, description="of all exercises, as GET says it")
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
         total = sum(one.points for one in self.exercises)
+        total += sum(one.draw * one.points for one in self.pools)
         if self.points is not None and not isclose(self.points, total):
             raise ValueError(
                 f"points is the sum of the exercises, which is {total:g}, not {self.points:g}: "
@@ -111,4 +146,5 @@ class PersonVariants(BaseModel):
     number: int
     id: str
     name: str
+    exercises: list[str] = Field(description="which the student has: of pools, those drawn")
     seeds: dict[str, int] = Field(description="by exercise; empty if any drawing counts")

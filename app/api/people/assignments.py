@@ -1,9 +1,11 @@
 """The assignments of a class."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import Header, HTTPException, Response
+from sqlmodel import Session
 
 from app.api.documents import responses
 from app.api.people.access import (
@@ -20,8 +22,10 @@ from app.api.people.access import (
 from app.api.people.assignment_shapes import (
     AssignmentDocument,
     EntryDocument,
+    GroupDatesDocument,
     NewAssignment,
     PersonVariants,
+    PoolDocument,
 )
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError
@@ -36,8 +40,10 @@ from app.people.assignments import (
     create_assignment,
     delete_assignment,
 )
-from app.people.classes import Role, members_of
-from app.people.policy import Policy
+from app.people.classes import Member, Role, members_of
+from app.people.groups import refuse_unknown_groups
+from app.people.persons import clean_name
+from app.people.policy import DATES, RULES, GroupDates, Policy
 from app.people.variants import Drawings
 from app.site import Here, Site
 
@@ -58,8 +64,6 @@ IfMatch = Annotated[
     Header(description="change it only if this is its version still: the ETag that was sent"),
 ]
 _CHANGED = "the assignment was changed in the meantime: GET it again; its version is {now} now"
-_DATES = ("opens", "due", "closes")
-_RULES = tuple(name for name in Policy.__slots__ if name != "zone")
 
 
 @router.get(ASSIGNMENTS, summary="List assignments", responses={200: LINK})
@@ -81,7 +85,11 @@ def make_assignment(
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
         entries = _entries(site, body, ())
-        number = create_assignment(session, class_id, body.title, _policy(body), entries)
+        groups = _groups(session, class_id, body)
+        draws = [pool.draw for pool in body.pools]
+        number = create_assignment(
+            session, class_id, body.title, _policy(body), entries, groups, draws
+        )
         session.commit()
         return _versioned(response, assignment_with(session, number))
 
@@ -103,17 +111,7 @@ def list_variants(
     with open_session(site.engine) as session:
         found = assignment_for(session, grant, class_id, assignment)
         everyone = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
-    drawings = Drawings(site.secret, assignment, found.policy.variants)
-    entries = () if found.policy.variants == "many" else found.entries
-    return [
-        PersonVariants(
-            number=one.person,
-            id=one.outside_id,
-            name=one.name,
-            seeds={entry.exercise: drawings.of(one.learner, entry.exercise) for entry in entries},
-        )
-        for one in page.cut(everyone, lambda one: one.person)
-    ]
+    return [_variants(site, found, one) for one in page.cut(everyone, lambda one: one.person)]
 
 
 @router.put(ASSIGNMENT, summary="Change an assignment", responses={200: VERSIONED, **CHANGED})
@@ -135,7 +133,9 @@ def put_assignment(
         before = assignment_to_change(session, assignment)
         _refuse_other_version(before, if_match)
         entries = _entries(site, body, before.entries)
-        change_assignment(session, assignment, body.title, _policy(body), entries)
+        groups = _groups(session, class_id, body)
+        draws = [pool.draw for pool in body.pools]
+        change_assignment(session, assignment, body.title, _policy(body), entries, groups, draws)
         session.commit()
         return _versioned(response, assignment_with(session, assignment))
 
@@ -152,6 +152,19 @@ def remove_assignment(
         delete_assignment(session, assignment)
         session.commit()
     return Response(status_code=204)
+
+
+def _variants(site: Site, found: Assignment, member: Member) -> PersonVariants:
+    exercises = [one.exercise for one in found.personal(member.learner).entries]
+    drawings = Drawings(site.secret, found)
+    seeded = () if found.policy.variants == "many" else exercises
+    return PersonVariants(
+        number=member.person,
+        id=member.outside_id,
+        name=member.name,
+        exercises=exercises,
+        seeds={name: drawings.of(member.learner, name) for name in seeded},
+    )
 
 
 def _refuse_other_version(stored: Assignment, if_match: str | None) -> None:
@@ -181,8 +194,8 @@ def _entries(
     """The entries of *body*; an exercise must be in the course, or *stored* already."""
     known = {entry.exercise for entry in stored}
     seen: set[str] = set()
-    for place, entry in enumerate(body.exercises):
-        where = f"body.exercises.{place}.exercise"
+    found = _placed_entries(body)
+    for where, entry in found:
         if entry.exercise in seen:
             raise InputError(f"{where}: {entry.exercise!r} is already in this assignment")
         seen.add(entry.exercise)
@@ -191,15 +204,37 @@ def _entries(
                 site.catalog.exercise(entry.exercise)
             except NotFoundError as error:
                 raise InputError(f"{where}: {error}") from None
-    return [AssignmentEntry(entry.exercise, entry.points) for entry in body.exercises]
+    return [entry for _, entry in found]
+
+
+def _placed_entries(body: NewAssignment) -> list[tuple[str, AssignmentEntry]]:
+    """The exercises of *body*, those of pools last, each with its place in the document."""
+    fixed = [
+        (f"body.exercises.{place}.exercise", AssignmentEntry(one.exercise, one.points))
+        for place, one in enumerate(body.exercises)
+    ]
+    return fixed + [
+        (f"body.pools.{number}.of.{place}", AssignmentEntry(name, pool.points, number + 1))
+        for number, pool in enumerate(body.pools)
+        for place, name in enumerate(pool.of)
+    ]
 
 
 def _policy(body: NewAssignment) -> Policy:
-    rules = {name: getattr(body, name) for name in _RULES}
-    dates: dict[str, datetime | None] = {
-        name: rules[name].astimezone(UTC) if rules[name] else None for name in _DATES
-    }
-    return Policy(**(rules | dates))
+    rules = {name: getattr(body, name) for name in RULES}
+    return Policy(**(rules | _moments(body)))
+
+
+def _moments(document: NewAssignment | GroupDatesDocument) -> dict[str, datetime | None]:
+    given = {name: getattr(document, name) for name in DATES}
+    return {name: at.astimezone(UTC) if at else None for name, at in given.items()}
+
+
+def _groups(session: Session, class_id: int, body: NewAssignment) -> list[GroupDates]:
+    """The dates of groups in *body*; the class must have these groups."""
+    found = [GroupDates(group=clean_name(one.group), **_moments(one)) for one in body.groups]
+    refuse_unknown_groups(session, class_id, [one.group for one in found])
+    return found
 
 
 def _document(one: Assignment) -> AssignmentDocument:
@@ -207,6 +242,15 @@ def _document(one: Assignment) -> AssignmentDocument:
         id=one.id,
         title=one.title,
         points=one.points,
-        exercises=[EntryDocument(exercise=e.exercise, points=e.points) for e in one.entries],
-        **{name: getattr(one.policy, name) for name in _RULES},
+        exercises=[
+            EntryDocument(exercise=entry.exercise, points=entry.points)
+            for entry in one.entries
+            if not entry.pool
+        ],
+        pools=[
+            PoolDocument(draw=pool.draw, of=list(pool.exercises), points=pool.points)
+            for pool in one.pools
+        ],
+        groups=[GroupDatesDocument(**asdict(dates)) for dates in one.groups],
+        **{name: getattr(one.policy, name) for name in RULES},
     )

@@ -21,8 +21,9 @@ from app.db.people import ExtensionRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError
 from app.network.routes import Router
-from app.people.assignments import Assignment, extend
+from app.people.assignments import Assignment
 from app.people.classes import members_of
+from app.people.personal_dates import extend, first_end
 from app.site import Here
 
 EXTENSIONS = ASSIGNMENT + "/extensions"
@@ -51,8 +52,9 @@ def give_extensions(
         raise InputError("body.why: a reason has printable characters only")
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
-        _refuse_useless(assignment_for(session, grant, class_id, assignment), until)
+        extended = assignment_for(session, grant, class_id, assignment)
         persons = persons_called(session, class_id, body.people)
+        _refuse_useless(extended, first_end(session, extended, persons), until)
         extend(session, assignment, sorted(persons), until, f"token {grant.name}"[:100], why)
         session.commit()
         found = _extensions(session, class_id, assignment)
@@ -92,11 +94,9 @@ def _extensions(session: Session, class_id: int, assignment: int) -> list[Extens
     ]
 
 
-def _refuse_useless(assignment: Assignment, until: datetime) -> None:
+def _refuse_useless(assignment: Assignment, first: datetime | None, until: datetime) -> None:
     """Refuse an extension that moves no date; in an exam it is when the student must stop."""
-    policy = assignment.policy
-    first = policy.due or policy.closes
-    if policy.sitting:
+    if assignment.policy.sitting:
         return
     if first is None:
         raise InputError("this assignment has no due date: nothing can be extended")

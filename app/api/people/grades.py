@@ -28,19 +28,23 @@ from app.api.people.shapes import (
 )
 from app.db.people import REASON_LIMIT
 from app.db.session import open_session, open_writing_session
+from app.db.tables import NAME_LIMIT
 from app.network.routes import Router
 from app.people.assignments import assignments_of
-from app.people.classes import Role, members_of
 from app.people.csv_grades import Format
 from app.people.csv_text import decode_csv
 from app.people.grade_files import PointsChange, columns_of, grades_file, store_difference
 from app.people.grade_lists import Grades, difference_in, grades_of
 from app.people.gradebook import gradebook_of
+from app.people.groups import students_in
 from app.people.results import results_of_class
 from app.site import Here
 
 router = Router(tags=["grades"], responses=ERRORS)
 _CSV = "text/csv", "number,id,name,Collectives,total,overall %\n7,4711,Ada Lovelace,1.5,1.5,75\n"
+InGroup = Annotated[
+    str | None, Query(max_length=4 * NAME_LIMIT, description="of this group alone; empty: of none")
+]
 _RESULT = {
     "number": 1, "exercise": "collectives/ring-all-reduce-time", "seed": 7, "answer": "70 ms",
     "verdict": "correct", "score": 1.0, "hints": 0, "revealed": False, "seconds": 61.0,
@@ -49,12 +53,14 @@ _RESULT = {
 
 
 @router.get(ONE_CLASS + "/grades", summary="Get grades", responses={200: LINK})
-def get_grades(site: Here, grant: Scoped, class_id: Number, page: Paged) -> GradesDocument:
+def get_grades(
+    site: Here, grant: Scoped, class_id: Number, page: Paged, group: InGroup = None
+) -> GradesDocument:
     """Returns the points of each student in each assignment, by the number of the student."""
     with open_session(site.engine) as session:
         row = class_for(session, grant, class_id)
         assignments = assignments_of(session, class_id)
-        everyone = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
+        everyone = students_in(session, class_id, group)
         students = page.cut(everyone, lambda one: one.person)
         book = gradebook_of(session, site.secret, assignments, students)
         found = Grades(students, assignments, book, row.lowest)
@@ -69,6 +75,7 @@ def get_grades(site: Here, grant: Scoped, class_id: Number, page: Paged) -> Grad
                 number=one.person,
                 id=one.outside_id,
                 name=one.name,
+                group=one.group,
                 points={str(each.id): found.points(one.person, each) for each in assignments},
                 total=found.sum(one.person),
                 overall_percent=found.overall(one.person),
@@ -92,12 +99,13 @@ def get_grades_file(
     assignment: Annotated[
         int, Query(ge=0, lt=2**63, description="the points in each exercise of this one; 0: of all")
     ] = 0,
+    group: InGroup = None,
 ) -> Response:
     """Returns the file that Wallclock's page, Canvas or Moodle imports."""
     with open_session(site.engine) as session:
         class_for(session, grant, class_id)
         chosen = assignment_for(session, grant, class_id, assignment) if assignment else None
-        found = grades_of(session, site.secret, class_id)
+        found = grades_of(session, site.secret, class_id, group)
     columns = columns_of(found.assignments, chosen)
     lowest = None if chosen else found.lowest
     text = grades_file(columns, found.members, found.cells, format, lowest)

@@ -32,6 +32,7 @@ from app.people.csv_files import (
     write_roster,
 )
 from app.people.csv_heads import clean_id
+from app.people.groups import clean_group
 from app.people.persons import clean_name
 from app.people.rosters import RosterChanges, apply, roster_difference
 from app.site import Here, Site
@@ -195,6 +196,7 @@ def _listed(line: int, one: NewPerson) -> RosterEntry:
         outside_id=clean_id(one.id),
         role=role,
         number=one.number,
+        group=None if one.group is None else clean_group(one.group),
     )
 
 
@@ -204,6 +206,7 @@ def _sent(one: RosterEntry) -> NewPerson:
         id=one.outside_id,
         role=one.role.word if one.role else None,
         number=one.number,
+        group=one.group,
     )
 
 
@@ -213,4 +216,5 @@ def _document(one: Member) -> PersonDocument:
         id=one.outside_id,
         name=one.name,
         role=one.role.word,
+        group=one.group,
     )

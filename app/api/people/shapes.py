@@ -79,6 +79,11 @@ class NewPerson(BaseModel):
         default=None, description="without one, a new person is a student, others keep theirs"
     )
     number: int | None = Field(default=None, description="of a member, as GET says it")
+    group: StrictStr | None = Field(
+        default=None,
+        max_length=4 * NAME_LIMIT,
+        description="such as a section; empty: none; without one, others keep theirs",
+    )
 
 
 class PersonDocument(BaseModel):
@@ -88,6 +93,7 @@ class PersonDocument(BaseModel):
     id: str = Field(description="in other systems; may be empty")
     name: str
     role: RoleName
+    group: str = Field(description="empty: in none")
 
 
 class PersonChange(BaseModel):
@@ -229,6 +235,7 @@ class PersonGrades(BaseModel):
     number: int
     id: str
     name: str
+    group: str = Field(description="empty: in none")
     points: dict[str, float | None]
     total: float
     overall_percent: float | None = Field(

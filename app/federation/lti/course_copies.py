@@ -9,7 +9,7 @@ from sqlmodel import Session
 from app.db.people import ClassRow
 from app.federation.lti.launch_message import Launch
 from app.people.assignment_copies import copies_of, copy_in_class, store_copies, weeks_to
-from app.people.assignments import Assignment, assignments_as_set
+from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Role, class_with, classes_of, number_of
 
 
@@ -40,7 +40,7 @@ def copyable_assignments(
     """The assignments of a class that have an exercise which is still *known*."""
     return [
         one
-        for one in assignments_as_set(session, class_id)
+        for one in assignments_of(session, class_id)
         if any(entry.exercise in known for entry in one.entries)
     ]
 

@@ -50,9 +50,12 @@ class ItemTerms:
 
 
 def terms_of(assignment: Assignment) -> ItemTerms:
-    """What the line items of an assignment say."""
-    policy = assignment.policy
-    return ItemTerms(assignment.points, policy.opens, policy.due or policy.closes)
+    """What the line items of an assignment say: a platform has one for all groups."""
+    opens = [policy.opens for policy in assignment.policies]
+    ends = [policy.due or policy.closes for policy in assignment.policies]
+    first = None if None in opens else min(filter(None, opens))
+    last = None if None in ends else max(filter(None, ends))
+    return ItemTerms(assignment.points, first, last)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

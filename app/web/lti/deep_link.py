@@ -117,7 +117,7 @@ async def choosing(request: Request, site: Site, launch: Launch, problem: str = 
     page = ChoosePage(
         course=launch.title or translate("your course"),
         several=launch.several,
-        assignments=tuple(LinkOffer(str(one.id), one.title, len(one.entries)) for one in own),
+        assignments=tuple(LinkOffer(str(one.id), one.title, one.length) for one in own),
         chapters=tuple(
             LinkOffer(topic.id, topic.title, len(topic.exercises)) for topic in site.catalog.topics
         ),

@@ -271,7 +271,7 @@ def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arr
         LaunchTarget(
             f"{_ASSIGNMENT}{one.id}",
             one.title,
-            plural("{number} exercise", "{number} exercises", len(one.entries)),
+            plural("{number} exercise", "{number} exercises", one.length),
         )
         for one in assignments_of(session, arrival.class_id)
     ]

@@ -12,9 +12,10 @@ from app.db.session import open_session, open_writing_session
 from app.errors import InputError, capitalized
 from app.federation.delivery_status import Receipt, receipts
 from app.network.routes import Router
-from app.people.assignments import Assignment, AssignmentEntry, begin_sitting
+from app.people.assignments import Assignment, AssignmentEntry
 from app.people.cells import Cell
 from app.people.classes import Role
+from app.people.personal_dates import begin_sitting
 from app.site import Here, Site
 from app.translation import noted, plural, translate
 from app.web.exercise.assignment_rules import tries_left, work_url

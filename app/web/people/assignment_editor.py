@@ -23,6 +23,7 @@ from app.people.assignments import (
 from app.people.classes import Role, members_of
 from app.people.deletion import refuse_other_name
 from app.people.overview import turnouts
+from app.people.pool_numbers import entries_in_pools
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.renderer import Hyperlink, frame, render
@@ -202,7 +203,8 @@ def _store(site: Site, class_id: int, stored: Assignment | None, found: Read) ->
         elif (now := assignment_to_change(session, stored.id)) != stored:
             return now
         else:
-            change_assignment(session, stored.id, *given)
+            entries, draws = entries_in_pools(found.entries, stored)
+            change_assignment(session, stored.id, found.title, found.policy, entries, draws=draws)
         session.commit()
     return None
 

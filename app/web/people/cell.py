@@ -15,13 +15,14 @@ from app.db.people import OverrideRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError, sentence
 from app.network.routes import Router
-from app.people.assignments import Assignment, assignments_of, dates_for
+from app.people.assignments import Assignment, assignments_of
 from app.people.cells import Cell
 from app.people.classes import Member, Role, members_of
 from app.people.counted_answers import Given, given_in
 from app.people.gradebook import WHOLE, cells_of, total
 from app.people.local_time import on_the_calendar
 from app.people.overrides import Override, override, overrides_of, read_points
+from app.people.personal_dates import dates_for
 from app.site import Here, Site
 from app.translation import plural, translate
 from app.units import SECOND, show
@@ -230,7 +231,7 @@ def exercise_cells(
                 cells.get((student.person, entry.exercise), _NONE).points,
                 entry.points,
             )
-            for entry in assignment.entries
+            for entry in assignment.personal(student.learner).entries
         ),
         cell(
             WHOLE,

@@ -25,7 +25,7 @@ from app.people.assignment_copies import (
     store_copies,
     weeks_to,
 )
-from app.people.assignments import Assignment, assignments_as_set
+from app.people.assignments import Assignment, assignments_of
 from app.people.classes import (
     Role,
     classes_of,
@@ -216,7 +216,7 @@ def _shown_copies(
             except InputError as error:
                 problem = sentence(str(error))
         own = classes_of(session, member.person.person)
-        assignments = tuple(assignments_as_set(session, member.class_id))
+        assignments = tuple(assignments_of(session, member.class_id))
     page = CopyPage(
         head=class_head(member, "Assignments"),
         form=form,

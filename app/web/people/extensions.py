@@ -15,9 +15,10 @@ from app.db.people import REASON_LIMIT, ExtensionRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
 from app.network.routes import Router
-from app.people.assignments import Assignment, extend
+from app.people.assignments import Assignment
 from app.people.classes import Member, Role, members_of
 from app.people.local_time import in_words, on_the_calendar, read_moment
+from app.people.personal_dates import extend, first_end
 from app.people.policy import Policy, dates_of
 from app.site import Here, Site
 from app.translation import translate
@@ -29,7 +30,7 @@ from app.web.people.guard import Membership, in_assignment
 
 router = Router(prefix="/assignments/{assignment:int}/extensions")
 _DIGITS = 18  # of the number of a person
-_FIELDS = 10_100  # one for each member
+CHOOSER_FIELDS = 10_100  # one for each member
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,7 @@ class ExtensionsPage:
     title: str
     href: str
     general: tuple[str, ...]
+    groups: tuple[str, ...]
     exam: bool
     movable: bool
     lines: tuple[ExtensionLine, ...]
@@ -86,7 +88,7 @@ async def extensions(
 ) -> Response:
     """The extensions of an assignment; with a *person*, that one is chosen in the form."""
     member, one = await in_assignment(request, site, visiting, assignment, Role.ASSISTANT)
-    chosen = frozenset(_numbers([person]))
+    chosen = frozenset(chosen_numbers([person]))
     sent = ExtensionForm(persons=chosen, until=_suggested(one.policy, site.clock()))
     return await aside(_shown_extensions, request, site, member, one, sent)
 
@@ -95,9 +97,9 @@ async def extensions(
 async def give(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
     """Extend the assignment for the students who are chosen."""
     member, one = await in_assignment(request, site, visiting, assignment, Role.ASSISTANT)
-    async with request.form(max_fields=_FIELDS) as form:
+    async with request.form(max_fields=CHOOSER_FIELDS) as form:
         sent = ExtensionForm(
-            persons=frozenset(_numbers(str(value) for value in form.getlist("person"))),
+            persons=frozenset(chosen_numbers(str(value) for value in form.getlist("person"))),
             until=str(form.get("until", "")).strip(),
             why=" ".join(str(form.get("why", "")).split()),
         )
@@ -119,11 +121,12 @@ async def end(
 ) -> Response:
     """Take an extension back."""
     await in_assignment(request, site, visiting, assignment, Role.ASSISTANT)
-    await aside(_end, site, assignment, _numbers([person]))
+    await aside(_end, site, assignment, chosen_numbers([person]))
     return RedirectResponse(f"{assignment_url(assignment)}/extensions", 303)
 
 
-def _numbers(texts: Iterable[str]) -> Sequence[int]:
+def chosen_numbers(texts: Iterable[str]) -> Sequence[int]:
+    """The numbers of persons among *texts*."""
     return [
         int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) <= _DIGITS
     ]
@@ -140,12 +143,12 @@ def _give(site: Site, member: Membership, one: Assignment, sent: ExtensionForm) 
             )
         )
     until = read_moment(sent.until, one.policy.zone, ends=True).at
-    _refuse_useless(one.policy, until, site)
     with open_writing_session(site.engine) as session:
         everyone = {other.person: other for other in members_of(session, one.class_id)}
         students = {number for number, other in everyone.items() if other.role is Role.STUDENT}
         if sent.persons - students:
             raise InputError(translate("one of those who are chosen has left the class meanwhile"))
+        _refuse_useless(one.policy, first_end(session, one, sent.persons), until, site)
         by = everyone[member.person.person].name
         extend(session, one.id, sorted(sent.persons), until, by, sent.why)
         session.commit()
@@ -160,14 +163,13 @@ def _suggested(policy: Policy, now: datetime) -> str:
     return f"{later:%Y-%m-%dT%H:%M}"
 
 
-def _refuse_useless(policy: Policy, until: datetime, site: Site) -> None:
-    """Refuse an extension that would not move any date."""
+def _refuse_useless(policy: Policy, first: datetime | None, until: datetime, site: Site) -> None:
+    """Refuse an extension that would not move any date; without it, *first* is the first end."""
     if policy.sitting:
         return  # it is the moment by which the student stops, earlier or later
-    if policy.due is None and policy.closes is None:
+    if first is None:
         raise InputError(translate("this assignment has no due date: nothing can be extended"))
-    first = policy.due or policy.closes
-    if first and until <= first:
+    if until <= first:
         words = on_the_calendar(first, policy.zone, site.clock())
         raise InputError(
             translate("everyone has until {words}; an extension must be later", words=words)
@@ -198,9 +200,13 @@ def _shown_extensions(
         head=class_head(member, "Assignments"),
         title=one.title,
         href=f"{assignment_url(one.id)}/extensions",
-        general=_general(one.policy, site),
+        general=general_dates(one.policy, site),
+        groups=tuple(
+            f"{dates.group}: {'; '.join(general_dates(dates.policy(one.policy), site))}"
+            for dates in one.groups
+        ),
         exam=one.policy.sitting > 0,
-        movable=bool(one.policy.due or one.policy.closes or one.policy.sitting),
+        movable=any(policy.due or policy.closes or policy.sitting for policy in one.policies),
         lines=tuple(
             ExtensionLine(
                 person=other.person,
@@ -221,7 +227,7 @@ def _shown_extensions(
     return render("people/extensions.html", around, page, 422 if sent.problem else 200)
 
 
-def _general(policy: Policy, site: Site) -> tuple[str, ...]:
+def general_dates(policy: Policy, site: Site) -> tuple[str, ...]:
     """The dates of everyone, in words."""
     dates = dates_of(policy)
     words = [("due", dates.due), ("closes", dates.closes)]

@@ -23,12 +23,13 @@ from app.people.grade_files import (
 )
 from app.people.grade_lists import difference_in
 from app.people.gradebook import gradebook_of
+from app.people.groups import students_in
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, spend_storage
 from app.web.people.class_head import ClassHead, class_head
-from app.web.people.grades import assignment_numbered, students_of
+from app.web.people.grades import assignment_numbered
 from app.web.people.guard import Membership, in_class
 
 router = Router(prefix="/classes/{class_id:int}")
@@ -136,7 +137,7 @@ async def apply_grades(request: Request, site: Here, visiting: Visiting, class_i
 def _written(site: Site, member: Membership, form: Format, wanted: str) -> str:
     with open_session(site.engine) as session:
         assignments = assignments_of(session, member.class_id)
-        students = students_of(session, member.class_id)
+        students = students_in(session, member.class_id)
         known = wanted.isascii() and wanted.isdecimal() and len(wanted) <= _DIGITS
         number = int(wanted) if known else 0
         one = assignment_numbered(assignments, number) if wanted else None
@@ -169,7 +170,7 @@ def _shown_grade_files(
     found = None
     with open_session(site.engine) as session:
         assignments = assignments_of(session, member.class_id)
-        students = students_of(session, member.class_id)
+        students = students_in(session, member.class_id)
         if sent.text and not problem:
             try:
                 found = difference_in(session, site.secret, member.class_id, sent.text)

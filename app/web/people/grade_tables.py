@@ -33,13 +33,17 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointsCell:
-    """Points, and what is special about them; *begun*: there is an answer or an override."""
+    """Points, and what is special about them; *begun*: there is an answer or an override.
+
+    *has*: the student has the exercise; of a pool, it was drawn.
+    """
 
     points: float
     href: str
     begun: bool
     late: bool
     overridden: bool
+    has: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ class PointsRow:
 
 @dataclass(frozen=True, slots=True)
 class PointsTable:
-    """A page of a table of points; *means* are over all students, begun or not.
+    """A page of a table of points; *means* are over all who have the exercise, begun or not.
 
     The table of a class has a column *overall*, in percent.
     """
@@ -102,23 +106,32 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class TableRequest:
-    """How a table is sorted, and which page of it is shown: as its address says."""
+    """How a table is sorted, which page of it is shown, and of which group: as its address says."""
 
     href: str
     sort: str = ""
     down: bool = False
     page: int = 1
+    group: str = ""
 
     def link(self, sort: str) -> str:
         """The address that sorts by *sort*; names begin with the first, points with the most."""
         down = not self.down if sort == self.sort else sort != ""
-        asked = {"sort": sort} | ({"down": "yes"} if down else {})
+        asked = {"sort": sort} | ({"down": "yes"} if down else {}) | self._grouped
         return f"{self.href}?{urlencode(asked)}"
 
     def at(self, page: int) -> str:
         """The address of another page."""
         asked = {"sort": self.sort} | ({"down": "yes"} if self.down else {}) | {"page": page}
-        return f"{self.href}?{urlencode(asked)}"
+        return f"{self.href}?{urlencode(asked | self._grouped)}"
+
+    def of(self, group: str) -> str:
+        """The address of the same for another group; empty: for everyone."""
+        return f"{self.href}?{urlencode({'group': group})}" if group else self.href
+
+    @property
+    def _grouped(self) -> dict[str, str]:
+        return {"group": self.group} if self.group else {}
 
     def order_of(self, key: str) -> Sorted:
         """The order of the column *key*."""
@@ -165,7 +178,8 @@ def class_table(
         earned = {one.id: found.points for one, found in zip(assignments, cells, strict=True)}
         percent = overall_percent(assignments, earned, lowest)
         rows.append(_Row(student, cells, percent=percent))
-    return _with_overall(_table(rows, columns, keys, asked), rows, asked)
+    whole = sum(one.points for one in assignments)
+    return _with_overall(_table(rows, columns, keys, asked, whole), rows, asked)
 
 
 def _with_overall(table: PointsTable, rows: Sequence[_Row], asked: TableRequest) -> PointsTable:
@@ -202,6 +216,7 @@ def assignment_table(
     )
 
     chosen = [urlencode({"exercise": entry.exercise}) for entry in assignment.entries]
+    drawn = {one.person: assignment.drawn(one.learner) for one in students}
 
     def cell(member: Member, place: int) -> PointsCell:
         found = cells.get((member.person, assignment.entries[place].exercise), _NO_ANSWER)
@@ -211,6 +226,7 @@ def assignment_table(
             begun=found is not _NO_ANSWER,
             late=found.late,
             overridden=found.overridden,
+            has=assignment.entries[place].exercise in drawn[member.person],
         )
 
     keys = [str(place) for place in range(1, len(assignment.entries) + 1)]
@@ -222,15 +238,23 @@ def assignment_table(
         )
         for one in students
     ]
-    return _table(rows, columns, keys, asked)
+    return _table(rows, columns, keys, asked, assignment.points)
+
+
+def _mean(points: Sequence[float]) -> float:
+    return sum(points) / len(points) if points else 0.0
 
 
 def _table(
-    rows: list[_Row], columns: tuple[Column, ...], keys: Sequence[str], asked: TableRequest
+    rows: list[_Row],
+    columns: tuple[Column, ...],
+    keys: Sequence[str],
+    asked: TableRequest,
+    whole: float,
 ) -> PointsTable:
-    whole = sum(column.points for column in columns)
-    means = [sum(row.cells[place].points for row in rows) for place in range(len(columns))]
-    means.append(sum(row.total for row in rows))
+    cells = [[row.cells[place] for row in rows] for place in range(len(columns))]
+    means = [_mean([cell.points for cell in those if cell.has]) for those in cells]
+    means.append(_mean([row.total for row in rows]))
     rows.sort(key=_order(keys, asked.sort), reverse=asked.down)
     pages = max(1, -(-len(rows) // SHOWN))
     page = min(max(1, asked.page), pages)
@@ -257,7 +281,7 @@ def _table(
             )
             for row in shown
         ),
-        means=tuple(mean / len(rows) for mean in means) if rows else (),
+        means=tuple(means) if rows else (),
         pages=tuple(Hyperlink(asked.at(number), str(number)) for number in range(1, pages + 1)),
         page=page,
     )

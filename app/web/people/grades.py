@@ -12,15 +12,16 @@ from app.errors import NotFoundError
 from app.network.routes import Router
 from app.people.activity import exercise_figures, ideas_in, work_in
 from app.people.assignments import Assignment, assignments_of
-from app.people.classes import Member, Role, members_of
+from app.people.classes import Member, Role
 from app.people.gradebook import cells_of, gradebook_of
+from app.people.groups import Group, class_groups, students_in
 from app.people.overall_grades import grade_rule_in_words
 from app.site import Here, Site
 from app.translation import translate
 from app.units import SECOND, show
 from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
-from app.web.people.class_head import ClassHead, class_head
+from app.web.people.class_head import ClassHead, Tab, class_head
 from app.web.people.grade_tables import (
     ExerciseGradesRow,
     PointsTable,
@@ -46,6 +47,8 @@ class GradesPage:
     whole: str
     table: PointsTable
     assignments: tuple[Hyperlink, ...]
+    groups: tuple[Tab, ...]
+    pooled: bool = False
     figures: tuple[ExerciseGradesRow, ...] = ()
     rule: tuple[str, ...] = ()
 
@@ -59,10 +62,11 @@ async def grades(
     sort: str = "",
     down: str = "",
     page: str = "",
+    group: str = "",
 ) -> Response:
     """People by assignments."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    asked = TableRequest(f"/classes/{class_id}/grades", sort, bool(down), _grades_page(page))
+    asked = TableRequest(f"/classes/{class_id}/grades", sort, bool(down), _grades_page(page), group)
     return await aside(_class_shown, request, site, member, asked)
 
 
@@ -76,17 +80,13 @@ async def assignment_grades(
     sort: str = "",
     down: str = "",
     page: str = "",
+    group: str = "",
 ) -> Response:
     """People by exercises of one assignment."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
     href = f"/classes/{class_id}/grades/{assignment}"
-    asked = TableRequest(href, sort, bool(down), _grades_page(page))
+    asked = TableRequest(href, sort, bool(down), _grades_page(page), group)
     return await aside(_assignment_shown, request, site, member, assignment, asked)
-
-
-def students_of(session: Session, class_id: int) -> list[Member]:
-    """The students of a class, by name."""
-    return [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
 
 
 def assignment_numbered(assignments: Sequence[Assignment], number: int) -> Assignment:
@@ -103,7 +103,8 @@ def assignment_numbered(assignments: Sequence[Assignment], number: int) -> Assig
 
 def _class_shown(request: Request, site: Site, member: Membership, asked: TableRequest) -> Response:
     with open_session(site.engine) as session:
-        students = students_of(session, member.class_id)
+        students = students_in(session, member.class_id, asked.group or None)
+        groups = class_groups(session, member.class_id)
         assignments = assignments_of(session, member.class_id)
         book = gradebook_of(session, site.secret, assignments, students)
     page = GradesPage(
@@ -113,6 +114,7 @@ def _class_shown(request: Request, site: Site, member: Membership, asked: TableR
         whole=asked.href,
         table=class_table(students, assignments, book, asked, member.row.lowest),
         assignments=_links(asked.href, assignments),
+        groups=_group_tabs(groups, asked),
         rule=tuple(grade_rule_in_words(assignments, member.row.lowest)),
     )
     around = frame(request, translate("Grades of {name}", name=member.row.name), here="classes")
@@ -123,7 +125,8 @@ def _assignment_shown(
     request: Request, site: Site, member: Membership, number: int, asked: TableRequest
 ) -> Response:
     with open_session(site.engine) as session:
-        students = students_of(session, member.class_id)
+        students = students_in(session, member.class_id, asked.group or None)
+        groups = class_groups(session, member.class_id)
         assignments = assignments_of(session, member.class_id)
         one = assignment_numbered(assignments, number)
         cells = cells_of(session, site.secret, one, students)
@@ -136,6 +139,8 @@ def _assignment_shown(
         whole=book,
         table=assignment_table(site, students, one, cells, asked),
         assignments=_links(book, assignments),
+        groups=_group_tabs(groups, asked),
+        pooled=bool(one.draws),
         figures=figures,
     )
     around = frame(request, translate("Grades of {title}", title=one.title), here="classes")
@@ -169,6 +174,14 @@ def exercise_rows(
 
 def _links(book: str, assignments: Sequence[Assignment]) -> tuple[Hyperlink, ...]:
     return tuple(Hyperlink(f"{book}/{one.id}", one.title) for one in assignments)
+
+
+def _group_tabs(groups: Sequence[Group], asked: TableRequest) -> tuple[Tab, ...]:
+    """Links to the same table of everyone, and of each group."""
+    names = ["", *(one.name for one in groups)] if groups else []
+    return tuple(
+        Tab(asked.of(name), name or translate("Everyone"), name == asked.group) for name in names
+    )
 
 
 def _grades_page(text: str) -> int:

@@ -124,7 +124,7 @@ def _live_page(
         title=chosen.title if chosen else "",
         students=len(students),
         begun=len({one.person for one in work if one.tries}),
-        rows=_rows(site, chosen, work, students if named else (), len(students)) if chosen else (),
+        rows=_rows(site, chosen, work, students, named=named) if chosen else (),
         at=f"{now.astimezone(ZoneInfo(member.row.zone)):%H:%M:%S}",
         named=named,
         names=f"{href}?{urlencode({'assignment': number} | ({} if named else {'names': 'yes'}))}",
@@ -148,29 +148,33 @@ def _chosen(assignments: Sequence[Assignment], wanted: str, now: datetime) -> As
 
 
 def _is_open(one: Assignment, now: datetime) -> bool:
-    return dates_of(one.policy).phase(now, one.policy.grace) in ("open", "unstarted")
+    phases = (dates_of(policy).phase(now, policy.grace) for policy in one.policies)
+    return not {"open", "unstarted"}.isdisjoint(phases)
 
 
 def _rows(
     site: Site,
     assignment: Assignment,
     work: Sequence[ExerciseActivity],
-    named: Sequence[Member],
-    students: int,
+    students: Sequence[Member],
+    *,
+    named: bool,
 ) -> tuple[LiveExercise, ...]:
-    """A row for each exercise; *named* are the students whose names are shown."""
+    """A row for each exercise, about those who have it; *named*: with their names."""
     ideas = ideas_in(work)
-    names = {one.person: one.name for one in named}
-    return tuple(
-        LiveExercise(
-            link=link_to(site, entry.exercise),
-            counts=_counts(
-                site, [one for one in work if one.exercise == entry.exercise], names, students
-            ),
-            ideas=_ideas(site, entry, ideas.get(entry.exercise, {}), work),
+    drawn = {one.person: assignment.drawn(one.learner) for one in students}
+    rows = []
+    for entry in assignment.entries:
+        having = {one.person: one.name for one in students if entry.exercise in drawn[one.person]}
+        those = [one for one in work if one.exercise == entry.exercise]
+        rows.append(
+            LiveExercise(
+                link=link_to(site, entry.exercise),
+                counts=_counts(site, those, having if named else {}, len(having)),
+                ideas=_ideas(site, entry, ideas.get(entry.exercise, {}), work),
+            )
         )
-        for entry in assignment.entries
-    )
+    return tuple(rows)
 
 
 def _counts(

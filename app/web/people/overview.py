@@ -55,7 +55,8 @@ class ClassPage:
     """A class, as those see it who teach it.
 
     *code_is_missing*: only this browser is signed in as its teacher, and there is no code for
-    another one. *ties* are the courses of learning platforms that it is.
+    another one. *has_groups*: some may have dates of their own. *ties* are the courses of learning
+    platforms that it is.
     """
 
     head: ClassHead
@@ -65,6 +66,7 @@ class ClassPage:
     students: int
     code_is_missing: bool
     code_form: str
+    has_groups: bool
     ties: tuple[Tie, ...]
 
 
@@ -111,6 +113,7 @@ def _taught(request: Request, site: Site, member: Membership) -> Response:
         students=sum(one.role is Role.STUDENT for one in members),
         code_is_missing=not ties and not any(_has_code(one, member) for one in members),
         code_form=f"/classes/{member.class_id}/people/{member.person.person}/code",
+        has_groups=any(one.group for one in members) or any(one.groups for one in assignments),
         ties=ties,
     )
     return render("people/class_page.html", frame(request, member.row.name, here="classes"), page)
@@ -126,7 +129,7 @@ def _card(assignment: Assignment, turnout: Turnout, now: datetime) -> Assignment
     return AssignmentCard(
         title=assignment.title,
         href=assignment_url(assignment.id),
-        exercises=len(assignment.entries),
+        exercises=assignment.length,
         points=assignment.points,
         state=translate(_STATES[phase]),
         dates=tuple(_dates(assignment, policy.zone, now)),
@@ -150,4 +153,6 @@ def _dates(assignment: Assignment, zone: ZoneInfo, now: datetime) -> list[str]:
     last = []
     if policy.closes and ends:
         last = [translate("closes {moment}", moment=in_words(policy.closes, zone, now))]
-    return [*first, *due, *last]
+    names = ", ".join(one.group for one in assignment.groups)
+    others = [translate("other dates for {groups}", groups=names)] if names else []
+    return [*first, *due, *last, *others]

@@ -7,11 +7,12 @@ from datetime import datetime
 from sqlmodel import Session, col, select
 
 from app.db.people import ExtensionRow, MemberRow, OverrideRow
-from app.people.assignments import Assignment, dates_for
+from app.people.assignments import Assignment
 from app.people.cells import Cell
 from app.people.classes import Member, Role
 from app.people.gradebook import cells_of
 from app.people.local_time import in_words, on_the_calendar
+from app.people.personal_dates import dates_for, group_policy
 from app.people.policy import Dates, Phase
 from app.people.regrade_run import raised_for
 from app.people.work import release_of
@@ -31,14 +32,15 @@ class Mine:
     """An assignment for one student now.
 
     *cells* are by exercise; so are *given*, why points were given by hand, and *mended*, what a
-    regrade has changed. *hidden* says from when
-    points are shown; empty if they are.
+    regrade has changed. *usual* is when it is due for others of the same group. *hidden* says
+    from when points are shown; empty if they are.
     """
 
     assignment: Assignment
     dates: Dates
     phase: Phase
     extended: datetime | None
+    usual: datetime | None
     why: str
     cells: Mapping[str, Cell]
     given: Mapping[str, str]
@@ -72,9 +74,8 @@ class Mine:
                 yield translate("closed")
             return
         yield self._ends()
-        general = self.assignment.policy.due
-        if self.extended and general:
-            yield translate("extended for you (for others {moment})", moment=self._day(general))
+        if self.extended and self.usual:
+            yield translate("extended for you (for others {moment})", moment=self._day(self.usual))
         elif self.extended:
             yield translate("extended for you")
         if dates.closes and dates.closes != dates.due:
@@ -100,10 +101,11 @@ def mine(session: Session, site: Site, member: Membership, assignment: Assignmen
     extension = session.get(ExtensionRow, (assignment.id, person))
     cells = cells_of(session, site.secret, assignment, [_as_member(session, member)])
     return Mine(
-        assignment=assignment,
+        assignment=assignment.personal(member.person.learner),
         dates=dates,
         phase=dates.phase(now, assignment.policy.grace),
         extended=extension.until if extension else None,
+        usual=group_policy(session, assignment, person).due,
         why=extension.why if extension else "",
         cells={exercise: cell for (_, exercise), cell in cells.items()},
         given=_given(session, assignment, person),
@@ -149,7 +151,7 @@ def _mended(
 
 
 def _hidden(assignment: Assignment, dates: Dates, now: datetime) -> str:
-    released = release_of(assignment.policy, dates)
+    released = release_of(assignment, dates)
     if assignment.policy.show_points or released is None or now > released:
         return ""
     return translate(

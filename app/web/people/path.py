@@ -10,11 +10,12 @@ from app.aside import aside
 from app.db.session import open_session
 from app.network.routes import Router
 from app.people.activity import ExerciseActivity, State, work_in
-from app.people.assignments import Assignment, assignments_of, dates_for
+from app.people.assignments import Assignment, assignments_of
 from app.people.cells import Cell
 from app.people.classes import Member, Role
 from app.people.gradebook import cells_of, total
 from app.people.local_time import on_the_calendar
+from app.people.personal_dates import dates_for, group_policy
 from app.site import Here, Site
 from app.units import SECOND, show
 from app.web.frame.renderer import Hyperlink, frame, render
@@ -101,13 +102,14 @@ def _stage(
     cells = cells_of(session, site.secret, one, [student])
     work = {each.exercise: each for each in work_in(session, site.secret, one, [student])}
     due, zone = dates_for(session, one, student.person).due, ZoneInfo(member.row.zone)
+    usual = group_policy(session, one, student.person).due
     book = f"/classes/{member.class_id}/grades/{one.id}/{student.person}"
     return PathAssignment(
         link=Hyperlink(book, one.title),
         points=total(cells, student.person, one),
         most=one.points,
         due=on_the_calendar(due, zone, site.clock()) if due else "",
-        extended=due != one.policy.due and not one.policy.sitting,
+        extended=due != usual and not one.policy.sitting,
         steps=tuple(
             _step(
                 site,
@@ -119,7 +121,7 @@ def _stage(
                 entry.points,
                 zone,
             )
-            for entry in one.entries
+            for entry in one.personal(student.learner).entries
         ),
     )
 

@@ -40,6 +40,7 @@ class MemberLine:
     edit: str
     role: str
     outside_id: str
+    group: str
     seen: str
     has_code: bool
 
@@ -55,6 +56,7 @@ class PeoplePage:
     total: int
     students: int
     without_code: int
+    has_groups: bool
     sought: str
     place: int
     places: int
@@ -110,6 +112,7 @@ def _people(request: Request, site: Site, member: Membership, sought: str, place
         total=len(found),
         students=len(students),
         without_code=sum(not one.has_code for one in students),
+        has_groups=any(one.group for one in members),
         sought=sought,
         place=place,
         places=places,
@@ -126,6 +129,7 @@ def _roster_line(one: Member, seen: str) -> MemberLine:
         edit=f"{href}/edit",
         role=one.role.word,
         outside_id=one.outside_id,
+        group=one.group,
         seen=seen,
         has_code=one.has_code,
     )

@@ -13,11 +13,13 @@ from app.db.migrations import migrate
 from app.db.platforms import LinkRow
 from app.db.session import connect, open_session
 from app.federation.lti.deep_link import _item
+from app.federation.lti.scores import terms_of
 from app.people.assignments import AssignmentEntry, assignment_with, change_assignment
-from app.people.policy import Policy
+from app.people.policy import GroupDates, Policy
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
 from tests.federation.lti.test_outbox import EXERCISE, START, Course, course_of
 
+DAY = timedelta(days=1)
 DUE = datetime(2026, 12, 1, 22, 59, tzinfo=UTC)
 POLICY = Policy(due=DUE, closes=DUE + timedelta(days=3))
 
@@ -92,6 +94,18 @@ def test_points_and_dates_that_change_later_arrive_and_all_else_stays(
     )
     looks_again(course)
     assert platform.changed == 2
+
+
+def test_a_line_item_of_several_groups_is_open_from_the_first_to_the_last(course: Course) -> None:
+    with open_session(course.engine) as session:
+        one = assignment_with(session, course.assignment)
+    policy = replace(one.policy, opens=START, due=DUE)
+    early = GroupDates(group="Monday", opens=START - DAY, due=DUE - DAY)
+    late = GroupDates(group="Tuesday", opens=START + DAY, due=DUE + DAY)
+    terms = terms_of(replace(one, policy=policy, groups=(early, late)))
+    assert (terms.opens, terms.due) == (START - DAY, DUE + DAY)
+    terms = terms_of(replace(one, policy=Policy(), groups=(early,)))
+    assert (terms.opens, terms.due) == (None, None)
 
 
 def test_a_line_item_of_the_teacher_is_left_alone(course: Course, platform: FakePlatform) -> None:

@@ -1,0 +1,27 @@
+from collections.abc import Callable
+from secrets import token_hex
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.db.session import open_session
+from app.db.tokens import create_token
+from app.site import Site
+from tests.api.class_api import CLASSES, Api
+
+
+@pytest.fixture
+def made(client: TestClient, site: Site) -> Callable[[], Api]:
+    """Makes a class, and a token of it."""
+
+    def make() -> Api:
+        name = token_hex(8)
+        with open_session(site.engine) as session:
+            admin = create_token(session, f"admin {name}", "admin")
+        body = {"name": "Systems", "zone": "Europe/Berlin", "teacher": "Grace Hopper"}
+        row = Api(client, admin).send("POST", CLASSES, 201, json=body)
+        with open_session(site.engine) as session:
+            token = create_token(session, f"class {name}", "class", row["id"])
+        return Api(client, token, row["id"])
+
+    return make
