@@ -82,7 +82,29 @@ def test_what_a_text_says_of_its_figure_is_what_the_figure_shows(catalog: Catalo
     assert "13 ms are exposed" in found.shown.says
 
 
-@each("chapter", ["sharding", "checkpoints", "overlap", "experts"])
+@each(
+    ("chapter", "says"),
+    [
+        (
+            "hardware",
+            "a ReLU and attention that writes its scores lie left of the ridge of an H100",
+        ),
+        ("attention", "attention over 8,192 tokens waits for memory if its scores are written"),
+    ],
+)
+def test_what_a_text_says_of_a_roofline_is_what_it_shows(
+    catalog: Catalog, chapter: str, says: str
+) -> None:
+    topic = catalog.topic(chapter)
+    (figure,) = topic.figures
+    assert says in " ".join(topic.opening.split())
+    found = open_explorer(EXPLORERS, figure.explorer, {n: str(v) for n, v in figure.state.items()})
+    assert found.shown.says.endswith("Memory-bound: ReLU, attention, unfused.")
+    assert "H100" in str(found.values["gpu"])
+    assert found.values["sequence"] == figure.state.get("sequence", 4096)
+
+
+@each("chapter", ["sharding", "checkpoints", "overlap", "experts", "hardware", "attention"])
 def test_questions_have_their_places_in_every_language(
     client: TestClient, catalog: Catalog, chapter: str
 ) -> None:
