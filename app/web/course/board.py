@@ -1,7 +1,7 @@
 """/exercises/.../board: how others traded time for memory, for those who have solved it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
 
@@ -62,14 +62,15 @@ async def show_exercise_board(
     """
     exercise = schedule_exercise(site.catalog, f"{topic}/{slug}")
     own, points = _stored(site, exercise, visiting.learner)
+    kept = await _kept(site, exercise, visiting) if own else ()
     page = BoardPage(
         exercise=Hyperlink(exercise_url(exercise.id), exercise.title),
         time=own.time if own else 0,
         memory=own.memory if own else 0,
         board=_view(exercise, own, points) if own else None,
-        measures=comparison_view(exercise, _board_rows(exercise, own, points)) if own else None,
+        measures=_comparison(exercise, own, points, kept) if own else None,
         axes=measure_labels(exercise.machine),
-        kept=await _kept(site, exercise, visiting) if own else (),
+        kept=kept,
         is_cut=len(points) == MOST_POINTS,
     )
     title = translate("Board of {exercise}", exercise=exercise.title)
@@ -94,14 +95,21 @@ async def _kept(site: Site, exercise: Schedule, visiting: Visitor) -> Sequence[K
     return await kept_schedules(exercise, history, runner, visiting.learner)
 
 
-def _board_rows(
-    exercise: Schedule, own: BoardRow, points: Sequence[BoardPoint]
-) -> Sequence[NamedMeasures]:
-    """The entry of a learner, what it must reach, published schedules, and those of everyone."""
-    measures = ScheduleMeasures(time=own.time, memory=own.memory)
-    yours = NamedMeasures(translate("Yours"), measures, is_own=True)
-    known = known_measures(exercise)
-    return (yours, target_measures(exercise), *known, *everyones_measures(points))
+def _comparison(
+    exercise: Schedule,
+    own: BoardRow,
+    points: Sequence[BoardPoint],
+    kept: Sequence[KeptSchedule],
+) -> ComparisonView:
+    """The entry of a learner, what it must reach, published schedules, and those of everyone.
+
+    What the entry does not store is that of a *kept* schedule as fast in as much memory.
+    """
+    entered = ScheduleMeasures(time=own.time, memory=own.memory)
+    same = (one.measures for one in kept if replace(one.measures, sends=None) == entered)
+    yours = NamedMeasures(translate("Yours"), next(same, entered), is_own=True)
+    rows = (yours, target_measures(exercise), *known_measures(exercise))
+    return comparison_view(exercise, (*rows, *everyones_measures(points)))
 
 
 def _view(exercise: Schedule, own: BoardRow, points: Sequence[BoardPoint]) -> ComparisonView:

@@ -17,9 +17,10 @@ from app.web.urls import schedule_url
 
 @dataclass(frozen=True, slots=True)
 class KeptSchedule:
-    """When a schedule was sent, what it costs on each axis, and the page of its picture, if any."""
+    """When a schedule was sent, what it costs, also as text, and the page of its picture if any."""
 
     at: datetime
+    measures: ScheduleMeasures
     texts: tuple[str, ...]
     href: str
 
@@ -44,7 +45,7 @@ async def kept_schedules(
         if replay is not None and replay not in found:
             measures, href = replay
             texts = measure_texts(exercise.machine, measures)
-            found[replay] = KeptSchedule(one.at, texts, href)
+            found[replay] = KeptSchedule(one.at, measures, texts, href)
     return tuple(found.values())
 
 

@@ -6,6 +6,7 @@ from html import unescape
 from fastapi.testclient import TestClient
 
 from app.content.catalog import Catalog
+from app.explorers import EXPLORERS, open_explorer
 from tests.each import each
 
 RING = "/chapters/collectives"
@@ -65,3 +66,50 @@ def test_figures_stand_in_the_text_or_below_it(client: TestClient, catalog: Cata
     below = catalog.topic("networks")
     assert below.figures
     assert 'class="embedded"' in client.get("/chapters/networks").text
+
+
+def test_what_a_text_says_of_its_figure_is_what_the_figure_shows(catalog: Catalog) -> None:
+    topic = catalog.topic("overlap")
+    (figure,) = topic.figures
+    assert "8 layers take 5 ms each and their all-reduces 6 ms" in " ".join(topic.opening.split())
+    assert "6 + 7 · 1 = 13 ms are exposed" in topic.opening
+    found = open_explorer(EXPLORERS, figure.explorer, {n: str(v) for n, v in figure.state.items()})
+    assert (found.values["layers"], found.values["compute"], found.values["reduce"]) == (
+        8,
+        5e-3,
+        6e-3,
+    )
+    assert "13 ms are exposed" in found.shown.says
+
+
+@each(
+    ("chapter", "says"),
+    [
+        (
+            "hardware",
+            "a ReLU and attention that writes its scores lie left of the ridge of an H100",
+        ),
+        ("attention", "attention over 8,192 tokens waits for memory if its scores are written"),
+    ],
+)
+def test_what_a_text_says_of_a_roofline_is_what_it_shows(
+    catalog: Catalog, chapter: str, says: str
+) -> None:
+    topic = catalog.topic(chapter)
+    (figure,) = topic.figures
+    assert says in " ".join(topic.opening.split())
+    found = open_explorer(EXPLORERS, figure.explorer, {n: str(v) for n, v in figure.state.items()})
+    assert found.shown.says.endswith("Memory-bound: ReLU, attention, unfused.")
+    assert "H100" in str(found.values["gpu"])
+    assert found.values["sequence"] == figure.state.get("sequence", 4096)
+
+
+@each("chapter", ["sharding", "checkpoints", "overlap", "experts", "hardware", "attention"])
+def test_questions_have_their_places_in_every_language(
+    client: TestClient, catalog: Catalog, chapter: str
+) -> None:
+    for code in ("en", "de", "zh"):
+        page = client.get(f"/chapters/{chapter}", params={"lang": code, "q1": ""}).text
+        assert page.count('<section class="predict" id="question-') == 2, code
+        assert "{question" not in page
+        assert "{figure" not in page
