@@ -51,6 +51,9 @@ class Numeric(Asking):
     parts: dict[str, str] = Field(
         default_factory=dict, description="what the answer adds up: name: expression"
     )
+    part_names: dict[str, str] = Field(
+        default_factory=dict, description="in a translation: what a part is called there"
+    )
     answers: dict[str, AskedQuantity] = Field(
         default_factory=dict, description="name: one of several answers, instead of answer"
     )
@@ -68,6 +71,7 @@ class Numeric(Asking):
                 accept=self.accept,
                 mistakes=self.wrong,
                 parts=self.parts,
+                part_names=self.part_names,
             )
         }
         return self
@@ -96,7 +100,7 @@ class Numeric(Asking):
         shown = {name: f"**{key.shown()}**" for name, key in self.keys(seed).items()}
         if not self.answers:
             return shown[ONLY]
-        return ", ".join(f"{name} {value}" for name, value in shown.items())
+        return "\n".join(f"- {self.title_of(name, seed)}: {value}" for name, value in shown.items())
 
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
         """Each listed mistake, as a learner would type it."""
@@ -135,6 +139,12 @@ class Numeric(Asking):
         yield from super().texts()
         for name in self.asked:
             yield from ((self._where(name, *where), text) for where, text in self.texts_of(name))
+
+    def untold(self) -> Iterator[tuple[Where, str]]:
+        """The names of the parts, which a figure shows."""
+        for name, asked in self.asked.items():
+            for part in asked.parts:
+                yield self._where(name, "part_names", part), asked.part_name(part)
 
     @property
     def draws_mistakes(self) -> bool:
