@@ -104,6 +104,20 @@ def test_an_exercise_of_a_whole_chapter_is_in_one_language(
     assert {where: said for where, said in found.items() if said} == {}
 
 
+@pytest.mark.parametrize(
+    ("code", "rows", "unit"), [("de", "4 224", "Zeilen"), ("zh", "4,224", "行")]
+)
+def test_a_figure_of_an_exercise_has_words_and_numbers_of_the_language(
+    client: TestClient, code: str, rows: str, unit: str
+) -> None:
+    reader = Reader()
+    path = "/exercises/kernels/one-tile-too-many"
+    reader.feed(client.get(path, headers={"Accept-Language": code}).text)
+    assert reader.said[reader.said.index(unit) - 1] == rows
+    roofline = client.get("/explore/roofline?show=1", headers={"Accept-Language": code}).text
+    assert {"de": "4\u202f096³-Produkt", "zh": "4,096³"}[code] in roofline
+
+
 def test_a_drawing_that_is_kept_is_kept_for_each_language(client: TestClient) -> None:
     path = "/exercises/collectives/count-the-ring"
     german = client.get(path, headers={"Accept-Language": "de"}).text
