@@ -112,8 +112,9 @@ class Numeric(Asking):
 
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Compare each box with its key; one that builds on another may build on the learner's."""
-        readings = {name: self._read(name, text) for name, text in self._given(answer).items()}
-        refuse_unclear_answers(self.keys(seed), readings, self._given(answer))
+        given = self._given(answer)
+        readings = {name: self._read(seed, name, text) for name, text in given.items()}
+        refuse_unclear_answers(self.keys(seed), readings, given)
         parts = {
             name: self._judge(seed, name, readings) if name in readings else PartVerdict(None, "")
             for name in self.asked
@@ -155,7 +156,7 @@ class Numeric(Asking):
         """The parts of the first listed mistake among the answers that is the sum of some."""
         keys = self.keys(seed)
         for name, text in self._given(answer).items():
-            reading = self._read(name, text)
+            reading = self._read(seed, name, text)
             key, value = keys[name], reading.value
             known = not key.holds(reading) and key.asked.foreseen(value, key.mistakes)
             found = counted_in(key, value) if known else None
@@ -212,11 +213,15 @@ class Numeric(Asking):
             raise AnswerError(translate("the answer is empty: enter a number"))
         return filled
 
-    def _read(self, name: str, text: str) -> Reading:
+    def _read(self, seed: int, name: str, text: str) -> Reading:
         try:
             return self.asked[name].read(text)
         except AnswerError as error:
-            raise AnswerError(f"{name}: {error}" if self.answers else str(error)) from error
+            if not self.answers:
+                raise
+            title = self.title_of(name, seed)
+            says = translate("{name}: {problem}", name=title, problem=str(error))
+            raise AnswerError(says) from error
 
     def _judge(self, seed: int, name: str, readings: Mapping[str, Reading]) -> PartVerdict:
         verdict = self.keys(seed)[name].judge(readings[name])
