@@ -122,6 +122,8 @@ def merge_texts(values: Mapping[str, object], texts: Mapping[Where, str]) -> dic
     for where, text in texts.items():
         inner: object = copied
         for part in where[:-1]:
+            if isinstance(inner, dict):
+                inner.setdefault(part, {})  # of texts that are names in the original
             inner = inner[part]  # type: ignore[index]  # the places come from these values
         inner[where[-1]] = text  # type: ignore[index]
     return copied

@@ -17,7 +17,7 @@ from app.formulas.presets.layouts import Again, Precision
 from app.formulas.step.cluster_speeds import attention_kernels
 from app.formulas.step.memory import StageMemory
 from app.translation import localized, noted, translate
-from app.units import BytesPerSecond
+from app.units import BytesPerSecond, figures
 
 MODELS = (
     "Llama-3.1-405B",
@@ -135,7 +135,7 @@ def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
     tensor, stages, context = (degrees[name] for name in ("tensor", "pipeline", "context"))
     copy = tensor * stages * context
     if gpus % copy:
-        shown = f"{tensor} · {stages} · {context} = {copy:,}"
+        shown = f"{tensor} · {stages} · {context} = {figures(copy)}"
         raise ValueError(
             translate(
                 "a copy of the model takes {shown} GPUs, which do not divide {gpus:,}",

@@ -15,7 +15,7 @@ from app.formulas.throughput import (
     ridge_intensity,
     standard_attention_bytes,
 )
-from app.translation import noted, translate, translate_known
+from app.translation import Numeral, noted, translate, translate_known
 from app.units import FLOP_PER_BYTE, FLOP_PER_SECOND, figures, show
 
 _INTENSITIES = tuple(10 ** (place / 4 - 1) for place in range(21))  # 0.1 to 10,000 FLOP/B
@@ -73,7 +73,7 @@ def _grip(kernel: str, intensity: float, size: int) -> Grip | None:
 
 def _named(kernel: str) -> str:
     size, product, _ = kernel.partition("³ product")
-    return translate("{size}³ product", size=size) if product else translate_known(kernel)
+    return translate("{size}³ product", size=Numeral(size)) if product else translate_known(kernel)
 
 
 def _kernels(size: int, sequence: int) -> dict[str, float]:

@@ -102,7 +102,7 @@ def _bins(loads: Sequence[int], capacity: int, summary: str) -> Drawing:
         table=(
             (translate("Expert"), translate("Copies"), translate("Dropped")),
             *(
-                (str(expert), f"{load:,}", f"{max(0, load - capacity):,}")
+                (str(expert), figures(load), figures(max(0, load - capacity)))
                 for expert, load in enumerate(loads)
             ),
         ),

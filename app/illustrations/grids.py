@@ -8,7 +8,7 @@ from app.charts.paper import NARROW, Paper
 from app.formulas.checks import whole
 from app.illustrations.base import GAP, Illustration, Sketch, box, few, note_lines, sketch
 from app.translation import noted, translate
-from app.units import BYTE_PER_SECOND, BytesPerSecond, Count, show
+from app.units import BYTE_PER_SECOND, BytesPerSecond, Count, figures, show
 
 _CELL = 20  # pixels
 _SQUARE = 120
@@ -31,7 +31,7 @@ def _mesh(
         whole(name, degree)
     if data is not None:
         whole("data", data)
-    says = note_lines(f"{name} {degree:,}" for name, degree in degrees if degree > 1)
+    says = note_lines(f"{name} {figures(degree)}" for name, degree in degrees if degree > 1)
     count = (
         translate("{data:,} times", data=data) if data else translate("as many as the GPUs allow")
     )
@@ -119,7 +119,7 @@ def _racks(nodes: int, gpus: int, one: str, links: list[str], paper: Paper) -> S
         if node is None:
             words.append(Words(middle, 24 + deep / 2, GAP, anchor="middle", strong=True))
             continue
-        words.append(Words(middle, 13, f"{one} {node:,}", anchor="middle", quiet=True))
+        words.append(Words(middle, 13, f"{one} {figures(node)}", anchor="middle", quiet=True))
         rects.append(box(x, 20, wide, deep, "", Color.GRAY, outlined=True))
         for place, gpu in enumerate(cells):
             left, top = x + 6 + place % columns * cell, 26 + place // columns * cell
@@ -176,7 +176,7 @@ def _parts(rows: int, columns: int, ranks: int, split: str, paper: Paper) -> She
         rects.append(box(*place, "", Color.GRAY if rank else Tone.WEIGHTS, outlined=rank > 0))
     words = (
         Words(left, 14, translate("{columns:,} columns", columns=columns)),
-        Words(left - 8, top + high / 2 - 4, f"{rows:,}", anchor="end"),
+        Words(left - 8, top + high / 2 - 4, f"{figures(rows)}", anchor="end"),
         Words(left - 8, top + high / 2 + 12, translate("rows"), anchor="end"),
     )
     return Sheet(height=round(top + high + 4, 2), rects=tuple(rects), words=words)
@@ -217,7 +217,7 @@ def _squares(count: int, sequence: int, says: str) -> Sheet:
     low = 20 + 9 * (deep - 1)
     words = (
         Words(60 + 9 * (deep - 1), 13, translate("{sequence:,} tokens", sequence=sequence)),
-        Words(52, low + _SQUARE / 2, f"{sequence:,}", anchor="end"),
+        Words(52, low + _SQUARE / 2, f"{figures(sequence)}", anchor="end"),
         Words(60, low + _SQUARE + 20, says, quiet=True),
     )
     return Sheet(height=low + _SQUARE + 26, rects=tuple(rects), words=words)

@@ -6,7 +6,7 @@ from app.charts.paper import Paper
 from app.formulas.checks import whole
 from app.illustrations.base import Illustration, Sketch, box, sketch
 from app.translation import translate
-from app.units import Count
+from app.units import Count, figures
 
 _SIGN, _TALLEST = 34.0, 130.0
 _COLORS = (Tone.WEIGHTS, Tone.ACTIVATIONS, Tone.GRADIENTS)
@@ -28,7 +28,7 @@ def _product(rows: Count, inner: Count, columns: Count) -> Sketch:
         left = 2.0
         for (high, wide), color, sign in zip(shapes, _COLORS, "×= ", strict=True):
             top = middle - high * scale / 2
-            says = f"{high:,} × {wide:,}"
+            says = f"{figures(high)} × {figures(wide)}"
             rects.append(box(left, top, wide * scale, high * scale, says, color))
             left += wide * scale + _SIGN
             words.append(Words(round(left - _SIGN / 2, 2), middle + 4, sign, anchor="middle"))

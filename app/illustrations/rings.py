@@ -8,7 +8,17 @@ from app.charts.paper import NARROW, Paper
 from app.formulas.checks import whole
 from app.illustrations.base import GAP, Illustration, Sketch, few, note_lines, sketch
 from app.translation import translate
-from app.units import BYTE, BYTE_PER_SECOND, SECOND, Bytes, BytesPerSecond, Count, Seconds, show
+from app.units import (
+    BYTE,
+    BYTE_PER_SECOND,
+    SECOND,
+    Bytes,
+    BytesPerSecond,
+    Count,
+    Seconds,
+    figures,
+    show,
+)
 
 _MOST = 12  # ranks in a circle
 _SHOWN = 9  # of more
@@ -75,7 +85,7 @@ def _circle(ranks: int, notes: list[str], paper: Paper) -> Sheet:
 def _name(rank: int | None, paper: Paper) -> str:
     if rank is None:
         return GAP
-    return f"{rank:,}" if paper is NARROW else translate("rank {rank:,}", rank=rank)
+    return f"{figures(rank)}" if paper is NARROW else translate("rank {rank:,}", rank=rank)
 
 
 def _node(place: tuple[float, float], name: str, *, marked: bool = False) -> Rect:
@@ -163,7 +173,7 @@ def _spokes(ranks: int, note: str, paper: Paper) -> Sheet:
         if rank is None:
             words.append(Words(*place, GAP, anchor="middle"))
             continue
-        rects.append(_node(place, f"{rank:,}"))
+        rects.append(_node(place, f"{figures(rank)}"))
         for shift, dashed, ends in ((-5, False, (place, top)), (5, True, (top, place))):
             (x1, y1), (x2, y2) = ends
             pair = ((x1 + shift, y1), (x2 + shift, y2))

@@ -19,7 +19,7 @@ from app.illustrations.base import (
     sketch,
 )
 from app.translation import translate
-from app.units import Count
+from app.units import Count, figures
 
 _ROW, _BAR, _STEP = 30.0, 14.0, 19.0
 
@@ -33,7 +33,7 @@ def _answers(lengths: Sequence[Count]) -> Sketch:
             box(0, at * _STEP, one * scale, _BAR, "", Tone.COMPUTE) for at, one in enumerate(tokens)
         ]
         words = [
-            Words(round(one * scale + 6, 2), at * _STEP + 11, f"{one:,}")
+            Words(round(one * scale + 6, 2), at * _STEP + 11, f"{figures(one)}")
             for at, one in enumerate(tokens)
         ]
         return Sheet(height=len(tokens) * _STEP, rects=tuple(rects), words=tuple(words))

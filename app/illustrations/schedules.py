@@ -25,7 +25,7 @@ from app.illustrations.base import (
 from app.simulators.overlap import buckets
 from app.simulators.pipeline import Played, Times, build, simulate_schedule
 from app.translation import say, translate, translate_known
-from app.units import SECOND, Count, Ratio, Seconds, show
+from app.units import SECOND, Count, Ratio, Seconds, figures, show
 
 _MOST = 160  # passes of a schedule; with more, its beginning is drawn
 _STAGES = 64
@@ -45,7 +45,7 @@ def _pipeline(
             raise ValueError(
                 say(
                     "a pipeline of {count} {name} is too large to draw",
-                    count=f"{count:,}",
+                    count=figures(count),
                     name=name,
                 )
             )
@@ -98,7 +98,7 @@ def _overlap(layers: Count, compute: Seconds, reduce: Seconds) -> Sketch:
         raise ValueError(
             say(
                 "{layers} layers are too many to draw: at most {most}",
-                layers=f"{layers:,}",
+                layers=figures(layers),
                 most=_LAYERS,
             )
         )
@@ -146,7 +146,7 @@ def _accumulation(
         if not many:
             names = [*names[: names.index(GAP) + 1], translate("last")]
         cells = [Piece(work, name, Tone.COMPUTE) for name in names]
-        send = Piece(talk, "all-reduce", Tone.COMMUNICATION)
+        send = Piece(talk, translate("all-reduce"), Tone.COMMUNICATION)
         each = [one for cell in cells for one in ((cell,) if cell.label == GAP else (cell, send))]
         rects, words = [], []
         total = sum(one.share for one in each)
@@ -161,7 +161,10 @@ def _accumulation(
             words.append(Words(0, y + 13, says, quiet=True))
             rects += row(pieces, 0, right, y + 20, _ROW)
             words += gaps(pieces, 0, right, y + 20, _ROW)
-        names_of = ((Tone.COMPUTE, translate("micro-batch")), (Tone.COMMUNICATION, "all-reduce"))
+        names_of = (
+            (Tone.COMPUTE, translate("micro-batch")),
+            (Tone.COMMUNICATION, translate("all-reduce")),
+        )
         samples, says_of, foot = key(names_of, 2 * (_ROW + 30), paper)
         return Sheet(height=foot, rects=(*rects, *samples), words=(*words, *says_of))
 

@@ -6,7 +6,7 @@ from app.charts.paper import Paper
 from app.formulas.checks import whole
 from app.illustrations.base import GAP, Illustration, Sketch, box, sketch
 from app.translation import translate
-from app.units import Count
+from app.units import Count, figures
 
 _LABEL = 70.0  # pixels to the left of the matrix
 
@@ -35,8 +35,8 @@ def _corner(rows: int, columns: int, tile: tuple[int, int], paper: Paper) -> She
     rects: list[Rect] = []
     words = [
         Words(_LABEL, 14, translate("{columns:,} columns", columns=columns)),
-        Words(_LABEL - 8, 40, f"{rows:,}", anchor="end"),
-        Words(_LABEL - 8, 56, "rows", anchor="end"),
+        Words(_LABEL - 8, 40, f"{figures(rows)}", anchor="end"),
+        Words(_LABEL - 8, 56, translate("rows"), anchor="end"),
     ]
     for down in range(3):
         for right in range(4):

@@ -51,6 +51,9 @@ class Numeric(Asking):
     parts: dict[str, str] = Field(
         default_factory=dict, description="what the answer adds up: name: expression"
     )
+    part_names: dict[str, str] = Field(
+        default_factory=dict, description="in a translation: what a part is called there"
+    )
     answers: dict[str, AskedQuantity] = Field(
         default_factory=dict, description="name: one of several answers, instead of answer"
     )
@@ -68,6 +71,7 @@ class Numeric(Asking):
                 accept=self.accept,
                 mistakes=self.wrong,
                 parts=self.parts,
+                part_names=self.part_names,
             )
         }
         return self
@@ -96,7 +100,7 @@ class Numeric(Asking):
         shown = {name: f"**{key.shown()}**" for name, key in self.keys(seed).items()}
         if not self.answers:
             return shown[ONLY]
-        return ", ".join(f"{name} {value}" for name, value in shown.items())
+        return "\n".join(f"- {self.title_of(name, seed)}: {value}" for name, value in shown.items())
 
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
         """Each listed mistake, as a learner would type it."""
@@ -108,8 +112,9 @@ class Numeric(Asking):
 
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Compare each box with its key; one that builds on another may build on the learner's."""
-        readings = {name: self._read(name, text) for name, text in self._given(answer).items()}
-        refuse_unclear_answers(self.keys(seed), readings, self._given(answer))
+        given = self._given(answer)
+        readings = {name: self._read(seed, name, text) for name, text in given.items()}
+        refuse_unclear_answers(self.keys(seed), readings, given)
         parts = {
             name: self._judge(seed, name, readings) if name in readings else PartVerdict(None, "")
             for name in self.asked
@@ -136,6 +141,12 @@ class Numeric(Asking):
         for name in self.asked:
             yield from ((self._where(name, *where), text) for where, text in self.texts_of(name))
 
+    def untold(self) -> Iterator[tuple[Where, str]]:
+        """The names of the parts, which a figure shows."""
+        for name, asked in self.asked.items():
+            for part in asked.parts:
+                yield self._where(name, "part_names", part), asked.part_name(part)
+
     @property
     def draws_mistakes(self) -> bool:
         """Whether an answer adds up parts."""
@@ -145,7 +156,7 @@ class Numeric(Asking):
         """The parts of the first listed mistake among the answers that is the sum of some."""
         keys = self.keys(seed)
         for name, text in self._given(answer).items():
-            reading = self._read(name, text)
+            reading = self._read(seed, name, text)
             key, value = keys[name], reading.value
             known = not key.holds(reading) and key.asked.foreseen(value, key.mistakes)
             found = counted_in(key, value) if known else None
@@ -202,11 +213,15 @@ class Numeric(Asking):
             raise AnswerError(translate("the answer is empty: enter a number"))
         return filled
 
-    def _read(self, name: str, text: str) -> Reading:
+    def _read(self, seed: int, name: str, text: str) -> Reading:
         try:
             return self.asked[name].read(text)
         except AnswerError as error:
-            raise AnswerError(f"{name}: {error}" if self.answers else str(error)) from error
+            if not self.answers:
+                raise
+            title = self.title_of(name, seed)
+            says = translate("{name}: {problem}", name=title, problem=str(error))
+            raise AnswerError(says) from error
 
     def _judge(self, seed: int, name: str, readings: Mapping[str, Reading]) -> PartVerdict:
         verdict = self.keys(seed)[name].judge(readings[name])

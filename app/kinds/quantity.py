@@ -40,6 +40,9 @@ class AskedQuantity(Strict):
     accept: str = Field(default="", description="a second value: anything between the two is right")
     mistakes: dict[str, str] = Field(default_factory=dict, description="expression: sentence")
     parts: dict[str, str] = Field(default_factory=dict, description="what it adds up, by name")
+    part_names: dict[str, str] = Field(
+        default_factory=dict, description="in a translation: what a part is called there"
+    )
 
     @field_validator("tolerance")
     @classmethod
@@ -47,6 +50,10 @@ class AskedQuantity(Strict):
         if tolerance != "exact" and not 0 < _share(tolerance) < 1 / 2:
             raise ValueError(f"a tolerance of {tolerance} is not between 0 and 50 %")
         return tolerance
+
+    def part_name(self, part: str) -> str:
+        """What *part* is called in the language of the texts."""
+        return self.part_names.get(part, part)
 
     @property
     def scale(self) -> Scale:

@@ -153,8 +153,9 @@ class Sharding(Asking):
     def reveal(self, seed: int) -> str:
         """The moves of the cheapest plan, and the numbers."""
         moves = self.plans(seed)[0].moves
-        numbers = (f"{name} **{key.shown()}**" for name, key in self.keys(seed).items())
-        return "\n".join([*(f"1. {move}" for move in moves), "", ", ".join(numbers)])
+        titles = {name: self.title_of(name, seed) for name in self.asked}
+        numbers = (f"- {titles[name]}: **{key.shown()}**" for name, key in self.keys(seed).items())
+        return "\n".join([*(f"1. {move}" for move in moves), "", *numbers])
 
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
         """Each plan and each number that the author speaks of, the rest right."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from app.translation import Numeral, has_decimal_comma, say
+from app.translation.unit_words import FORMS
 from app.units.scales import (
     LARGE,
     LETTERS,
@@ -293,4 +294,7 @@ def _other(text: str, unit: Unit, shown: Scale | None) -> float | None:
 
 
 def _example(unit: Unit, shown: Scale | None) -> str:
-    return Numeral(f"12.5 {shown.symbol if shown else unit.symbol}".strip())
+    symbol = shown.symbol if shown else unit.symbol
+    if symbol in FORMS:
+        return say(FORMS[symbol], number=Numeral("12.5"))
+    return Numeral(f"12.5 {symbol}".strip())

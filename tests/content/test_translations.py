@@ -15,6 +15,7 @@ from app.content.catalog import Catalog
 from app.content.files import read_exercise
 from app.content.translations import exercise_texts, texts_digest
 from app.errors import ContentError
+from app.kinds.numeric import Numeric
 from app.kinds.parameters import ChapterParameter
 from app.sandbox.runner import Runner
 
@@ -158,6 +159,22 @@ def test_a_number_that_changes_needs_no_new_translation(chapter: Path) -> None:
     changed(chapter / "points-or-percent.yaml", "42.4 %", "43.4 %")
     german = Catalog.read([chapter.parent]).spoken("de").exercise("testtime/points-or-percent")
     assert "43,4 %" in german.variant(0).prompt
+
+
+@pytest.mark.parametrize(("code", "said"), [("de", "Shard der Gradienten"), ("zh", "梯度分片")])
+def test_the_parts_of_a_sum_have_names_in_every_language(
+    catalog: Catalog, code: str, said: str
+) -> None:
+    exercise = catalog.spoken(code).exercise("memory/stage-2")
+    assert isinstance(exercise, Numeric)
+    counted = exercise.counted(0, "14 GB")
+    assert counted is not None
+    assert said in {part.name for part in counted.parts}
+
+
+def test_answers_are_revealed_under_the_titles_of_their_boxes(catalog: Catalog) -> None:
+    told = catalog.spoken("de").exercise("hardware/bits-and-bytes").reveal(0)
+    assert told == "- Eine GPU: **50 GB/s**\n- Der ganze Server: **400 GB/s**"
 
 
 def test_a_translation_needs_its_original_and_a_language_that_is_offered(chapter: Path) -> None:

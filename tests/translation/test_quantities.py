@@ -1,10 +1,12 @@
 """Units that are words, labs, moves and notes in the language of a visitor."""
 
+import asyncio
 import re
 
 import pytest
 
 from app.content.catalog import Catalog
+from app.errors import AnswerError
 from app.expressions import read_answer
 from app.kinds.sharding import Sharding
 from app.labs.lab_translation import lab_sentences, translate_lab
@@ -50,6 +52,14 @@ def test_a_sentence_says_its_quantities_in_its_language() -> None:
 )
 def test_a_unit_is_read_as_it_is_shown(text: str, seconds: float) -> None:
     assert read_answer(text, scale_of("s")).value == seconds
+
+
+def test_what_cannot_be_read_is_said_in_one_language(catalog: Catalog) -> None:
+    with speaking("de"):
+        exercise = catalog.spoken("de").exercise("hardware/days-on-a-cluster")
+        answer = {"few": "soon", "many": "7 Tage", "cost": "3 %"}
+        with pytest.raises(AnswerError, match="^Auf 8\u202f192 GPUs: 'soon' .*12,5 Tage"):
+            asyncio.run(exercise.grade(0, answer, None))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("code", ["de", "zh"])

@@ -6,9 +6,11 @@ from html.parser import HTMLParser
 import pytest
 from fastapi.testclient import TestClient
 
+from app.content.catalog import Catalog
 from app.explorers import EXPLORERS, open_explorer, translate_explored
 from app.explorers.base import Explored, KeyFigure
 from app.translation import speaking
+from tests.translation.test_terms import WHOLE
 
 ENGLISH = re.compile(
     r"\b(the|of|each|and|are|with|this|that|which|when|its|takes?|holds?|measured)\b"
@@ -81,6 +83,39 @@ def test_pages_are_in_one_language(client: TestClient, code: str) -> None:
         if (said := english(client.get(path, headers={"Accept-Language": code}).text))
     }
     assert found == {}
+
+
+@pytest.mark.parametrize("code", ["de", "zh"])
+@pytest.mark.parametrize("chapter", WHOLE)
+def test_an_exercise_of_a_whole_chapter_is_in_one_language(
+    client: TestClient, catalog: Catalog, code: str, chapter: str
+) -> None:
+    """Its page, its hints and its solution."""
+    headers = {"Accept-Language": code}
+    found = {chapter: english(client.get(f"/chapters/{chapter}", headers=headers).text)}
+    for exercise in catalog.topic(chapter).path:
+        path = f"/exercises/{exercise.id}"
+        pages = [client.get(path, headers=headers)]
+        for action in ("hint", "solution"):
+            pages.append(client.post(path, data={"action": action}, headers=headers))
+        assert {page.status_code for page in pages} == {200}
+        said = [text for page in pages for text in english(page.text)]
+        found[exercise.id] = [text for text in said if not text.startswith(("def ", "from "))]
+    assert {where: said for where, said in found.items() if said} == {}
+
+
+@pytest.mark.parametrize(
+    ("code", "rows", "unit"), [("de", "4 224", "Zeilen"), ("zh", "4,224", "行")]
+)
+def test_a_figure_of_an_exercise_has_words_and_numbers_of_the_language(
+    client: TestClient, code: str, rows: str, unit: str
+) -> None:
+    reader = Reader()
+    path = "/exercises/kernels/one-tile-too-many"
+    reader.feed(client.get(path, headers={"Accept-Language": code}).text)
+    assert reader.said[reader.said.index(unit) - 1] == rows
+    roofline = client.get("/explore/roofline?show=1", headers={"Accept-Language": code}).text
+    assert {"de": "4\u202f096³-Produkt", "zh": "4,096³"}[code] in roofline
 
 
 def test_a_drawing_that_is_kept_is_kept_for_each_language(client: TestClient) -> None:

@@ -11,7 +11,7 @@ from app.content.errata import errata_of
 from app.db.history import ExerciseHistory
 from app.kinds import Exercise
 from app.kinds.memo import Remembered
-from app.translation import language, translate
+from app.translation import SOURCE, foreign, language, translate
 from app.web.exercise.facts import FactView, facts_beside
 from app.web.exercise.posted_form import Fields
 from app.web.exercise.rules import AssignmentRules
@@ -82,10 +82,14 @@ def page_context(
     whole = replace(
         found,
         place=_place(exercise, topic),
-        earlier=Hyperlink(exercise_url(before.id, shared), before.title) if before else None,
-        later=Hyperlink(exercise_url(after.id, shared), after.title) if after else None,
+        earlier=_neighbor(before, shared) if before else None,
+        later=_neighbor(after, shared) if after else None,
     )
     return whole if rules.exam else _with_explanations(whole, asked, topic)
+
+
+def _neighbor(exercise: Exercise, seed: int) -> Hyperlink:
+    return Hyperlink(exercise_url(exercise.id, seed), exercise.title, foreign(exercise.language))
 
 
 def _place(exercise: Exercise, topic: Topic) -> str:
@@ -99,13 +103,16 @@ def _place(exercise: Exercise, topic: Topic) -> str:
 def _with_explanations(whole: PageContext, asked: ExerciseRequest, topic: Topic) -> PageContext:
     """The context with what explains the exercise."""
     exercise, known = asked.exercise, asked.history.known
+    in_english = foreign(SOURCE)  # errata are
     is_new = not any(one.id in known for one in topic.exercises)
     return replace(
         whole,
         primer=topic.reading if is_new else 0,
         facts=tuple(facts_beside(exercise, topic, asked.seed)),
         sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
-        errata=tuple(Hyperlink(erratum_url(e.id), e.title) for e in errata_of(exercise.id)),
+        errata=tuple(
+            Hyperlink(erratum_url(e.id), e.title, in_english) for e in errata_of(exercise.id)
+        ),
     )
 
 

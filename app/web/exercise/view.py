@@ -157,7 +157,11 @@ def exercise_page(
         id=exercise.id,
         title=exercise.title,
         lang=foreign(exercise.language),
-        description=f"{exercise.title}: an exercise on {topic.title.lower()}.",
+        description=translate(
+            "{title}: an exercise of the chapter {chapter}.",
+            title=exercise.title,
+            chapter=topic.title,
+        ),
         kind=exercise.kind,
         kind_title=translate(exercise.kind_title),
         level=exercise.level,
