@@ -20,7 +20,7 @@ _FAMILIES = {
     SECOND: "ns µs ms s min h days years",
 }
 _THOUSANDS = (1e3, 1e6, 1e9)
-_OF_BITS = ("bits-as-bytes", "bytes-as-bits")
+_OF_EIGHT = ("bits-as-bytes", "bytes-as-bits", "times-8", "over-8")
 _WORDS = {"B": noted("bytes"), "bit": noted("bits")}
 _PREFIXED = re.compile(r"([kKMGTP])(i?)(\D+)")
 
@@ -43,14 +43,14 @@ def common_mistake(ratio: float, scale: Scale, tolerance: float, *, has_eight: b
 
     *scale* is the unit that was typed, else the one that the page shows; *tolerance* is that of
     the exercise, and a mistake is only named when the figures match closely. Where the question
-    *has_eight*, a factor of 8 need not come from bits.
+    *has_eight*, a factor of 8 is left to it.
     """
     closer, close = min(tolerance, _CLOSER), min(tolerance, _CLOSE)
     for _, factor, says in _binary(scale):
         if abs(ratio / factor - 1) <= closer:
             return says
     for known in _COMMON:
-        if has_eight and known.key in _OF_BITS:
+        if has_eight and known.key in _OF_EIGHT:
             continue
         if abs(ratio / known.factor - 1) <= close and known.can(scale):
             return known.says
