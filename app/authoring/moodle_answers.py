@@ -8,12 +8,12 @@ from xml.etree.ElementTree import Element, SubElement
 
 from app.errors import AppError
 from app.kinds import Base, Exercise
+from app.kinds.answer_key import AnswerKey
 from app.kinds.choice import Choice
 from app.kinds.code.buggy_line import BuggyLine
 from app.kinds.match import Match
 from app.kinds.numeric import ONLY, Numeric
 from app.kinds.order import Order
-from app.kinds.quantity import AnswerKey
 from app.markdown import portable_html
 from app.units.scales import PHYSICAL_SCALES, SCALES, Scale
 

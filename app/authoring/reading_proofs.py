@@ -6,7 +6,7 @@ from app.content.opening_places import opening_parts
 from app.content.topic_file import ReadingQuestion, TopicFile
 from app.expressions import ExpressionError
 from app.kinds import Finding, Where
-from app.kinds.quantity import keys_of, telling_figures
+from app.kinds.answer_key import keys_of, telling_figures
 
 
 def prove_reading_questions(topic: TopicFile) -> Iterator[Finding]:

@@ -6,11 +6,11 @@ from functools import cached_property
 
 from app.expressions import Quantity
 from app.kinds import Exercise, Where
+from app.kinds.answer_key import AnswerKey
 from app.kinds.design import Design
 from app.kinds.drawn_values import Draw
 from app.kinds.lab import LabExercise
 from app.kinds.numeric import Numeric
-from app.kinds.quantity import AnswerKey
 from app.kinds.visible_values import question_texts, slot_names
 
 SEEDS = range(20)

@@ -14,11 +14,11 @@ from app.expressions import ExpressionError, Quantity, evaluate, parse_expressio
 from app.expressions.branches import without_tags
 from app.expressions.tree import Node, Number, nodes_in
 from app.kinds import Finding, Where
+from app.kinds.answer_key import AnswerKey
 from app.kinds.drawn_values import Draw
 from app.kinds.lab import LabExercise
 from app.kinds.numeric import ONLY
 from app.kinds.quantities_base import Asking
-from app.kinds.quantity import AnswerKey
 from app.units import RATIO
 
 _ROUNDING = 1e-3  # of the right value: nearer ones are the right value to four figures

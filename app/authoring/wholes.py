@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from app.authoring.texts import Script
 from app.kinds import Finding
+from app.kinds.answer_key import AnswerKey
 from app.kinds.numeric import ONLY, Numeric
-from app.kinds.quantity import AnswerKey
 
 _THINGS = (
     r"(?:GPUs?|TPUs?|[HBA]\d00s?|replicas?|pods?|nodes?|servers?|racks?|hosts?|machines?|NICs?)"

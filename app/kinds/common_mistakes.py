@@ -19,8 +19,9 @@ _FAMILIES = {
     BYTE_PER_SECOND: "B/s kB/s MB/s GB/s TB/s bit/s Mbit/s Gbit/s Tbit/s",
     SECOND: "ns µs ms s min h days years",
 }
+_TIMES = (60, 3600)
 _THOUSANDS = (1e3, 1e6, 1e9)
-_OF_BITS = ("bits-as-bytes", "bytes-as-bits")
+_OF_EIGHT = ("bits-as-bytes", "bytes-as-bits", "times-8", "over-8")
 _WORDS = {"B": noted("bytes"), "bit": noted("bits")}
 _PREFIXED = re.compile(r"([kKMGTP])(i?)(\D+)")
 
@@ -43,14 +44,14 @@ def common_mistake(ratio: float, scale: Scale, tolerance: float, *, has_eight: b
 
     *scale* is the unit that was typed, else the one that the page shows; *tolerance* is that of
     the exercise, and a mistake is only named when the figures match closely. Where the question
-    *has_eight*, a factor of 8 need not come from bits.
+    *has_eight*, a factor of 8 is left to it.
     """
     closer, close = min(tolerance, _CLOSER), min(tolerance, _CLOSE)
     for _, factor, says in _binary(scale):
         if abs(ratio / factor - 1) <= closer:
             return says
     for known in _COMMON:
-        if has_eight and known.key in _OF_BITS:
+        if has_eight and known.key in _OF_EIGHT:
             continue
         if abs(ratio / known.factor - 1) <= close and known.can(scale):
             return known.says
@@ -122,6 +123,10 @@ def _is_a_share(scale: Scale) -> bool:
     return scale.unit is RATIO and scale.factor < 1
 
 
+def _is_time(scale: Scale) -> bool:
+    return scale.unit is SECOND
+
+
 def _anything(scale: Scale) -> bool:
     return True
 
@@ -147,6 +152,8 @@ _TOO_LARGE = noted("Your number is {times} times the right one.")
 _TOO_SMALL = noted("Your number is {share} of the right one.")
 _LARGE_PREFIX = noted("Your number is {times} times the right one: check the unit prefixes.")
 _SMALL_PREFIX = noted("Your number is {share} of the right one: check the unit prefixes.")
+_TIMES_TIME = noted("Your number is {times} times the right one: check seconds, minutes and hours.")
+_SHARE_TIME = noted("Your number is {share} of the right one: check seconds, minutes and hours.")
 _COMMON = (
     CommonMistake(
         "bits-as-bytes",
@@ -202,6 +209,8 @@ _COMMON = (
     ),
     CommonMistake("times-8", 8, _times(8, _TOO_LARGE), _anything),
     CommonMistake("over-8", 1 / 8, _share(8, _TOO_SMALL), _anything),
+    *(CommonMistake(f"time-times-{n}", n, _times(n, _TIMES_TIME), _is_time) for n in _TIMES),
+    *(CommonMistake(f"time-over-{n}", 1 / n, _share(n, _SHARE_TIME), _is_time) for n in _TIMES),
     CommonMistake("sign", -1, noted("The magnitude is right, but the sign is wrong."), _anything),
     *(
         CommonMistake(f"prefix-times-{n:.0f}", n, _times(n, _LARGE_PREFIX), takes_prefix)

@@ -8,6 +8,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.errors import AnswerError, nearest
 from app.expressions import ExpressionError, Names, Quantity, fill
+from app.kinds.answer_key import AnswerKey, keys_of, telling_figures
 from app.kinds.answers import Answer, PartVerdict, Verdict
 from app.kinds.base import Base, Finding, Slug, Where
 from app.kinds.choice import Offered, Option, unknown_option
@@ -15,9 +16,9 @@ from app.kinds.diagnosis_key import first_mistake, mistake_key
 from app.kinds.drawn_values import Draw, shuffled
 from app.kinds.memo import Remembered
 from app.kinds.quantities_base import TELL, Box
-from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
+from app.kinds.quantity import AskedQuantity
 from app.kinds.strict import Markdown, Strict
-from app.kinds.visible_values import has_number
+from app.kinds.visible_values import question_numbers
 from app.sandbox.runner import Runner
 from app.translation import SOURCE, noted, speaking, translate
 from app.units import Reading, spelling
@@ -266,10 +267,8 @@ class LabExercise(Base):
         def filled(text: str, names: Names) -> str:
             return self.fill(text, replace(drawn, names=names))
 
-        eight = has_number(self, drawn, 8)
-        return self._keys.of(
-            seed, lambda: keys_of(self.predict, drawn.names, filled, has_eight=eight)
-        )
+        numbers = question_numbers(self, drawn)
+        return self._keys.of(seed, lambda: keys_of(self.predict, drawn.names, filled, numbers))
 
     def _title(self, seed: int, name: str) -> str:
         return self.fill(self.predict[name].prompt, self.draw(seed)) or name

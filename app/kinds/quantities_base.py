@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from app.expressions import Names, Quantity
+from app.kinds.answer_key import AnswerKey, keys_of, telling_figures
 from app.kinds.base import Base, Finding, Where
 from app.kinds.drawn_values import Draw, redrawn
 from app.kinds.memo import Remembered
-from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of, telling_figures
-from app.kinds.visible_values import has_number
+from app.kinds.quantity import AskedQuantity
+from app.kinds.visible_values import question_numbers
 from app.units import Dimension, spelling
 
 TELL = "remove one, tighten the tolerance, or draw values that tell them apart"
@@ -105,4 +106,4 @@ class Asking(Base):
         def filled(text: str, names: Names) -> str:
             return self.fill(text, replace(drawn, names=names))
 
-        return keys_of(self.asked, drawn.names, filled, has_eight=has_number(self, drawn, 8))
+        return keys_of(self.asked, drawn.names, filled, question_numbers(self, drawn))

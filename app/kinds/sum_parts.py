@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from app.expressions import Names
+from app.kinds.answer_key import AnswerKey
 from app.kinds.answers import CountedPart, CountedParts
-from app.kinds.quantity import AnswerKey
 
 MOST_PARTS = 6
 _SAME = 1e-6  # of the sum of the parts and the answer

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from app.errors import AnswerError
-from app.kinds.quantity import AnswerKey
+from app.kinds.answer_key import AnswerKey
 from app.translation import has_decimal_comma, translate
 from app.units import Reading, figures
 

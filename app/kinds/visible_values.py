@@ -3,12 +3,17 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from app.expressions import ExpressionError, Quantity, names_in, parse_expression, slots
+from app.expressions import ExpressionError, names_in, parse_expression, slots
 from app.kinds.base import Base, Where
 from app.kinds.drawn_values import Draw
+from app.kinds.question_numbers import QuestionNumbers
+from app.units import RATIO
 
 _LATER = {"says", "hints", "mistakes", "solution", "elsewhere", "bound", "cause"}  # after an answer
-_WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+_WORDS = {"three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+_WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
+_WHOLE = re.compile(r"(?<![\d.,])\b(\d{1,3}(?:,\d{3})+|\d+)(?![\d]|[.,]\d)")
+_COUNTS = (3, 10**7)  # smaller factors have causes of their own
 _LABELED = ("choose", "symbols")  # their `says` is what they are, not feedback
 
 
@@ -41,10 +46,16 @@ def slot_names(text: str, drawn: Draw) -> set[str]:
     return found
 
 
-def has_number(exercise: Base, drawn: Draw, number: int) -> bool:
-    """Whether a whole *number* up to 10 is among what is *drawn*, or in the question."""
-    if Quantity(float(number)) in drawn.names.values():
-        return True
-    written = rf"(?<![\d.,])(?:{number}|{_WORDS[number]})(?![\d]|[.,]\d)"
-    texts = (*drawn.shown.values(), *(text for _, text in question_texts(exercise)))
-    return any(re.search(rf"\b{written}\b", text, re.IGNORECASE) for text in texts)
+def question_numbers(exercise: Base, drawn: Draw) -> QuestionNumbers:
+    """The counts that are *drawn* or written in the question, and the quantities that it shows."""
+    texts = [text for _, text in question_texts(exercise)]
+    written = " ".join([*drawn.shown.values(), *texts])
+    shown = {slot for text in texts for slot in slots(text)}
+    plain = (float(one.value) for one in drawn.names.values() if one.dimension == RATIO.dimension)
+    counts = {int(value) for value in plain if value.is_integer()}
+    counts |= {int(figures.replace(",", "")) for figures in _WHOLE.findall(written)}
+    counts |= {_WORDS[word.lower()] for word in _WORD.findall(written)}
+    return QuestionNumbers(
+        frozenset(n for n in counts if _COUNTS[0] <= n <= _COUNTS[1]),
+        tuple(value for name, value in drawn.names.items() if name in shown),
+    )

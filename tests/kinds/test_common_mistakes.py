@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.db.tables import MISTAKE_LIMIT
+from app.kinds.answer_key import AnswerKey, keys_of
 from app.kinds.common_mistakes import common_mistake, common_wordings
 from app.kinds.lab import LabExercise
 from app.kinds.numeric import Numeric
-from app.kinds.quantity import AnswerKey, AskedQuantity, keys_of
+from app.kinds.quantity import AskedQuantity
 from app.sandbox.runner import Runner
 from app.units import Reading, scale_of
 from tests.each import each
@@ -64,6 +65,8 @@ def test_no_slip_is_named_that_the_quantity_cannot_have(catalog: Catalog) -> Non
         for factor in FACTORS:
             reading = key.asked.read(key.asked.typed(key.right * factor))
             if key.holds(reading) or (says := key.blame(reading)) in foreseen:
+                continue
+            if says.startswith("That is the answer to another part"):
                 continue
             claims = {name for name, claim in CLAIMS.items() if claim.search(says)}
             if claims - ADMITS[key.asked.unit] - {key.asked.unit}:
@@ -134,7 +137,7 @@ def test_a_bare_number_in_another_unit_is_told_so(
         ("", "886", "886.2", "round 886.2 down"), ("", "886", "884.9", "884.9 is too small"),
         ("", "886", "885", "885 is too small"),
         ("", "4/3", "33 %", "the answer is the factor: 1 + 33 %"),
-        ("", "4/3", "25 %", "25 % is a share, but the question asks for a number."), ("", "0.75", "25 %", "too small"),
+        ("", "4/3", "25 %", "25 % is a share, but the question asks for a number."), ("", "0.75", "27 %", "too small"),
     ],
 )  # fmt: skip
 def test_a_number_of_another_form_is_told_which_is_wanted(
@@ -173,7 +176,7 @@ def test_a_factor_of_8_is_not_blamed_on_bits_where_the_question_has_an_8(catalog
                 if says in {text for _, text in key.mistakes}:
                     continue
                 named += "bit" in says
-                if key.has_eight and ("bits" in says or "bit," in says):
+                if key.numbers.has_eight and ("bits" in says or "bit," in says):
                     accused.append((where, says))
     assert accused == []
     assert named > 100  # where there is none, bits are the usual cause
@@ -191,7 +194,7 @@ def test_an_8_is_found_where_it_is_drawn_or_written(
 ) -> None:
     found = catalog.exercise(exercise)
     assert isinstance(found, Numeric)
-    assert all(key.has_eight == has_eight for key in found.keys(0).values())
+    assert all(key.numbers.has_eight == has_eight for key in found.keys(0).values())
 
 
 def test_a_mistake_of_nothing_catches_nothing_but_nothing() -> None:

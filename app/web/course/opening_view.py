@@ -10,8 +10,8 @@ from app.content.glossary import mark
 from app.content.opening_places import opening_parts
 from app.content.topic_file import ReadingQuestion
 from app.errors import AnswerError, sentence
+from app.kinds.answer_key import AnswerKey, keys_of
 from app.kinds.figures import Embedded
-from app.kinds.quantity import AnswerKey, keys_of
 from app.markdown import html, inline_html
 from app.translation import translate
 from app.web.explore.figures import EmbeddedView, embedded_view

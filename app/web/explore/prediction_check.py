@@ -11,8 +11,9 @@ from app.content.glossary import mark
 from app.errors import AnswerError, sentence
 from app.explorers import Explorer, KeyFigure, Values
 from app.expressions import ExpressionError
+from app.kinds.answer_key import AnswerKey
 from app.kinds.numeric import Numeric
-from app.kinds.quantity import AnswerKey, AskedQuantity
+from app.kinds.quantity import AskedQuantity
 from app.kinds.unclear_numbers import refuse_unclear
 from app.markdown import inline_html
 from app.translation import translate, translate_known

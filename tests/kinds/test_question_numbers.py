@@ -1,0 +1,93 @@
+"""A wrong number that comes from a number of the question, or from another answer, is told so."""
+
+import pytest
+
+from app.content.catalog import Catalog
+from app.expressions import Quantity
+from app.kinds.answer_key import AnswerKey, keys_of
+from app.kinds.numeric import Numeric
+from app.kinds.quantity import AskedQuantity
+from app.kinds.question_numbers import QuestionNumbers
+from app.units import BYTE
+from tests.each import each
+
+RANKS = QuestionNumbers(frozenset({8, 50}), (Quantity(8.0), Quantity(3e9, BYTE.dimension)))
+
+
+def key_of(right: str, unit: str) -> AnswerKey:
+    asked = AskedQuantity(answer=right, unit=unit)
+    return keys_of({"it": asked}, {}, lambda text, _: text, RANKS)["it"]
+
+
+@each(
+    ("right", "unit", "typed", "says"),
+    [
+        ("7 s", "s", "56", "8 times the right one: is a factor of 8"), ("7 s", "s", "0.875", "1/8 of the right one"),
+        ("7 GB", "GB", "56 GB", "for all 8 instead of one"), ("40 ms", "ms", "2 s", "50 times the right one"),
+        ("7 GB", "GB", "8 GB", "8/7 of the right one: do all 8 count here"), ("8 s", "s", "7", "7/8 of the right one"),
+        ("49 s", "s", "50", "50/49 of the right one"), ("9 GB", "GB", "3 GB", "1/3 of the right one: are there several equal"),
+        ("9 s", "s", "6", "2/3 of the right one"), ("9 s", "s", "36", "4 times the right one"),
+        ("9 s", "s", "12", "4/3 times the right one"), ("10.37 s", "s", "3.46", "1/3 of the right one"),
+        ("17 GB", "GB", "3 GB", "3 GB is given in the question"), ("1.7", "", "8", "8 is given in the question"),
+        ("1.7", "", "50", "50 is given in the question"),
+        ("2.7", "", "0.37", "the inverse of the right one"), ("70 %", "%", "143 %", "the inverse of the right one"),
+        ("72 %", "%", "28 %", "add up to 100 %"), ("2.7", "", "1.7", "differ by exactly 1"), ("2.7", "", "3.7", "differ by exactly 1"),
+    ],
+)  # fmt: skip
+def test_a_number_of_the_question_explains_a_wrong_one(
+    right: str, unit: str, typed: str, says: str
+) -> None:
+    key = key_of(right, unit)
+    assert says in key.blame(key.asked.read(typed))
+
+
+@each(
+    ("right", "unit", "typed"),
+    [
+        ("7 s", "s", "57"), ("7 s", "s", "9.7"), ("7 GB", "GB", "8.1 GB"), ("9 s", "s", "6.1"), ("17 GB", "GB", "3.1 GB"),
+        ("17 s", "s", "3"), ("2.7", "", "1.6"), ("27", "", "26"), ("72 %", "%", "29 %"), ("17 GB", "GB", "0"),
+    ],
+)  # fmt: skip
+def test_what_no_number_of_the_question_explains_is_only_too_small_or_large(
+    right: str, unit: str, typed: str
+) -> None:
+    key = key_of(right, unit)
+    assert key.blame(key.asked.read(typed)).endswith(("too small.", "too large."))
+
+
+def test_the_answer_to_another_part_is_told_its_place(catalog: Catalog) -> None:
+    exercise = catalog.exercise("sharding/flat-traffic")
+    assert isinstance(exercise, Numeric)
+    keys = exercise.keys(0)
+    typed = keys["one"].asked.read(keys["one"].asked.typed(keys["node"].right))
+    title = exercise.title_of("node", 0)
+    mistaken = keys["one"].asked.model_copy(update={"mistakes": {}})
+    bare = keys_of(
+        {**exercise.asked, "one": mistaken}, exercise.draw(0).names, lambda text, _: text
+    )["one"]
+    assert bare.blame(typed) == f"That is the answer to another part: *{title}*."
+
+
+@pytest.mark.parametrize(
+    ("name", "counts", "absent"),
+    [
+        ("sharding/flat-traffic", {64, 8, 16, 50, 14}, {3, 450}),  # "nodes of 8", "all 8 cards"
+        ("rates/warm-up", {1000, 256, 2048, 100_000}, {8}),
+        ("collectives/ring-all-reduce-time", {8, 50}, {1, 2}),
+    ],
+)
+def test_the_numbers_of_a_question_are_those_that_it_draws_or_writes(
+    catalog: Catalog, name: str, counts: set[int], absent: set[int]
+) -> None:
+    exercise = catalog.exercise(name)
+    assert isinstance(exercise, Numeric)
+    for key in exercise.keys(0).values():
+        assert counts <= key.numbers.counts
+        assert not absent & key.numbers.counts
+
+
+def test_only_what_a_question_shows_is_given_in_it(catalog: Catalog) -> None:
+    shown = catalog.exercise("collectives/ring-all-reduce-time")
+    assert isinstance(shown, Numeric)
+    values = {quantity.value for quantity in shown.keys(0)["answer"].numbers.given}
+    assert values == {8, 2e9, 50e9}
