@@ -1,4 +1,5 @@
 // The preview of an exercise file: its text in an editor, what lint finds in it, and the exercise that it makes.
+import { completion } from "./yaml-completion.js";
 import { yamlEditor } from "./yaml-editor.js";
 
 const bench = document.querySelector(".workbench");
@@ -182,7 +183,11 @@ bench.addEventListener("click", ({ target }) => {
   if (target.dataset.line) editor.jump(Number(target.dataset.line));
 });
 
-const editor = await yamlEditor(area, { changed });
+const schema = await fetch("preview/schema").then((reply) => reply.json());
+const editor = await yamlEditor(area, {
+  changed,
+  extend: (c) => completion(c, schema, (words) => announce("word", words)),
+});
 if (key) editor.allow(true);
 else lock();
 setTimeout(watch, INTERVAL);

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 
 from app.aside import let_pay
 from app.authoring.lint import Linted
@@ -17,6 +18,7 @@ from app.authoring.preview.drafts import SEEDS, Drafts, Proof
 from app.authoring.preview.files import FileText, files_of, read_text, stamp_of
 from app.authoring.preview.thread_runs import LatestWork, SupersededError
 from app.authoring.preview.writer import ChangedFileError, save_text
+from app.authoring.schemas import exercise_schema
 from app.content.files import topic_of
 from app.errors import ContentError, InputError, NotFoundError
 from app.main import create_app
@@ -151,6 +153,10 @@ def _reading_routes(preview: AuthoringPreview) -> APIRouter:
         if found.trouble:
             return _refusal(found.trouble)
         return Response(found.text, headers={"ETag": f'"{found.stamp}"'}, media_type="text/plain")
+
+    @router.get("/schema")
+    def schema() -> Response:
+        return JSONResponse(exercise_schema())
 
     @router.get("/proof")
     async def proof(request: Request, name: str = "") -> Response:
