@@ -1,4 +1,5 @@
 // The preview of an exercise file: its text in an editor, what lint finds in it, and the exercise that it makes.
+import { completion } from "./yaml-completion.js";
 import { yamlEditor } from "./yaml-editor.js";
 
 const bench = document.querySelector(".workbench");
@@ -27,6 +28,9 @@ function keyOfPage() {
 let key = keyOfPage();
 let stored = area.value; // the text of the file
 let drawn = find("shown").dataset.shown === "yes" ? stored : null; // the text that the frame shows
+let theirs = null; // the text of the file and its stamp, where another has changed it
+let seen = bench.dataset.stamp; // of the file, when this page looked last
+let saving = false;
 let turn = 0;
 let rest = 0; // the timer that waits until one has typed
 
@@ -38,23 +42,23 @@ function lock() {
   key = "";
   editor.allow(false);
   find("locked").hidden = false;
+  find("save").hidden = true;
 }
 
-const send = (path, body) =>
-  fetch(`preview/${path}${query}&page=${page}`, { method: "POST", body, headers: { "X-Preview-Key": key } });
+const send = (path, method, body, headers = {}) =>
+  fetch(`preview/${path}${query}&page=${page}`, { method, body, headers: { ...headers, "X-Preview-Key": key } });
 
 // The last text counts: an earlier one may be answered later, or not at all.
 async function check() {
   const mine = ++turn;
   const text = editor.text();
-  const reply = await (key ? send("draft", text) : fetch(`preview/proof${query}`)).catch(() => null);
+  const reply = await (key ? send("draft", "POST", text) : fetch(`preview/proof${query}`)).catch(() => null);
   if (mine !== turn) return;
   if (reply?.status === 403) {
     lock();
     check();
   } else if (reply?.ok) {
     show(new DOMParser().parseFromString(await reply.text(), "text/html").querySelector("#proof"), text);
-    announce("state", standing());
   } else {
     announce("state", reply ? "The text cannot be checked: it is too large." : "The command has stopped. Your text is still here.");
   }
@@ -95,13 +99,75 @@ function changed() {
   announce("state", standing());
 }
 
-async function watch() {
-  const answer = await fetch(`preview/stamp${query}`).catch(() => null); // the command may be restarting
-  const stamp = answer?.ok ? await answer.text() : bench.dataset.stamp;
-  if (stamp !== bench.dataset.stamp && editor.text() === stored) location.reload();
-  else setTimeout(watch, INTERVAL);
+// A file is saved only over the text that this page has read: its stamp says which that was.
+async function save() {
+  if (!key || saving) return;
+  saving = true;
+  const text = editor.text();
+  const reply = await send("text", "PUT", text, { "If-Match": `"${bench.dataset.stamp}"` }).catch(() => null);
+  if (reply?.ok) keep(text, await reply.text());
+  else if (reply?.status === 412) await compare();
+  else if (reply?.status === 403) lock();
+  else announce("state", `Not saved. ${reply ? await reason(reply) : "The command has stopped."}`);
+  saving = false;
 }
 
+const isPlain = (reply) => reply.headers.get("content-type")?.startsWith("text/plain");
+const reason = async (reply) => (isPlain(reply) ? reply.text() : "The text is too large.");
+
+function keep(text, stamp) {
+  stored = text;
+  bench.dataset.stamp = stamp;
+  find("conflict").hidden = true;
+  announce("state", standing() || "Saved");
+}
+
+// The file is no longer what this page has read: where nothing was typed, the page follows it.
+async function compare() {
+  const reply = await fetch(`preview/text${query}`).catch(() => null);
+  if (!reply) return;
+  if (!reply.ok) {
+    announce("state", await reason(reply));
+    return;
+  }
+  theirs = { text: await reply.text(), stamp: reply.headers.get("etag").replaceAll('"', "") };
+  if (theirs.stamp === "gone") {
+    keep(null, theirs.stamp);
+    announce("state", "The file is gone. Saving writes it again.");
+  } else if (theirs.text === editor.text()) keep(theirs.text, theirs.stamp);
+  else if (editor.text() === stored) take();
+  else {
+    announce("theirs", theirs.text);
+    find("conflict").hidden = false;
+  }
+}
+
+function take() {
+  editor.write(theirs.text);
+  keep(theirs.text, theirs.stamp);
+  check();
+}
+
+async function watch() {
+  const answer = saving ? null : await fetch(`preview/stamp${query}`).catch(() => null); // it may be restarting
+  const stamp = answer?.ok && !saving ? await answer.text() : seen;
+  if (stamp !== seen && stamp !== bench.dataset.stamp) await compare();
+  seen = stamp;
+  setTimeout(watch, INTERVAL);
+}
+
+find("save").addEventListener("click", save);
+find("take").addEventListener("click", take);
+find("over").addEventListener("click", () => {
+  bench.dataset.stamp = theirs.stamp;
+  save();
+});
+addEventListener("keydown", (event) => {
+  if (event.key !== "s" || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  save();
+});
+addEventListener("beforeunload", (event) => key && standing() && event.preventDefault());
 find("another").addEventListener("click", () => {
   const [seed] = crypto.getRandomValues(new Uint32Array(1));
   frame.src = `${frame.dataset.src.split("?")[0]}?seed=${seed >>> 2}`; // below 2³⁰, which draws
@@ -117,7 +183,11 @@ bench.addEventListener("click", ({ target }) => {
   if (target.dataset.line) editor.jump(Number(target.dataset.line));
 });
 
-const editor = await yamlEditor(area, { changed });
+const schema = await fetch("preview/schema").then((reply) => reply.json());
+const editor = await yamlEditor(area, {
+  changed,
+  extend: (c) => completion(c, schema, (words) => announce("word", words)),
+});
 if (key) editor.allow(true);
 else lock();
 setTimeout(watch, INTERVAL);

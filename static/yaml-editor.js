@@ -73,7 +73,7 @@ function extensions(c, area, readOnly, changed) {
     c.keymap.of([...c.lintKeymap, ...c.defaultKeymap, ...c.historyKeymap]),
     c.EditorView.contentAttributes.of({
       "aria-label": area.labels[0].textContent,
-      "aria-describedby": "editor-help",
+      "aria-describedby": "word editor-help",
       tabindex: "0", // a scrolling region needs something in it that the keyboard reaches
     }),
     c.EditorView.updateListener.of((update) => update.docChanged && changed()),

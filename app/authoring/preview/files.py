@@ -47,6 +47,8 @@ def read_text(path: Path) -> FileText:
     stamp = stamp_of(path)
     if stamp == GONE:
         return FileText("", stamp)
+    if path.is_symlink():
+        return FileText("", stamp, "The file is a symbolic link. Edit the one that it leads to.")
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except ContentError as error:

@@ -1,5 +1,6 @@
 """The pages of `wallclock preview`, and what their script asks for."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -9,14 +10,17 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
 from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 
 from app.aside import let_pay
 from app.authoring.lint import Linted
 from app.authoring.preview.drafts import SEEDS, Drafts, Proof
 from app.authoring.preview.files import FileText, files_of, read_text, stamp_of
 from app.authoring.preview.thread_runs import LatestWork, SupersededError
+from app.authoring.preview.writer import ChangedFileError, save_text
+from app.authoring.schemas import exercise_schema
 from app.content.files import topic_of
-from app.errors import ContentError, NotFoundError
+from app.errors import ContentError, InputError, NotFoundError
 from app.main import create_app
 from app.sandbox.runner import Runner
 from app.site import Site
@@ -25,6 +29,7 @@ from app.web.frame.renderer import Hyperlink, frame, render
 from app.yaml_file import LARGEST, read_bytes
 
 _NO_KEY = "open the address that `wallclock preview` has printed: it has the key of this page"
+_CHANGED = "another program, or another page, has changed the file since this page read it"
 _SUPERSEDED = "a later text of this page is being checked"
 
 
@@ -124,11 +129,12 @@ def preview_app(path: Path, site: Site, key: str) -> FastAPI:
         InputError: there is no exercise file.
     """
     preview = AuthoringPreview(files_of(path), site, key)
-    preview.app.include_router(_router(preview))
+    for routes in (_reading_routes, _writing_routes):
+        preview.app.include_router(routes(preview))
     return preview.app
 
 
-def _router(preview: AuthoringPreview) -> APIRouter:
+def _reading_routes(preview: AuthoringPreview) -> APIRouter:
     router = APIRouter(prefix="/preview")
 
     @router.get("")
@@ -141,12 +147,30 @@ def _router(preview: AuthoringPreview) -> APIRouter:
     def stamp(name: str = "") -> Response:
         return Response(stamp_of(preview.file(name)), media_type="text/plain")
 
+    @router.get("/text")
+    def text(name: str = "") -> Response:
+        found = read_text(preview.file(name))
+        if found.trouble:
+            return _refusal(found.trouble)
+        return Response(found.text, headers={"ETag": f'"{found.stamp}"'}, media_type="text/plain")
+
+    @router.get("/schema")
+    def schema() -> Response:
+        return JSONResponse(exercise_schema())
+
     @router.get("/proof")
     async def proof(request: Request, name: str = "") -> Response:
         found = await preview.stored_proof(name)
         return render("authoring/proof.html", frame(request, "Proof"), found)
 
-    @router.post("/draft", dependencies=[Depends(preview.admit)])
+    return router
+
+
+def _writing_routes(preview: AuthoringPreview) -> APIRouter:
+    """What only the page may send that has the key."""
+    router = APIRouter(prefix="/preview", dependencies=[Depends(preview.admit)])
+
+    @router.post("/draft")
     async def draft(request: Request, name: str = "", page: str = "") -> Response:
         let_pay("")  # the author may type as long as they like
         source = await _text_of(request)
@@ -156,7 +180,31 @@ def _router(preview: AuthoringPreview) -> APIRouter:
             raise HTTPException(HTTPStatus.CONFLICT, _SUPERSEDED) from None
         return render("authoring/proof.html", frame(request, "Proof"), found)
 
+    @router.put("/text")
+    async def save(
+        request: Request, name: str = "", if_match: Annotated[str, Header()] = ""
+    ) -> Response:
+        let_pay("")
+        path, source = preview.file(name), await _text_of(request)
+        return await asyncio.to_thread(_save, path, source, if_match.strip('"'))
+
     return router
+
+
+def _save(path: Path, source: bytes, seen: str) -> Response:
+    try:
+        stamp = save_text(path, source.decode(), seen)
+    except ChangedFileError:
+        return _refusal(_CHANGED, HTTPStatus.PRECONDITION_FAILED)
+    except UnicodeDecodeError:
+        return _refusal("The text is not UTF-8.")
+    except InputError as error:
+        return _refusal(str(error))
+    return Response(stamp, media_type="text/plain")
+
+
+def _refusal(says: str, status: HTTPStatus = HTTPStatus.UNPROCESSABLE_ENTITY) -> Response:
+    return Response(says, status, media_type="text/plain")
 
 
 async def _text_of(request: Request) -> bytes:
