@@ -69,7 +69,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def run() -> None:
-    """The console script."""
+    """What `python -m app` runs."""
     sys.exit(main())
 
 

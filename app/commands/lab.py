@@ -20,6 +20,7 @@ from app.labs.machines.devices import find_devices
 from app.labs.results.analysis import report_of
 from app.labs.results.disturbance import WHAT_TO_DO
 from app.labs.results.notes import range_in_words
+from app.labs.results.pairs import pair_table, pair_title
 from app.labs.results.recordings import parameter_pairs
 from app.labs.results.report import Report, held_in, ratio_shown, show_measure
 from app.labs.run import LabRun
@@ -182,8 +183,7 @@ def _print(report: Report, run: LabRun, notes: Sequence[str]) -> None:
     for name, right in report.checks.items():
         write(f"data check {name}: {'passed' if right else 'FAILED'}\n")
     if report.measures:
-        write("\n")
-        _table(lab, report)
+        _tables(lab, report)
     if report.line:
         line = report.line
         write(
@@ -214,8 +214,13 @@ _LINKS = {
 }
 
 
-def _table(lab: Lab, report: Report) -> None:
-    write_rows(results_table(lab, report))
+def _tables(lab: Lab, report: Report) -> None:
+    for matrix in report.pairs:
+        sys.stdout.write(f"\n{pair_title(matrix)}\n")
+        write_rows(list(pair_table(matrix)))
+    if not report.pairs:
+        sys.stdout.write("\n")
+        write_rows(results_table(lab, report))
 
 
 def results_table(lab: Lab, report: Report) -> Sequence[Sequence[str]]:

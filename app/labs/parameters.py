@@ -25,7 +25,11 @@ class FrozenModel(BaseModel):
 
 
 class Parameter(FrozenModel):
-    """A number, a choice or several numbers, which may be arithmetic; bare ones are in *unit*."""
+    """A number, a choice or several numbers, which may be arithmetic; bare ones are in *unit*.
+
+    *words* may stand in place of a number. One that is *implied* is not in the command where it has
+    its *start*: runs of earlier versions have none.
+    """
 
     says: str
     start: str | int | float
@@ -35,6 +39,8 @@ class Parameter(FrozenModel):
     one_of: tuple[str, ...] = ()
     several: bool = False
     whole: bool = False
+    words: tuple[str, ...] = ()
+    implied: bool = False
 
     @property
     def measured_in(self) -> Unit:
@@ -58,6 +64,8 @@ class Parameter(FrozenModel):
                         near=nearest(text[:60], self.one_of),
                     )
                 )
+            return text
+        if text in self.words:
             return text
         if not self.several:
             return self.number(name, text)

@@ -1,6 +1,7 @@
 """Every worker of a real lab, on a GPU that is not there."""
 
 import faulthandler
+import itertools
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -71,7 +72,15 @@ def test_what_is_asked_for_is_measured_with_the_parameters_that_are_set(
     found, form = run_on_fake_gpu(lab, tmp_path, given), lab_called(lab).on("nccl")
     names = {name for name, _ in found.measures}
     assert form.asked_of(form.starts) in names
-    assert names == {name for name in form.measures if name != "rank-0"}
+    assert names == {name for name in form.measures if name not in ("rank-0", "pair")}
+
+
+def test_all_pairs_of_gpus_are_measured_with_two_sizes(tmp_path: Path) -> None:
+    found = run_on_fake_gpu("point-to-point", tmp_path, {"ranks": "4", "peer": "all"})
+    assert {name for name, _ in found.measures} == {"pair"}
+    places = [(at["size"], at["rank"], at["peer"]) for _, at in found.measures]
+    pairs = list(itertools.combinations(range(4), 2))
+    assert places == [(size, *pair) for size in (8, 2**29) for pair in pairs]
 
 
 def test_a_tensor_that_is_left_on_the_processor_is_found() -> None:

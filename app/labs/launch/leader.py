@@ -264,7 +264,8 @@ def work(folder: Path, job: JobRecord, rank: int, store: object = None) -> None:
 
 
 def record_error(folder: Path, rank: int, error: BaseException) -> None:
-    """Write the error that ended *rank* to a file."""
-    traceback.print_exc()
+    """Write the error that ended *rank* to a file; its log has no traceback of an interrupt."""
+    if not isinstance(error, KeyboardInterrupt):
+        traceback.print_exc()
     found = RankError(rank, time.time(), f"{type(error).__name__}: {error}"[:_TRACE])
     write_whole(folder / f"error{rank}.json", found.as_json())

@@ -4,62 +4,20 @@ Its position comes from the environment, as Slurm, torchrun or an indexed Kubern
 All ranks must see the folder; rank 0 writes its address there, so that no port has to be chosen.
 """
 
-import importlib
-import os
 import sys
-import time
-from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
-from app.db.run_state import RunState
-from app.labs.launch.leader import record_error, work
-from app.labs.launch.limit import allow_connections, stop_after
-from app.labs.launch.position import Position, position_in, rank_in
-from app.labs.launch.store import shared_store
-from app.labs.machines.devices import NO_DEVICES, Devices, find_gpus, has_traces
-from app.labs.machines.machine import describe_machine
-from app.labs.machines.torch_query import forked
-from app.labs.run import JobRecord, LabRun, MachineEvent, RunOutcome
+_INTERRUPTED = 130
 
 
-def main() -> int:
-    """Run this rank to its end."""
-    run, code = LabRun(Path(sys.argv[1])), 0
-    rank = rank_in(os.environ)
+def main() -> None:
+    """Run this rank to its end; Ctrl+C prints no traceback, not even while modules are imported."""
     try:
-        job = run.job
-        own = position_in(os.environ, job.ranks, job.nodes)
-        rank = own.rank
-        os.environ.update(RANK=str(rank), WORLD_SIZE=str(job.ranks), LOCAL_RANK=str(own.local))
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
-        if rank == 0:
-            machine = describe_machine(_devices(job, own), own.nodes)
-            run.write_event(MachineEvent(at=time.time(), machine=machine))
-        allow_connections(job.ranks)
-        stop_after(2 * job.starting)  # if rank 0 is stopped before it answers, nothing else does
-        store = shared_store(run.folder, job, own)
-        if rank == 0:
-            run.note_start()
-        stop_after(job.seconds)  # before PyTorch's watchdog, which would not say who is late
-        work(run.folder, job, rank, store)
-        if rank == 0:
-            run.write_outcome(RunOutcome(RunState.DONE))
-    except BaseException as error:  # noqa: BLE001  # reported in a file, whatever it is
-        code = 1
-        record_error(run.folder, rank, error)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
-
-
-def _devices(job: JobRecord, position: Position) -> Devices:
-    """The GPUs that ranks use on this node; a fork asks for them, which leaves CUDA to the rank."""
-    if job.backend != "nccl" or not has_traces():
-        return NO_DEVICES
-    importlib.import_module("torch")  # the fork has it then
-    found = find_gpus(forked)
-    return replace(found, devices=found.devices[: job.ranks // (position.nodes or 1)])
+        import_module("app.labs.launch.rank_life").run_rank(Path(sys.argv[1]))
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

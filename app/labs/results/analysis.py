@@ -19,6 +19,7 @@ from app.labs.results.notes import (
     notes_on,
     notes_on_lines,
 )
+from app.labs.results.pairs import notes_on_pairs, pair_matrices
 from app.labs.results.report import Derived, Measure, Report, Underway, held_of
 from app.labs.results.spread import note_on_spread
 from app.labs.run import Event, LabRun, MachineEvent
@@ -116,9 +117,11 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
         report.details,
     )
     spread = note_on_spread(lab, measures, report.machine)
-    more = (spread, *notes, sheet.note, note_on_sharing(report.machine))
+    paired = replace(report, pairs=pair_matrices(replace(report, measures=measures)))
+    pairs = () if doubts else notes_on_pairs(paired)
+    more = (spread, *pairs, *notes, sheet.note, note_on_sharing(report.machine))
     return replace(
-        report,
+        paired,
         measures=measures,
         links=lab.links,
         line=line,
@@ -157,7 +160,7 @@ def known_quantities(lab: Lab, ranks: int, values: Mapping[str, Value]) -> dict[
     """The parameters that expressions of *lab* may name."""
     names = {RANKS: Quantity(float(ranks))}
     for name, parameter in lab.parameters.items():
-        value = values[name]
+        value = values.get(name)  # none in a run of an earlier version
         if isinstance(value, int | float):
             names[name] = Quantity(float(value), parameter.measured_in.dimension)
     return names

@@ -23,6 +23,7 @@ _WITH_LAUNCH = " with launch"  # by the clock of the host: noisy, and compared w
 _FEWEST, _FEW = 3, 10  # samples: from which on they have a spread, and below which one decides
 _SPREAD = 1.5  # of a median over the fastest sample, of the slowest of a few over the median
 _FALLS: Mapping[str, float] = {"gloo": 0.85, "nccl": 0.7}  # NCCL changes protocols with the size
+_FOUND = "late"  # among the places of a measure, though no parameter
 _SUM = 1.25  # of parts one after the other
 _WITHIN = 0.95  # of a part, by which the whole may be off
 _BOUND, _EMULATED, _PEAK = 0.97, 1.1, 1.1  # over a lower bound, an emulated link, a datasheet
@@ -157,7 +158,9 @@ def _falling(judged: _Judged, name: str, place: str, points: Sequence[Measure]) 
     pairs = [
         (above.median / below.median, below, above)
         for below, above in itertools.combinations(ordered, 2)
-        if below.median > 0 and below.where[place] != above.where[place]
+        if below.median > 0
+        and below.where[place] != above.where[place]
+        and _beside(below, place) == _beside(above, place)
     ]
     share, below, above = min(pairs, key=lambda pair: pair[0], default=(1.0, None, None))
     if below and above and share < _FALLS.get(judged.backend, _FALLS["gloo"]):
@@ -167,6 +170,11 @@ def _falling(judged: _Judged, name: str, place: str, points: Sequence[Measure]) 
             percent=f"{100 * (1 - share):.0f}",
             less=f"{place} {judged.lab.shown_at(place, below.where[place])}",
         )
+
+
+def _beside(one: Measure, place: str) -> Mapping[str, float | str]:
+    """Where *one* was taken, apart from *place* and from what the run found there."""
+    return {key: value for key, value in one.where.items() if key not in (place, _FOUND)}
 
 
 def _parts(judged: _Judged) -> Iterator[str]:

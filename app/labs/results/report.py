@@ -74,6 +74,24 @@ class Measure:
     by_rank: tuple[float, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class SlowPair:
+    """Two ranks whose messages take longer than the median of alike pairs, by *share* of it."""
+
+    first: int
+    second: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairMatrix:
+    """The times of messages of *size* bytes, one way, by both ranks; None where there is none."""
+
+    size: float
+    times: tuple[tuple[float | None, ...], ...]
+    slow: tuple[SlowPair, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Underway:
     """How far a run has come: when its ranks had met, and when each measure was there.
@@ -95,7 +113,8 @@ class Report:
 
     *line* fits all sizes; or else *lines* fit a range of them each. *details* say how
     the ranks did it, and *underway* how far they are, if they still run. *doubts* say what
-    disturbed the run; if there are any, nothing may be concluded from it.
+    disturbed the run; if there are any, nothing may be concluded from it. *pairs* has a matrix for
+    each size with which all pairs of ranks were measured.
     """
 
     id: str
@@ -121,6 +140,7 @@ class Report:
     details: Mapping[str, str] = field(default_factory=dict)
     underway: Underway | None = None
     doubts: tuple[str, ...] = ()
+    pairs: tuple[PairMatrix, ...] = ()
 
     @property
     def size(self) -> str:

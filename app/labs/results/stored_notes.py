@@ -9,6 +9,7 @@ from functools import cache
 from itertools import chain, zip_longest
 
 from app.labs.results.disturbance import DOUBTS
+from app.labs.results.pairs import PAIR_NOTES
 from app.translation import SOURCE, language, noted, translate, translate_known
 
 _FIELD = re.compile(r"\{(\w+)\}")
@@ -40,6 +41,7 @@ _FORMS = (
     noted("Rank {rank}: number {number}, {collective}, completed."),
     noted("The time for {size} is far off all others, so it is left out of the fit."),
     *DOUBTS,
+    *PAIR_NOTES,
 )
 
 

@@ -43,7 +43,7 @@ from app.web.labs.labels import (
 from app.web.labs.latency_fit import line_in_words
 from app.web.labs.provenance import listings, the_rest, what_matters
 from app.web.labs.results import RunResult, finished, report_called, run_called
-from app.web.labs.tables import LabGuess, lab_figures, lab_table
+from app.web.labs.tables import LabGuess, MeasuredTable, lab_figures, lab_table, pair_tables
 from app.web.urls import exercise_url, lab_url, run_url
 
 router = Router(prefix="/labs")
@@ -83,6 +83,7 @@ class RunPage:
     listings: tuple[tuple[str, str], ...]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    tables: tuple[MeasuredTable, ...]
     line: str
     has_board: bool  # of runs on several machines
     figures: tuple[FigureView, ...]
@@ -152,7 +153,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
     report, row = result.report, result.row
     lab = of.run_over(report.backend if report else row.backend if row else "")
     measured = report is not None and bool(report.measures)
-    header, *rows = lab_table(lab, report) if report and measured else ((),)
+    header, *rows = lab_table(lab, report) if report and measured and not report.pairs else ((),)
     address = run_url(lab.name, name)
     return RunPage(
         lab=Hyperlink(lab_url(lab.name), lab.title),
@@ -183,6 +184,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         listings=tuple(listings(report)) if report else (),
         header=header,
         rows=tuple(rows),
+        tables=tuple(pair_tables(report)) if report else (),
         line=line_in_words(report) if report else "",
         has_board=len({machine_of(one.report) for one in finished(site, lab.name) if one.report})
         > 1,

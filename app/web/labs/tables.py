@@ -8,11 +8,21 @@ from app.charts.color import Color
 from app.charts.plot import LabeledPoint, Plot, Series
 from app.charts.svg import Figure
 from app.errors import capitalized
+from app.labs.results.pairs import pair_table, pair_title
 from app.labs.results.report import Measure, Report, held_in, ratio_shown, show_measure
 from app.labs.spec import Lab
 from app.translation import noted, translate
 from app.units import RATIO, scale_of
 from app.web.labs.labels import axis_of, gap, held_over, size_label
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredTable:
+    """A table beside the one of all measurements."""
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
 
 
 def lab_table(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
@@ -49,6 +59,13 @@ def lab_table(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
         )
 
 
+def pair_tables(report: Report) -> Iterator[MeasuredTable]:
+    """The matrices of all pairs of ranks."""
+    for matrix in report.pairs:
+        header, *rows = pair_table(matrix)
+        yield MeasuredTable(pair_title(matrix), header, tuple(rows))
+
+
 def _ratio(lab: Lab, one: Measure, *, mixed: bool) -> str:
     """Measured over predicted; where rows compare different numbers, each says which."""
     which = f" ({held_in(lab, one.name)})" if mixed and one.ratio is not None else ""
@@ -65,6 +82,8 @@ class LabGuess:
 
 def lab_figures(lab: Lab, report: Report, guess: LabGuess | None = None) -> Iterator[Figure]:
     """Curves over the parameter that was varied, or bars side by side if none was."""
+    if report.pairs:
+        return
     names = list(dict.fromkeys(one.name for one in report.measures))
     for place in ("size", "side", "length"):
         points = [one for one in report.measures if place in one.where]
