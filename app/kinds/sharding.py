@@ -153,8 +153,8 @@ class Sharding(Asking):
     def reveal(self, seed: int) -> str:
         """The moves of the cheapest plan, and the numbers."""
         moves = self.plans(seed)[0].moves
-        titles = {name: self.title_of(name, seed) for name in self.asked}
-        numbers = (f"- {titles[name]}: **{key.shown()}**" for name, key in self.keys(seed).items())
+        keys = self.keys(seed).items()
+        numbers = (f"- {self.title_of(name, seed)}: **{key.shown()}**" for name, key in keys)
         return "\n".join([*(f"1. {move}" for move in moves), "", *numbers])
 
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
@@ -206,9 +206,8 @@ class Sharding(Asking):
         own = sum(part * sizes[name] for name, part in played.sent.items())
         most, best = tolerated(self.accept), self.plans(seed)[0].bytes(sizes)
         if most is None or own <= best * most:
-            return PartVerdict(
-                True, translate("Right: every rank ends with the block of the target.")
-            )
+            told = translate("Right: every rank ends with the block of the target.")
+            return PartVerdict(True, told)
         return PartVerdict(False, told or dearer(own, best), mistake)
 
     def _said(self, seed: int, plan: Sequence[Move]) -> str:

@@ -10,7 +10,7 @@ Pooled = tuple[Sequence[AssignmentEntry], Sequence[int]]  # entries, and draws o
 
 
 def number_pools(entries: Iterable[AssignmentEntry], draws: Mapping[int, int]) -> Pooled:
-    """*entries* with their pools numbered anew, and how many are drawn of each.
+    """*entries* with their pools numbered from 1 on, and how many are drawn of each.
 
     A pool without *draws* draws one exercise.
     """

@@ -12,8 +12,7 @@ from app.db.history import ExerciseHistory
 from app.expressions import PAD_LIMIT
 from app.kinds import Exercise
 from app.kinds.answers import Verdict
-from app.kinds.code.feedback import Trial, TrialRun
-from app.markdown import html, inline_html
+from app.markdown import html
 from app.translation import foreign, noted, translate
 from app.web.exercise.action_results import hide_verdict
 from app.web.exercise.board_entry import picture_link
@@ -26,6 +25,7 @@ from app.web.exercise.illustration import (
 from app.web.exercise.page_context import ExerciseRequest, PageContext, page_context
 from app.web.exercise.posted_form import ActionResult, AnswerState, begun_at
 from app.web.exercise.rules import FREE, AssignmentRules
+from app.web.exercise.trial_view import TrialView, trial_view
 from app.web.exercise.views import view_of
 from app.web.exercise.views.base import NO_CONTEXT, Form, FormContext, FormInput
 from app.web.explore.figures import EmbeddedView, embedded_view
@@ -45,24 +45,6 @@ _HEADINGS: Mapping[AnswerState, str] = {
     "unreadable": noted("Not graded"),
     "unavailable": noted("Not checked"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class TrialRunView:
-    """One visible example that was run."""
-
-    run: TrialRun
-    says: Markup
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialView:
-    """The visible examples, after a run."""
-
-    problem: Markup
-    line: int | None
-    printed: str
-    runs: tuple[TrialRunView, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +163,7 @@ def exercise_page(
         feedback=_feedback(result),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
         played=_played(result),
-        trial=_trial(result.trial) if result.trial else None,
+        trial=trial_view(result.trial) if result.trial else None,
         help=_help(exercise, seed, history.seen.hints, finished=finished),
         onward=None,
         review="",
@@ -261,12 +243,6 @@ def _counted(
 def _played(result: ActionResult) -> IllustrationView | None:
     played = result.verdict.played if result.verdict else result.played
     return played_view(played) if played else None
-
-
-def _trial(trial: Trial) -> TrialView:
-    runs = tuple(TrialRunView(run, inline_html(run.says)) for run in trial.runs)
-    problem = inline_html(trial.problem)
-    return TrialView(problem=problem, line=trial.line, printed=trial.printed, runs=runs)
 
 
 def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
