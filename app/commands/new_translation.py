@@ -4,6 +4,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -42,9 +43,9 @@ def write_translation(arguments: Namespace) -> int:
         texts = exercise_texts(exercise)
     target = path.with_suffix(f".{language}{path.suffix}")
     head = _HEAD.format(name=path.name, digest=texts_digest(texts))
-    body = yaml.safe_dump(
-        chosen_texts(document.values, texts), sort_keys=False, allow_unicode=True, width=100
-    )
+    chosen = chosen_texts(document.values, texts)
+    add_implied_texts(chosen, texts)
+    body = yaml.safe_dump(chosen, sort_keys=False, allow_unicode=True, width=100)
     try:
         with target.open("x", encoding="utf-8") as file:
             file.write(head + body)
@@ -67,6 +68,16 @@ def chosen_texts(values: object, texts: Mapping[Where, str], where: Where = ()) 
         return None
     inside = {key: chosen_texts(value, texts, (*where, key)) for key, value in values.items()}
     return {key: value for key, value in inside.items() if _has_text(value)}
+
+
+def add_implied_texts(chosen: Any, texts: Mapping[Where, str]) -> None:
+    """Add to *chosen* those of *texts* that its file leaves out, as the names of parts are."""
+    for where, text in texts.items():
+        inner = chosen
+        for key in where[:-1]:
+            inner = inner.setdefault(key, {}) if isinstance(inner, dict) else inner[key]
+        if isinstance(inner, dict):
+            inner.setdefault(where[-1], text)
 
 
 def _has_text(value: object) -> bool:
