@@ -1,29 +1,17 @@
 // The preview of an exercise file: its text in an editor, what lint finds in it, and the exercise that it makes.
 import { completion } from "./yaml-completion.js";
+import { announceIn, keyOfPage, newPage, redraw } from "./preview-page.js";
 import { yamlEditor } from "./yaml-editor.js";
 
 const bench = document.querySelector(".workbench");
 const query = `?name=${encodeURIComponent(bench.dataset.name)}`;
-const page = crypto.getRandomValues(new Uint32Array(2)).join("-"); // of two tabs, each has its own last text
+const page = newPage();
 const frame = bench.querySelector("iframe");
 const area = bench.querySelector("#text");
 const PAUSE = 400; // ms without a key, after which the text is checked
 const INTERVAL = 300; // ms between two looks at the file
-const KEY = "preview-key";
 const find = (name) => bench.querySelector(`[data-${name}]`);
-
-// The key stands in the address that the command prints, behind the #, which no server and no other site sees.
-function keyOfPage() {
-  const given = new URLSearchParams(location.hash.slice(1)).get("key");
-  try {
-    if (given) localStorage.setItem(KEY, given);
-    return given ?? localStorage.getItem(KEY) ?? "";
-  } catch {
-    return given ?? ""; // a private window may refuse to store anything
-  } finally {
-    if (given) history.replaceState(null, "", location.pathname + location.search);
-  }
-}
+const announce = (name, text) => announceIn(find(name), text);
 
 let key = keyOfPage();
 let stored = area.value; // the text of the file
@@ -33,10 +21,6 @@ let seen = bench.dataset.stamp; // of the file, when this page looked last
 let saving = false;
 let turn = 0;
 let rest = 0; // the timer that waits until one has typed
-
-function announce(name, text) {
-  if (find(name).textContent !== text) find(name).textContent = text;
-}
 
 function lock() {
   key = "";
@@ -80,15 +64,8 @@ function show(proof, text) {
 }
 
 function draw(text) {
-  const first = drawn === null;
+  redraw(frame, drawn === null && frame.dataset.src);
   drawn = text;
-  if (first) {
-    frame.src = frame.dataset.src;
-    return;
-  }
-  const { scrollY } = frame.contentWindow;
-  frame.addEventListener("load", () => frame.contentWindow.scrollTo(0, scrollY), { once: true });
-  frame.contentWindow.location.reload();
 }
 
 const standing = () => (editor.text() === stored ? "" : "Not saved");

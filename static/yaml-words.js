@@ -37,7 +37,7 @@ function around(lines, column) {
 }
 
 // What is open in the braces of a value: the keys that lead there, and where the last piece begins.
-function inBraces(text) {
+function openAt(text) {
   const open = [];
   let from = 0;
   for (const { 0: sign, index } of text.matchAll(/"[^"]*"?|'[^']*'?|[{}[\],]/g)) {
@@ -57,7 +57,7 @@ export function placeAt(lines, number, column) {
   const path = around([...lines.slice(0, number), before], line.column);
   if (line.key !== null) path.push(line.key);
   const value = line.key === null ? line.rest : before.slice(line.after);
-  const { open, from } = inBraces(value);
+  const { open, from } = openAt(value);
   if (!open.length) return line.key === null ? atKey(path, value) : atValue(path, value);
   for (const { sign, key } of open) path.push(...(key ? [unquoted(key)] : []), ...(sign === "[" ? ["[]"] : []));
   return inPiece(path, open.at(-1).sign, value.slice(from).trimStart());

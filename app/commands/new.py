@@ -5,13 +5,13 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from app.authoring.starters import STARTERS, write_missing_topic, write_starter
 from app.commands.new_pack import write_pack
 from app.commands.new_translation import write_translation
-from app.config import ROOT, Settings
+from app.config import Settings
 from app.content.topic_file import TOPIC_FILE
 from app.errors import InputError, nearest
 
-_STARTERS = ROOT / "templates" / "starters"
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
@@ -47,16 +47,14 @@ def run(arguments: Namespace) -> int:
         return write_pack(arguments)
     if arguments.kind == "translation":
         return write_translation(arguments)
-    kinds = sorted(path.stem for path in _STARTERS.glob("*.yaml") if path.name != TOPIC_FILE)
+    kinds = sorted(path.stem for path in STARTERS.glob("*.yaml") if path.name != TOPIC_FILE)
     if arguments.kind not in kinds:
         near = nearest(arguments.kind, kinds)
         raise InputError(f"no kind is called {arguments.kind!r}: {', '.join(kinds)}{near}")
     topic, slug = _names(arguments.name)
     folder = _folder(arguments.into) / topic
     path = folder / f"{slug}.yaml"
-    written = [_write(path, f"{arguments.kind}.yaml", slug)]
-    if not (folder / TOPIC_FILE).exists() and not (ROOT / "exercises" / topic).is_dir():
-        written.append(_write(folder / TOPIC_FILE, TOPIC_FILE, topic))
+    written = [write_starter(path, f"{arguments.kind}.yaml", slug), *write_missing_topic(folder)]
     for made in written:
         sys.stdout.write(f"{made}\n")
     sys.stderr.write(f"Edit it while `wallclock preview {path}` shows it.\n")
@@ -78,17 +76,3 @@ def _folder(into: str | None) -> Path:
         return Path(into)
     folders = Settings().exercises
     return folders[0] if folders else Path("exercises")
-
-
-def _write(path: Path, starter: str, name: str) -> Path:
-    text = (_STARTERS / starter).read_text(encoding="utf-8")
-    title = name.replace("-", " ").capitalize()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text.replace("TITLE", title if len(title) > len("Hi") else f"{title} ..."))
-    except FileExistsError:
-        raise InputError(f"{path} already exists; nothing was changed") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
-    return path

@@ -1,5 +1,6 @@
 """`wallclock preview`: show an exercise file beside its page, linted while one types."""
 
+import os
 import secrets
 import sys
 import tempfile
@@ -9,7 +10,9 @@ from pathlib import Path
 import uvicorn
 
 from app.authoring.preview import preview_app
+from app.authoring.preview.form_routes import is_exercise_name
 from app.config import Settings
+from app.errors import InputError
 from app.main import create_site
 from app.network.sockets import listen, url_of
 
@@ -17,23 +20,29 @@ from app.network.sockets import listen, url_of
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock preview`."""
     parser.add_argument("path", metavar="PATH", help="an exercise file, or the folder of a chapter")
+    parser.add_argument(
+        "--new", action="store_true", help="PATH is a new file: a form asks what should be in it"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8001, help="0: any free port (default: 8001)")
 
 
 def run(arguments: Namespace) -> int:
     """Serve the file beside its page until a signal; the key in the address lets a page edit it."""
-    key = secrets.token_urlsafe(18)
+    path, key = Path(arguments.path), secrets.token_urlsafe(18)
+    if arguments.new:
+        _refuse_known(path)
     with tempfile.TemporaryDirectory() as folder:  # answers tried here are not stored as progress
         database = f"sqlite:///{Path(folder) / 'preview.db'}"
         site = create_site(Settings(database=database))
         try:
-            app = preview_app(Path(arguments.path), site, key)
+            app = preview_app(path, site, key, new=arguments.new)
             listening = listen(arguments.host, arguments.port)
         except BaseException:
             site.engine.dispose()
             raise
-        address = f"{url_of(listening)}/preview#key={key}"
+        page = f"preview/new?name={path.stem}" if arguments.new else "preview"
+        address = f"{url_of(listening)}/{page}#key={key}"
         sys.stderr.write(f"The preview is at {address} (Ctrl+C stops it)\n")
         sys.stderr.flush()
         config = uvicorn.Config(
@@ -41,3 +50,18 @@ def run(arguments: Namespace) -> int:
         )
         uvicorn.Server(config).run(sockets=[listening])
     return 0
+
+
+def _refuse_known(path: Path) -> None:
+    """Refuse a *path* that cannot be that of a new exercise.
+
+    Raises:
+        InputError: there is a file, or the name is not one of an exercise.
+    """
+    if os.path.lexists(path):
+        raise InputError(f"{path} exists already: leave out --new to edit it")
+    if path.suffix != ".yaml" or not is_exercise_name(path.stem):
+        raise InputError(
+            f"a new exercise is a file such as my-course/first.yaml, with a name in lowercase "
+            f"letters, digits and hyphens, not {str(path)[:80]!r}"
+        )

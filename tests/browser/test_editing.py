@@ -255,7 +255,7 @@ def test_every_place_of_a_file_is_offered_what_may_be_there(page: Page) -> None:
             "answer", "unit", "tolerance", "accept", "mistakes", "parts",
         ],
         "kind: numeric\nhints:\n- o|": [],
-        "kind: numeric\nprompt: >\n  some te|": [],
+        "kind: numeric\nprompt: >\n  some wor|": [],
         "kind: numeric\nfigures:\n  - |": KEYS_OF_A_FIGURE,
         "kind: numeric\nfigures:\n- |": KEYS_OF_A_FIGURE,
         "kind: numeric\nfigures:\n- explorer: x\n- |": KEYS_OF_A_FIGURE,
@@ -317,4 +317,62 @@ def test_without_the_editor_the_text_is_edited_as_plain_text(
     plain.keyboard.type("#")
     expect(plain.locator("[data-count]")).to_have_text("Proven")
     assert_accessible(plain)
+    context.close()
+
+
+def test_a_form_makes_a_new_exercise_by_keyboard(page: Page, folder: Path) -> None:
+    made = folder / "of-the-form.yaml"
+    page.get_by_role("link", name="New exercise").press("Enter")
+    page.wait_for_selector("[data-checked]", state="attached")
+    assert_good_on_every_screen(page)
+    fill = {
+        "Name of the file": "of-the-form",
+        "Title": "Twice a number",
+        "Name 1": "x",
+        "Values 1": "3, 5",
+        "Question": "How much is {x} twice?",
+        "Right answer": "2 * x",
+        "Wrong value 1": "x",
+        "What to say 1": "That is once.",
+        "Wrong value 2": "5 * x",
+        "What to say 2": "That is five times.",
+        "Hint 1": "One.",
+        "Hint 2": "Two.",
+        "Solution": "Two times {x} is {answer}.",
+    }
+    for label, text in fill.items():
+        page.get_by_label(label, exact=True).focus()
+        page.keyboard.type(text)
+    expect(page.locator("[data-count]")).to_have_text("1 problem")
+    page.get_by_role("button", name="Source").press("Enter")
+    expect(page.get_by_label("Source", exact=True)).to_be_focused()
+    page.keyboard.type("https://example.org/")
+    expect(page.locator("[data-count]")).to_have_text("Proven")
+    expect(prompt_of(page)).to_contain_text("How much is 3 twice?")
+    page.get_by_label("Title", exact=True).fill("T")
+    page.get_by_role("button", name="Title").press("Enter")
+    expect(page.get_by_label("Title", exact=True)).to_be_focused()
+    page.keyboard.type("itle")
+    page.get_by_label("Hint 2", exact=True).fill("")
+    page.get_by_role("button", name="Hints").press("Enter")
+    expect(page.get_by_label("Hint 1", exact=True)).to_be_focused()
+    assert_good_on_every_screen(page)
+    page.get_by_label("Hint 2", exact=True).fill("Two.")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/preview?name=of-the-form")
+    page.wait_for_selector("[data-checked]", state="attached")
+    expect(page.locator("#proof")).to_contain_text("Proven")
+    expect(page.get_by_role("textbox", name="of-the-form.yaml")).to_contain_text("title: Title")
+    assert "  x: [3, 5]\n" in made.read_text(encoding="utf-8")
+    made.unlink()
+
+
+def test_a_form_without_the_key_makes_nothing(page: Page, address: str) -> None:
+    context = page.context.browser.new_context() if page.context.browser else None
+    assert context is not None
+    reading = opened(context.new_page(), address.replace("/preview#", "/preview/new#")[:-6])
+    reading.get_by_label("Title", exact=True).fill("A title")
+    expect(reading.locator("[data-locked]")).to_be_visible()
+    expect(reading.get_by_role("button", name="Make the file")).to_be_hidden()
+    assert_accessible(reading)
     context.close()

@@ -1,4 +1,6 @@
 import json
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from app.errors import InputError
 from app.kinds import KINDS
 from tests.content.test_catalog import GOOD
 from tests.each import each
+from tests.waiting import HANGS
 
 Capture = pytest.CaptureFixture[str]
 
@@ -93,6 +96,41 @@ def test_a_file_is_never_written_over(tmp_path: Path, capsys: Capture) -> None:
 def test_a_wrong_name_is_told(capsys: Capture, arguments: list[str], says: str) -> None:
     assert main(["new", *arguments]) == 1
     assert says in capsys.readouterr().err
+
+
+@each(
+    ("name", "says"),
+    [
+        ("first.yaml", "exists already: leave out --new"),
+        ("First.yaml", "a new exercise is a file such as"),
+        ("first.de.yaml", "a new exercise is a file such as"),
+        ("topic.yaml", "a new exercise is a file such as"),
+        ("second", "a new exercise is a file such as"),
+    ],
+)
+def test_a_form_is_for_a_new_file(tmp_path: Path, capsys: Capture, name: str, says: str) -> None:
+    (tmp_path / "first.yaml").touch()
+    assert main(["preview", "--new", str(tmp_path / name)]) == 1
+    assert says in capsys.readouterr().err
+
+
+def test_the_address_of_a_form_has_the_name_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "my-course" / "first.yaml"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "app", "preview", "--new", str(path), "--port", "0"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        assert re.search(r"http://127\.0\.0\.1:\d+/preview/new\?name=first#key=[\w-]{24} ", said)
+        assert not path.parent.exists()
+    finally:
+        process.terminate()
+        process.wait(timeout=HANGS)
+        if process.stderr:
+            process.stderr.close()
 
 
 def test_a_folder_adds_to_one_of_our_chapters(tmp_path: Path, capsys: Capture) -> None:

@@ -123,7 +123,7 @@ def _read(path: Path, source: bytes) -> _ReadText:
 
 def _images_beside(path: Path) -> Mapping[str, Path]:
     """The images beside the exercise at *path*; lint reports those that cannot be served."""
-    found = images_in(path.parent, [])
+    found = images_in(path.parent, []) if path.parent.is_dir() else ()  # a new chapter
     return {f"{topic_of(path)}/{name}": image for name, image in found}
 
 

@@ -1,11 +1,9 @@
 """The pages of `wallclock preview`, and what their script asks for."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
-from secrets import compare_digest, token_hex
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
@@ -13,123 +11,33 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from app.aside import let_pay
-from app.authoring.lint import Linted
-from app.authoring.preview.drafts import SEEDS, Drafts, Proof
-from app.authoring.preview.files import FileText, files_of, read_text, stamp_of
-from app.authoring.preview.thread_runs import LatestWork, SupersededError
+from app.authoring.preview.files import files_in, files_of, read_text, stamp_of
+from app.authoring.preview.form_routes import form_routes
+from app.authoring.preview.workbench import AuthoringPreview
 from app.authoring.preview.writer import ChangedFileError, save_text
 from app.authoring.schemas import exercise_schema
-from app.content.files import topic_of
-from app.errors import ContentError, InputError, NotFoundError
-from app.main import create_app
-from app.sandbox.runner import Runner
+from app.errors import InputError
 from app.site import Site
-from app.web.frame.origin import from_here
-from app.web.frame.renderer import Hyperlink, frame, render
-from app.yaml_file import LARGEST, read_bytes
+from app.web.frame.renderer import frame, render
+from app.yaml_file import LARGEST
 
-_NO_KEY = "open the address that `wallclock preview` has printed: it has the key of this page"
 _CHANGED = "another program, or another page, has changed the file since this page read it"
-_SUPERSEDED = "a later text of this page is being checked"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreviewPage:
-    """A file beside its exercise, and links to the other files."""
-
-    name: str
-    path: str
-    file: FileText
-    shown: bool
-    drawings: tuple[Hyperlink, ...]
-    others: tuple[Hyperlink, ...]
-
-
-class AuthoringPreview:
-    """The files that are edited, and the site that shows them."""
-
-    def __init__(self, files: Mapping[str, Path], site: Site, key: str) -> None:
-        """Only who knows the *key* may send texts."""
-        self.app = create_app(site=site, framed=True)
-        self.drafts = Drafts(self.app)
-        self._files = files
-        self._runner = site.runner
-        self._latest = LatestWork(site.runner)
-        self._key = key
-
-    def file(self, name: str) -> Path:
-        """The file called *name*, or the first one if *name* is empty.
-
-        Raises:
-            NotFoundError: there is no such file.
-        """
-        chosen = name or next(iter(self._files))
-        if chosen not in self._files:
-            raise NotFoundError(f"no file here is called {chosen[:80]!r}")
-        return self._files[chosen]
-
-    def page(self, name: str) -> PreviewPage:
-        """The page of a file, whose exercise is shown as it is stored."""
-        path = self.file(name)
-        address = f"/exercises/{topic_of(path)}/{path.stem}"
-        return PreviewPage(
-            name=path.stem,
-            path=str(path),
-            file=read_text(path),
-            shown=self._is_shown(path),
-            drawings=tuple(
-                Hyperlink(f"{address}?seed={seed}", f"Variant {seed}") for seed in SEEDS
-            ),
-            others=tuple(Hyperlink(f"/preview?name={other}", other) for other in self._files),
-        )
-
-    async def proof(self, name: str, source: bytes, page: str) -> Proof:
-        """The proof of *source* in place of the file called *name*.
-
-        Raises:
-            SupersededError: a later text of the same *page* is proven in its place.
-        """
-        path = self.file(name)
-        await self._runner.ready()
-
-        async def work(runner: Runner) -> Proof:
-            return await self.drafts.prove(path, source, runner)
-
-        return await self._latest.result(page, work)
-
-    async def stored_proof(self, name: str) -> Proof:
-        """The proof of the file called *name*."""
-        try:
-            source = read_bytes(self.file(name))
-        except ContentError as error:
-            return Proof(Linted(1, error.problems, ()), (), shown=False)
-        return await self.proof(name, source, token_hex(8))
-
-    async def admit(self, request: Request, x_preview_key: Annotated[str, Header()] = "") -> None:
-        """Refuse what another site sends, and who does not have the key.
-
-        Raises:
-            HTTPException: 403.
-        """
-        await from_here(request)
-        if not compare_digest(x_preview_key.encode(), self._key.encode()):
-            raise HTTPException(HTTPStatus.FORBIDDEN, _NO_KEY)
-
-    def _is_shown(self, path: Path) -> bool:
-        try:
-            return self.drafts.show(path, read_bytes(path))
-        except ContentError:
-            return False
-
-
-def preview_app(path: Path, site: Site, key: str) -> FastAPI:
+def preview_app(path: Path, site: Site, key: str, *, new: bool = False) -> FastAPI:
     """The site, with /preview for the exercise files at *path*; the *key* lets a page edit them.
+
+    With *new*, there is no file at *path* yet, and the others of its folder are shown.
 
     Raises:
         InputError: there is no exercise file.
     """
-    preview = AuthoringPreview(files_of(path), site, key)
-    for routes in (_reading_routes, _writing_routes):
+    if new:
+        folder, files = path.parent, files_in(path.parent)
+    else:
+        folder, files = path if path.is_dir() else path.parent, files_of(path)
+    preview = AuthoringPreview(folder, files, site, key)
+    for routes in (_reading_routes, _writing_routes, form_routes):
         preview.app.include_router(routes(preview))
     return preview.app
 
@@ -173,11 +81,7 @@ def _writing_routes(preview: AuthoringPreview) -> APIRouter:
     @router.post("/draft")
     async def draft(request: Request, name: str = "", page: str = "") -> Response:
         let_pay("")  # the author may type as long as they like
-        source = await _text_of(request)
-        try:
-            found = await preview.proof(name, source, page)
-        except SupersededError:
-            raise HTTPException(HTTPStatus.CONFLICT, _SUPERSEDED) from None
+        found = await preview.proof(preview.file(name), await _text_of(request), page)
         return render("authoring/proof.html", frame(request, "Proof"), found)
 
     @router.put("/text")

@@ -1,0 +1,130 @@
+"""A form for those who have never seen YAML: what it asks for, and the file that it makes."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from textwrap import wrap
+from unicodedata import category
+
+from app.errors import ContentError
+from app.yaml_file import parse_document
+
+_WIDTH = 98  # of a folded text, which is indented by two
+_LONG = 80  # characters from which on a text gets lines of its own
+_ESCAPES = {ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n", ord("\t"): "\\t"}
+_TEXTS = ("title", "level", "prompt", "answer", "unit", "tolerance", "solution")
+_UNSEEN = {"Cc", "Cn", "Co", "Cs", "Zl", "Zp"}  # control characters, line separators, none at all
+_PLAIN = re.compile(r"[\w$.][\w $%./^*()²³·µ-]*(?<! )|-[\d.]+[\w $%./^²³·µ-]*(?<! )")
+_NO_TEXTS = {"true", "false", "null", "Null", "NULL", "..."}
+_PLACE = Path("form.yaml")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericDraft:
+    """What an author has filled in for one number: rows without a name are left out."""
+
+    title: str
+    level: str
+    prompt: str
+    answer: str
+    unit: str
+    tolerance: str
+    solution: str
+    given: tuple[tuple[str, str], ...]  # a name, and values with commas between them
+    mistakes: tuple[tuple[str, str], ...]  # a wrong value, and what to say of it
+    hints: tuple[str, ...]
+    sources: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sent: Mapping[str, Sequence[str]]) -> "NumericDraft":
+        """The form in what a page has *sent*."""
+        values = {name: [_cleaned(text) for text in texts] for name, texts in sent.items()}
+
+        def rows(first: str, second: str) -> tuple[tuple[str, str], ...]:
+            pairs = zip_longest(values.get(first, ()), values.get(second, ()), fillvalue="")
+            return tuple(pair for pair in pairs if pair[0])
+
+        return cls(
+            **{name: next(iter(values.get(name, ())), "") for name in _TEXTS},
+            given=rows("given", "values"),
+            mistakes=rows("mistakes", "says"),
+            hints=tuple(text for text in values.get("hints", ()) if text),
+            sources=tuple(text for text in values.get("sources", ()) if text),
+        )
+
+
+def numeric_text(form: NumericDraft) -> str:
+    """The file of the exercise in *form*, in the order and the style of the course."""
+    return "\n".join(_lines(form)) + "\n"
+
+
+def _lines(form: NumericDraft) -> Iterator[str]:
+    yield "kind: numeric"
+    yield _entry("title", form.title)
+    yield f"level: {form.level}" if form.level.isdigit() else _entry("level", form.level)
+    yield _entry("prompt", form.prompt)
+    if form.given:
+        yield "given:"
+        for name, texts in form.given:
+            values = ", ".join(_value(text.strip()) for text in texts.split(",") if text.strip())
+            yield f"  {_key(name)}: [{values}]"
+    for name in ("answer", "unit", "tolerance"):
+        if text := getattr(form, name):
+            yield _entry(name, text)
+    if form.mistakes:
+        yield "mistakes:"
+        for wrong, says in form.mistakes:
+            yield f"  {_key(wrong)}: {_scalar(says)}"
+    yield from _items("hints", form.hints)
+    yield _entry("solution", form.solution)
+    yield from _items("sources", form.sources)
+
+
+def _items(key: str, texts: Sequence[str]) -> Iterator[str]:
+    if texts:
+        yield f"{key}:"
+        yield from (f"  - {_scalar(text)}" for text in texts)
+
+
+def _entry(key: str, text: str) -> str:
+    """`key: text`, on lines of its own where it is long or has several."""
+    if len(text) > _LONG or "\n" in text:
+        lines = text.split("\n") if "\n" in text else wrap(text, _WIDTH, break_long_words=False)
+        sign = "|" if "\n" in text else ">"
+        block = "\n".join([f"{key}: {sign}", *(f"  {line}" if line else "" for line in lines)])
+        if _read(f"{block}\n") == {key: f"{text}\n"}:
+            return block
+    return f"{key}: {_scalar(text)}"
+
+
+def _scalar(text: str) -> str:
+    """*text* as a value, in quotes where YAML would read something else."""
+    return text if _read(f"a: {text}") == {"a": text} else _quoted(text)
+
+
+def _key(text: str) -> str:
+    return text if _read(f"{text}: a") == {text: "a"} else _quoted(text)
+
+
+def _value(text: str) -> str:
+    """One value of a list in brackets: a number, or a text with a unit."""
+    return text if _PLAIN.fullmatch(text) and text not in _NO_TEXTS else _quoted(text)
+
+
+def _read(text: str) -> Mapping[str, object] | None:
+    try:
+        return parse_document(_PLACE, text.encode()).values
+    except ContentError:
+        return None
+
+
+def _quoted(text: str) -> str:
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def _cleaned(text: str) -> str:
+    """*text* as a person means it: without what cannot be seen, and without spaces around it."""
+    seen = "".join(c for c in text.replace("\r\n", "\n") if c == "\n" or category(c) not in _UNSEEN)
+    return "\n".join(line.rstrip() for line in seen.strip().split("\n"))
