@@ -73,6 +73,7 @@ def students_in(session: Session, class_id: int, group: str | None = None) -> li
 
 def put_into_group(session: Session, class_id: int, persons: Collection[int], group: str) -> None:
     """Put *persons* into a group, which they leave theirs for; empty: into none. Not committed."""
+    session.flush()
     here = col(MemberRow.class_id) == class_id
     for some in in_parts(persons):
         those = update(MemberRow).where(here, col(MemberRow.person).in_(some))

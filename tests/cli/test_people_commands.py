@@ -169,6 +169,24 @@ def test_the_assignments_of_a_class_are_weighed(capsys: Capture, database: str) 
     assert listed(capsys, "grades", "Fall")["lowest"] == 1
 
 
+def test_groups_of_a_roster_are_printed_and_grades_are_those_of_one(
+    capsys: Capture, tmp_path: Path
+) -> None:
+    said(capsys, "class", "create", "Fall")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("id,name,section\n1,Ada,Monday\n2,Alan,Tuesday\n3,Edsger,\n")
+    said(capsys, "roster", "Fall", str(roster))
+    groups = {one["name"]: one["group"] for one in listed(capsys, "roster", "Fall")}
+    assert groups == {"Teacher": "", "Ada": "Monday", "Alan": "Tuesday", "Edsger": ""}
+    written = said(capsys, "roster", "Fall")
+    assert "1,Ada,student,Monday" in written
+    roster.write_text(written)
+    assert "4 unchanged" in said(capsys, "roster", "Fall", str(roster), "--dry-run")
+    (ada,) = listed(capsys, "grades", "Fall", "--group", "Monday")["people"]
+    assert (ada["name"], ada["group"]) == ("Ada", "Monday")
+    assert "did you mean 'Monday'" in said(capsys, "grades", "Fall", "--group", "Mondy", code=1)
+
+
 def test_statistics_are_written_also_of_a_class_that_has_answered_nothing(capsys: Capture) -> None:
     said(capsys, "class", "demo")
     rows = listed(capsys, "statistics", "1")

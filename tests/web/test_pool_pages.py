@@ -174,7 +174,7 @@ def test_pools_that_cannot_be_are_shown_again_with_the_reason(
     assert room.stored.draws == ()
 
 
-def test_pools_are_numbered_anew_and_one_without_a_number_draws_one(room: Room) -> None:
+def test_pools_are_numbered_without_gaps_and_one_without_a_number_draws_one(room: Room) -> None:
     room.pool("", pools=("7", "7", "3", "3"))
     assert (room.stored.draws, room.stored.points) == ((1, 1), 4.0)
     assert [one.pool for one in room.stored.entries] == [2, 2, 1, 1]

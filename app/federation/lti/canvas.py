@@ -15,7 +15,10 @@ PREFIX = "https://canvas.instructure.com/lti/"
 # Where graded assignments are made, the menu of all assignments, and modules.
 PLACEMENTS = ("assignment_selection", "course_assignments_menu", "link_selection")
 # Canvas tells the id of a registrar under this name alone, unless it tells e-mail addresses, too.
-SIS_ID = {"sis_user_id": "$Canvas.user.sisSourceId"}
+CUSTOM = {
+    "sis_user_id": "$Canvas.user.sisSourceId",
+    "group": "$com.instructure.User.sectionNames",
+}
 _TITLE = "Wallclock"
 _SAYS = "Exercises in the arithmetic of distributed training"
 _OWN_DOMAINS = (".instructure.com", ".canvaslms.com")
@@ -35,7 +38,7 @@ def canvas_configuration(service: str) -> Mapping[str, Any]:
         "target_link_uri": launch,
         "scopes": list(SCOPES),
         "public_jwk_url": f"{service}/lti/jwks",
-        "custom_fields": SIS_ID,
+        "custom_fields": CUSTOM,
         "extensions": [
             {
                 "domain": urlsplit(service).netloc,

@@ -14,6 +14,7 @@ from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import identities_of
 from app.people.assignment_copies import copy_in_class
 from app.people.classes import Role, class_with, create_class, enroll, number_of, role_in
+from app.people.groups import put_into_group
 from app.people.members import holder_of_id, in_other_classes, with_identity
 from app.people.merges import merge_persons
 from app.people.persons import known_person, new_person
@@ -212,7 +213,10 @@ def _arrived(session: Session, launch: Launch, class_id: int) -> Arrival:
         )
     outside = free_id(session, class_id, person, launch.outside_id)
     role = Role.read(launch.role) if launch.role else own or Role.STUDENT
-    enroll(session, class_id, person, role, label, outside).launched = launch.role
+    member = enroll(session, class_id, person, role, label, outside)
+    member.launched = launch.role
+    if role is Role.STUDENT and launch.group and not member.group_name:
+        put_into_group(session, class_id, [person], launch.group)
     _refresh(session, launch)
     return Arrival(person=person, class_id=class_id, assignment=_opened(session, launch, class_id))
 

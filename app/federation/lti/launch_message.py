@@ -1,5 +1,6 @@
 """The message of a launch, read into what we use of it."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 
@@ -22,6 +23,7 @@ from app.people.classes import Role
 from app.translation import translate
 
 Fields = Mapping[str, object]
+_LONGEST_GROUP = 300  # characters of a list of names
 _LONGEST_DATA = 16_000  # characters that a platform gets back with a choice
 
 
@@ -29,7 +31,8 @@ _LONGEST_DATA = 16_000  # characters that a platform gets back with a choice
 class Launch:
     """Who came from which course of a platform, and to open what.
 
-    *role* is empty if they are neither student nor teacher. *assignment* is the number that our
+    *role* is empty if they are neither student nor teacher. *group* is that of the course, such as
+    a section, if the platform names one. *assignment* is the number that our
     link has, or 0. *answer_to* is where the choice of a teacher is sent (deep linking); *origins*
     are those of the pages that may show ours in a frame.
     """
@@ -40,6 +43,7 @@ class Launch:
     role: str
     name: str = ""
     outside_id: str = ""
+    group: str = ""
     context: str = ""
     title: str = ""
     link: str = ""
@@ -100,6 +104,7 @@ def read_launch(platform: int, claims: Fields, service: str) -> Launch:
         role=role.word if role else "",
         name=name_in(claims),
         outside_id=_outside_id(claims),
+        group=_group(claims, _text(context, "title")),
         context=_short(context, "id"),
         title=_name(_text(context, "title") or _text(context, "label")),
         link=_short(link, "id"),
@@ -209,6 +214,23 @@ def _outside_id(claims: Fields) -> str:
     own = _short(_fields(claims, CLAIM + "custom"), "sis_user_id")
     given = _short(_fields(claims, CLAIM + "lis"), "person_sourcedid") or own
     return "" if given.startswith("$") else given  # a variable that the platform did not fill
+
+
+def _group(claims: Fields, title: str) -> str:
+    """The group of the person in the course, from the custom parameter *group*.
+
+    Canvas fills it with a list of sections. Nobody is in several groups here; and the only section
+    of a course has the name of the course, so it tells nobody apart.
+    """
+    said = _text(_fields(claims, CLAIM + "custom"), "group")[:_LONGEST_GROUP]
+    if said.startswith("["):
+        try:
+            names = json.loads(said)
+        except ValueError:
+            return ""
+        said = names[0] if len(names) == 1 and isinstance(names[0], str) else ""
+    found = _name(said)
+    return "" if found.startswith("$") or found == _name(title) else found
 
 
 def _number(value: object) -> int:

@@ -13,7 +13,7 @@ from app.db.people import ISSUER_LIMIT, SUBJECT_LIMIT
 from app.db.platforms import ADDRESS_LIMIT
 from app.errors import RefusedError
 from app.federation.http_client import Outgoing, host_in
-from app.federation.lti.canvas import PLACEMENTS, PREFIX, SIS_ID, hosts_issuer
+from app.federation.lti.canvas import CUSTOM, PLACEMENTS, PREFIX, hosts_issuer
 from app.federation.lti.platforms import Platform
 from app.federation.lti.vocabulary import DEEP_LINK, LAUNCH, RESOURCE_LINK, SCOPES
 from app.network.response_policy import origin_of
@@ -87,7 +87,7 @@ def _description(service: str, *, canvas: bool) -> Mapping[str, object]:
     own: dict[str, object] = {}
     if canvas:
         choosing["placements"] = [PREFIX + name for name in PLACEMENTS]
-        own = {f"{PREFIX}privacy_level": "name_only", "custom_parameters": SIS_ID}
+        own = {f"{PREFIX}privacy_level": "name_only", "custom_parameters": CUSTOM}
     messages = [choosing, {"type": RESOURCE_LINK}]
     return {
         "application_type": "web",

@@ -98,6 +98,29 @@ def test_a_launch_without_a_name_an_email_or_grades_is_read() -> None:
     assert launch.origins == ("https://lms.example",)
 
 
+@each(
+    ("sent", "group"),
+    [
+        ("Monday", "Monday"),
+        ("  Monday\n", "Monday"),
+        ('["Monday"]', "Monday"),
+        ('["Monday", "Tuesday"]', ""),
+        ("[]", ""),
+        ("[7]", ""),
+        ('["Monday"', ""),
+        ("[" * 5_000, ""),
+        ('["Parallel computing"]', ""),
+        ("Parallel computing", ""),
+        ("$com.instructure.User.sectionNames", ""),
+        (7, ""),
+        (["Monday"], ""),
+        (None, ""),
+    ],
+)
+def test_a_launch_may_name_the_one_group_of_the_person(sent: object, group: str) -> None:
+    assert read_launch(1, claims(custom={"group": sent}), SERVICE).group == group
+
+
 def test_names_numbers_and_addresses_that_are_odd_are_left_out() -> None:
     launch = read_launch(
         1,

@@ -93,6 +93,20 @@ def test_a_launch_finds_the_member_of_the_roster_by_id(tied: Tied) -> None:
     assert [one.outside_id for one in tied.members()] == ["00020"]
 
 
+def test_a_launch_puts_a_student_without_a_group_into_that_of_the_course(tied: Tied) -> None:
+    ada = tied.launch()
+    for sent, expected in (("", ""), ("Monday", "Monday"), ("Tuesday", "Monday"), ("", "Monday")):
+        tied.enter(replace(ada, group=sent))
+        assert [one.group for one in tied.members()] == [expected]
+    teacher = replace(tied.launch("u3", "Grace", ""), role="teacher", group="Monday")
+    tied.enter(teacher)
+    assert {one.name: one.group for one in tied.members()} == {"Ada L.": "Monday", "Grace": ""}
+    with open_session(tied.site.engine) as session:
+        row = session.get(MemberRow, (tied.class_id, tied.ada))
+        assert row is not None
+        assert row.launched == "student"
+
+
 def test_two_members_never_have_one_id(tied: Tied) -> None:
     tied.enter(tied.launch())
     other = tied.enter(tied.launch("u2", name="Impostor"))
