@@ -67,8 +67,8 @@ def _numeric(exercise: Exercise, seed: int) -> Answers:
         return _cloze(exercise, seed, keys)
     key = keys[ONLY]
     elements = [_number("100", *_range(key), key.praise())]
-    for value, says in key.mistakes:
-        elements.append(_number(_NONE, *_around(key, value), says))
+    for grade, value, says in _graded(key):
+        elements.append(_number(grade, *_around(key, value), says))
     units = list(_units(key.asked.scale))
     if units:
         around = Element("units")
@@ -84,6 +84,12 @@ def _numeric(exercise: Exercise, seed: int) -> Answers:
         _element("unitsleft", "0"),
     ]
     return Answers("numerical", elements, _asked_in(key.asked.scale))
+
+
+def _graded(key: AnswerKey) -> Iterator[tuple[str, float, str]]:
+    """The grade of each listed mistake, its value and its sentence."""
+    for mistake, (value, says) in zip(key.asked.mistakes.values(), key.mistakes, strict=True):
+        yield _part_of(mistake.score), value, says
 
 
 def _number(fraction: str, value: str, tolerance: str, says: str) -> Element:
@@ -135,9 +141,9 @@ def _cloze(exercise: Numeric, seed: int, keys: Mapping[str, AnswerKey]) -> Answe
     for name, key in keys.items():
         value, near = _range(key)
         told = [f"={value}:{near}"]
-        for wrong, says in key.mistakes:
+        for grade, wrong, says in _graded(key):
             value, near = _around(key, wrong)
-            told.append(f"%0%{value}:{near}#{_escaped(_bare(says))}")
+            told.append(f"%{grade}%{value}:{near}#{_escaped(_bare(says))}")
         title = portable_html(exercise.title_of(name, seed)).strip()
         title = title.removeprefix("<p>").removesuffix("</p>")
         unit = f" {escape(key.asked.unit)}" if key.asked.unit else ""
@@ -177,10 +183,10 @@ def _choice(exercise: Exercise, seed: int) -> Answers:
 
 
 def _part_of(score: float) -> str:
-    """The grade of a wrong option that is worth *score* of the points."""
+    """The grade of a wrong answer that is worth *score* of the points."""
     known = {round(float(share), 3): share for share in _PARTS}
     if round(100 * score, 3) not in known:
-        raise NotInMoodleError("choice: Moodle does not know the share of an option")
+        raise NotInMoodleError("score: Moodle does not know the share of a wrong answer")
     return known[round(100 * score, 3)]
 
 

@@ -68,7 +68,7 @@ def topic_texts(topic: TopicFile) -> dict[Where, str]:
     for index, question in enumerate(topic.questions):
         where: Where = ("questions", index)
         texts |= {(*where, "prompt"): question.prompt, (*where, "says"): question.says}
-        texts |= {(*where, "mistakes", key): says for key, says in question.mistakes.items()}
+        texts |= {(*where, "mistakes", key): one.says for key, one in question.mistakes.items()}
     for name, parameter in topic.parameters.items():
         texts["parameters", name, "says"] = parameter.says
     return {where: text for where, text in texts.items() if text.strip()}

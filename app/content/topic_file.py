@@ -2,9 +2,10 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from app.kinds.figures import Embedded
+from app.kinds.mistake import Mistake
 from app.kinds.parameters import ChapterParameters
 from app.kinds.quantity import AskedQuantity
 from app.kinds.strict import Strict
@@ -27,6 +28,13 @@ class ReadingQuestion(AskedQuantity):
 
     prompt: str = Field(min_length=10, description="the question, in Markdown")
     says: str = Field(min_length=10, description="what is said once it is answered, in Markdown")
+
+    @field_validator("mistakes")
+    @classmethod
+    def _are_worth_nothing(cls, mistakes: dict[str, Mistake]) -> dict[str, Mistake]:
+        if any(mistake.score for mistake in mistakes.values()):
+            raise ValueError("have a score, which is for exercises: a question here has no points")
+        return mistakes
 
 
 class TopicFile(Strict):

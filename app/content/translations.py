@@ -117,7 +117,7 @@ def translated(exercise: Exercise, original: YamlDocument, translation: Translat
 
 
 def merge_texts(values: Mapping[str, object], texts: Mapping[Where, str]) -> dict[str, object]:
-    """A copy of *values* with *texts* in their places."""
+    """A copy of *values* with *texts* in their places; a mistake keeps its score."""
     copied = deepcopy(dict(values))
     for where, text in texts.items():
         inner: object = copied
@@ -125,7 +125,9 @@ def merge_texts(values: Mapping[str, object], texts: Mapping[Where, str]) -> dic
             if isinstance(inner, dict):
                 inner.setdefault(part, {})  # of texts that are names in the original
             inner = inner[part]  # type: ignore[index]  # the places come from these values
-        inner[where[-1]] = text  # type: ignore[index]
+        told = inner.get(where[-1]) if isinstance(inner, dict) else None
+        said = {**told, "says": text} if isinstance(told, dict) else text
+        inner[where[-1]] = said  # type: ignore[index]
     return copied
 
 

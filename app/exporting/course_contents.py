@@ -170,7 +170,8 @@ def _texts(catalog: Catalog) -> Iterator[str]:
         yield from (part.text for part in opening_parts(topic.opening))
         yield topic.closing
         for question in topic.questions:
-            yield from (question.prompt, question.says, *question.mistakes.values())
+            yield from (question.prompt, question.says)
+            yield from (mistake.says for mistake in question.mistakes.values())
     for exercise in catalog.exercises:
         for seed in range(_SEEDS):
             yield from _texts_of(exercise, seed)

@@ -78,8 +78,8 @@ class AnswerKey:
             ExpressionError: an expression has no value there.
         """
         return tuple(
-            (self.asked.value(expression, self.names), self.fill(says, self.names))
-            for expression, says in self.asked.mistakes.items()
+            (self.asked.value(expression, self.names), self.fill(mistake.says, self.names))
+            for expression, mistake in self.asked.mistakes.items()
         )
 
     def holds(self, reading: Reading) -> bool:
@@ -95,9 +95,23 @@ class AnswerKey:
             return PartVerdict(True, self.praise() + self.asked.echo(reading))
         says = self.blame(reading)
         is_said = says.startswith(localized(self.asked.shown(reading.value)))
-        told = key_told(says, (text for _, text in self.mistakes), self.asked.mistakes.values())
+        wordings = (mistake.says for mistake in self.asked.mistakes.values())
+        told = key_told(says, (text for _, text in self.mistakes), wordings)
         says = localized(says)
-        return PartVerdict(False, says if is_said else says + self.asked.echo(reading), told)
+        says = says if is_said else says + self.asked.echo(reading)
+        return PartVerdict(False, says, told, self._worth(reading))
+
+    def _worth(self, reading: Reading) -> float:
+        """The share of the points that a wrong *reading* gets: that of the mistake that it is."""
+        listed = zip(self.asked.mistakes.values(), self.mistakes, strict=True)
+        return next(
+            (
+                mistake.score
+                for mistake, (wrong, _) in listed
+                if self.asked.is_mistake(reading.value, wrong, reading.step)
+            ),
+            0.0,
+        )
 
     def shown(self) -> str:
         """The right value as a person writes it, to as many figures as count as right."""

@@ -21,12 +21,19 @@ _NAMED_OR_LISTED: TypeAdapter[dict[str, str] | list[str]] = TypeAdapter(
 class PartVerdict:
     """The verdict on one of several answers; *correct* is None where it was left empty.
 
-    *mistake* is the key of the diagnosis, where it is a known mistake.
+    *mistake* is the key of the diagnosis, where it is a known mistake; *score* is what a wrong
+    answer is worth.
     """
 
     correct: bool | None
     says: str
     mistake: str = ""
+    score: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """The share of its points that this answer gets."""
+        return 1.0 if self.correct else self.score
 
 
 @dataclass(frozen=True, slots=True)

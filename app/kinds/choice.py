@@ -12,6 +12,7 @@ from app.kinds.answers import Answer, Verdict
 from app.kinds.base import Base, Finding, Slug, Where
 from app.kinds.diagnosis_key import mistake_key
 from app.kinds.drawn_values import Draw, shuffled
+from app.kinds.mistake import worth_sentence
 from app.kinds.strict import Markdown, Strict
 from app.sandbox.runner import Runner
 from app.translation import noted, plural, translate
@@ -168,9 +169,7 @@ class Choice(Base):
         mistake = mistake_key(self.options[wrong[0]].says) if wrong else ""
         score = agreed / len(self.options) if self.many else self.options[wrong[0]].score
         if score and not self.many:
-            says.append(
-                translate("This is worth {percent:.3g} % of the points.", percent=100 * score)
-            )
+            says.append(worth_sentence(score))
         return Verdict(False, score, tuple(says), mistake=mistake)
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:

@@ -23,6 +23,7 @@ from app.kinds.equivalence import (
     why_none,
 )
 from app.kinds.memo import Remembered
+from app.kinds.mistake import MISTAKES, Mistake, ScoredMistake, worth_sentence
 from app.kinds.strict import Markdown, Strict
 from app.sandbox.runner import Runner
 from app.translation import localized, noted, translate
@@ -94,9 +95,7 @@ class Expression(Base):
     symbols: dict[SymbolName, Symbol] = Field(
         min_length=1, description="symbol: says and range, such as [1 MB, 4 GB] or [2, 1024]"
     )
-    wrong: dict[str, Markdown] = Field(
-        min_length=2, alias="mistakes", description="expression: sentence"
-    )
+    wrong: dict[str, Mistake] = Field(min_length=2, alias="mistakes", description=MISTAKES)
     _points: Remembered[int, tuple[Names, ...]] = PrivateAttr(default_factory=Remembered)
 
     @model_validator(mode="after")
@@ -137,8 +136,8 @@ class Expression(Base):
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
         """Each foreseen wrong formula."""
         drawn = self.draw(seed)
-        for expression, says in self.wrong.items():
-            yield expression, self.fill(says, drawn)
+        for expression, mistake in self.wrong.items():
+            yield expression, self.fill(mistake.says, drawn)
 
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Compare the values of the formula with those of the right one, at drawn points."""
@@ -155,20 +154,21 @@ class Expression(Base):
         right = [evaluate(parse_plain(self.answer, self.symbols), names) for names in points]
         if same_values(values, right):
             return Verdict(True, 1.0, (translate("Right at every point that was tested."), shown))
+        known = self._foreseen(seed, values)
+        drawn = self.draw(seed)
         says = (
-            self._foreseen(seed, values)
+            (self.fill(known.says, drawn) if known else "")
             or of_another_kind(values, right)
             or self._factor(values, right)
             or self._counterexample(seed, values, right)
         )
-        drawn = self.draw(seed)
-        filled = (self.fill(text, drawn) for text in self.wrong.values())
-        return Verdict(
-            False,
-            0.0,
-            (localized(says), shown),
-            mistake=key_told(says, filled, self.wrong.values()),
+        wordings = [mistake.says for mistake in self.wrong.values()]
+        mistake = key_told(says, (self.fill(text, drawn) for text in wordings), wordings)
+        score = known.score if known else 0.0
+        told = (
+            (localized(says), shown, worth_sentence(score)) if score else (localized(says), shown)
         )
+        return Verdict(False, score, told, mistake=mistake)
 
     def points(self, seed: int) -> tuple[Names, ...]:
         """Values of the symbols at which formulas are compared."""
@@ -179,14 +179,14 @@ class Expression(Base):
         for _ in range(_POINTS):
             yield {name: symbol.at(source) for name, symbol in self.symbols.items()}
 
-    def _foreseen(self, seed: int, values: Sequence[Quantity | None]) -> str:
-        """The sentence of the mistake with the same values."""
-        for expression, says in self.wrong.items():
+    def _foreseen(self, seed: int, values: Sequence[Quantity | None]) -> ScoredMistake | None:
+        """The mistake with the same values."""
+        for expression, mistake in self.wrong.items():
             node = parse_plain(expression, self.symbols)
             others = [evaluate(node, names) for names in self.points(seed)]
             if same_values(values, others):
-                return self.fill(says, self.draw(seed))
-        return ""
+                return mistake
+        return None
 
     def _factor(self, values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
         """Feedback on a formula that is always off by the same factor."""
@@ -245,8 +245,8 @@ class Expression(Base):
         yield from super().texts()
         for name, symbol in self.symbols.items():
             yield ("symbols", name, "says"), symbol.says
-        for expression, says in self.wrong.items():
-            yield ("mistakes", expression), says
+        for expression, mistake in self.wrong.items():
+            yield ("mistakes", expression), mistake.says
 
     def telling(self, seed: int) -> set[str]:
         """The formula as the author typed it."""

@@ -15,6 +15,7 @@ from app.kinds.choice import Offered, Option, unknown_option
 from app.kinds.diagnosis_key import first_mistake, mistake_key
 from app.kinds.drawn_values import Draw, shuffled
 from app.kinds.memo import Remembered
+from app.kinds.mistake import part_sentences
 from app.kinds.quantities_base import TELL, Box
 from app.kinds.quantity import AskedQuantity
 from app.kinds.strict import Markdown, Strict
@@ -208,14 +209,16 @@ class LabExercise(Base):
                 translate("no cause is called {chosen!r}{near}", chosen=chosen, near=near)
             )
         parts = self.judged(seed, readings)
-        says = [f"*{self._title(seed, name)}*: {part.says}" for name, part in parts.items()]
+        titles = {name: self._title(seed, name) for name in parts}
+        numbers = dict(parts)
         option = self.cause.options.get(chosen)
         feedback = self.fill(option.says, self.draw(seed)) if option else ""
         right = chosen == self.cause.correct if option else None
         mistake = mistake_key(option.says) if option and not right else ""
         parts[CAUSE] = PartVerdict(right, feedback, mistake)
+        says = part_sentences(numbers, titles, len(parts))
         says.append(feedback or translate("The cause is not chosen yet."))
-        score = sum(part.correct is True for part in parts.values()) / len(parts)
+        score = sum(part.share for part in parts.values()) / len(parts)
         return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()))
 
     def judged(self, seed: int, readings: Mapping[str, Reading]) -> dict[str, PartVerdict]:
@@ -233,8 +236,8 @@ class LabExercise(Base):
         yield from super().texts()
         for name, asked in self.predict.items():
             yield ("predict", name, "prompt"), asked.prompt
-            for expression, says in asked.mistakes.items():
-                yield ("predict", name, "mistakes", expression), says
+            for expression, mistake in asked.mistakes.items():
+                yield ("predict", name, "mistakes", expression), mistake.says
         yield ("cause", "prompt"), self.cause.prompt
         for key, option in self.cause.options.items():
             yield ("cause", "options", key, "text"), option.text

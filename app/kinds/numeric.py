@@ -13,6 +13,7 @@ from app.kinds.answers import Answer, CountedParts, PartVerdict, Verdict
 from app.kinds.base import Finding, Where
 from app.kinds.diagnosis_key import first_mistake
 from app.kinds.drawn_values import Draw, UnitName
+from app.kinds.mistake import MISTAKES, Mistake, part_sentences, worth_sentence
 from app.kinds.quantities_base import Asking, Box
 from app.kinds.quantity import AskedQuantity
 from app.kinds.sum_parts import counted_in, trouble_of_parts
@@ -45,9 +46,7 @@ class Numeric(Asking):
     )
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
     accept: str = Field(default="", description="a second value: anything between the two is right")
-    wrong: dict[str, str] = Field(
-        default_factory=dict, alias="mistakes", description="expression: sentence"
-    )
+    wrong: dict[str, Mistake] = Field(default_factory=dict, alias="mistakes", description=MISTAKES)
     parts: dict[str, str] = Field(
         default_factory=dict, description="what the answer adds up: name: expression"
     )
@@ -119,12 +118,13 @@ class Numeric(Asking):
             name: self._judge(seed, name, readings) if name in readings else PartVerdict(None, "")
             for name in self.asked
         }
-        score = sum(part.correct is True for part in parts.values()) / len(parts)
+        score = sum(part.share for part in parts.values()) / len(parts)
         if not self.answers:
             only = parts[ONLY]
-            return Verdict(score == 1, score, (only.says,), mistake=only.mistake)
+            says = [only.says, worth_sentence(score)] if only.score else [only.says]
+            return Verdict(score == 1, score, tuple(says), mistake=only.mistake)
         titles = {name: self.title_of(name, seed) for name in self.asked}
-        says = [f"*{titles[name]}*: {part.says}" for name, part in parts.items() if part.says]
+        says = part_sentences(parts, titles)
         if missing := [titles[name] for name, part in parts.items() if part.correct is None]:
             says.append(translate("Still empty: {missing}.", missing="; ".join(missing)))
         return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()))

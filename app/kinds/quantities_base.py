@@ -70,8 +70,8 @@ class Asking(Base):
         """The prompt of a quantity and the sentences of its mistakes, with their place in it."""
         asked = self.asked[name]
         yield ("prompt",), asked.prompt
-        for expression, says in asked.mistakes.items():
-            yield ("mistakes", expression), says
+        for expression, mistake in asked.mistakes.items():
+            yield ("mistakes", expression), mistake.says
 
     def clashes(self, keys: Mapping[str, AnswerKey], name: str) -> Iterator[Finding]:
         """The mistakes of a quantity that cannot be told apart, with their place in it.

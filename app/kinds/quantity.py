@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 from app.errors import AnswerError
 from app.expressions import ExpressionError, Names, evaluate, read_answer
 from app.kinds.drawn_values import UnitName
+from app.kinds.mistake import MISTAKES, Mistake
 from app.kinds.strict import Strict
 from app.translation import translate
 from app.units import RATIO, Reading, Scale, scale_of, show_in
@@ -29,7 +30,7 @@ class AskedQuantity(Strict):
     )
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
     accept: str = Field(default="", description="a second value: anything between the two is right")
-    mistakes: dict[str, str] = Field(default_factory=dict, description="expression: sentence")
+    mistakes: dict[str, Mistake] = Field(default_factory=dict, description=MISTAKES)
     parts: dict[str, str] = Field(default_factory=dict, description="what it adds up, by name")
     part_names: dict[str, str] = Field(
         default_factory=dict, description="in a translation: what a part is called there"
@@ -86,13 +87,14 @@ class AskedQuantity(Strict):
 
         A value that was typed to a *step* may be a mistake that was rounded to it.
         """
-        for wrong, says in mistakes:
-            # A tolerance in points is wide beside a small value, and says nothing beside 0.
-            near = min(self.slack(wrong), abs(wrong) * _NEAR_A_MISTAKE)
-            rounded = min(step / 2, abs(wrong) * _ROUNDED)
-            if abs(value - wrong) <= max(near, rounded):
-                return says
-        return ""
+        return next((says for wrong, says in mistakes if self.is_mistake(value, wrong, step)), "")
+
+    def is_mistake(self, value: float, wrong: float, step: float) -> bool:
+        """Whether *value*, typed to a *step*, is the mistake whose value is *wrong*."""
+        # A tolerance in points is wide beside a small value, and says nothing beside 0.
+        near = min(self.slack(wrong), abs(wrong) * _NEAR_A_MISTAKE)
+        rounded = min(step / 2, abs(wrong) * _ROUNDED)
+        return abs(value - wrong) <= max(near, rounded)
 
     def read(self, text: str) -> Reading:
         """The quantity that a learner's *text* stands for; arithmetic in it is worked out.

@@ -15,6 +15,7 @@ from app.kinds.diagnosis_key import first_mistake, mistake_key
 from app.kinds.drawn_values import Draw
 from app.kinds.layouts import ArrayLayout, layout_rows, refuse_unrelated, task_of, whole_count
 from app.kinds.memo import Remembered
+from app.kinds.mistake import part_sentences
 from app.kinds.move_plan import THEN, dearer, read_plan, tolerated, trouble_of, written_plan
 from app.kinds.quantities_base import Asking, Box
 from app.kinds.quantity import AskedQuantity
@@ -180,15 +181,14 @@ class Sharding(Asking):
             name: key.judge(readings[name]) if name in readings else PartVerdict(None, "")
             for name, key in keys.items()
         }
-        right = sum(part.correct is True for part in parts.values())
-        credit = _HALF if played.is_right and not parts[PLAN].correct else 0.0
+        score = sum(part.share for part in parts.values()) / len(parts)
         titles = {name: self.title_of(name, seed) for name in parts}
-        says = [f"*{titles[name]}*: {part.says}" for name, part in parts.items() if part.says]
+        says = part_sentences(parts, titles)
         if missing := [titles[name] for name, part in parts.items() if part.correct is None]:
             says.append(translate("Still empty: {missing}.", missing="; ".join(missing)))
         return Verdict(
-            right == len(parts),
-            (right + credit) / len(parts),
+            score == 1,
+            score,
             tuple(says),
             parts,
             first_mistake(parts.values()),
@@ -208,7 +208,7 @@ class Sharding(Asking):
         if most is None or own <= best * most:
             told = translate("Right: every rank ends with the block of the target.")
             return PartVerdict(True, told)
-        return PartVerdict(False, told or dearer(own, best), mistake)
+        return PartVerdict(False, told or dearer(own, best), mistake, _HALF)
 
     def _said(self, seed: int, plan: Sequence[Move]) -> str:
         """The author's sentence about *plan*; else nothing."""

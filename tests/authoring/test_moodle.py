@@ -16,6 +16,9 @@ from app.content.catalog import Catalog
 from app.kinds.choice import Choice
 from app.kinds.numeric import Numeric
 from tests.content.test_images import SVG
+from tests.kinds.test_scored_mistakes import BUS
+from tests.kinds.test_scored_mistakes import scored as scored_file
+from tests.people.school import RING
 
 Capture = pytest.CaptureFixture[str]
 # What stands in every question, and what only in those of one type; from Moodle's documentation.
@@ -224,6 +227,17 @@ def test_a_wrong_option_is_worth_its_share_in_moodle(
 def test_a_share_that_moodle_does_not_know_is_told(catalog: Catalog) -> None:
     with pytest.raises(NotInMoodleError, match="share"):
         MoodleWriter(catalog).question(scored(catalog, 0.37), 0)
+
+
+@pytest.mark.parametrize(("name", "fraction"), [(RING, 'fraction="50"'), (BUS, "%50%22.2")])
+def test_a_mistake_about_a_number_is_worth_its_share_in_moodle(
+    catalog: Catalog, tmp_path: Path, name: str, fraction: str
+) -> None:
+    way = ("answers", "bus") if name == BUS else ()
+    exercise = scored_file(tmp_path, name, way)
+    assert fraction in MoodleWriter(catalog).question(exercise, 0)
+    with pytest.raises(NotInMoodleError, match="share"):
+        MoodleWriter(catalog).question(scored_file(tmp_path, name, way, 0.37), 0)
 
 
 def scored(catalog: Catalog, score: float) -> Choice:
