@@ -96,10 +96,9 @@ class Numeric(Asking):
 
     def reveal(self, seed: int) -> str:
         """The right values, as a person writes them."""
-        shown = {name: f"**{key.shown()}**" for name, key in self.keys(seed).items()}
         if not self.answers:
-            return shown[ONLY]
-        return "\n".join(f"- {self.title_of(name, seed)}: {value}" for name, value in shown.items())
+            return f"**{self.keys(seed)[ONLY].shown()}**"
+        return "\n".join(self.listed_answers(seed))
 
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
         """Each listed mistake, as a learner would type it."""

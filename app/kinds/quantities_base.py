@@ -62,6 +62,11 @@ class Asking(Base):
         asked = self.asked.get(name)
         return self.fill(asked.prompt, self.draw(seed)) or name if asked else name
 
+    def listed_answers(self, seed: int) -> Iterator[str]:
+        """The right value of each box under its title, as lines of a list."""
+        for name, key in self.keys(seed).items():
+            yield f"- {self.title_of(name, seed)}: **{key.shown()}**"
+
     def telling(self, seed: int) -> set[str]:
         """The figures of the right values."""
         return telling_figures(self.keys(seed).values())

@@ -154,9 +154,7 @@ class Sharding(Asking):
     def reveal(self, seed: int) -> str:
         """The moves of the cheapest plan, and the numbers."""
         moves = self.plans(seed)[0].moves
-        keys = self.keys(seed).items()
-        numbers = (f"- {self.title_of(name, seed)}: **{key.shown()}**" for name, key in keys)
-        return "\n".join([*(f"1. {move}" for move in moves), "", *numbers])
+        return "\n".join([*(f"1. {move}" for move in moves), "", *self.listed_answers(seed)])
 
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
         """Each plan and each number that the author speaks of, the rest right."""

@@ -11,7 +11,7 @@ from app.content.errata import errata_of
 from app.db.history import ExerciseHistory
 from app.kinds import Exercise
 from app.kinds.memo import Remembered
-from app.translation import SOURCE, foreign, language, translate
+from app.translation import SOURCE, foreign, language, noted, translate
 from app.web.exercise.facts import FactView, facts_beside
 from app.web.exercise.posted_form import Fields
 from app.web.exercise.rules import AssignmentRules
@@ -86,6 +86,12 @@ def page_context(
         later=_neighbor(after, shared) if after else None,
     )
     return whole if rules.exam else _with_explanations(whole, asked, topic)
+
+
+def describe_page(exercise: Exercise, topic: Topic) -> str:
+    """The page of *exercise* in a sentence, for search engines."""
+    form = noted("{title}: an exercise of the chapter {chapter}.")
+    return translate(form, title=exercise.title, chapter=topic.title)
 
 
 def _neighbor(exercise: Exercise, seed: int) -> Hyperlink:

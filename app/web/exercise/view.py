@@ -22,7 +22,7 @@ from app.web.exercise.illustration import (
     illustration_view,
     played_view,
 )
-from app.web.exercise.page_context import ExerciseRequest, PageContext, page_context
+from app.web.exercise.page_context import ExerciseRequest, PageContext, describe_page, page_context
 from app.web.exercise.posted_form import ActionResult, AnswerState, begun_at
 from app.web.exercise.rules import FREE, AssignmentRules
 from app.web.exercise.trial_view import TrialView, trial_view
@@ -139,11 +139,7 @@ def exercise_page(
         id=exercise.id,
         title=exercise.title,
         lang=foreign(exercise.language),
-        description=translate(
-            "{title}: an exercise of the chapter {chapter}.",
-            title=exercise.title,
-            chapter=topic.title,
-        ),
+        description=describe_page(exercise, topic),
         kind=exercise.kind,
         kind_title=translate(exercise.kind_title),
         level=exercise.level,
