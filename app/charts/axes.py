@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from app.charts.paper import text_width
+from app.charts.paper import Paper, text_width
 from app.translation import localized
 from app.units import BYTE, DOLLAR, RATIO, SECOND, Unit, figures, scale_of, show, show_in, show_size
 
@@ -97,7 +97,10 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class PixelScale:
-    """Maps the values *low* to *high* of an axis to pixels *start* to *end*."""
+    """Maps the values *low* to *high* of an axis to pixels *start* to *end*.
+
+    *whole*: it counts, and nothing is between whole numbers. On a *paper*, texts stay inside.
+    """
 
     axis: Axis
     _: KW_ONLY
@@ -105,7 +108,8 @@ class PixelScale:
     high: float
     start: float
     end: float
-    whole: bool = False  # it counts: nothing is between whole numbers
+    whole: bool = False
+    paper: Paper | None = None
 
     def at(self, value: float) -> float:
         """Position of *value* in pixels, clamped to the ends."""
@@ -153,20 +157,22 @@ class PixelScale:
 
     def _fit(self, ticks: Sequence[Tick]) -> bool:
         """Whether the labels of *ticks* are apart."""
-        return all(
-            abs(after.at - before.at) >= self._room(before.label, after.label)
-            for before, after in pairwise(ticks)
-        )
-
-    def _room(self, before: str, after: str) -> float:
-        """Pixels that two labels take between their middles."""
         if self.start > self.end:
-            return _LINE
-        return _GAP + (text_width(before) + text_width(after)) / 2
+            return all(abs(after.at - before.at) >= _LINE for before, after in pairwise(ticks))
+        spans = [self._span(tick) for tick in ticks]
+        return all(after[0] - before[1] >= _GAP for before, after in pairwise(spans))
+
+    def _span(self, tick: Tick) -> tuple[float, float]:
+        """Where the label of a tick begins and ends: around it, but inside the edges."""
+        half = text_width(tick.label) / 2
+        middle = self.paper.inside(tick.at, tick.label) if self.paper else tick.at
+        return middle - half, middle + half
 
 
-def scale(axis: Axis, values: list[float], start: float, end: float) -> PixelScale:
-    """A scale that covers *values*; a linear one includes 0."""
+def scale(
+    axis: Axis, values: list[float], start: float, end: float, paper: Paper | None = None
+) -> PixelScale:
+    """A scale that covers *values*; a linear one includes 0. Its texts stay inside of a *paper*."""
     found = [value for value in values if math.isfinite(value) and (value > 0 or not axis.log)]
     low, high = min(found, default=1.0), max(found, default=1.0)
     whole = is_count_axis(axis, found)
@@ -174,9 +180,9 @@ def scale(axis: Axis, values: list[float], start: float, end: float) -> PixelSca
         high = high if high > low else low * 10
         if axis.base != _TEN:  # one more step on both sides, so that a few steps have a scale
             low, high = low / axis.base, high * axis.base
-        return PixelScale(axis, low=low, high=high, start=start, end=end, whole=whole)
+        return PixelScale(axis, low=low, high=high, start=start, end=end, whole=whole, paper=paper)
     low, high = min(0.0, low), high if high > 0 else 1.0
-    return PixelScale(axis, low=low, high=high, start=start, end=end, whole=whole)
+    return PixelScale(axis, low=low, high=high, start=start, end=end, whole=whole, paper=paper)
 
 
 def is_count_axis(axis: Axis, values: Collection[float]) -> bool:

@@ -78,13 +78,14 @@ _INSIDE, _AFTER = 8, 7  # pixels around the label of a part, and before a note
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedPart:
-    """A part in pixels."""
+    """A part in pixels; the middle of its label is at *label_x*."""
 
     x: float
     y: float
     width: float
     color: Tone | Color
     label: str
+    label_x: float
     says: str
 
 
@@ -129,7 +130,7 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
     names, said, torn = [], [], []
     for index, (bar, note) in enumerate(zip(chart.bars, notes, strict=True)):
         y = top + index * (form.name + form.row + form.gap)
-        boxes += _parts(bar, y + form.name, placed)
+        boxes += _parts(bar, y + form.name, placed, limit)
         if bar.value > placed.high * (1 + 1e-9):
             torn.append(_tear(placed.end, y + form.name, form.row))
         name, after = _texts(bar, note, y, placed, paper, limit)
@@ -167,10 +168,10 @@ def _scale(chart: Bars, paper: Paper, form: _RowForm, notes: list[str]) -> Pixel
     if chart.end:
         largest = [min(value, chart.end) for value in largest]
     if form.above:
-        return scale(chart.axis, largest, 4, paper.width - form.margin)
+        return scale(chart.axis, largest, 4, paper.width - form.margin, paper)
     start = max(_NAMES, widest([bar.name for bar in chart.bars]) + 14)
     room = _AFTER + max(widest(notes), 0.0)
-    return scale(chart.axis, largest, start, paper.width - form.margin - room)
+    return scale(chart.axis, largest, start, paper.width - form.margin - room, paper)
 
 
 def _texts(
@@ -179,7 +180,10 @@ def _texts(
     """The name and the note of *bar*, whose row begins at *y*."""
     form = _FORMS[paper]
     if form.above:
-        name = PlacedText(placed.start, y + form.name - 5, bar.name)
+        start = placed.start
+        if limit is not None and limit < start + text_width(bar.name) + _AFTER:
+            start = limit + _AFTER
+        name = PlacedText(start, y + form.name - 5, bar.name)
         end = placed.end if limit is None or limit < placed.end - text_width(note) else limit - 5
         return name, PlacedText(end, y + form.name - 5, note, "end")
     middle = y + form.row / 2 + 4
@@ -197,15 +201,30 @@ def _beside(limit: float, says: str, paper: Paper) -> PlacedText:
     return PlacedText(limit - 5, 13, says, "end")
 
 
-def _parts(bar: Bar, y: float, placed: PixelScale) -> Iterator[PlacedPart]:
+def _parts(bar: Bar, y: float, placed: PixelScale, limit: float | None) -> Iterator[PlacedPart]:
     """The parts of *bar* end to end; a part that is too narrow has no label."""
     begun = 0.0
     for part in bar.parts:
         x, begun = placed.at(begun), begun + part.value
         width = round(max(0.0, placed.at(begun) - x), 2)
-        says = f"{bar.name}, {part.name}: {placed.axis.text(part.value)}"
-        label = part.name if text_width(part.name) + _INSIDE <= width else ""
-        yield PlacedPart(x=x, y=y, width=width, color=part.color, label=label, says=says)
+        start, end = _beside_limit(x, x + width, limit)
+        fits = text_width(part.name) + _INSIDE <= end - start
+        yield PlacedPart(
+            x=x,
+            y=y,
+            width=width,
+            color=part.color,
+            label=part.name if fits else "",
+            label_x=round((start + end) / 2, 2),
+            says=f"{bar.name}, {part.name}: {placed.axis.text(part.value)}",
+        )
+
+
+def _beside_limit(start: float, end: float, limit: float | None) -> tuple[float, float]:
+    """The longer piece of a part that the line of the limit goes through; else all of it."""
+    if limit is None or not start < limit < end:
+        return start, end
+    return max((start, limit), (limit, end), key=lambda piece: piece[1] - piece[0])
 
 
 def _unlabeled(chart: Bars, boxes: list[PlacedPart]) -> list[tuple[str, str]]:

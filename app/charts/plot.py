@@ -5,7 +5,8 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 from app.charts.axes import Axis, PixelScale, Tick, scale
 from app.charts.color import Color, Tone
-from app.charts.labels import PlacedLabel, clear_height, leader, placed_labels, text_box
+from app.charts.curve_names import PlacedName, placed_name
+from app.charts.labels import Box, LabelRoom, PlacedLabel, Point, dots_of, placed_labels, text_box
 from app.charts.paper import CARDS, NARROW, WIDE, Legend, Paper, legend, widest
 
 _HEIGHTS = {WIDE: 330, NARROW: 270, **dict.fromkeys(CARDS, 230)}
@@ -15,12 +16,8 @@ _EDGES = {
     **dict.fromkeys(CARDS, 22),
 }  # pixels at the right, for half of the last number
 _TOP, _BOTTOM = 38, 42
-_MIDDLE, _MOVED = (
-    4,
-    6,
-)  # pixels: from the line of a name up to its middle; how far it moves without a leader
-_OVER = 7  # pixels from a curve up to the line of a name over it
-_BESIDE, _END = 10, 13  # pixels before and around the name at the end of a curve, past a point
+_OVER_CURVES, _OVER_POINTS = 3, 14  # pixels: where the names of curves, and of points, may begin
+_END = 13  # pixels around the name at the end of a curve, past a point
 _DOTS = 40  # points of a curve; with more, the points themselves are not drawn
 
 
@@ -132,14 +129,12 @@ def plot_picture(chart: Plot, paper: Paper = WIDE) -> PlotPicture:
     left = round(widest([tick.label for tick in y_ticks]) + 14)
     named = paper is not NARROW
     right = paper.width - _EDGES[paper] - (_room(chart) if named else 0)
-    across = _across(chart, [x for x, _ in points], left, right)
-    curves = list(_curves(chart, across, up, paper.width if named else 0))
-    marks = placed_labels(
-        [(across.at(m.x), up.at(m.y), m.says) for m in chart.marks],
-        curves=[[(across.at(x), up.at(y)) for x, y in series.points] for series in chart.series],
-        names=[(curve.label_x, curve.label_y, curve.name) for curve in curves if curve.name],
-        bounds=(left + 4, 14, paper.width - 4, bottom - 4),
-    )
+    across = _across(chart, [x for x, _ in points], left, right, paper)
+    placed = [[(across.at(x), up.at(y)) for x, y in one.points] for one in chart.series]
+    spots = [(across.at(mark.x), up.at(mark.y), mark.says) for mark in chart.marks]
+    room = LabelRoom(placed, (*dots_of(spots), *_numbers(across, bottom, paper)))
+    around = (left + 4, _OVER_CURVES, paper.width, bottom + 4)
+    curves = list(_curves(chart, placed, room if named else None, around))
     names = [(series.color.value, series.name) for series in chart.series[1:] and chart.series]
     own = Legend() if named else legend(names, left, paper.width)
     return PlotPicture(
@@ -151,7 +146,9 @@ def plot_picture(chart: Plot, paper: Paper = WIDE) -> PlotPicture:
         top=_TOP,
         bottom=bottom,
         curves=tuple(curves),
-        marks=marks,
+        marks=placed_labels(
+            spots, room=room, bounds=(left + 4, _OVER_POINTS, paper.width - 4, bottom - 4)
+        ),
         across=across,
         x_ticks=across.ticks(),
         y_ticks=y_ticks,
@@ -161,41 +158,56 @@ def plot_picture(chart: Plot, paper: Paper = WIDE) -> PlotPicture:
 
 def _room(chart: Plot) -> int:
     """Pixels for the names at the ends of the curves."""
-    longest = widest([series.name for series in chart.series if not series.at_peak])
+    names = [text_box(series.name, 0, 0) for series in chart.series if not series.at_peak]
+    longest = max((right for _, _, right, _ in names), default=0.0)
     return round(longest) + _END if longest else 0
 
 
-def _across(chart: Plot, values: list[float], left: float, right: float) -> PixelScale:
+def _across(
+    chart: Plot, values: list[float], left: float, right: float, paper: Paper
+) -> PixelScale:
     """The scale of the x axis; a linear one begins at the first value."""
-    made = scale(chart.x, values, left, right)
+    made = scale(chart.x, values, left, right, paper)
     if chart.x.log or not values:
         return made
     return replace(made, low=min(values))
 
 
-def _curves(chart: Plot, across: PixelScale, up: PixelScale, width: int) -> Iterator[Curve]:
-    """The series of *chart* in pixels, their names apart; where *width* is 0, they have none."""
-    taken: list[float] = []
-    for series in chart.series:
-        placed = [(across.at(x), up.at(y)) for x, y in series.points]
+def _numbers(across: PixelScale, bottom: int, paper: Paper) -> Iterator[Box]:
+    """What the numbers of the x axis take."""
+    for tick in across.ticks():
+        left, top, right, under = text_box(
+            tick.label, paper.inside(tick.at, tick.label), bottom + 17
+        )
+        half = (right - left) / 2
+        yield left - half, top, right - half, under
+
+
+def _curves(
+    chart: Plot,
+    placed: Sequence[Sequence[Point]],
+    room: LabelRoom | None,
+    bounds: Box,
+) -> Iterator[Curve]:
+    """The series of *chart* in pixels; without *room*, the legend has their names."""
+    for place, (series, curve) in enumerate(zip(chart.series, placed, strict=True)):
         says = [f"{series.name}, {chart.x.text(x)}: {chart.y.text(y)}" for x, y in series.points]
-        spots = [f"{x} {y}" for x, y in placed]
-        x, y = _named_at(series, placed)
-        beyond = x + _BESIDE + widest([series.name]) - width  # how far the name would stick out
-        wanted = y - _OVER if beyond > 0 else y + _MIDDLE
-        taken.append(clear_height(wanted, taken))
-        begins = x + _BESIDE - max(beyond, 0)
-        moved = abs(taken[-1] - wanted) > _MOVED
+        spots = [f"{x} {y}" for x, y in curve]
+        name = PlacedName(0, 0)
+        if room and series.name:
+            others = [*placed[:place], *placed[place + 1 :]]
+            at = _named_at(series, curve)
+            name = placed_name(series.name, curve, at=at, others=others, room=room, bounds=bounds)
         yield Curve(
             color=series.color,
-            name=series.name if width else "",
+            name=series.name if room else "",
             path="M" + "L".join(spots),
             dots="".join(f"M{spot}h0" for spot in spots) if len(spots) <= _DOTS else "",
             points=",".join(spots),
             says="|".join(says),
-            label_x=begins,
-            label_y=taken[-1],
-            leader=leader((x, y), text_box(series.name, begins, taken[-1])) if moved else "",
+            label_x=name.x,
+            label_y=name.y,
+            leader=name.leader,
         )
 
 

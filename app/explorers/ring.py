@@ -26,6 +26,8 @@ _MOST = 12  # ranks
 _RADII = (255.0, 140.0)  # of the circle, at most
 _ROOM = 22  # pixels around the circle, for the boxes of the ranks
 _CELL, _TOP = 26, 40
+_PAIR = 12  # pixels from the middle to each of the two arrows between a pair of ranks
+_OVER_A_PAIR = 64  # pixels that the phase is moved up, from between the two
 
 
 def _ring(values: Values) -> Explored:
@@ -87,6 +89,7 @@ class _Circle:
     def sheet(self) -> Sheet:
         """The boxes, the arrows, and the phase in the middle."""
         middle, center = self.paper.width / 2, _RADII[1] + _ROOM
+        at = center - (_OVER_A_PAIR if self._is_pair else 0)
         phase = phase_of(self.step, self.ranks)
         note = (
             translate("step {step}; arrows show chunk numbers", step=self.step)
@@ -98,10 +101,15 @@ class _Circle:
             rects=tuple(self._box(rank) for rank in range(self.ranks)),
             arrows=tuple(self._arrow(rank) for rank in range(len(self.now.sent))),
             words=(
-                Words(middle, center - 4, phase, anchor="middle", strong=True),
-                Words(middle, center + 16, note, anchor="middle", quiet=True),
+                Words(middle, at - 4, phase, anchor="middle", strong=True),
+                Words(middle, at + 16, note, anchor="middle", quiet=True),
             ),
         )
+
+    @property
+    def _is_pair(self) -> bool:
+        """Two ranks are beside each other: what each sends comes the other way."""
+        return self.ranks == 2  # noqa: PLR2004
 
     @property
     def _half(self) -> float:
@@ -109,7 +117,7 @@ class _Circle:
         return _longest(self.ranks) / 2 + (4 if self.paper is NARROW else 12)
 
     def _place(self, rank: int) -> tuple[float, float]:
-        angle = 2 * math.pi * rank / self.ranks - math.pi / 2
+        angle = 2 * math.pi * rank / self.ranks - (math.pi if self._is_pair else math.pi / 2)
         across = min(_RADII[0], self.paper.width / 2 - self._half - 1)
         x, y = across * math.cos(angle), _RADII[1] * math.sin(angle)
         return round(self.paper.width / 2 + x, 2), round(_RADII[1] + _ROOM + y, 2)
@@ -138,6 +146,8 @@ class _Circle:
         x, y = (x2 - x1) / length, (y2 - y1) / length
         inside = min(self._half / max(abs(x), 1e-9), 14 / max(abs(y), 1e-9))
         room = min(inside + 4, length * 0.36)
+        aside = _PAIR if self._is_pair else 0
+        x1, x2, y1, y2 = x1 + aside * y, x2 + aside * y, y1 - aside * x, y2 - aside * x
         what = translate("a partial sum of") if self.now.adding else translate("the sum of")
         return Arrow(
             round(x1 + room * x, 2),

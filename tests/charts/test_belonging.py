@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from app.charts.axes import Axis
 from app.charts.labels import Box, PlacedLabel, distance
 from app.charts.paper import NARROW, WIDE, text_width
-from app.charts.plot import Plot, PlotPicture, plot_picture
+from app.charts.plot import Curve, Plot, PlotPicture, plot_picture
 from app.explorers import EXPLORERS, Values, read_controls
 from app.units import RATIO
 from tests.each import each
 from tests.explorers.test_noise import WHICH, States
 
 CLOSE = 14  # pixels from a mark within which a text is read as its name
+CLEARLY = 1.4  # times as far as its own mark is every other one from a name without a line
 BOLD = 1.07
 
 
@@ -39,12 +40,12 @@ def starts_at(path: str, x: float, y: float) -> bool:
 
 
 def assert_marks_are_named(picture: PlotPicture, state: str) -> None:
-    """A name is close to its own mark, and closer than to any other; or a line leads to it."""
+    """A name is close to its own mark, and far from any other; or a line leads to it."""
     boxes = [box_of(mark) for mark in picture.marks]
     for at, (mark, box) in enumerate(zip(picture.marks, boxes, strict=True)):
         own = distance(box, (mark.x, mark.y))
         rest = [(m.x, m.y) for place, m in enumerate(picture.marks) if place != at]
-        if own > CLOSE or any(distance(box, other) <= own for other in rest):
+        if own > CLOSE or any(distance(box, other) <= CLEARLY * own for other in rest):
             assert mark.leader, (mark.says, state)
             assert starts_at(mark.leader, mark.x, mark.y), (mark.says, state)
         assert box[0] >= 0, (mark.says, state)
@@ -52,24 +53,31 @@ def assert_marks_are_named(picture: PlotPicture, state: str) -> None:
         assert 0 <= box[1] < box[3] <= picture.height, (mark.says, state)
 
 
+def spots(curve: Curve) -> list[tuple[float, float]]:
+    found = [spot.split() for spot in curve.points.split(",")]
+    return [(float(x), float(y)) for x, y in found]
+
+
 def assert_curves_are_named(picture: PlotPicture, state: str) -> None:
-    """A name is inside of the picture, at the end of its curve, or a line leads to it."""
+    """A name is inside, at its own curve and far from others, or a line leads to it."""
     for curve in picture.curves:
+        others = [spot for other in picture.curves if other is not curve for spot in spots(other)]
         if not curve.name:
             continue
         assert curve.label_x + text_width(curve.name) <= picture.paper.width + 1, (
             curve.name,
             state,
         )
-        spots = [tuple(map(float, spot.split())) for spot in curve.points.split(",")]
         box = (
             curve.label_x,
             curve.label_y - 11,
             curve.label_x + text_width(curve.name),
             curve.label_y + 4,
         )
-        near = min(distance(box, (x, y)) for x, y in spots)
+        near = min(distance(box, spot) for spot in spots(curve))
+        other = min((distance(box, spot) for spot in others), default=CLOSE)
         assert curve.leader or near <= CLOSE, (curve.name, state)
+        assert curve.leader or near <= other, (curve.name, state)
 
 
 def assert_counts_are_whole(axis: Axis, values: Sequence[float], labels: Sequence[str]) -> None:
