@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
 
+from app.aside import aside
 from app.charts.board import Board, board_drawing
 from app.db.boards import MOST_POINTS, BoardPoint, BoardRow, board_points, entry_of
 from app.db.session import open_session
@@ -63,7 +64,18 @@ async def show_exercise_board(
     exercise = schedule_exercise(site.catalog, f"{topic}/{slug}")
     own, points = _stored(site, exercise, visiting.learner)
     kept = await _kept(site, exercise, visiting) if own else ()
-    page = BoardPage(
+    page = await aside(_page, exercise, own, points, kept)
+    title = translate("Board of {exercise}", exercise=exercise.title)
+    return render("course/board.html", frame(request, title, title, "exercises"), page)
+
+
+def _page(
+    exercise: Schedule,
+    own: BoardRow | None,
+    points: Sequence[BoardPoint],
+    kept: Sequence[KeptSchedule],
+) -> BoardPage:
+    return BoardPage(
         exercise=Hyperlink(exercise_url(exercise.id), exercise.title),
         time=own.time if own else 0,
         memory=own.memory if own else 0,
@@ -73,8 +85,6 @@ async def show_exercise_board(
         kept=kept,
         is_cut=len(points) == MOST_POINTS,
     )
-    title = translate("Board of {exercise}", exercise=exercise.title)
-    return render("course/board.html", frame(request, title, title, "exercises"), page)
 
 
 def _stored(
