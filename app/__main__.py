@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from types import ModuleType
 
 from app.commands.modules import load_command
@@ -94,16 +95,10 @@ def _failed(says: str) -> int:
 
 
 def _one_line(error: Exception) -> str:
-    errors = getattr(error, "errors", None)
-    if callable(errors):  # pydantic's, of a setting
-        return "; ".join(_of_setting(e["loc"], e["msg"]) for e in errors())
+    if hasattr(error, "errors"):  # pydantic's, of a setting; to import it takes a while
+        return "; ".join(import_module("app.config.problems").setting_problems(error))
     cause = f" ({error.cause})" if isinstance(error, UnavailableError) and error.cause else ""
     return " ".join(str(error).split()) + cause
-
-
-def _of_setting(where: Sequence[object], says: str) -> str:
-    says = says.removeprefix("Value error, ")
-    return f"WALLCLOCK_{'_'.join(map(str, where)).upper()}: {says}" if where else says
 
 
 def _parser(named: str | None) -> argparse.ArgumentParser:

@@ -10,6 +10,7 @@ from typing import Annotated, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
+from pydantic_core.core_schema import ErrorType
 
 from app.errors import nearest
 from app.quotation import quote_json
@@ -19,6 +20,10 @@ _JSON_PLACE = re.compile(r"(?P<why>.*) at line (?P<line>\d+) column (?P<column>\
 _BRANCH = re.compile(r"(?:constrained-)?(?:int|float|str|bool)|.*\[.*")
 
 _FINITE, _NOT_JSON = "a finite number", "json_invalid"
+_DATE = "a date, such as 2027-05-07"
+_MOMENT = "must be a time, such as 2027-05-07T23:59:00+02:00, not {given}"
+_OURS = {"value_error", "assertion_error"}  # raised by a check of ours, in its words
+_OF_PYDANTIC = {*get_args(ErrorType)} - _OURS
 
 # What a value must be, by the type of error that says it is not.
 TYPES: Mapping[str, str] = {
@@ -32,10 +37,22 @@ TYPES: Mapping[str, str] = {
     "bool_type": "true or false",
     "bool_parsing": "true or false",
     "list_type": "a list",
+    "tuple_type": "a list",
+    "set_type": "a list",
+    "frozen_set_type": "a list",
+    "iterable_type": "a list",
+    "none_required": "null",
+    "path_type": "a path",
+    "date_type": _DATE,
+    "date_parsing": _DATE,
+    "date_from_datetime_parsing": _DATE,
+    "date_from_datetime_inexact": _DATE,
     "dict_type": "an object",
     "mapping_type": "an object",
     "model_type": "an object",
     "model_attributes_type": "an object",
+    "dataclass_type": "an object",
+    "url_type": "a URL",
     "url_parsing": "a URL",
     "url_scheme": "a URL",
 }
@@ -52,9 +69,13 @@ SENTENCES: Mapping[str, str] = {
     "less_than": "must be less than {lt}, not {given}",
     "literal_error": "is {given}, which is not one of {expected}",
     "timezone_aware": "needs an offset, such as 2027-05-07T23:59:00+02:00, not {given}",
-    "datetime_type": "must be a time, such as 2027-05-07T23:59:00+02:00, not {given}",
-    "datetime_parsing": "must be a time, such as 2027-05-07T23:59:00+02:00, not {given}",
-    "datetime_from_date_parsing": "must be a time, such as 2027-05-07T23:59:00+02:00, not {given}",
+    "datetime_type": _MOMENT,
+    "datetime_parsing": _MOMENT,
+    "datetime_from_date_parsing": _MOMENT,
+    "datetime_object_invalid": _MOMENT,
+    "multiple_of": "must be a multiple of {multiple_of}, not {given}",
+    "string_pattern_mismatch": "is {given}, which is not written as required here",
+    "enum": "is {given}, which is not one of {expected}",
     "int_parsing_size": "has too many digits: {given}",
 }
 
@@ -152,7 +173,14 @@ def _sentence(errors: list[ErrorDetails], where: Where, model: type[BaseModel] |
         return unknown_key(where, model, ())
     if kind in SENTENCES:
         return SENTENCES[kind].format(**error.get("ctx", {}), given=given)
-    return _lowered(error["msg"].removeprefix("Value error, "))
+    return _lowered(own_words(error))
+
+
+def own_words(error: ErrorDetails) -> str:
+    """What a check of ours said; if one of pydantic's refused a value, that it is not valid."""
+    if error["type"] in _OF_PYDANTIC:
+        return f"is not valid: {quote_json(error.get('input'))}"
+    return error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
 
 
 def _json_sentence(error: ErrorDetails) -> str:
@@ -172,7 +200,8 @@ def _alternatives(words: list[str]) -> str:
 
 
 def _lowered(says: str) -> str:
-    return f"{says[:1].lower()}{says[1:]}"
+    """*says*, which goes on after a colon; a name in capitals stays."""
+    return says if says[1:2].isupper() else f"{says[:1].lower()}{says[1:]}"
 
 
 def _is_branch(parts: tuple[str | int, ...]) -> bool:

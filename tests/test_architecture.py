@@ -33,7 +33,7 @@ MAY: dict[str, set[str]] = {
     "units": {"translation"},
     "metrics": set(),
     "translation": {"quotation"},
-    "config": {"errors"},
+    "config": {"errors", "validation"},
     "aside": {"errors", "translation"},
     "network": {"aside", "config", "errors", "metrics", "translation"},
     "markdown": set(),
@@ -63,7 +63,7 @@ MAY: dict[str, set[str]] = {
     "learning": {"translation", "content", "kinds"},
     "people": {"translation", "config", "content", "db", "errors", "kinds", "sandbox"},
     "federation": {"translation", "config", "db", "errors", "metrics", "network", "people"},
-    "published": {"errors", "formulas", "units", "yaml_file"},
+    "published": {"errors", "formulas", "units", "validation", "yaml_file"},
     "explorers": {
         "translation",
         "charts",
@@ -88,7 +88,7 @@ MAY: dict[str, set[str]] = {
         "measurements",
         "metrics",
     }
-    | {"units", "yaml_file"},
+    | {"units", "validation", "yaml_file"},
     "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"}
     | {"translation"},
     "grading": {"aside", "config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"}

@@ -21,6 +21,7 @@ from app.commands.doctor_machine import (
 )
 from app.commands.doctor_parts import checked_course, checked_database, checked_sandbox
 from app.config import Settings
+from app.config.problems import setting_problems
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -51,13 +52,9 @@ def checks() -> Iterator[Check]:
     try:
         settings = Settings()
     except ValidationError as error:
-        for one in error.errors():
-            name = "_".join(map(str, one["loc"])).upper()
-            says = one["msg"].removeprefix("Value error, ")
+        for says in setting_problems(error):
             yield missing(
-                "settings",
-                f"WALLCLOCK_{name}: {says}" if name else says,
-                "correct it or unset it; /docs/settings lists every setting",
+                "settings", says, "correct it or unset it; /docs/settings lists every setting"
             )
         return  # everything else depends on them
     changed = sorted(

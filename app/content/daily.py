@@ -14,14 +14,15 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from app.errors import AnswerError, ContentError
+from app.content.refusals import refusal_of
+from app.errors import AnswerError
 from app.expressions import Quantity, fill, holds
 from app.kinds.drawn_values import Draw, DrawnChoices, DrawnValue, UnitName, draw, shuffled
 from app.kinds.quantity import AskedQuantity
 from app.kinds.strict import Markdown, Strict
 from app.kinds.unclear_numbers import refuse_unclear
 from app.translation import SOURCE, speaking, translate
-from app.yaml_file import read_document
+from app.yaml_file import YamlDocument, read_document
 
 FIRST = date(2026, 1, 1)  # its question has the number 1
 LONGEST = 200  # characters of a guess
@@ -160,11 +161,14 @@ def written_questions() -> dict[str, _QuestionInFile]:
         ContentError: the file is not valid.
     """
     document = read_document(_FILE)
+    return {name: _written(document, name) for name in document.values}
+
+
+def _written(document: YamlDocument, name: str) -> _QuestionInFile:
     try:
-        return {name: _QuestionInFile.model_validate(one) for name, one in document.values.items()}
+        return _QuestionInFile.model_validate(document.values[name])
     except ValidationError as error:
-        found = error.errors()[0]
-        raise ContentError([document.problem(found["loc"], found["msg"])]) from error
+        raise refusal_of(document, error, _QuestionInFile, (name,)) from error
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from app.content.refusals import refusal_of
 from app.errors import ContentError, NotFoundError, Problem, nearest
 from app.expressions import ExpressionError, fill
 from app.translation import SOURCE, Numeral, speaking, translate
@@ -110,8 +111,7 @@ def _erratum(document: YamlDocument, severity: Severity, key: str) -> Erratum:
     try:
         entry = _ErratumInFile.model_validate(document.values[key])
     except ValidationError as error:
-        found = error.errors()[0]
-        raise ContentError([document.problem((key, *found["loc"]), found["msg"])]) from error
+        raise refusal_of(document, error, _ErratumInFile, (key,)) from error
     return Erratum(
         id=key,
         severity=severity,

@@ -8,7 +8,7 @@ from pathlib import Path
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from app.errors import ContentError
+from app.content.refusals import refusal_of
 from app.translation import language, translate
 from app.yaml_file import read_document
 
@@ -48,8 +48,7 @@ def terms() -> Mapping[str, Term]:
         try:
             found[key] = Term.model_validate(values)
         except ValidationError as error:
-            says = error.errors()[0]["msg"]
-            raise ContentError([document.problem((key,), says)]) from error
+            raise refusal_of(document, error, Term, (key,)) from error
     ordered = sorted(found.items(), key=lambda pair: pair[1].term.removeprefix("the ").casefold())
     return dict(ordered)
 

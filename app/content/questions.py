@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from app.errors import ContentError
+from app.content.refusals import refusal_of
 from app.translation import SOURCE, language
 from app.yaml_file import read_document
 
@@ -33,8 +33,7 @@ def question_file() -> QuestionFile:
     try:
         return QuestionFile.model_validate(document.values)
     except ValidationError as error:
-        found = error.errors()[0]
-        raise ContentError([document.problem(found["loc"], found["msg"])]) from error
+        raise refusal_of(document, error, QuestionFile) from error
 
 
 def questions_of(page: str) -> tuple[str, ...]:

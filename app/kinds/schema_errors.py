@@ -14,6 +14,7 @@ from app.validation import (
     TYPES,
     model_at,
     model_keys,
+    own_words,
     placed,
     unknown_key,
     without_branches,
@@ -41,6 +42,7 @@ _SAYS: Mapping[str, str] = {
 _DIGITS = "write digits only"
 _CURES: Mapping[str, str] = {
     "list_type": "put it in brackets: [{given}]",
+    "tuple_type": "put it in brackets: [{given}]",
     "dict_type": "write name: value, one per line",
     "model_type": "write name: value, one per line",
     "string_type": 'put it in quotes: "{given}"',
@@ -96,12 +98,13 @@ def _fault(
         return where, *_unknown(where, values, model)
     if kind == "missing":
         return where, "is missing", _meaning(where, model) or f"add {where[-1]}"
-    if kind not in _CURES:
-        inner, says = placed(found), found["msg"].removeprefix("Value error, ")
+    if kind not in _SAYS:
+        inner, says = placed(found), own_words(found)
         cure = inner.cure if inner else unit_cure(says)
         return where, says, cure or _meaning(where, model) or _ELSEWHERE
     texts = {**found.get("ctx", {}), "given": str(found["input"])[:_LONGEST]}
-    return where, _SAYS[kind].format(**texts), _CURES[kind].format(**texts)
+    cure = _CURES.get(kind, "").format(**texts)
+    return where, _SAYS[kind].format(**texts), cure or _meaning(where, model) or _ELSEWHERE
 
 
 def unit_cure(says: str) -> str:

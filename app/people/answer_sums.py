@@ -23,7 +23,7 @@ def drawing_sums(
     exercises: Collection[str],
     learners: Collection[str],
 ) -> Iterator[Sequence[Any]]:
-    """Learner, exercise, seed, answers that count, and the most earned in time and late, 0 to 1.
+    """Exercise, learner, seed, answers that count, and the most earned in time and late, 0 to 1.
 
     Of *learners*, all of whom have these *dates*, in which worth goes down in steps. If drawings
     do not matter, all of them are one. The products are those of `best_share`: they are equal.
@@ -35,13 +35,14 @@ def drawing_sums(
         answers = _countable(policy, dates, exercises, part)
         earned = _unaided(policy, answers)
         statement = columns(
-            answers.c.learner,
             answers.c.exercise,
+            answers.c.learner,
             func.min(answers.c.seed),
             func.count(),
             func.max(_worth(answers, earned, steps[:1])),
             func.max(_worth(answers, earned, [(steps[0][0], 0.0), *steps[1:]])),
-        ).group_by(*_drawing(policy, answers))
+        )
+        statement = statement.group_by(*_drawing(policy, answers)).order_by(answers.c.exercise)
         yield from session.connection().execute(statement).all()
 
 

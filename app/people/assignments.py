@@ -1,7 +1,7 @@
 """Assignments: exercises, dates and rules."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from zoneinfo import ZoneInfo
@@ -36,7 +36,8 @@ class Assignment:
     """An assignment of a class; without a *weight* it weighs as much as its points.
 
     *groups* have dates of their own. *draws*: how many exercises of each pool a student has.
-    *origin* is the first assignment that it is a copy of, or itself.
+    *origin* is the first assignment that it is a copy of, or itself. *points* are those of all
+    exercises that a student has.
     """
 
     id: int
@@ -48,6 +49,12 @@ class Assignment:
     groups: tuple[GroupDates, ...] = ()
     draws: tuple[int, ...] = ()
     origin: int = 0
+    points: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        fixed = sum(entry.points for entry in self.entries if not entry.pool)
+        drawn = sum(pool.draw * pool.points for pool in self.pools)
+        object.__setattr__(self, "points", fixed + drawn)
 
     @property
     def pools(self) -> Sequence[ExercisePool]:
@@ -90,12 +97,6 @@ class Assignment:
     def weighs(self) -> float:
         """What it weighs in the overall grade."""
         return self.points if self.weight is None else self.weight
-
-    @property
-    def points(self) -> float:
-        """The points of all exercises that a student has."""
-        fixed = sum(entry.points for entry in self.entries if not entry.pool)
-        return fixed + sum(pool.draw * pool.points for pool in self.pools)
 
     @property
     def version(self) -> str:

@@ -91,19 +91,22 @@ class AssignmentAnswers:
             regraded=judged_again(session, assignment),
         )
 
-    def cells(self, session: Session) -> Iterator[tuple[Key, Cell]]:
+    def cells(self, session: Session) -> dict[Key, Cell]:
         """What each exercise earned each person who has an answer to it that counts.
 
         The database adds up what has the same rules for many; the rest is judged one by one.
         """
         mended = {one.exercise for one in self.regraded.values()} & self.points.keys()
         whole, together = self.points.keys() - mended, self._together()
+        found: dict[Key, Cell] = {}
         for dates, learners in together.items():
-            yield from self._summed(session, whole, dates, learners)
+            found.update(self._summed(session, whole, dates, learners))
         special = self.persons.keys() - set().union(*together.values())
         for exercises, learners in ((whole, special), (mended, self.persons.keys())):
             for key, share in self._one_by_one(session, exercises, learners):
-                yield key, Cell(self.points[key[1]] * share.earned, share.tries, share.late)
+                earned = self.points[key[1]] * share.earned
+                found[key] = Cell(earned, share.tries, share.late)
+        return found
 
     def times(self, session: Session) -> Iterator[tuple[Key, datetime]]:
         """When the answers were given that earned it; of those that earned nothing, the last."""
@@ -132,15 +135,14 @@ class AssignmentAnswers:
         self, session: Session, exercises: Collection[str], dates: Dates, learners: Collection[str]
     ) -> Iterator[tuple[Key, Cell]]:
         """The cells of *learners*, who have the same *dates*."""
-        policy, seed_of = self.assignment.policy, self.drawings.of
-        any_counts = policy.variants == "many"
-        for row in drawing_sums(session, policy, dates, exercises, learners):
-            learner, exercise, seed, tries, early, late = row
-            if not self.drawings.has(learner, exercise):
-                continue
-            if any_counts or seed == seed_of(learner, exercise):
-                earned = self.points[exercise] * (late if late > early else early)
-                yield (self.persons[learner], exercise), Cell(earned, tries, late > early)
+        has = self.drawings.has
+        sums = drawing_sums(session, self.assignment.policy, dates, exercises, learners)
+        for exercise, rows in groupby(sums, itemgetter(0)):
+            points, seed_of = self.points[exercise], self.drawings.seeds(exercise)
+            for _, learner, seed, tries, early, late in rows:
+                if (seed_of is None or seed == seed_of(learner)) and has(learner, exercise):
+                    earned = points * (late if late > early else early)
+                    yield (self.persons[learner], exercise), Cell(earned, tries, late > early)
 
     def _one_by_one(
         self, session: Session, exercises: Collection[str], learners: Collection[str]

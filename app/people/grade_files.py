@@ -19,7 +19,7 @@ from app.people.csv_grades import (
     read_grades,
     write_grades,
 )
-from app.people.gradebook import WHOLE, Cells, total
+from app.people.gradebook import WHOLE, Cells, points_in
 from app.people.overall_grades import overall_percent
 from app.people.overrides import Override, override
 from app.people.rosters import bare_id, by_bare_id
@@ -200,9 +200,7 @@ def _now(book: Book, member: Member, column: FileColumn) -> float | None:
     if column.exercise != WHOLE:
         cell = cells.get((member.person, column.exercise))
         return cell.points if cell else None
-    names = [WHOLE, *(entry.exercise for entry in column.assignment.entries)]
-    begun = any((member.person, name) in cells for name in names)
-    return total(cells, member.person, column.assignment) if begun else None
+    return points_in(cells, member.person, column.assignment)
 
 
 class _Whose:

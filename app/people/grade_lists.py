@@ -8,7 +8,7 @@ from sqlmodel import Session
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, class_with
 from app.people.grade_files import FileColumn, PointsDifference, columns_of, points_difference
-from app.people.gradebook import WHOLE, Cells, gradebook_of, total
+from app.people.gradebook import Cells, gradebook_of, points_in
 from app.people.groups import students_in
 from app.people.overall_grades import overall_percent
 
@@ -27,10 +27,7 @@ class Grades:
 
     def points(self, person: int, assignment: Assignment) -> float | None:
         """The points of *person* in an assignment; None if nothing was begun or given."""
-        cells = self.cells[assignment.id]
-        names = [WHOLE, *(entry.exercise for entry in assignment.entries)]
-        begun = any((person, name) in cells for name in names)
-        return total(cells, person, assignment) if begun else None
+        return points_in(self.cells[assignment.id], person, assignment)
 
     def sum(self, person: int) -> float:
         """The total of *person* over the assignments."""

@@ -27,7 +27,7 @@ def cells_of(
 ) -> Cells:
     """The cells of *members* in an assignment; one without an answer that counts has none."""
     answers = AssignmentAnswers.read(session, secret, assignment, members)
-    found = dict(answers.cells(session))
+    found = answers.cells(session)
     learners = {person: learner for learner, person in answers.persons.items()}
     for key, points in points_by_hand(session, assignment).items():
         person, exercise = key
@@ -45,16 +45,25 @@ def best_answer_times(
 
 
 def total(cells: Cells, person: int, assignment: Assignment) -> float:
-    """The points of *person* in an assignment: those given by hand for all of it, or the sum."""
+    """The points of *person* in an assignment."""
+    return points_in(cells, person, assignment) or 0.0
+
+
+def points_in(cells: Cells, person: int, assignment: Assignment) -> float | None:
+    """The points of *person* in an assignment: those given by hand for all of it, or the sum.
+
+    None if nothing was begun or given.
+    """
     if whole := cells.get((person, WHOLE)):
         return whole.points
-    return sum(cell.points for cell in cells_of_person(cells, person, assignment))
+    found = cells_of_person(cells, person, assignment)
+    return sum([cell.points for cell in found]) if found else None
 
 
 def cells_of_person(cells: Cells, person: int, assignment: Assignment) -> Sequence[Cell]:
     """The cells of *person* for the exercises of an assignment, in their order."""
-    found = (cells.get((person, entry.exercise)) for entry in assignment.entries)
-    return [cell for cell in found if cell is not None]
+    get = cells.get
+    return [cell for entry in assignment.entries if (cell := get((person, entry.exercise)))]
 
 
 def points_by_hand(session: Session, assignment: Assignment) -> Mapping[Key, float]:

@@ -39,12 +39,15 @@ def _turnout(
     assignment: Assignment, students: Sequence[Member], cells: Mapping[Key, Cell]
 ) -> Turnout:
     counts = [len(cells_of_person(cells, one.person, assignment)) for one in students]
-    begun = [one.person for one, count in zip(students, counts, strict=True) if count]
-    earned = sum(total(cells, person, assignment) for person in begun)
-    possible = len(begun) * assignment.points
+    earned = [
+        total(cells, one.person, assignment)
+        for one, count in zip(students, counts, strict=True)
+        if count
+    ]
+    possible = len(earned) * assignment.points
     return Turnout(
         students=len(students),
-        begun=len(begun),
+        begun=len(earned),
         all=counts.count(assignment.length),
-        mean=earned / possible if possible else 0.0,
+        mean=sum(earned) / possible if possible else 0.0,
     )

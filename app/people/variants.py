@@ -1,7 +1,7 @@
 """The drawing of an exercise that belongs to each person: it follows, so nothing is stored."""
 
 import hmac
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from hashlib import sha256
 from types import MappingProxyType
 
@@ -74,8 +74,7 @@ class Drawings:
         self._assignment = assignment
         self._variants = assignment.policy.variants
         self._former = former
-        self._own: dict[str, ExerciseSeeds] = {}
-        self._same: dict[str, int] = {}
+        self._seeds: dict[str, Callable[[str], int]] = {}
         self._drawn: dict[str, Collection[str]] = {}
 
     def counts(self, learner: str, exercise: str, seed: int) -> bool:
@@ -104,9 +103,18 @@ class Drawings:
 
     def of(self, learner: str, exercise: str) -> int:
         """The seed of *exercise* for *learner*; if many count, the one to begin with."""
-        own = self._own.get(exercise)
-        if own is None:
-            number = self._assignment.id
-            own = self._own[exercise] = ExerciseSeeds(self._secret, number, exercise)
-            self._same[exercise] = own.of("")
-        return self._same[exercise] if self._variants == "same" else own.of(learner)
+        seed_of = self._seeds.get(exercise)
+        if seed_of is None:
+            seed_of = self._seeds[exercise] = self._seeds_of(exercise)
+        return seed_of(learner)
+
+    def seeds(self, exercise: str) -> Callable[[str], int] | None:
+        """The seed of *exercise* by learner, if they have it; None: any counts."""
+        return None if self._variants == "many" else self._seeds_of(exercise)
+
+    def _seeds_of(self, exercise: str) -> Callable[[str], int]:
+        seeds = ExerciseSeeds(self._secret, self._assignment.id, exercise)
+        if self._variants != "same":
+            return seeds.of
+        of_everyone = seeds.of("")
+        return lambda _: of_everyone

@@ -11,6 +11,7 @@ from app.formulas.presets import Cluster, Gpu, Layout, ModelShape, Recipe
 from app.published.files import MEASURES, RowInFile, SourceInFile
 from app.published.rows import PublishedMachine, PublishedRun, Source, SourceTable
 from app.units import BYTE_PER_SECOND, parse
+from app.validation import problem_text, problems_of
 from app.yaml_file import KeyPath, YamlDocument, read_document
 
 _HERE = Path(__file__).parent / "data"
@@ -240,14 +241,9 @@ def _layout(row: RowInFile, data: int, count: int) -> Layout:
 
 
 def _problems(document: YamlDocument, where: KeyPath, error: ValidationError) -> Iterator[Problem]:
-    """What pydantic found in the row or file at *where*."""
-    for found in error.errors():
-        loc = ".".join(str(part) for part in found["loc"])
-        row = f"row {where[-1]!r}, " if where else ""
-        offer = ""
-        if found["type"] == "extra_forbidden":
-            known = RowInFile.model_fields if where else SourceInFile.model_fields
-            offer = nearest(loc, known)
-        says = f"{row}{loc}: {found['msg'].lower()}{offer}"
-        line = document.line(where or tuple(found["loc"]))
-        yield Problem(document.path, line, says)
+    """What is wrong in the row or file at *where*."""
+    row = f"row {where[-1]!r}, " if where else ""
+    model = RowInFile if where else SourceInFile
+    for inside, says in problems_of(error.errors(include_url=False), model):
+        line = document.line(where or inside)
+        yield Problem(document.path, line, row + problem_text(inside, says))

@@ -181,10 +181,26 @@ def test_a_small_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("16, 2, none, 2.5", "16, 2, none, -1", "row 'table 1', seconds: input should be greater"),
-        ("16, 2, none, 2.5", "16, 2, none, .nan", "row 'table 1', seconds: input should be a fin"),
-        ("16, 2, none, 2.5", "16, 2, nothing, 2.5", "row 'table 1', recompute: input should be "),
-        ("16, 2, none, 2.5", "many, 2, none, 2.5", "row 'table 1', batch: input should be a valid"),
+        (
+            "16, 2, none, 2.5",
+            "16, 2, none, -1",
+            "row 'table 1', seconds: must be more than 0",
+        ),
+        (
+            "16, 2, none, 2.5",
+            "16, 2, none, .nan",
+            "row 'table 1', seconds: must be a finite number",
+        ),
+        (
+            "16, 2, none, 2.5",
+            "16, 2, nothing, 2.5",
+            "row 'table 1', recompute: is .nothing., which is not one",
+        ),
+        (
+            "16, 2, none, 2.5",
+            "many, 2, none, 2.5",
+            "row 'table 1', batch: must be a whole number, not",
+        ),
         ("16, 2, none, 2.5", "17, 2, none, 2.5", "batch: 17 does not divide over 8 ranks"),
         ("tensor: 1", "tensor: 3", "row 'table 1', gpus: 8 is not a multiple of the 3 of a copy"),
         ("recompute, seconds", "recomputed, seconds", "recomputed: .*did you mean 'recompute'"),

@@ -31,6 +31,7 @@ from app.labs.results.plausible import refuse_disturbed, refuse_impossible
 from app.labs.results.report import Measure, Report
 from app.labs.spec import MOST_RANKS, LabJob, lab_called, read_job
 from app.translation import translate
+from app.validation import SENTENCES, problems_of
 
 FILE_LIMIT = 256 * 1024  # bytes of a run: four times what the longest run of ours prints
 MOST_RUNS = 20  # in a file
@@ -222,11 +223,10 @@ _PLAINLY = {
 
 def _first_problem(error: ValidationError) -> str:
     """The first problem of a file, without quoting much of it."""
-    found = error.errors(include_url=False, include_input=False)[0]
-    parts = [str(part) for part in found["loc"]]
-    where = ".".join(parts)[:_NAME] or "the text"
-    says = next((says for name, says in _PLAINLY.items() if name in parts), "")
-    why = found["msg"] if found["type"] == "missing" or not says else f"{says} ({found['msg']})"
+    place, says = next(problems_of(error.errors(include_url=False)))
+    where = ".".join(map(str, place))[:_NAME] or "the text"
+    plainly = next((_PLAINLY[part] for part in map(str, place) if part in _PLAINLY), "")
+    why = f"{plainly} ({says})" if plainly and says != SENTENCES["missing"] else says
     return f"this is not a run as `wallclock lab run ... --json` prints it: {where}: {why[:_WORDS]}"
 
 

@@ -164,7 +164,7 @@ def class_table(
         found = cells_of_person(cells, member.person, one)
         whole = cells.get((member.person, WHOLE))
         return PointsCell(
-            points=whole.points if whole else sum(cell.points for cell in found),
+            points=whole.points if whole else sum([cell.points for cell in found]),
             href=f"{asked.href}/{one.id}/{member.person}",
             begun=bool(found or whole),
             late=any(cell.late for cell in found),
