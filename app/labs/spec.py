@@ -236,11 +236,7 @@ def read_job(lab: Lab, given: Mapping[str, str]) -> LabJob:
     nodes = _nodes_in(lab, count, given[NODES]) if NODES in given else None
     texts = {**lab.starts, **given, RANKS: str(count)}
     values = {name: parameter.read(name, texts[name]) for name, parameter in lab.parameters.items()}
-    implied = {
-        name
-        for name, parameter in lab.parameters.items()
-        if parameter.implied and values[name] == parameter.read(name, str(parameter.start))
-    }
+    implied = {name for name, one in lab.parameters.items() if one.is_implied(name, values[name])}
     said = {name: texts[name] for name in known if name in texts and name not in implied}
     return LabJob(lab, count, values, said, nodes)
 
