@@ -19,6 +19,7 @@ from app.labs.launch.plan import planned_elsewhere
 from app.labs.machines.devices import find_devices
 from app.labs.results.analysis import report_of
 from app.labs.results.disturbance import WHAT_TO_DO
+from app.labs.results.gpu_rows import gpu_table
 from app.labs.results.notes import range_in_words
 from app.labs.results.pairs import pair_table, pair_title
 from app.labs.results.recordings import parameter_pairs
@@ -221,6 +222,9 @@ def _tables(lab: Lab, report: Report) -> None:
     if not report.pairs:
         sys.stdout.write("\n")
         write_rows(results_table(lab, report))
+    if report.each_gpu:
+        sys.stdout.write("\n")
+        write_rows(list(gpu_table(report.each_gpu)))
 
 
 def results_table(lab: Lab, report: Report) -> Sequence[Sequence[str]]:

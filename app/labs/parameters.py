@@ -76,6 +76,10 @@ class Parameter(FrozenModel):
             raise InputError(translate("{name} takes at most {most} values", name=name, most=_MOST))
         return tuple(self.number(name, part) for part in parts)
 
+    def is_implied(self, name: str, value: Value) -> bool:
+        """Whether a command without it has this *value*, and is to stay without."""
+        return self.implied and value == self.read(name, str(self.start))
+
     def shown(self, value: Value) -> str:
         """*value* as a person would write it."""
         if isinstance(value, str):

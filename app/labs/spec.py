@@ -8,10 +8,9 @@ from typing import Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from app.errors import ContentError, InputError, NotFoundError, nearest
+from app.errors import ContentError, InputError, NotFoundError, Problem, nearest
 from app.labs.parameters import FrozenModel, Parameter, Value
 from app.translation import noted, translate
-from app.validation import problems_of
 from app.yaml_file import read_document
 
 LIBRARY = Path(__file__).parent / "library"
@@ -237,10 +236,8 @@ def read_job(lab: Lab, given: Mapping[str, str]) -> LabJob:
     nodes = _nodes_in(lab, count, given[NODES]) if NODES in given else None
     texts = {**lab.starts, **given, RANKS: str(count)}
     values = {name: parameter.read(name, texts[name]) for name, parameter in lab.parameters.items()}
-    said = {name: texts[name] for name in known if name in texts}
-    for name, parameter in lab.parameters.items():
-        if parameter.implied and values[name] == parameter.read(name, str(parameter.start)):
-            said.pop(name, None)
+    implied = {name for name, one in lab.parameters.items() if one.is_implied(name, values[name])}
+    said = {name: texts[name] for name in known if name in texts and name not in implied}
     return LabJob(lab, count, values, said, nodes)
 
 
@@ -275,8 +272,11 @@ def _read_spec(path: Path) -> Lab:
             return lab
         return lab.model_copy(update={"gpu": Lab.model_validate(_merged(values, different))})
     except ValidationError as error:
-        found = problems_of(error.errors(include_url=False), Lab)
-        raise ContentError([document.problem(*problem) for problem in found]) from error
+        problems = [
+            Problem(path, document.line(tuple(found["loc"])), f"{found['loc']}: {found['msg']}")
+            for found in error.errors(include_url=False)
+        ]
+        raise ContentError(problems) from error
 
 
 def _merged(values: Mapping[str, object], different: Mapping[str, object]) -> dict[str, object]:

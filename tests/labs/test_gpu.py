@@ -174,7 +174,7 @@ def test_nvidia_smi_is_asked_for_less_until_it_answers() -> None:
         UUID, smi({NEW: f"{other}, 0x1, 0, 0, 0, 0\n{ROW}, 0x4, 5000000, 2000000, 500000, 0\n"})
     )
     assert full == GpuReading(
-        clock=1410e6, highest_clock=1980e6, power=680.21, power_limit=700.0, temperature=61.0,
+        uuid=f"GPU-{UUID}", clock=1410e6, highest_clock=1980e6, power=680.21, power_limit=700.0, temperature=61.0,
         memory_used=52000 * 2**20, utilization=0.25,
         reasons=("the power limit",),
         slowed={"the power limit": 5.0, "the temperature": 2.5, "the power supply": 0.0},
@@ -244,6 +244,8 @@ def test_a_report_says_what_held_the_clock_down() -> None:
         "run ended: at its highest, it is faster."
     ]
     assert told(*looks(GpuReading(reasons=("x",)), GpuReading())) == []
+    free = GpuReading(slowed={"the power limit": 5.0, "the temperature": 0.0})
+    assert told(*looks(free, free)) == []
     assert told(*counted[1:]) == []
 
 

@@ -126,6 +126,7 @@ def _nvidia(cells: Mapping[str, str]) -> GpuReading:
         if (value := _number(cells.get(name, ""), _MICRO)) is not None:
             slowed[reason] = slowed.get(reason, 0.0) + value
     return GpuReading(
+        uuid=cells["uuid"],
         clock=_number(cells["clocks.sm"], _MEGA),
         highest_clock=_number(cells["clocks.max.sm"], _MEGA),
         power=_number(cells["power.draw"]),

@@ -72,6 +72,7 @@ class GpuReading:
     down, *reasons* those that do now. *utilization* is a share of the time just before.
     """
 
+    uuid: str = ""
     clock: float | None = None
     highest_clock: float | None = None
     power: float | None = None

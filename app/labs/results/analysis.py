@@ -12,6 +12,7 @@ from app.labs.parameters import Value
 from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
 from app.labs.results.disturbance import disturbances_in, doubts_about
 from app.labs.results.fits import fitted_lines
+from app.labs.results.gpu_rows import gpu_rows
 from app.labs.results.notes import (
     details_in,
     is_about_a_line,
@@ -75,7 +76,8 @@ def report_of(run: LabRun) -> Report:
         underway=None if outcome else _underway(events),
     )
     report = _with(empty, taken, job.values)
-    return replace(report, notes=(*job.notes, *report.notes))
+    rows = gpu_rows(events, machine, report.measures)
+    return replace(report, notes=(*job.notes, *report.notes), each_gpu=rows)
 
 
 def _underway(events: Sequence[Event]) -> Underway | None:
@@ -224,6 +226,9 @@ def _measure(
         trouble=trouble,
         held=held,
         by_rank=tuple(taken.by_rank),
+        derived_by_rank=tuple(_derived(lab, name, own, known, words) for own in taken.by_rank)
+        if lab.alone
+        else (),
     )
 
 

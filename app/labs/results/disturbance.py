@@ -287,6 +287,7 @@ def slowed_by_rank(before: ClocksEvent, after: ClocksEvent) -> Mapping[int, Mapp
             found[rank] = {
                 reason: (seconds - first.slowed.get(reason, seconds)) / lasted
                 for reason, seconds in last.slowed.items()
+                if seconds > first.slowed.get(reason, seconds)
             }
         elif first and last:
             found[rank] = dict.fromkeys(last.reasons, 0.0)

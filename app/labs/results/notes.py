@@ -124,7 +124,7 @@ def _held_down(looks: Sequence[ClocksEvent]) -> Mapping[str, str]:
     told = {
         rank: (sum(shares.values()), says)
         for rank, shares in slowed_by_rank(before, after).items()
-        if (says := _held_down_in_words(shares))
+        if (says := held_down_in_words(shares))
     }
     if not told:
         return {}
@@ -132,7 +132,7 @@ def _held_down(looks: Sequence[ClocksEvent]) -> Mapping[str, str]:
     return {_HELD_DOWN: told[rank][1]} | ({_OF_RANK: str(rank)} if rank else {})
 
 
-def _held_down_in_words(shares: Mapping[str, float]) -> str:
+def held_down_in_words(shares: Mapping[str, float]) -> str:
     """What held the clock of one GPU down."""
     counted = [f"by {why} for {share:.0%} of the run" for why, share in shares.items()
                if share > _THROTTLED]  # fmt: skip

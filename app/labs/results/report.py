@@ -52,7 +52,8 @@ class Derived:
 class Measure:
     """Samples of one measure at one place, in base units, and the prediction for it.
 
-    A sample is the slowest rank's; *by_rank* has the median of each rank's own.
+    A sample is the slowest rank's; *by_rank* has the median of each rank's own, from which, where
+    each rank does the same by itself, *derived_by_rank* follows.
     *held* is the number to compare with predictions, the median or the least, as `held_in` says;
     *ratio* is *held* over *predicted*. *trouble* says why a prediction that should be there is
     not.
@@ -72,6 +73,23 @@ class Measure:
     trouble: str = ""
     held: float = 0.0
     by_rank: tuple[float, ...] = ()
+    derived_by_rank: tuple[Mapping[str, Derived], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuRow:
+    """The GPU of a *rank* when a run ended, in base units; None and empty are unknown.
+
+    *rates* are derived from its own times at the last place.
+    """
+
+    rank: int
+    uuid: str = ""
+    rates: Mapping[str, Derived] = field(default_factory=dict)
+    clock: float | None = None
+    temperature: float | None = None
+    power: float | None = None
+    throttled: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +159,7 @@ class Report:
     underway: Underway | None = None
     doubts: tuple[str, ...] = ()
     pairs: tuple[PairMatrix, ...] = ()
+    each_gpu: tuple[GpuRow, ...] = ()
 
     @property
     def size(self) -> str:
@@ -186,11 +205,13 @@ class Report:
     def as_json(self) -> str:
         """Everything as JSON, to store or to send elsewhere."""
         plain = asdict(self)
-        if self.underway is None:
-            del plain["underway"]
+        for name in ("underway", "pairs", "each_gpu"):
+            if not plain[name]:
+                del plain[name]
         for one in plain["measures"]:
-            if not one["by_rank"]:
-                del one["by_rank"]
+            for name in ("by_rank", "derived_by_rank"):
+                if not one[name]:
+                    del one[name]
         plain["machine"] = {k: fact for k, fact in plain["machine"].items() if fact is not None}
         return json.dumps(plain, ensure_ascii=False)
 

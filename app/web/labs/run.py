@@ -43,7 +43,7 @@ from app.web.labs.labels import (
 from app.web.labs.latency_fit import line_in_words
 from app.web.labs.provenance import listings, the_rest, what_matters
 from app.web.labs.results import RunResult, finished, report_called, run_called
-from app.web.labs.tables import LabGuess, MeasuredTable, lab_figures, lab_table, pair_tables
+from app.web.labs.tables import LabGuess, MeasuredTable, lab_figures, lab_table, more_tables
 from app.web.urls import exercise_url, lab_url, run_url
 
 router = Router(prefix="/labs")
@@ -184,7 +184,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         listings=tuple(listings(report)) if report else (),
         header=header,
         rows=tuple(rows),
-        tables=tuple(pair_tables(report)) if report else (),
+        tables=tuple(more_tables(report)) if report else (),
         line=line_in_words(report) if report else "",
         has_board=len({machine_of(one.report) for one in finished(site, lab.name) if one.report})
         > 1,

@@ -8,6 +8,7 @@ from app.charts.color import Color
 from app.charts.plot import LabeledPoint, Plot, Series
 from app.charts.svg import Figure
 from app.errors import capitalized
+from app.labs.results.gpu_rows import gpu_table
 from app.labs.results.pairs import pair_table, pair_title
 from app.labs.results.report import Measure, Report, held_in, ratio_shown, show_measure
 from app.labs.spec import Lab
@@ -59,11 +60,14 @@ def lab_table(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
         )
 
 
-def pair_tables(report: Report) -> Iterator[MeasuredTable]:
-    """The matrices of all pairs of ranks."""
+def more_tables(report: Report) -> Iterator[MeasuredTable]:
+    """The matrices of all pairs of ranks, and the GPUs."""
     for matrix in report.pairs:
         header, *rows = pair_table(matrix)
         yield MeasuredTable(pair_title(matrix), header, tuple(rows))
+    if report.each_gpu:
+        header, *rows = gpu_table(report.each_gpu)
+        yield MeasuredTable(translate("The GPU of each rank"), header, tuple(rows))
 
 
 def _ratio(lab: Lab, one: Measure, *, mixed: bool) -> str:
