@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Annotated, Any, get_args, get_origin
+from urllib.parse import urlencode
 
 Handler = Callable[..., Any]
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -71,8 +72,8 @@ class Request:
 
     @property
     def url(self) -> SimpleNamespace:
-        """Its path."""
-        return SimpleNamespace(path=self.path, scheme="https")
+        """Its path and query."""
+        return SimpleNamespace(path=self.path, query=urlencode(self.query_params), scheme="https")
 
     @property
     def scope(self) -> dict[str, Any]:
