@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
 from markupsafe import Markup, escape
 from math_core import LatexError, LatexToMathML
 from mdit_py_plugins.anchors import anchors_plugin
@@ -72,13 +71,13 @@ def python_html(source: str) -> Markup:
 @lru_cache(maxsize=_CACHED)
 def html(text: str) -> Markup:
     """*text* as HTML blocks; LaTeX that cannot be converted stays as it is written."""
-    return Markup(_STYLED_CELL.sub(r' class="\1"', _MARKDOWN.render(text)))
+    return Markup(_STYLED_CELL.sub(r' class="\1"', _MARKDOWN.render(_closed_up(text))))
 
 
 @lru_cache(maxsize=_CACHED)
 def inline_html(text: str) -> Markup:
     """*text* as inline HTML; LaTeX that cannot be converted stays as it is written."""
-    return Markup(_MARKDOWN.renderInline(text))
+    return Markup(_MARKDOWN.renderInline(_closed_up(text)))
 
 
 @lru_cache(maxsize=_CACHED)
@@ -96,7 +95,7 @@ def check_mathematics(text: str) -> None:
 
 def portable_html(text: str) -> str:
     """*text* as HTML for other sites: mathematics stays LaTeX, which MathJax there shows."""
-    return str(_PORTABLE.render(text))
+    return str(_PORTABLE.render(_closed_up(text)))
 
 
 def document(text: str, linked: Callable[[str], str]) -> MarkdownDocument:
@@ -154,16 +153,16 @@ def _delimited(latex: str, options: dict[str, bool]) -> str:
     return f"{begin}{escape(latex.strip())}{end}"
 
 
-def _close_up(state: StateCore) -> None:
-    """Take the ends of lines out of Chinese text, where a browser would show a space."""
-    state.src = _GAP.sub("", state.src)
+def _closed_up(text: str) -> str:
+    """*text* without the ends of lines within Chinese, where a browser would show a space."""
+    return _GAP.sub("", text)
 
 
 def _parser(
     fence: Callable[[str, str, str], str] | None = _fence,
     mathematics: Callable[[str, dict[str, bool]], str] = _mathematics,
 ) -> MarkdownIt:
-    parser = (
+    return (
         MarkdownIt("commonmark", {"html": False, "highlight": fence, "typographer": False})
         .enable("table")
         .use(
@@ -174,8 +173,6 @@ def _parser(
             double_inline=True,
         )
     )
-    parser.core.ruler.after("normalize", "close_up", _close_up)
-    return parser
 
 
 _MARKDOWN = _parser()

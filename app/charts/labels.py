@@ -141,7 +141,7 @@ def placed_labels(
 
 
 def _orders(count: int) -> Iterator[Sequence[int]]:
-    """Orders in which so many names are placed: each one is once the first, and once the last."""
+    """Orders in which that many names are placed: each is once the first and once the last."""
     forward = range(count)
     for order in (forward, forward[::-1]):
         yield from ([*order[first:], *order[:first]] for first in forward)

@@ -126,7 +126,7 @@ async def launch(
         if not browser and sent.stored and not kept:
             return await _asked_for(request, site, sent, id_token, state)
         if not is_same_browser(sent, browser or _told(request, sent, kept)):
-            if not browser and kept in _NOTHING and not _is_window(request):
+            if not browser and kept in _NOTHING and _is_frame(request):
                 return await _begin_again(request, site, sent)
             return await _begun_elsewhere(request, site, sent)
         found = await tool_in(request).launched(sent, id_token)
@@ -246,6 +246,10 @@ async def _fields_again(request: Request, site: Site, sent: Begun) -> tuple[tupl
     }
     let_post(request, [platform.auth_url])  # the form is sent on from here to there
     return tuple((name, value) for name, value in fields.items() if value)
+
+
+def _is_frame(request: Request) -> bool:
+    return request.headers.get("sec-fetch-dest") in ("iframe", "frame")
 
 
 def _is_window(request: Request) -> bool:
