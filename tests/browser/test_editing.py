@@ -252,7 +252,7 @@ def test_every_place_of_a_file_is_offered_what_may_be_there(page: Page) -> None:
         "ki|": ["kind"],
         "kind: choice # |": None,
         "kind: numeric\nanswers:\n  a:\n    prompt: b\n    |": [
-            "answer", "unit", "tolerance", "accept", "mistakes", "parts",
+            "answer", "unit", "tolerance", "accept", "mistakes", "parts", "part_names",
         ],
         "kind: numeric\nhints:\n- o|": [],
         "kind: numeric\nprompt: >\n  some wor|": [],
