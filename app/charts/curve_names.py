@@ -3,22 +3,19 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.charts.labels import Box, LabelRoom, LabelSpot, Point, spots_along, spots_around, text_box
+from app.charts.labels import (
+    Box,
+    LabelRoom,
+    LabelSpot,
+    Point,
+    spots_along,
+    spots_around,
+    spots_within,
+    text_box,
+)
 
 _MIDDLE, _BESIDE = 4, 10  # pixels from the end of a curve: down to the line of its name, and across
-_MOVES = (
-    0,
-    15,
-    -15,
-    30,
-    -30,
-    45,
-    -45,
-    60,
-    -60,
-    75,
-    -75,
-)  # pixels that the name is moved up or down
+_MOVES = (0, 15, -15, 30, -30, 45, -45, 60, -60, 75, -75)  # pixels that it is moved up or down
 _PLACES = 6  # of a curve that are tried
 _LOOKED = 16  # pixels between the places of other curves that a name must not be taken for
 
@@ -47,6 +44,8 @@ def placed_name(
     spot = room.best(beside, apart) if beside else None
     if spot is None or not room.is_clear(spot, apart):
         spot = room.best([*beside, *_along(name, curve, at, bounds)], apart)
+    if not room.is_clear(spot, apart):  # near the curve, all is taken
+        spot = room.best((spot, *spots_within(bounds, spot.own, spot.box[2] - spot.box[0])), apart)
     return PlacedName(round(spot.box[0], 2), round(spot.height, 2), room.take(spot, apart))
 
 

@@ -178,7 +178,7 @@ def _spot_of(
     spot = room.best(spots_around(point, width, bounds), others)
     if room.is_clear(spot, others):
         return spot
-    return room.best((spot, *_spots_within(bounds, point, width)), others)
+    return room.best((spot, *spots_within(bounds, point, width)), others)
 
 
 def dots_of(marks: Iterable[tuple[float, float, str]]) -> Iterator[Box]:
@@ -214,6 +214,15 @@ def spots_around(point: Point, width: float, bounds: Box) -> Iterator[LabelSpot]
             yield LabelSpot(point, box, left=start < x - width / 2)
 
 
+def spots_within(bounds: Box, point: Point, width: float) -> Iterator[LabelSpot]:
+    """Places for the name of *point* anywhere inside *bounds*."""
+    low, top, high, bottom = bounds
+    for height in range(math.ceil(top) + _UP, math.floor(bottom) + 1, _UPWARD):
+        for at in range(math.ceil(low), math.floor(high - width) + 1, _ACROSS):
+            box = (float(at), float(height - _UP), at + width, float(height + _DOWN))
+            yield LabelSpot(point, box, left=at + width < point[0])
+
+
 def spots_along(curve: Sequence[Point], step: float) -> Iterator[Point]:
     """Places along *curve*, at most *step* pixels apart."""
     for (x1, y1), (x2, y2) in pairwise(curve):
@@ -221,15 +230,6 @@ def spots_along(curve: Sequence[Point], step: float) -> Iterator[Point]:
         for piece in range(pieces + 1):
             share = piece / pieces
             yield x1 + share * (x2 - x1), y1 + share * (y2 - y1)
-
-
-def _spots_within(bounds: Box, point: Point, width: float) -> Iterator[LabelSpot]:
-    """Places for the name of *point* anywhere inside *bounds*."""
-    low, top, high, bottom = bounds
-    for height in range(math.ceil(top) + _UP, math.floor(bottom) + 1, _UPWARD):
-        for at in range(math.ceil(low), math.floor(high - width) + 1, _ACROSS):
-            box = (float(at), float(height - _UP), at + width, float(height + _DOWN))
-            yield LabelSpot(point, box, left=at + width < point[0])
 
 
 def _is_mistaken(spot: LabelSpot, others: Sequence[Point]) -> bool:
