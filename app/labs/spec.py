@@ -8,9 +8,10 @@ from typing import Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from app.errors import ContentError, InputError, NotFoundError, Problem, nearest
+from app.errors import ContentError, InputError, NotFoundError, nearest
 from app.labs.parameters import FrozenModel, Parameter, Value
 from app.translation import noted, translate
+from app.validation import problems_of
 from app.yaml_file import read_document
 
 LIBRARY = Path(__file__).parent / "library"
@@ -272,11 +273,8 @@ def _read_spec(path: Path) -> Lab:
             return lab
         return lab.model_copy(update={"gpu": Lab.model_validate(_merged(values, different))})
     except ValidationError as error:
-        problems = [
-            Problem(path, document.line(tuple(found["loc"])), f"{found['loc']}: {found['msg']}")
-            for found in error.errors(include_url=False)
-        ]
-        raise ContentError(problems) from error
+        found = problems_of(error.errors(include_url=False), Lab)
+        raise ContentError([document.problem(*problem) for problem in found]) from error
 
 
 def _merged(values: Mapping[str, object], different: Mapping[str, object]) -> dict[str, object]:

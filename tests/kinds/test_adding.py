@@ -30,12 +30,13 @@ def own_files(name: str) -> set[Path]:
 
 
 def importers(name: str) -> set[Path]:
-    """The modules that import the class of the kind, but for checks of what authors write.
+    """The modules that import the class of the kind, but for those that no kind has to have.
 
-    Those look into some kinds; a new one is free not to be looked into.
+    These are checks of what authors write, and pages that are called after their only kind.
     """
     kind = KINDS[name]
-    return {path for path, *what in imports() if what == [kind.__module__, kind.__name__]}
+    known = {path for path, *what in imports() if what == [kind.__module__, kind.__name__]}
+    return {path for path in known if name not in path.stem or path.parent.name in OWN_ROOMS}
 
 
 @cache

@@ -15,6 +15,7 @@ from tests.each import each
 # Sends SIGINT as soon as somebody imports the module that the first argument names.
 INTERRUPT = """
 import importlib.abc, os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # where tests run in the background, it is ignored
 at = sys.argv.pop(1)
 class Interrupt(importlib.abc.MetaPathFinder):
     def find_spec(self, name, *rest):
