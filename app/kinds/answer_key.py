@@ -18,7 +18,6 @@ _FIGURES, _ALL_FIGURES = 4, 13  # of a displayed value: as few as suffice
 _SHOWN_OF_RANGE = 0.9  # of the accepted range, when its ends are rounded inward
 _TELLING = 3  # characters of a figure that cannot be there by chance
 _APART = 2.0  # tolerances between a mistake and the right answer
-_NO_NUMBERS = QuestionNumbers()
 
 Fill = Callable[[str, Names], str]
 
@@ -27,11 +26,11 @@ def keys_of(
     asked: Mapping[str, AskedQuantity],
     names: Names,
     fill: Fill,
-    numbers: QuestionNumbers = _NO_NUMBERS,
+    numbers: QuestionNumbers | None = None,
 ) -> dict[str, "AnswerKey"]:
     """The key of each quantity in *asked*; one may build on those before it.
 
-    The *numbers* of the question decide what a wrong factor can come from.
+    The *numbers* of the question, if it is an exercise, decide what a wrong factor can come from.
 
     Raises:
         ExpressionError: an expression has no value there.
@@ -67,7 +66,7 @@ class AnswerKey:
     high: float
     names: Names = field(repr=False)
     fill: Fill = field(repr=False)
-    numbers: QuestionNumbers = _NO_NUMBERS
+    numbers: QuestionNumbers | None = None
     keys: Mapping[str, "AnswerKey"] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -170,8 +169,14 @@ class AnswerKey:
             or too_coarse(reading, self.right, self.asked.tolerance, scale)
             or (self.asked.tolerance == "exact" and not_whole(reading, self.right, scale))
             or no_factor(reading, self.right, scale, self.slack)
-            or told_by_the_question(reading, self.right, scale, self.numbers)
+            or self._of_the_question(reading)
         )
+
+    def _of_the_question(self, reading: Reading) -> str:
+        """Feedback from the numbers of the question; none on predictions, which are estimates."""
+        if self.numbers is None:
+            return ""
+        return told_by_the_question(reading, self.right, self.asked.scale, self.numbers)
 
     def _of_another(self, reading: Reading) -> str:
         """Feedback on the right answer to another part of the question."""
@@ -184,7 +189,8 @@ class AnswerKey:
         return ""
 
     def _common(self, reading: Reading) -> str:
-        shown, right, eight = self.asked.scale, self.right, self.numbers.has_eight
+        shown, right = self.asked.scale, self.right
+        eight = self.numbers is not None and self.numbers.has_eight
         if reading.scale is None and (
             says := in_another_unit(reading.value, right, self.slack, shown, has_eight=eight)
         ):

@@ -14,11 +14,11 @@ _EIGHT = 8
 _READ_AS = 6  # significant digits of what was typed
 _PARTS = ((1, 3), (2, 3), (1, 4), (3, 4), (3, 1), (3, 2), (4, 1), (4, 3))
 _TOO_FEW = noted(
-    "Your number is {share} of the right one: are there several equal parts, and one is left out?"
+    "Your number is {share} of the right one: are there several equal parts, and are some left out?"
 )
 _TOO_MANY = noted(
-    "Your number is {share} times the right one: are there several equal parts, and one too many "
-    "is counted?"
+    "Your number is {share} times the right one: are there several equal parts, and are too many "
+    "counted?"
 )
 
 
