@@ -135,6 +135,7 @@ def exercise_page(
     state = result.state if verdict is None else _state(verdict)
     finished = is_finished(history, exercise, seed) and not rules.solution
     form = view_of(exercise).form(exercise, _form_input(asked, verdict, context, finished=finished))
+    has_board = exercise.has_board and not rules.exam
     return ExercisePage(
         id=exercise.id,
         title=exercise.title,
@@ -168,8 +169,8 @@ def exercise_page(
         around=page_context(course, asked, topic, rules),
         has_figures=bool(exercise.figures),
         has_drawings=bool(exercise.figure) or exercise.draws_mistakes or exercise.is_played,
-        has_board=exercise.has_board and not rules.exam,
-        picture="" if rules.exam else picture_link(exercise.id, verdict),
+        has_board=has_board,
+        picture=picture_link(exercise.id, verdict) if has_board and verdict else "",
         assigned=rules,
     )
 
