@@ -10,7 +10,7 @@ from app.charts.plot import Curve, Plot, PlotPicture, plot_picture
 from app.explorers import EXPLORERS, Values, read_controls
 from app.units import RATIO
 from tests.each import each
-from tests.explorers.test_noise import WHICH, States
+from tests.explorers.test_noise import States, over_states
 
 CLOSE = 14  # pixels from a mark within which a text is read as its name
 CLEARLY = 1.4  # times as far as its own mark is every other one from a name without a line
@@ -85,7 +85,7 @@ def assert_counts_are_whole(axis: Axis, values: Sequence[float], labels: Sequenc
         assert not [one for one in labels if "." in one and "e" not in one], (axis.label, labels)
 
 
-@WHICH
+@over_states(250)
 @each("name", sorted(EXPLORERS))
 def test_every_label_belongs_to_its_mark(which: States, name: str) -> None:
     for chart, state in plots(which, name):

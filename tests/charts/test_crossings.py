@@ -16,7 +16,7 @@ from app.charts.svg import Figure, to_svg
 from app.explorers import EXPLORERS, Values, read_controls
 from app.units import BYTE, SECOND
 from tests.each import each
-from tests.explorers.test_noise import WHICH, States
+from tests.explorers.test_noise import States, over_states
 
 BOLD = 1.07
 LETTER = (
@@ -121,7 +121,7 @@ def overlaps(texts: list[tuple[str, Box]]) -> Iterator[str]:
                 yield f"{one_says!r} is on {other_says!r}"
 
 
-@WHICH
+@over_states(250)
 @each("name", sorted(EXPLORERS))
 def test_no_text_is_on_a_line_an_edge_or_another_text(which: States, name: str) -> None:
     explorer = EXPLORERS[name]

@@ -57,10 +57,13 @@ def states(explorer: Explorer) -> Iterator[dict[str, str]]:
     yield from _corners(controls, _PRODUCT)
 
 
-# A quick look, and the sweep of all.
-WHICH = pytest.mark.parametrize(
-    "which", [edges, pytest.param(states, marks=[pytest.mark.slow(40), pytest.mark.sweep])]
-)
+def over_states(seconds: float) -> pytest.MarkDecorator:
+    """A quick look, and the sweep of all, which takes that many *seconds*."""
+    sweep = pytest.param(states, marks=[pytest.mark.slow(seconds), pytest.mark.sweep])
+    return pytest.mark.parametrize("which", [edges, sweep])
+
+
+WHICH = over_states(40)
 
 
 def _corners(controls: dict[str, list[str]], most: int) -> Iterator[dict[str, str]]:
