@@ -84,7 +84,7 @@ class Head:
         return f"{first_of(row, self.first)} {first_of(row, self.last)}".strip()
 
     def group(self, row: CsvRow) -> str | None:
-        """The group of the person of *row*; empty: they are in none; None: there is no column."""
+        """The group of the person in *row*; empty without a group, None without such a column."""
         said = first_of(row, self.groups)
         return ("" if said.casefold() in _NO_GROUP else said) if self.groups else None
 

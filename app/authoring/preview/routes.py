@@ -27,10 +27,10 @@ _CHANGED = "another program, or another page, has changed the file since this pa
 def preview_app(path: Path, site: Site, key: str, *, new: bool = False) -> FastAPI:
     """The site, with /preview for the exercise files at *path*; the *key* lets a page edit them.
 
-    With *new*, there is no file at *path* yet, and the others of its folder are shown.
+    With *new*, the file at *path* does not exist yet, and the other files of its folder are shown.
 
     Raises:
-        InputError: there is no exercise file.
+        InputError: no exercise file was found.
     """
     if new:
         folder, files = path.parent, files_in(path.parent)

@@ -55,7 +55,7 @@ class AuthoringPreview:
         """The file called *name*, or the first one if *name* is empty.
 
         Raises:
-            NotFoundError: there is no such file.
+            NotFoundError: the file does not exist.
         """
         chosen = name or next(iter(self.files), "")
         if chosen not in self.files:

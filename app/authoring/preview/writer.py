@@ -20,7 +20,7 @@ _SAVING = Lock()
 
 
 class ChangedFileError(Exception):
-    """The file is no longer what a page has read."""
+    """The file has changed since a page read it."""
 
 
 def save_text(path: Path, text: str, seen: str) -> str:

@@ -49,7 +49,7 @@ def address_on(network: str, known: Sequence[Address]) -> str:
 def address_towards(*others: str) -> str:
     """The address that this machine sends from to the first of *others* that it has a route to.
 
-    Without *others*, that of its default route. Loopback, if there is no route.
+    Without *others*, the address of its default route; the loopback address if it has no route.
     """
     for other in others or _OUTSIDE:
         with suppress(OSError), socket.socket(family_of(other), socket.SOCK_DGRAM) as probe:
