@@ -264,7 +264,7 @@ LABS = {
         "staged_large": "2.0074 s",
     },
     "lab-hang": {"culprit": "2", "waiting": "15", "complaints": "3"},  # 3 steps of 4 + 1
-    "lab-batch": {"turn": "4.910", "ratio": "104.3"},  # 2 x 99.11 / 40.37; 512 over it
+    "lab-batch": {"turn": "14.53", "ratio": "35.24"},  # 2 x 187 / 25.74; 512 over it
     "lab-fit": {
         "latency": "256.6 us",
         "bandwidth": "2.009 GB/s",

@@ -266,8 +266,8 @@ def test_a_batch_is_free_up_to_the_turn_of_two_measured_rates() -> None:
     """2^20 numbers, read at 2^32 B/s and multiplied at 2^36 FLOP/s: 2^36 x 4 / (2 x 2^32) = 32."""
     lab = lab_called("free-batch")
     values = read_job(lab, {"side": "1024"}).values
-    copy, product = Samples("copy", {}, (2.0**-9,)), Samples("product", {}, (2.0**-5,))
+    read, product = Samples("read", {}, (2.0**-10,)), Samples("product", {}, (2.0**-5,))
     times = [Samples("time", {"columns": float(n)}, (1.0,)) for n in (1, 32, 64)]
-    _, wide, *found = measure_statistics(lab, 1, values, (copy, product, *times))
+    _, wide, *found = measure_statistics(lab, 1, values, (read, product, *times))
     assert wide.derived["turn"].value == pytest.approx(32)
     assert [one.predicted for one in found] == pytest.approx([2.0**-10, 2.0**-10, 2.0**-9])

@@ -26,7 +26,8 @@ _FALLS: Mapping[str, float] = {"gloo": 0.85, "nccl": 0.7}  # NCCL changes protoc
 _FOUND = "late"  # among the places of a measure, though no parameter
 _SUM = 1.25  # of parts one after the other
 _WITHIN = 0.95  # of a part, by which the whole may be off
-_BOUND, _EMULATED, _PEAK = 0.97, 1.1, 1.1  # over a lower bound, an emulated link, a datasheet
+_BOUND, _LEAST = 0.9, 0.97  # over what measured rates allow, and an emulated link
+_EMULATED, _PEAK = 1.1, 1.1  # over an emulated link, a datasheet
 _SHARES = ("share of the peak", "share of the HBM")
 _SWITCHES, _SEVERAL = 50.0, 10  # per second of samples, and altogether
 _PRESSURE, _PROCESSOR = 0.2, 0.9  # of the seconds of samples
@@ -50,7 +51,7 @@ _FAST = noted("{name} took {times} times the least time that is possible.")
 _SLOW = noted("{name} took {times} times as long as the emulated link and the layers take.")
 _ABOVE = noted("{name}: a {share} of {times} is more than the datasheet allows.")
 _LOADED = noted("The load before the run was {load}, on {cores} cores.")
-_SWITCHED = noted("Rank {rank} was interrupted {count} times per second by other processes.")
+_SWITCHED = noted("Rank {rank} lost its core to another thread {count} times per second.")
 _PRESSED = noted("During {percent} % of the samples of rank {rank}, a process waited for a core.")
 _WAITED = noted("Rank {rank} had a core for only {percent} % of its samples.")
 _USED = noted("The GPU of rank {rank} had {bytes} in use before the run.")
@@ -125,7 +126,7 @@ def _spreads(judged: _Judged) -> Iterator[str]:
     for name, points in _by_name(judged.times):
         if name.endswith(_WITH_LAUNCH):
             continue
-        several = [one for one in points if one.count >= _FEWEST and one.least > 0]
+        several = (one for one in points if one.count >= _FEWEST and one.least > 0)
         wide = [one.median / one.least for one in several if one.median > _SPREAD * one.least]
         if wide:
             yield _SPREADS.format(
@@ -194,14 +195,13 @@ def _impossible(judged: _Judged) -> Iterator[str]:
     """Times below a bound, above an emulated link, or that a datasheet does not allow."""
     for one in judged.times:
         says, ratio = judged.lab.measures[one.name], one.ratio
-        if ratio and (says.bound or says.least) and ratio < _BOUND:
+        if ratio and ((says.bound and ratio < _BOUND) or (says.least and ratio < _LEAST)):
             yield _FAST.format(name=one.name, times=f"{ratio:.2g}")
         elif ratio and says.least and ratio > _EMULATED:
             yield _SLOW.format(name=one.name, times=f"{ratio:.3g}")
         for share in _SHARES:
-            if share in one.derived and one.derived[share].value > _PEAK:
-                times = f"{one.derived[share].value:.2g}"
-                yield _ABOVE.format(name=one.name, share=share, times=times)
+            if share in one.derived and (value := one.derived[share].value) > _PEAK:
+                yield _ABOVE.format(name=one.name, share=share, times=f"{value:.2g}")
 
 
 _LOOKS: tuple[Callable[[_Judged], Iterator[str]], ...] = (
@@ -222,7 +222,7 @@ def _interruptions(strain: StrainEvent) -> str:
 
 
 def _strain_signs(strain: StrainEvent, backend: str) -> Iterator[str]:
-    """What other processes took: of all ranks, the one that lost most."""
+    """What other threads took, be they the run's own: of all ranks, the one that lost most."""
     rates = list(map(_per_second, strain.switches, strain.seconds))
     rank = _worst(rates)
     if rates and rates[rank] > _SWITCHES and strain.switches[rank] >= _SEVERAL:

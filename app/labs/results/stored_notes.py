@@ -40,6 +40,7 @@ _FORMS = (
     noted("Rank {rank}: number {number}, {collective}, started."),
     noted("Rank {rank}: number {number}, {collective}, completed."),
     noted("The time for {size} is far off all others, so it is left out of the fit."),
+    noted("Rank {rank} was interrupted {count} times per second by other processes."),
     *DOUBTS,
     *PAIR_NOTES,
 )
