@@ -124,7 +124,7 @@ TABLE: dict[tuple[str, str], tuple[Private, ...]] = {
         Private("torch._fused_sdp_choice", ("app/labs/library/attention/worker.py", FAKE_GPU)),
         Private("torch._scaled_mm", ("app/labs/ranks/formats.py",)),
         Private("torch.ops.aten._scaled_mm", (FAKE_GPU,)),
-        Private("torch.ops.aten._scaled_dot_product_flash_attention", (RING,)),
+        Private("torch.ops.aten._scaled_dot_product_flash_attention", (RING, FAKE_GPU)),
         Private("torch.ops.aten._scaled_dot_product_flash_attention_for_cpu", (RING,)),
         Private("torch.cuda._sleep", ("app/labs/ranks/gpu.py", "tests/labs/test_timing.py")),
         Private("torch.cuda._lazy_init", (ON_GPU,), ("()",)),
