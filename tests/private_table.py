@@ -10,6 +10,8 @@ ROUTES, RING = "app/network/routes.py", "app/labs/library/ring_attention/computa
 FAKE_GPU, FAKE_TRAINING = "tests/labs/fake_gpu.py", "tests/labs/fake_training.py"
 ON_GPU, CONFTEST = "tests/labs/test_on_gpu.py", "tests/conftest.py"
 ACCESSIBLE = "tests/browser/accessible.py"
+# The newest with which tests/labs passed, in the build of PyPI for CUDA: make newest TORCH=2.14.1
+NEWEST_TORCH = "2.14"
 
 
 class Private(NamedTuple):
