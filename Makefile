@@ -17,7 +17,7 @@ TEST = $(BIN)/python -m pytest -n 4 $(REQUIRE)
 # The tests start a hundred servers and ranks, which need not compile all of it again each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: advisories serve test again quick newest constraints check style types words lint translations bench audit answers \
+.PHONY: advisories serve test again quick newest torch constraints check style types words lint translations bench audit answers \
   browser peers editor
 
 $(VENV)/made: pyproject.toml constraints.txt
@@ -48,10 +48,13 @@ again: browser
 quick: $(VENV)/made-for-tests
 	$(TEST) -n 2 -m 'not slow and not sweep'
 
-# The tests with the newest versions that pyproject.toml admits. CONTRIBUTING.md says when.
+# The tests with the newest versions that pyproject.toml admits. CONTRIBUTING.md says when, and what TORCH is for.
 newest:
 	rm -rf .venv-newest
-	$(MAKE) VENV=.venv-newest CONSTRAINTS=/dev/null test
+	$(MAKE) VENV=.venv-newest CONSTRAINTS=/dev/null $(if $(TORCH),torch) test
+
+torch: $(VENV)/made-for-tests
+	$(INSTALL) torch==$(TORCH)
 
 # Resolves pyproject.toml for every Python that it admits. The builds of torch that need CUDA's packages are not used.
 constraints:

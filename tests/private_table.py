@@ -10,6 +10,8 @@ ROUTES, RING = "app/network/routes.py", "app/labs/library/ring_attention/computa
 FAKE_GPU, FAKE_TRAINING = "tests/labs/fake_gpu.py", "tests/labs/fake_training.py"
 ON_GPU, CONFTEST = "tests/labs/test_on_gpu.py", "tests/conftest.py"
 ACCESSIBLE = "tests/browser/accessible.py"
+# The newest with which tests/labs passed, in the build of PyPI for CUDA: make newest TORCH=2.14.1
+NEWEST_TORCH = "2.14"
 
 
 class Private(NamedTuple):
@@ -124,7 +126,7 @@ TABLE: dict[tuple[str, str], tuple[Private, ...]] = {
         Private("torch._fused_sdp_choice", ("app/labs/library/attention/worker.py", FAKE_GPU)),
         Private("torch._scaled_mm", ("app/labs/ranks/formats.py",)),
         Private("torch.ops.aten._scaled_mm", (FAKE_GPU,)),
-        Private("torch.ops.aten._scaled_dot_product_flash_attention", (RING,)),
+        Private("torch.ops.aten._scaled_dot_product_flash_attention", (RING, FAKE_GPU)),
         Private("torch.ops.aten._scaled_dot_product_flash_attention_for_cpu", (RING,)),
         Private("torch.cuda._sleep", ("app/labs/ranks/gpu.py", "tests/labs/test_timing.py")),
         Private("torch.cuda._lazy_init", (ON_GPU,), ("()",)),

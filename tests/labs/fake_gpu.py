@@ -9,7 +9,6 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn import functional
 from torch.testing._internal.distributed import fake_pg  # noqa: F401  # registers it
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -121,13 +121,13 @@ def fake_gpu(world: int, rank: int = 0) -> Iterator[None]:
         patch.setattr(torch.cuda, "is_available", lambda: True)
         patch.setattr(torch.cuda, "get_device_capability", lambda *_: _HOPPER)
         patch.setattr(torch, "_fused_sdp_choice", lambda *_, **__: _FLASH)
-        _guard_devices()
+        patch.setattr(functional, "scaled_dot_product_attention", _flash_attention)
         saved: list[torch.Tensor] = []
         patch.setattr(torch, "save", lambda tensor, _: saved.append(tensor))
         patch.setattr(torch, "load", lambda *_, **__: saved[-1])
         dist.init_process_group("fake", rank=rank, world_size=world)
         try:
-            with FakeTensorMode(), _Answers():
+            with _guarded_devices(), FakeTensorMode(), _Answers():
                 yield
         finally:
             dist.destroy_process_group()
@@ -141,16 +141,29 @@ _PATCHES: Mapping[str, object] = {
 }
 
 
-@cache
-def _guard_devices() -> None:
+def _flash_attention(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, is_causal: bool
+) -> torch.Tensor:
+    """Attention in the kernel of GPUs; torch itself would ask which ones are there."""
+    flash = torch.ops.aten._scaled_dot_product_flash_attention
+    out: torch.Tensor = flash(query, key, value, is_causal=is_causal)[0]
+    return out
+
+
+@contextmanager
+def _guarded_devices() -> Iterator[None]:
     """Let torch switch between GPUs that are not there.
 
-    A build without CUDA has no guard of its devices, and fails where one is asked for; that of
-    meta tensors, which does nothing, takes its place.
+    A build without CUDA has no guard of its devices, and fails where one is asked for; that of a
+    build with CUDA asks the driver. That of meta tensors, which does nothing, takes its place.
     """
     library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))
     guards = (ctypes.c_void_p * (_META + 1)).in_dll(library, _GUARDS)
-    guards[_CUDA] = guards[_CUDA] or guards[_META]
+    own, guards[_CUDA] = guards[_CUDA], guards[_META]
+    try:
+        yield
+    finally:
+        guards[_CUDA] = own
 
 
 def run_on_fake_gpu(

@@ -339,7 +339,9 @@ def test_a_gpu_that_adds_wrongly_does_not_work(monkeypatch: pytest.MonkeyPatch) 
 def test_the_torch_that_is_installed_answers_from_another_process() -> None:
     found = answer_of(spawned, 60)
     assert found.torch.partition("+")[0] == version("torch").partition("+")[0]
-    assert found.error == "it was built without CUDA and without ROCm"
+    built_for_gpus = bool(found.cuda or found.hip)
+    assert (found.error == "it was built without CUDA and without ROCm") == (not built_for_gpus)
+    assert bool(found.devices) != bool(found.error)
 
 
 @each(

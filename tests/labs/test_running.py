@@ -227,6 +227,8 @@ def test_the_process_with_torch_says_which_gpus_it_can_use(
     monkeypatch.setattr(devices, "_ASKED", {})
     found = labs_runner.devices()
     assert (found.kind, found.usable) == ("none", 0)
-    assert "cannot use this machine's 1 × NVIDIA H100 80GB HBM3: it was built without" in found.note
+    torch, _, why = found.note.partition(" cannot use this machine's 1 × NVIDIA H100 80GB HBM3: ")
+    assert why.startswith("it was built without") == ("built for" not in torch)
+    assert why
     assert found.torch
     assert labs_runner.devices() is found
