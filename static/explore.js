@@ -1,6 +1,7 @@
 // An explorer: the server computes the state that the controls describe; the page shows it in place.
 import { follow, place } from "./dragging.js";
 import { move as moveFrom, remember } from "./motion.js";
+import { readNumber, spelled } from "./numerals.js";
 import { say } from "./say.js";
 
 const form = document.querySelector("[data-explore]");
@@ -119,16 +120,17 @@ function soon(wait) {
 // A slider moves in even steps, by factors, or by powers of two.
 function written(slide) {
   const { scaling, low, high } = slide.dataset;
-  if (!scaling) return slide.value;
-  if (scaling === "doubles") return String(2 ** Number(slide.value));
+  if (!scaling) return spelled(slide.value);
+  if (scaling === "doubles") return spelled(2 ** Number(slide.value));
   const share = Number(slide.value) / Number(slide.max);
   const value = Number(low) * (Number(high) / Number(low)) ** share;
-  return String(value < 10 && Number(low) < 1 ? Number(value.toPrecision(2)) : Math.round(value));
+  return spelled(value < 10 && Number(low) < 1 ? Number(value.toPrecision(2)) : Math.round(value));
 }
 
 function placed(slide, text) {
   const { scaling, low, high } = slide.dataset;
-  const value = Number(text.replaceAll(",", ""));
+  const value = readNumber(text);
+  if (Number.isNaN(value)) return;
   if (!scaling) slide.value = value;
   else if (value > 0)
     slide.value =
@@ -200,14 +202,14 @@ form.addEventListener("click", (event) => {
   };
   if (playing) return stop();
   button.textContent = say("Stop");
-  if (explored().dataset.ended) box.value = slide.value = slide.min;
+  if (explored().dataset.ended) box.value = spelled((slide.value = slide.min));
   // A long way takes larger steps, faster.
   const stride = Math.max(1, Math.round((slide.max - slide.min) / 60));
   const wait = stride > 1 ? 120 : 700;
   // The next step comes after the answer to this one, however slow the line is.
   const step = async () => {
-    slide.value = Number(box.value) + stride;
-    box.value = slide.value;
+    slide.value = readNumber(box.value) + stride;
+    box.value = spelled(slide.value);
     await show();
     if (explored().dataset.ended) stop();
     else if (playing) playing = setTimeout(step, wait);
@@ -223,7 +225,7 @@ function move(slide, value) {
   if (scaling === "doubles") slide.value = Math.log2(number);
   else if (!scaling) slide.value = number;
   const near = Math.min(Math.max(number, Number(low)), Number(high));
-  const text = scaling === "log" ? String(Number(near.toPrecision(3))) : written(slide);
+  const text = scaling === "log" ? spelled(Number(near.toPrecision(3))) : written(slide);
   if (box.value === text) return;
   box.value = text;
   placed(slide, text);
@@ -232,8 +234,8 @@ function move(slide, value) {
 }
 place(slideOf);
 follow(document.querySelector(".outcome"), slideOf, move, (name, text) => {
-  form.elements[name].value = text;
-  placed(slideOf(name), text);
+  form.elements[name].value = spelled(text);
+  placed(slideOf(name), spelled(text));
   said(slideOf(name));
   keepUp();
 });

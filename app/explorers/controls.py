@@ -7,10 +7,11 @@ from dataclasses import KW_ONLY, dataclass, replace
 
 from app.errors import nearest
 from app.translation import noted, translate, translate_known
-from app.units import COUNT, RATIO, Scale, Unit, figures, parse, scale_of, show_in
+from app.units import COUNT, RATIO, Scale, clear_text, figures, in_english, read, scale_of, show_in
 
 ControlValue = float | str
 _STEPS = 200  # of a logarithmic slider
+_SAME = 1e-12  # relative: 100 µs is the end of a slider to 100 in µs
 _SHOWN = 9  # digits of a number in a sentence
 _NOT_WHOLE = noted("{label} must be a whole number; using {value}.")
 _SMALLEST = noted("{label}: {value} is the smallest value; using that.")
@@ -62,27 +63,41 @@ class Slider:
 
     def read(self, text: str) -> tuple[float, str]:
         """The value of *text*, and a sentence that says so if it had to be corrected."""
-        base = self.scale.unit if self.unit else (COUNT if self.whole else RATIO)
         try:
-            value = _number(text, base, self.scale)
-        except ValueError:
-            says = translate(
-                "{label}: {text!r} is not a number; using {value}.",
-                label=translate(self.label),
-                text=text[:40],
-                value=self.text(self._start),
-            )
-            return self._start, says
+            value = self._number(text)
+        except ValueError as error:
+            return self._start, self._instead(text, str(error))
         low, high = self.low * self.scale.factor, self.high * self.scale.factor
         kept = min(max(value, low), high)
         if self.whole:
             kept = float(round(kept / self.scale.factor)) * self.scale.factor
-        if kept == value:
+        if math.isclose(kept, value, rel_tol=_SAME):
             return kept, ""
         if low <= value <= high:
             return kept, translate(_NOT_WHOLE, label=translate(self.label), value=self.text(kept))
         form = _SMALLEST if value < low else _LARGEST
         return kept, translate(form, label=translate(self.label), value=self.text(kept))
+
+    def _number(self, text: str) -> float:
+        """The number that *text* is.
+
+        Raises:
+            ValueError: it is none, or may be one or another.
+        """
+        typed = in_english(text, whole=self.whole)
+        base = self.scale.unit if self.unit else (COUNT if self.whole else RATIO)
+        try:
+            value = float(typed) * self.scale.factor  # as its ends are
+        except ValueError:
+            return read(typed, base, self.scale).value
+        return value if math.isfinite(value) else read(typed, base, self.scale).value
+
+    def _instead(self, text: str, problem: str) -> str:
+        """What is said of *text*, for which the start stands in: what is unclear in it."""
+        label, value = translate(self.label), self.text(self._start)
+        return translate(
+            "{label}: {problem}; using {value}.", label=label, problem=problem, value=value
+        )
 
     @property
     def _start(self) -> float:
@@ -156,9 +171,9 @@ def group_controls(controls: Sequence[Control]) -> dict[str, list[Control]]:
 
 
 def address_text(control: Control, value: ControlValue) -> str:
-    """*value* as written in the URL."""
+    """*value* as written in the URL, which every page reads alike."""
     if isinstance(control, Slider) and not isinstance(value, str):
-        return control.text(value).replace(",", "")
+        return clear_text(control.text(value).replace(",", ""))
     return str(value)
 
 
@@ -181,14 +196,3 @@ def slider_place(control: Slider, value: float) -> tuple[float, float, float, st
         return 0, _STEPS, round(place, 2), "1"
     step = "1" if control.whole else figures((control.high - control.low) / _STEPS, 3)
     return control.low, control.high, number, step
-
-
-def _number(text: str, unit: Unit, scale: Scale) -> float:
-    bare = text.replace(",", "")
-    try:
-        value = float(bare) * scale.factor
-    except ValueError:
-        value = parse(text, unit)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value

@@ -12,7 +12,8 @@ from app.expressions.tree import Binary, Node, numbers_in
 from app.formulas import Input
 from app.translation import language, localized, translate
 from app.units import Reading, read, spelled
-from app.units.parser import asks_for_physics, join_digits, plain_signs, without_commas
+from app.units.digits import join_digits, plain_signs, without_commas
+from app.units.parser import asks_for_physics
 from app.units.physics import before_unit
 from app.units.scales import SCALES, TYPED, Scale, physical_scale, takes_prefix
 

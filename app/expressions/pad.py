@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from app.expressions.arithmetic import DOLLARS_FIRST, in_the_last_unit, simplified
 from app.expressions.evaluation import evaluate
 from app.expressions.operations import FUNCTIONS, PLAIN, Quantity
-from app.expressions.parser import ExpressionError
 from app.expressions.plain import parse_plain
-from app.translation import translate
+from app.translation import localized, translate
+from app.units import check_clear
 from app.units.scales import PLAIN as NUMBER
 from app.units.scales import SCALES
 
@@ -56,10 +56,11 @@ def _pad_line(line: str, names: dict[str, Quantity]) -> PadLine:
     if name in SCALES:  # 16 B would be sixteen bandwidths
         return PadLine(line, problem=translate("{name} is a unit: choose another name", name=name))
     try:
+        check_clear(sum_)
         value = _value(sum_, names)
-    except ExpressionError as error:
+    except ValueError as error:
         is_note = not any(character.isdigit() for character in line)
-        says = _unknown_in(sum_, names) or str(error)
+        says = _unknown_in(sum_, names) or localized(str(error))
         return PadLine(line) if is_note and not named else PadLine(line, problem=says)
     names[name] = names[_LAST] = value
     return PadLine(line, result=str(value))

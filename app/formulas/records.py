@@ -8,7 +8,7 @@ from functools import lru_cache
 from reprlib import repr as short
 from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
-from app.translation import noted, offer, say
+from app.translation import language, noted, offer, say
 from app.units import COUNT, Unit, parse_or_base
 
 _LONGEST_NAME = 300  # letters of an unknown name that are quoted
@@ -223,8 +223,13 @@ def _nested(record: type[Record], key: str, given: object) -> Record:
     )
 
 
-@lru_cache(_REMEMBERED)
 def _number(key: str, text: str, unit: Unit) -> float:
+    return _number_in(language(), key, text, unit)
+
+
+@lru_cache(_REMEMBERED)
+def _number_in(_language: str, key: str, text: str, unit: Unit) -> float:
+    """What *text* is on a page in that language: 1,750 may be 1.75."""
     try:
         value = parse_or_base(text, unit)
     except ValueError as error:

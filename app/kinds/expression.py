@@ -25,6 +25,7 @@ from app.kinds.equivalence import (
 from app.kinds.memo import Remembered
 from app.kinds.mistake import MISTAKES, Mistake, ScoredMistake, worth_sentence
 from app.kinds.strict import Markdown, Strict
+from app.kinds.unclear_numbers import refuse_unclear
 from app.sandbox.runner import Runner
 from app.translation import localized, noted, translate
 from app.units import Scale, scale_of, show, unit_of
@@ -154,6 +155,7 @@ class Expression(Base):
         right = [evaluate(parse_plain(self.answer, self.symbols), names) for names in points]
         if same_values(values, right):
             return Verdict(True, 1.0, (translate("Right at every point that was tested."), shown))
+        refuse_unclear(single_text(answer))
         known = self._foreseen(seed, values)
         drawn = self.draw(seed)
         says = (

@@ -8,7 +8,8 @@ from pydantic import Field
 from app.expressions import evaluate, read_answer
 from app.kinds.drawn_values import DrawnValue
 from app.kinds.strict import Markdown, Strict
-from app.units import figures, scale_of, show_typed
+from app.units import check_clear, figures, scale_of, show_typed
+from app.units.digits import without_commas
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Knob(Strict):
         """The place of the value that *text* equals; a bare number is in the unit they share."""
         units = {_unit(value) for value in self.among}
         try:
+            check_clear(text)
             typed = read_answer(text, scale_of(units.pop() if len(units) == 1 else ""))
             values = [evaluate(str(value), {}).value for value in self.among]
         except ValueError:
@@ -65,5 +67,5 @@ def _unit(value: DrawnValue) -> str:
 
 
 def _plain(text: str) -> str:
-    plain = text.replace(",", "").replace(" ", "").casefold()
+    plain = without_commas(text).replace(" ", "").casefold()
     return plain.removesuffix(".0")

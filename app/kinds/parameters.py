@@ -13,10 +13,10 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from app.errors import InputError, nearest
-from app.expressions import ExpressionError, read_answer
+from app.expressions import read_answer
 from app.kinds.drawn_values import DrawnValue
-from app.translation import translate
-from app.units import scale_of, show_in
+from app.translation import localized, translate
+from app.units import in_english, scale_of, show_in
 
 CHOSEN = 2**30  # choices that there may be, and the seed of the first
 _LONGEST = 40  # characters of a value that a message quotes
@@ -141,9 +141,10 @@ class ChapterParameter(BaseModel):
     def _read(self, name: str, text: str) -> float:
         scale = scale_of(self.unit)
         try:
-            return read_answer(text[: 2 * _LONGEST], scale).value / scale.factor
-        except ExpressionError as error:
-            raise InputError(f"{name}: {error}") from None
+            typed = in_english(text[: 2 * _LONGEST], whole=True)
+            return read_answer(typed, scale).value / scale.factor
+        except ValueError as error:
+            raise InputError(f"{name}: {localized(str(error))}") from None
 
     def _number(self, place: int) -> int:
         if self.by:

@@ -1,15 +1,11 @@
 """Numbers that a learner may have written in the form of another language."""
 
-import re
 from collections.abc import Mapping
 
 from app.errors import AnswerError
 from app.kinds.answer_key import AnswerKey
-from app.translation import has_decimal_comma, translate
-from app.units import Reading, figures
-
-_THOUSAND = 1000
-_POINT_OR_GROUP = re.compile(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]|[eE][-+\d])")
+from app.translation import localized
+from app.units import Reading, check_clear
 
 
 def refuse_unclear(text: str) -> None:
@@ -18,17 +14,10 @@ def refuse_unclear(text: str) -> None:
     Raises:
         AnswerError: a number in *text* may be a thousand times as large as it reads in English.
     """
-    found = _POINT_OR_GROUP.search(text) if has_decimal_comma() else None
-    if found:
-        number = float(found[0])
-        raise AnswerError(
-            translate(
-                "{number!r} may be {large} or {small}: write one of these",
-                number=found[0],
-                large=figures(_THOUSAND * number),
-                small=figures(number),
-            )
-        )
+    try:
+        check_clear(text)
+    except ValueError as error:
+        raise AnswerError(localized(str(error))) from error
 
 
 def refuse_unclear_answers(

@@ -10,6 +10,7 @@ bytes, GiB is 2**30.
 from app.units.formatter import figures, inward, show, show_in, show_size, show_typed
 from app.units.parser import Reading, parse, parse_or_base, read
 from app.units.scales import PLAIN, Scale, scale_of, singular, spelling
+from app.units.typed_numbers import check_clear, clear_text, in_english, list_in_english
 from app.units.unit import (
     BYTE,
     BYTE_PER_SECOND,
@@ -51,11 +52,11 @@ from app.units.unit import (
 
 __all__ = [
     "BYTE", "BYTE_PER_SECOND", "COUNT", "DOLLAR", "DOLLAR_PER_HOUR", "DOLLAR_PER_JOULE",
-    "DOLLAR_PER_KWH", "DOLLAR_PER_SECOND", "DollarsPerHour", "DollarsPerKwh", "FLOP",
-    "FLOP_PER_BYTE", "FLOP_PER_SECOND", "JOULE", "PER_SECOND", "PLAIN", "RATIO", "SECOND", "WATT",
-    "Bytes", "BytesPerSecond", "Count", "Dimension", "Dollars", "DollarsPerJoule",
+    "DOLLAR_PER_KWH", "DOLLAR_PER_SECOND", "FLOP", "FLOP_PER_BYTE", "FLOP_PER_SECOND", "JOULE",
+    "PER_SECOND", "PLAIN", "RATIO", "SECOND", "WATT", "Bytes", "BytesPerSecond", "Count",
+    "Dimension", "Dollars", "DollarsPerHour", "DollarsPerJoule", "DollarsPerKwh",
     "DollarsPerSecond", "Flops", "FlopsPerByte", "FlopsPerSecond", "Joules", "PerSecond", "Ratio",
-    "Reading", "Scale", "Seconds", "Unit", "Watts", "figures", "inward", "parse", "parse_or_base",
-    "read", "scale_of", "show", "show_in", "show_size", "show_typed",
-    "singular", "spelled", "spelling", "unit_of",
+    "Reading", "Scale", "Seconds", "Unit", "Watts", "check_clear", "clear_text", "figures",
+    "in_english", "inward", "list_in_english", "parse", "parse_or_base", "read", "scale_of",
+    "show", "show_in", "show_size", "show_typed", "singular", "spelled", "spelling", "unit_of",
 ]  # fmt: skip

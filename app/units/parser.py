@@ -6,6 +6,13 @@ from fractions import Fraction
 
 from app.translation import Numeral, has_decimal_comma, say
 from app.translation.unit_words import FORMS
+from app.units.digits import (
+    THOUSANDS,
+    join_digits,
+    plain_signs,
+    without_commas,
+    without_points,
+)
 from app.units.scales import (
     LARGE,
     LETTERS,
@@ -27,20 +34,12 @@ from app.units.unit import (
     is_physical,
 )
 
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-_SIGNS = str.maketrans({"−": "-", "–": "-", "⁄": "/", "∕": "/", "÷": "/", "\u202f": " "})
 _FIGURES = r"(?:\d+(?:\.\d*)?|\.\d+)"
 _NUMBER = re.compile(
     rf"(?P<sign>[-+]?)(?P<mantissa>{_FIGURES})"
     rf"(?:[eE](?P<e>[-+]?\d+)|\s*[x×*·]\s*10\s*\^\s*\(?(?P<ten>[-+]?\d+)\)?"
     rf"|\s*\^\s*\(?(?P<power>[-+]?\d+)\)?)?"
     rf"(?:\s*/\s*(?P<under>{_FIGURES}))?"
-)
-_RAISED = re.compile(r"[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
-_GROUPED = re.compile(r"(?<=\d)[_'’\u00a0\u2009 ](?=\d{3}(?!\d))|(?<=\d)_(?=\d)")
-_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
-_POINTS_FOR_THOUSANDS = re.compile(
-    r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+(?=,\d)|(?:\.\d{3}){2,})(?![\d.])"
 )
 _DOLLARS_FIRST = re.compile(r"^([-+]?)\s*(?:US)?\$\s*([\d.,]+(?:[eE][-+]?\d+)?)\s*(.*)$")
 _PER = (  # how a rate may end, and how units write it
@@ -144,32 +143,8 @@ def _tidy(text: str, unit: Unit) -> str:
     typed = join_digits(plain_signs(text.strip()))
     if unit.symbol.startswith("$"):
         typed = _DOLLARS_FIRST.sub(r"\1\2 $\3", typed)
-    typed = _POINTS_FOR_THOUSANDS.sub(lambda m: m[0].replace(".", ""), typed)
-    typed = without_commas(typed)
+    typed = without_commas(without_points(typed))
     return re.sub(r"^([-+]?\s*[~≈=]?\s*\d*),(?=\d)", r"\1.", typed).lstrip("~≈= ")
-
-
-def plain_signs(text: str) -> str:
-    """*text* with ASCII signs: superscripts as ^2, every kind of minus as -."""
-    typed = _RAISED.sub(lambda m: "^" + m[0].translate(_SUPERSCRIPTS), text)
-    return typed.translate(_SIGNS).replace("**", "^")
-
-
-def join_digits(text: str) -> str:
-    """*text* without the spaces, apostrophes and underscores that group digits."""
-    return _GROUPED.sub("", text)
-
-
-def without_commas(text: str) -> str:
-    """*text* without the commas that group digits; the comma in 0,750 is a decimal one.
-
-    So is the only one of a number where the language of the page has a decimal comma.
-    """
-    return _THOUSANDS.sub(lambda m: m[0] if _is_decimal(m[0]) else m[0].replace(",", ""), text)
-
-
-def _is_decimal(number: str) -> bool:
-    return number.startswith("0") or (has_decimal_comma() and number.count(",") == 1)
 
 
 def _number(match: re.Match[str]) -> tuple[Fraction, Fraction]:
@@ -287,7 +262,7 @@ def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> S
 
 def _other(text: str, unit: Unit, shown: Scale | None) -> float | None:
     """The second reading of *text*, which has one comma: 1,750 may be 1.75, or 1750."""
-    grouped = _THOUSANDS.findall(text)
+    grouped = THOUSANDS.findall(text)
     if len(grouped) != 1 or text.count(",") != 1 or "." in text or grouped[0].startswith("0"):
         return None
     return read(text.replace(",", "" if has_decimal_comma() else "."), unit, shown).value

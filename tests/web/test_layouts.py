@@ -64,7 +64,7 @@ def test_the_figure_can_be_downloaded(client: Client) -> None:
     [
         ("gpus=8&batch=8", "0 of 2,272 layouts fit. The smallest needs"),
         ("gpus=8&tensor=16&hold=tensor", "ensor is fixed at 16, which does not divide the 8 GPUs"),
-        ("gpus=many", "&#39;many&#39; is not a number; using 16384"),
+        ("gpus=many", "cannot read &#39;many&#39;: write a number, such as 12.5; using 16384"),
         ("precision=3", "is not an option; using"),
         ("model=Mixtral-8x7B&gpus=27720&batch=55440", "and a search takes at most 2,000,000; fix"),
     ],

@@ -33,7 +33,7 @@ from app.explorers import (
     with_ghosts,
 )
 from app.markdown import html, inline_html
-from app.translation import translate, translate_known
+from app.translation import Numeral, translate, translate_known
 from app.web.explore.card import explorer_card
 from app.web.explore.figures import (
     FigureView,
@@ -185,7 +185,7 @@ def _slider(control: Slider, value: float) -> ControlView:
     return ControlView(
         name=control.name,
         label=translate(control.label),
-        value=number,
+        value=Numeral(number),
         unit=unit,
         options=(),
         place=slider_place(control, value),

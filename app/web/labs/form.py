@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from app.labs.launch.plan import planned, ranks_on
 from app.labs.machines.devices import Devices
+from app.labs.parameters import Parameter
 from app.labs.results.stored_notes import localized_note
 from app.labs.spec import NODES, RANKS, Lab
 from app.site import Site
-from app.translation import noted, translate
+from app.translation import Numeral, noted, translate
 from app.web.labs.labels import BACKEND, gpus_in_words
 from app.web.urls import lab_url
 
@@ -92,6 +93,12 @@ def _choices(lab: Lab, form: Lab, devices: Devices, *, on_gpus: bool) -> tuple[B
     )
 
 
+def _start(parameter: Parameter) -> str:
+    """What a parameter starts with, as its page writes numbers."""
+    text = str(parameter.start)
+    return text if parameter.several or parameter.one_of else Numeral(text)
+
+
 def _fields(
     site: Site,
     lab: Lab,
@@ -126,7 +133,7 @@ def _fields(
         yield LabParameterField(
             name=name,
             says=one.says,
-            value=values.get(name, str(one.start)),
+            value=values.get(name, _start(one)),
             bounds=f"{bounds}{several}",
             options=one.one_of,
         )

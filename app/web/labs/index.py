@@ -36,7 +36,12 @@ from app.web.frame.visitor import (
 from app.web.labs.cards import lab_card
 from app.web.labs.form import RunForm, run_form
 from app.web.labs.labels import BACKEND, KINDS, LINKS_SAY, guess_label, machine_of
-from app.web.labs.predictions import RecordedRun, read_run_prediction, recorded_run
+from app.web.labs.predictions import (
+    RecordedRun,
+    read_run_prediction,
+    read_typed_parameter,
+    recorded_run,
+)
 from app.web.labs.results import RunResult, finished
 from app.web.urls import exercise_url, lab_url, run_url
 
@@ -172,12 +177,7 @@ def _row_of(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRu
     """
     if site.labs.trouble:
         raise UnavailableError(site.labs.trouble)
-    given = {
-        key.removeprefix(_PARAMETER): text.strip()
-        for key, text in fields.items()
-        if key.startswith(_PARAMETER) and text.strip()
-    }
-    plan = site.labs.plan(lab, given, _backend(fields))
+    plan = site.labs.plan(lab, _given(lab, fields), _backend(fields))
     job = plan.job
     predicted = read_run_prediction(job.lab, job.lab.asked_of(job.given), fields.get("guess", ""))
     name = new_name(lab.name)
@@ -193,6 +193,20 @@ def _row_of(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRu
         origin=_origin(site, fields.get("origin", "")),
         predicted=predicted,
     )
+
+
+def _given(lab: Lab, fields: Mapping[str, str]) -> dict[str, str]:
+    """The parameters that were typed, as every page and command reads them.
+
+    Raises:
+        InputError: one may be one number or another.
+    """
+    typed = {
+        key.removeprefix(_PARAMETER): text.strip()
+        for key, text in fields.items()
+        if key.startswith(_PARAMETER) and text.strip()
+    }
+    return {name: read_typed_parameter(lab, name, text) for name, text in typed.items()}
 
 
 def _backend(fields: Mapping[str, str]) -> str:

@@ -7,8 +7,8 @@ from app.errors import InputError
 from app.expressions import read_answer
 from app.labs.results.report import Report
 from app.labs.spec import Lab
-from app.translation import translate
-from app.units import scale_of
+from app.translation import localized, translate
+from app.units import check_clear, in_english, list_in_english, scale_of
 from app.web.labs.labels import guess_label, machine_of
 from app.web.urls import run_url
 
@@ -32,9 +32,29 @@ def read_run_prediction(lab: Lab, measure: str, text: str) -> float | None:
     if not text.strip():
         return None
     try:
+        check_clear(text)
         return read_answer(text, scale_of(lab.measures[measure].unit)).value
     except ValueError as error:
-        raise InputError(translate("your prediction: {error}", error=error)) from None
+        raise InputError(
+            translate("your prediction: {error}", error=localized(str(error)))
+        ) from None
+
+
+def read_typed_parameter(lab: Lab, name: str, text: str) -> str:
+    """What was typed for the parameter *name*, as every page and command reads it.
+
+    Raises:
+        InputError: it may be one number or another.
+    """
+    one = lab.parameters.get(name)
+    if one and (one.one_of or text in one.words):
+        return text
+    try:
+        if one and one.several:
+            return list_in_english(text, whole=one.whole)
+        return in_english(text, whole=one is None or one.whole)  # ranks and nodes are whole, too
+    except ValueError as error:
+        raise InputError(f"{name}: {localized(str(error))}") from None
 
 
 def recorded_run(of: Lab, reports: Sequence[Report]) -> RecordedRun | None:

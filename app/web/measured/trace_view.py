@@ -14,8 +14,8 @@ from app.formulas.presets import Cluster, Layout, ModelShape
 from app.measurements.comparison import wire_of
 from app.measurements.trace.advice import Lever, levers
 from app.measurements.trace.report import KindOfCollective, TraceReport
-from app.translation import noted, translate
-from app.units import BYTE_PER_SECOND, SECOND, show, show_size
+from app.translation import localized, noted, translate
+from app.units import BYTE_PER_SECOND, SECOND, in_english, show, show_size
 from app.web.explore.figures import BOTH, drawn_on
 from app.web.measured.comb_view import DOES, CombView, comb_view
 from app.web.measured.levers import lever_told
@@ -66,10 +66,11 @@ def predicted_tolls(given: Mapping[str, str]) -> PredictedTolls | None:
     if not any(asked.values()):
         return None
     try:
-        model, cluster = ModelShape.read(asked["model"]), Cluster.read(asked["cluster"])
-        step = step_time(model, cluster, Layout.on(asked["layout"], cluster.gpus, model.layers))
+        read = {name: in_english(text) for name, text in asked.items()}
+        model, cluster = ModelShape.read(read["model"]), Cluster.read(read["cluster"])
+        step = step_time(model, cluster, Layout.on(read["layout"], cluster.gpus, model.layers))
     except (ValueError, ArithmeticError) as error:
-        return PredictedTolls(asked, {}, sentence(str(error)))
+        return PredictedTolls(asked, {}, sentence(localized(str(error))))
     return PredictedTolls(asked, dict(tolls_of_step(step)))
 
 

@@ -28,7 +28,8 @@ from app.measurements.child_process import (
 )
 from app.measurements.file_reader import Report
 from app.measurements.packed_files import PACKED_LIMIT
-from app.translation import noted, translate
+from app.translation import localized, noted, translate
+from app.units import in_english
 
 BODY_LIMIT = PACKED_LIMIT + 64 * 1024  # bytes: the files, and the form around them
 _AT_ONCE = 2
@@ -110,8 +111,20 @@ async def _received(request: Request, folder: Path) -> tuple[list[Path], dict[st
             elif name == "text" and value.strip():
                 paths.append(await aside(_written, folder / str(len(paths)), _PASTED, value))
             elif name != "text":
-                fields[name] = value[:200]
+                fields[name] = _typed(value[:200])
     return paths, fields
+
+
+def _typed(text: str) -> str:
+    """A field as every page reads it.
+
+    Raises:
+        InputError: a number in it may be one or another.
+    """
+    try:
+        return in_english(text)
+    except ValueError as error:
+        raise InputError(localized(str(error))) from error
 
 
 async def _spooled(file: UploadFile, folder: Path) -> Path:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from app.content.catalog import Catalog
 from app.content.errata import errata
 from app.errors import NotFoundError
-from app.expressions import ExpressionError, read_argument
+from app.expressions import read_argument
 from app.formulas import (
     FORMULAS,
     MOST_PARTS,
@@ -21,7 +21,7 @@ from app.formulas import (
     shown_default,
 )
 from app.translation import SOURCE, foreign, localized, noted, say, translate, translate_known
-from app.units import show
+from app.units import in_english, list_in_english, show
 from app.web.frame.renderer import Hyperlink
 from app.web.reference.docstrings import Documented, documented
 from app.web.urls import erratum_url, exercise_url
@@ -194,19 +194,28 @@ def _worked_out(
     Raises:
         ValueError: the arithmetic of an argument has no value, or one of another unit.
     """
-    arguments: dict[str, Argument] = dict(given)
+    arguments: dict[str, Argument] = {}
     worked = []
-    for name, text in given.items():
+    for name, typed in given.items():
         taken = formula.inputs[name]
         try:
+            arguments[name] = text = _in_english(taken, typed)
             found = read_argument(taken, text)
-        except ExpressionError as error:
+        except ValueError as error:
             raise ValueError(say("{name}: {problem}", name=name, problem=error)) from None
         if found is not None and taken.unit is not None:
             value = found.value
             arguments[name] = int(value) if taken.unit.whole and value == int(value) else value
             worked.append((name, show(value, taken.unit)))
     return arguments, tuple(worked)
+
+
+def _in_english(taken: Input, typed: str) -> str:
+    """What was *typed* for an argument, its numbers as an English page has them."""
+    if taken.choices:
+        return typed
+    is_whole = taken.unit is not None and taken.unit.whole
+    return (list_in_english if taken.many else in_english)(typed, whole=is_whole)
 
 
 def _argument(taken: Input, says: Mapping[str, str], given: Mapping[str, str]) -> ArgumentView:
