@@ -24,12 +24,17 @@ def question_texts(exercise: Base) -> Iterator[tuple[Where, str]]:
             yield where, text
 
 
+def shown_slots(exercise: Base) -> frozenset[str]:
+    """The slots of the question: the names of drawn values, and what it works out from them."""
+    return frozenset(slot for _, text in question_texts(exercise) for slot in slots(text))
+
+
 def visible_values(exercise: Base, seed: int) -> Mapping[str, str]:
     """The values that *seed* draws and that the question shows, as their texts.
 
     Others may be the answer, or feedback on it; so may those from which a text works something out.
     """
-    shown = {slot for _, text in question_texts(exercise) for slot in slots(text)}
+    shown = shown_slots(exercise)
     return {name: text for name, text in exercise.draw(seed).shown.items() if name in shown}
 
 

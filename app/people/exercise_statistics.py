@@ -1,32 +1,30 @@
 """Figures of the exercises of a class that can be kept, and compared with those of another term."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from statistics import StatisticsError, correlation, fmean
-from typing import Any
 
-from sqlalchemy import select as columns
-from sqlmodel import Session, col
+from sqlmodel import Session
 
 from app.content.catalog import Catalog
-from app.db.tables import AttemptRow
-from app.kinds.visible_values import visible_values
-from app.people.activity import exercise_figures, work_in
+from app.kinds.visible_values import shown_slots
 from app.people.assignments import Assignment, assignments_of
-from app.people.cells import Cell, Key, judged_again
+from app.people.cells import AssignmentAnswers, Cell
 from app.people.classes import Member, Role, members_of
 from app.people.csv_text import csv_text
-from app.people.gradebook import cells_of
-from app.people.variants import Drawings, former_learners
+from app.people.drawing_runs import DrawingRun, drawing_runs, shown_values
+from app.people.gradebook import Cells, cells_from, points_by_hand
 
 _FEWEST = 3  # students, of whom a correlation says anything
 COLUMNS = (
     "assignment", "title", "exercise", "values", "students", "first_try", "answers", "solved",
     "share", "discrimination",
 )  # fmt: skip
-_AT_ONCE = 500  # learners of a query: databases limit its parameters
-Values = Callable[[str, int], str]
-_Drawn = tuple[str, int]  # an exercise and a seed
+_DIGITS = 9  # after the point, of a difference of points: sums in other orders are equal
+_REMEMBERED = 100_000  # texts of drawings
+Values = Callable[[str, str], str]  # of an exercise and what a drawing stored, as a text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,15 +56,6 @@ class ExerciseStatistics:
     discrimination: float | None
 
 
-@dataclass(slots=True)
-class _DrawingRun:
-    """The answers of a student to one drawing."""
-
-    tries: int = 0
-    first: bool = False
-    solved: bool = False
-
-
 def statistics_of(
     session: Session,
     secret: str,
@@ -78,29 +67,27 @@ def statistics_of(
 
     With *values*, which says those of a drawing, the figures by drawing follow each.
     """
-    cells = cells_of(session, secret, assignment, students)
-    work = work_in(session, secret, assignment, students)
-    figures = exercise_figures(one for one in work if one.tries)
-    runs = _runs(session, secret, assignment, students) if values else {}
-    for entry in assignment.entries:
-        one = figures.get(entry.exercise)
-        if one is None:
+    answers = AssignmentAnswers.read(session, secret, assignment, students)
+    earned = _earned(assignment, cells_from(session, answers))
+    totals = _totals(earned.values())
+    by_hand = points_by_hand(session, assignment)
+    for entry, runs in drawing_runs(session, answers):
+        if not runs:
             continue
-        shares = _shares(cells, entry.exercise, entry.points)
-        yield ExerciseStatistics(
-            assignment=assignment.id,
-            title=assignment.title,
-            exercise=entry.exercise,
-            values="",
-            students=one.begun,
-            first_try=one.first_try,
-            answers=one.answers,
-            solved=one.solved / one.begun,
-            share=fmean(shares.values()) if shares else None,
-            discrimination=_discrimination(assignment, entry.exercise, cells, shares),
-        )
+        given = {
+            person: points >= entry.points
+            for (person, name), points in by_hand.items()
+            if name == entry.exercise
+        }
+        cells = {person: one for person, one in earned[entry.exercise].items() if one.tries}
+        shares = [one.points / entry.points for one in cells.values()] if entry.points else []
+        rest = [round(totals[person] - one.points, _DIGITS) for person, one in cells.items()]
+        figures = _figures(assignment, entry.exercise, _by_person(runs), given)
+        share = fmean(shares) if shares else None
+        yield replace(figures, share=share, discrimination=_discrimination(shares, rest))
         if values:
-            yield from _by_values(assignment, entry.exercise, runs, values)
+            shown = shown_values(session, runs)
+            yield from _by_values(assignment, entry.exercise, shown, values)
 
 
 def statistics_of_class(
@@ -109,10 +96,13 @@ def statistics_of_class(
     """The figures of every exercise of a class, by assignment; also by drawing, if asked for."""
     students = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
 
-    def values(exercise: str, seed: int) -> str:
-        known = catalog.by_id.get(exercise)
-        shown = visible_values(known, seed) if known else {}
-        return ", ".join(f"{name} {text}" for name, text in sorted(shown.items()))
+    names = {one.id: shown_slots(one) for one in catalog.exercises} if drawings else {}
+
+    @lru_cache(_REMEMBERED)
+    def values(exercise: str, drawn: str) -> str:
+        shown = json.loads(drawn)
+        known = sorted(names.get(exercise, frozenset()) & shown.keys())
+        return ", ".join(f"{name} {shown[name]}" for name in known)
 
     for one in assignments_of(session, class_id):
         yield from statistics_of(session, secret, one, students, values if drawings else None)
@@ -124,93 +114,77 @@ def statistics_csv(found: Iterable[ExerciseStatistics]) -> str:
     return csv_text([COLUMNS, *rows])
 
 
-def _shares(cells: Mapping[Key, Cell], exercise: str, points: float) -> Mapping[int, float]:
-    """The share of the points of each student who has an answer that counts."""
-    if not points:
-        return {}
-    return {
-        person: cell.points / points
-        for (person, name), cell in cells.items()
-        if name == exercise and cell.tries
-    }
+def _earned(assignment: Assignment, cells: Cells) -> Mapping[str, Mapping[int, Cell]]:
+    """The cells of each exercise of an assignment, by person."""
+    found: dict[str, dict[int, Cell]] = {entry.exercise: {} for entry in assignment.entries}
+    for (person, exercise), cell in cells.items():
+        if exercise in found:
+            found[exercise][person] = cell
+    return found
 
 
-def _discrimination(
-    assignment: Assignment, exercise: str, cells: Mapping[Key, Cell], shares: Mapping[int, float]
-) -> float | None:
+def _totals(earned: Iterable[Mapping[int, Cell]]) -> Mapping[int, float]:
+    """The sum of the points of each person."""
+    found: dict[int, float] = {}
+    for cells in earned:
+        for person, cell in cells.items():
+            found[person] = found.get(person, 0.0) + cell.points
+    return found
+
+
+def _discrimination(shares: Sequence[float], rest: Sequence[float]) -> float | None:
     """The correlation of *shares* with the points of the same students in the other exercises."""
-    others = {entry.exercise for entry in assignment.entries} - {exercise}
-    rest, enough = dict.fromkeys(shares, 0.0), len(shares) >= _FEWEST
-    for (person, name), cell in cells.items():
-        if person in rest and name in others:
-            rest[person] += cell.points
     try:
-        return correlation(list(shares.values()), list(rest.values())) if enough else None
+        return correlation(shares, rest) if len(shares) >= _FEWEST else None
     except StatisticsError:  # one of them is constant
         return None
+
+
+def _by_person(runs: Iterable[DrawingRun]) -> Sequence[DrawingRun]:
+    """The runs of each person, as if all answers were to one drawing."""
+    found: dict[int, DrawingRun] = {}
+    for run in runs:
+        one = found.get(run.person)
+        found[run.person] = one.with_run(run) if one else run
+    return list(found.values())
+
+
+def _figures(
+    assignment: Assignment,
+    exercise: str,
+    runs: Sequence[DrawingRun],
+    given: Mapping[int, bool],
+    values: str = "",
+) -> ExerciseStatistics:
+    """The figures of *runs*; *given*: whether those with points by hand have all of them."""
+    count = len(runs)
+    return ExerciseStatistics(
+        assignment=assignment.id,
+        title=assignment.title,
+        exercise=exercise,
+        values=values,
+        students=count,
+        first_try=sum(one.right == one.first for one in runs) / count,
+        answers=sum(one.tries for one in runs) / count,
+        solved=sum(given.get(one.person, one.right is not None) for one in runs) / count,
+        share=None,
+        discrimination=None,
+    )
 
 
 def _by_values(
     assignment: Assignment,
     exercise: str,
-    runs: Mapping[_Drawn, Sequence[_DrawingRun]],
+    runs: Iterable[tuple[DrawingRun, str]],
     values: Values,
 ) -> Iterator[ExerciseStatistics]:
     """The figures of the drawings with the same values, the most frequent first."""
-    found: dict[str, list[_DrawingRun]] = {}
-    for (name, seed), those in runs.items():
-        if name == exercise:
-            found.setdefault(values(exercise, seed), []).extend(those)
+    found: dict[str, list[DrawingRun]] = {}
+    for run, drawn in runs:
+        if text := values(exercise, drawn):
+            found.setdefault(text, []).append(run)
     for text, those in sorted(found.items(), key=lambda item: (-len(item[1]), item[0])):
-        if text:
-            yield ExerciseStatistics(
-                assignment=assignment.id,
-                title=assignment.title,
-                exercise=exercise,
-                values=text,
-                students=len(those),
-                first_try=fmean(one.first for one in those),
-                answers=fmean(one.tries for one in those),
-                solved=fmean(one.solved for one in those),
-                share=None,
-                discrimination=None,
-            )
-
-
-def _runs(
-    session: Session, secret: str, assignment: Assignment, students: Sequence[Member]
-) -> Mapping[_Drawn, Sequence[_DrawingRun]]:
-    """The answers of each student to each drawing that counts, by exercise and seed."""
-    former, again = former_learners(session), judged_again(session, assignment)
-    drawings = Drawings(secret, assignment, former)
-    found: dict[tuple[str, str, int], _DrawingRun] = {}
-    for learner, exercise, seed, number, correct, revealed in _answers(
-        session, assignment, [one.learner for one in students]
-    ):
-        if drawings.counts(learner, exercise, seed):
-            run = found.setdefault((learner, exercise, seed), _DrawingRun())
-            right = again[number].correct if number in again else correct
-            run.tries += 1
-            run.solved |= right and not revealed
-            run.first |= run.tries == 1 and right and not revealed
-    grouped: dict[_Drawn, list[_DrawingRun]] = {}
-    for (_, exercise, seed), run in found.items():
-        grouped.setdefault((exercise, seed), []).append(run)
-    return grouped
-
-
-def _answers(
-    session: Session, assignment: Assignment, learners: Sequence[str]
-) -> Iterator[Sequence[Any]]:
-    names = ("learner", "exercise", "seed", "id", "correct", "revealed")
-    exercises = [entry.exercise for entry in assignment.entries]
-    for start in range(0, len(learners), _AT_ONCE):
-        rows = columns(*(getattr(AttemptRow, name) for name in names)).where(
-            col(AttemptRow.learner).in_(learners[start : start + _AT_ONCE]),
-            col(AttemptRow.exercise).in_(exercises),
-            ~col(AttemptRow.carried),
-        )
-        yield from session.connection().execute(rows.order_by(col(AttemptRow.id))).all()
+        yield _figures(assignment, exercise, those, {}, text)
 
 
 def _cell(value: str | float | None) -> str:

@@ -26,10 +26,14 @@ def cells_of(
     session: Session, secret: str, assignment: Assignment, members: Iterable[Member]
 ) -> Cells:
     """The cells of *members* in an assignment; one without an answer that counts has none."""
-    answers = AssignmentAnswers.read(session, secret, assignment, members)
+    return cells_from(session, AssignmentAnswers.read(session, secret, assignment, members))
+
+
+def cells_from(session: Session, answers: AssignmentAnswers) -> Cells:
+    """The cells of those who gave the *answers*, and of those with points by hand."""
     found = answers.cells(session)
     learners = {person: learner for learner, person in answers.persons.items()}
-    for key, points in points_by_hand(session, assignment).items():
+    for key, points in points_by_hand(session, answers.assignment).items():
         person, exercise = key
         learner = learners.get(person)
         if learner and (exercise == WHOLE or answers.drawings.has(learner, exercise)):

@@ -2,6 +2,7 @@
 
 import hmac
 from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from hashlib import sha256
 from types import MappingProxyType
 
@@ -79,8 +80,12 @@ class Drawings:
 
     def counts(self, learner: str, exercise: str, seed: int) -> bool:
         """Whether answers of *learner* to that drawing count."""
-        own = self.only(learner, exercise)
-        return own is None or seed in own
+        if not self.has(learner, exercise):
+            return False
+        if self._variants == "many":
+            return True
+        seed_of, former = self._seeds_of(exercise), self._former.get(learner, ())
+        return seed == seed_of(learner) or seed in map(seed_of, former)
 
     def only(self, learner: str, exercise: str) -> Collection[int] | None:
         """The seeds of the only drawings that count; None: any counts.
@@ -103,18 +108,17 @@ class Drawings:
 
     def of(self, learner: str, exercise: str) -> int:
         """The seed of *exercise* for *learner*; if many count, the one to begin with."""
-        seed_of = self._seeds.get(exercise)
-        if seed_of is None:
-            seed_of = self._seeds[exercise] = self._seeds_of(exercise)
-        return seed_of(learner)
+        return self._seeds_of(exercise)(learner)
 
     def seeds(self, exercise: str) -> Callable[[str], int] | None:
         """The seed of *exercise* by learner, if they have it; None: any counts."""
         return None if self._variants == "many" else self._seeds_of(exercise)
 
     def _seeds_of(self, exercise: str) -> Callable[[str], int]:
-        seeds = ExerciseSeeds(self._secret, self._assignment.id, exercise)
-        if self._variants != "same":
-            return seeds.of
-        of_everyone = seeds.of("")
-        return lambda _: of_everyone
+        """The seed of *exercise* by learner; each is worked out once."""
+        if exercise not in self._seeds:
+            seeds = ExerciseSeeds(self._secret, self._assignment.id, exercise)
+            of_everyone = seeds.of("")
+            same = self._variants == "same"
+            self._seeds[exercise] = (lambda _: of_everyone) if same else cache(seeds.of)
+        return self._seeds[exercise]

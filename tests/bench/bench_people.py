@@ -17,6 +17,7 @@ from app.db.tables import AttemptRow
 from app.people.activity import ideas_in, work_in
 from app.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
 from app.people.classes import members_of
+from app.people.exercise_statistics import statistics_of
 from app.people.gradebook import gradebook_of
 from app.people.overview import turnouts
 from app.people.personal_dates import extend
@@ -56,6 +57,8 @@ def _on(kind: str, database: str) -> Iterator[Figure]:
         yield Figure(f"gradebook of 2,000 × 100, {kind}", book, "s", 2)
         front = _best(lambda: _front_page(engine, large))
         yield Figure(f"front page of 2,000 × 100, {kind}", front, "s", 2)
+        figures = _best(lambda: _statistics(engine, large))
+        yield Figure(f"statistics of 2,000 × 100, {kind}", figures, "s", 3)
 
 
 @contextmanager
@@ -89,6 +92,14 @@ def _front_page(engine: Engine, class_id: int) -> None:
         assignments = assignments_of(session, class_id)
         found = turnouts(session, _SECRET, assignments, members_of(session, class_id))
     assert len(found) == len(assignments)
+
+
+def _statistics(engine: Engine, class_id: int) -> None:
+    with Session(engine) as session:
+        members = members_of(session, class_id)
+        for one in assignments_of(session, class_id):
+            found = list(statistics_of(session, _SECRET, one, members))
+            assert len(found) == len(one.entries)
 
 
 def _live(engine: Engine, class_id: int) -> None:

@@ -18,7 +18,7 @@ from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
-from app.web.people.class_head import ClassHead, class_head
+from app.web.people.class_head import ClassHead, class_head, class_url
 from app.web.people.guard import Membership, in_class
 from app.web.people.ideas import link_to
 
@@ -50,15 +50,7 @@ async def show_statistics(
 ) -> Response:
     """The figures of the exercises of a class."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    found = await aside(_class_statistics, site, member, drawings)
-    page = StatisticsPage(
-        head=class_head(member, "Grades"),
-        href=f"/classes/{class_id}/statistics",
-        drawings=bool(drawings),
-        rows=tuple(StatisticsRow(link_to(site, one.exercise), one) for one in found),
-    )
-    around = frame(request, translate("Statistics of {name}", name=member.row.name), here="classes")
-    return render("people/statistics.html", around, page)
+    return await aside(_shown_statistics, request, site, member, drawings)
 
 
 @router.get("/statistics.csv")
@@ -67,13 +59,29 @@ async def statistics_file(
 ) -> Response:
     """The same as a file."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    text = statistics_csv(await aside(_class_statistics, site, member, drawings))
+    text = await aside(_statistics_file, site, member, drawings)
     stem = re.sub(r"[^A-Za-z0-9]+", "-", member.row.name).strip("-") or "class"
     return Response(
         _BOM + text,
         media_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{stem}-statistics.csv"'},
     )
+
+
+def _shown_statistics(request: Request, site: Site, member: Membership, drawings: str) -> Response:
+    found = _class_statistics(site, member, drawings)
+    page = StatisticsPage(
+        head=class_head(member, "Grades"),
+        href=f"{class_url(member.class_id)}/statistics",
+        drawings=bool(drawings),
+        rows=tuple(StatisticsRow(link_to(site, one.exercise), one) for one in found),
+    )
+    around = frame(request, translate("Statistics of {name}", name=member.row.name), here="classes")
+    return render("people/statistics.html", around, page)
+
+
+def _statistics_file(site: Site, member: Membership, drawings: str) -> str:
+    return statistics_csv(_class_statistics(site, member, drawings))
 
 
 def _class_statistics(site: Site, member: Membership, drawings: str) -> list[ExerciseStatistics]:
