@@ -84,7 +84,15 @@ class LabelRoom:
 
     def best(self, spots: Iterable[LabelSpot], others: Sequence[Point]) -> LabelSpot:
         """The best of *spots* for a name that must not be taken for that of *others*."""
-        return min(spots, key=lambda spot: self._cost(spot, others))
+        least = math.inf
+
+        def cost(spot: LabelSpot) -> float:
+            nonlocal least
+            found = self._cost(spot, others, least)
+            least = min(least, found)
+            return found
+
+        return min(spots, key=cost)
 
     def take(self, spot: LabelSpot, others: Sequence[Point]) -> str:
         """Take a place; the path of the line that leads to it, where one could mistake it."""
@@ -95,15 +103,16 @@ class LabelRoom:
             self._lines.insert(bisect_left(self._lines, one), one)
         return leader(spot.own, spot.box)
 
-    def _cost(self, spot: LabelSpot, others: Sequence[Point]) -> float:
-        led = _is_mistaken(spot, others)
-        lines = self._is_on_a_line(spot.box) + (self._passed_by_leader(spot) if led else 0)
-        return (
-            _OVER_A_TEXT * self._covered(spot.box)
-            + _OVER_A_LINE * lines
-            + _FARTHER * spot.far / _APART
-            + _LED * led
-        )
+    def _cost(self, spot: LabelSpot, others: Sequence[Point], most: float) -> float:
+        """How bad a place is; where that is *most* or more, the rest is not looked at."""
+        cost = _OVER_A_TEXT * self._covered(spot.box) + _FARTHER * spot.far / _APART
+        if cost < most:
+            cost += _OVER_A_LINE * self._is_on_a_line(spot.box)
+        if cost < most and _is_mistaken(spot, others):
+            cost += _LED
+            if cost < most:
+                cost += _OVER_A_LINE * self._passed_by_leader(spot)
+        return cost
 
     def _covered(self, box: Box) -> int:
         left, top, right, bottom = box[0] - _AROUND, box[1], box[2] + _AROUND, box[3]
