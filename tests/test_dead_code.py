@@ -10,10 +10,6 @@ import pytest
 from app.config import ROOT
 
 FILES = [path for path in sorted((ROOT / "app").rglob("*.py")) if "bundle" not in path.parts]
-TESTS = [
-    *sorted((ROOT / "tests").rglob("test_*.py")),
-    *sorted((ROOT / "tests" / "oracles").rglob("*.py")),
-]
 # SQLAlchemy, io, uvicorn, logging, pickle, Jinja, Starlette, the script of an exported course
 BY_OTHERS = {
     "process_bind_param", "process_result_value", "writable", "readable", "send_400_response", "Lines",
@@ -66,13 +62,12 @@ def test_every_function_class_and_method_is_used_somewhere() -> None:
     known = {name for path in FILES for name in used(path)} | BY_OTHERS
     for template in (ROOT / "templates").rglob("*.*"):
         known |= set(re.findall(r"\w+", template.read_text(encoding="utf-8")))
-    oracles = known | {name for path in TESTS for name in used(path)}
     dead = [
         f"{path.relative_to(ROOT)}:{one.lineno}: {one.name}"
         for path in FILES
         for one in defined(path)
         if not one.name.startswith("__")
-        and one.name not in (oracles if "simulators" in path.parts else known)
+        and one.name not in known
         and not _is_formula(path, one)
         and not _is_reader(path, one)
     ]

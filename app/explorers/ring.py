@@ -18,7 +18,7 @@ from app.explorers.base import (
 from app.explorers.controls import Slider
 from app.explorers.ring_words import holding, phase_of, ring_progress
 from app.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce_steps
-from app.simulators.collectives.ring import RingStep, moments
+from app.simulators.ring import RingStep, play_ring_all_reduce
 from app.translation import noted, translate
 from app.units import BYTE, SECOND
 
@@ -33,10 +33,11 @@ _OVER_A_PAIR = 64  # pixels that the phase is moved up, from between the two
 def _ring(values: Values) -> Explored:
     ranks, size = values.count("ranks"), values.number("size")
     asked = values.count("step")
-    all_moments = list(moments(size, ranks, values.number("bandwidth"), values.number("latency")))
+    link = values.number("bandwidth"), values.number("latency")
+    steps = list(play_ring_all_reduce(size, ranks, *link))
     last = ring_all_reduce_steps(ranks)
     step = min(asked, last)
-    now = all_moments[step]
+    now = steps[step]
     says = ring_progress(now, step, ranks, size)
     if asked > last:
         says += translate(
@@ -48,7 +49,7 @@ def _ring(values: Values) -> Explored:
         plain_figure(noted("of the array"), now.sent_bytes / size),
         quantity_figure(noted("sent in total"), ring_all_reduce_bytes(size, ranks), BYTE),
         quantity_figure(noted("time so far"), now.time, SECOND),
-        quantity_figure(noted("total time"), all_moments[-1].time, SECOND),
+        quantity_figure(noted("total time"), steps[-1].time, SECOND),
         plain_figure(noted("total steps"), last),
     )
     figures = (_circle(now, step, ranks), _grid(now, step, ranks))

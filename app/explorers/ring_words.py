@@ -1,6 +1,6 @@
 """What a ring all-reduce has done so far, in words."""
 
-from app.simulators.collectives.ring import RingStep
+from app.simulators.ring import RingStep
 from app.translation import translate
 from app.units import BYTE, figures, show
 

@@ -5,10 +5,10 @@ of the client by the one that the proxy forwards, so the connection stores the a
 """
 
 from collections.abc import Mapping
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 
 from app.config import Settings
+from app.config.checks import is_within
 from app.network.guard import PEER
 
 ISSUER = "proxy"  # of identities
@@ -20,7 +20,7 @@ class ProxyHeader:
 
     def __init__(self, settings: Settings) -> None:
         self._name = settings.trusted_user_header.lower().encode()
-        self._proxies = _networks(settings.proxies) if self._name else ()
+        self._proxies = settings.proxies
 
     def __bool__(self) -> bool:
         """Whether the setting is set."""
@@ -31,7 +31,8 @@ class ProxyHeader:
 
         A request with two such headers names nobody: the client may have sent one of them.
         """
-        if not self._name or not self._from_proxy(scope):
+        peer = scope.get("state", {}).get(PEER, "")
+        if not self._name or not is_within(peer, self._proxies):
             return ""
         values = [value for name, value in scope["headers"] if name == self._name]
         if len(values) != 1:
@@ -41,15 +42,3 @@ class ProxyHeader:
         except UnicodeDecodeError:
             return ""
         return text if text.isprintable() and len(text) <= _LONGEST else ""
-
-    def _from_proxy(self, scope: Mapping[str, Any]) -> bool:
-        try:
-            peer = ip_address(scope.get("state", {}).get(PEER, ""))
-        except ValueError:
-            return False
-        return any(peer in network for network in self._proxies)
-
-
-def _networks(proxies: str) -> tuple[IPv4Network | IPv6Network, ...]:
-    names = filter(None, map(str.strip, proxies.split(",")))
-    return tuple(ip_network(name, strict=False) for name in names)

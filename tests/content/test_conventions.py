@@ -12,13 +12,13 @@ from app.formulas.sharding import causal_ring_imbalance, context_ring_bytes
 from app.kinds.expression import Expression
 from app.kinds.numeric import Numeric
 from app.measurements.ranks import factor_of
-from app.simulators.collectives.network import CollectiveResult, Message, Network
-from app.simulators.collectives.ring import ring_all_gather, ring_all_reduce, ring_reduce_scatter
 from app.simulators.pipeline import build
 from app.simulators.pipeline.player import Times, simulate_schedule
-from app.simulators.sharding.ring_attention import pass_blocks
 from tests.each import each
 from tests.oracles.collectives.exchange import all_to_all
+from tests.oracles.collectives.network import CollectiveResult, Message, Network
+from tests.oracles.collectives.ring import ring_all_gather, ring_all_reduce, ring_reduce_scatter
+from tests.oracles.sharding import pass_blocks
 
 TOPICS = {topic.id: topic for topic in Catalog.read([ROOT / "exercises"]).topics}
 SIZE, BANDWIDTH, LATENCY = 3e9, 50e9, 5e-6

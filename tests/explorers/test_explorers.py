@@ -29,10 +29,11 @@ from app.explorers import (
 from app.formulas import FORMULAS
 from app.formulas.overlap import exposed_communication_time
 from app.formulas.precision.formats import NumberFormat
-from app.simulators.overlap import backward_pass, buckets, gathers, sharded_forward
+from app.simulators.overlap import buckets, gathers
 from app.simulators.pipeline import SCHEDULES, Times, build, kept_over_time, simulate_schedule
-from app.simulators.sharding.matrices import parallel_mlp
 from tests.each import each
+from tests.oracles.overlap import backward_pass, sharded_forward
+from tests.oracles.sharding import parallel_mlp
 
 GARBAGE = (
     "",

@@ -8,9 +8,9 @@ from app.simulators.pipeline import (
     Times,
     build,
     simulate_schedule,
-    violations,
 )
 from tests.each import each
+from tests.oracles.pipeline import violations
 
 UNEVEN = Times(3, 5, 2, 0.25)
 

@@ -10,7 +10,6 @@ from app.simulators.pipeline.classic import (
 )
 from app.simulators.pipeline.passes import Block, Pass, PipelineSchedule, Waits
 from app.simulators.pipeline.player import Played, Slot, Times, kept_over_time, simulate_schedule
-from app.simulators.pipeline.schedule_checks import violations
 from app.simulators.pipeline.two_way import dualpipe, dualpipe_v
 from app.simulators.pipeline.zero_bubble import zb_h1, zb_h2, zb_v
 from app.translation import offer, say
@@ -26,7 +25,6 @@ __all__ = [
     "build",
     "kept_over_time",
     "simulate_schedule",
-    "violations",
 ]
 
 SCHEDULES: Mapping[str, Callable[[int, int], PipelineSchedule]] = {

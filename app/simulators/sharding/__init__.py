@@ -1,4 +1,4 @@
-"""Layers split over ranks and computed, with every sent number counted."""
+"""Arrays and tokens spread over ranks, with everything that is sent counted."""
 
 from app.simulators.sharding.blocks import (
     MULTIPLY,
@@ -9,7 +9,6 @@ from app.simulators.sharding.blocks import (
     RankMesh,
     ShardedLayout,
 )
-from app.simulators.sharding.matrices import MlpSplit, counted_product, parallel_mlp
 from app.simulators.sharding.plans import LONGEST, WorkingPlan, working_plans
 from app.simulators.sharding.player import (
     BlockDifference,
@@ -18,12 +17,11 @@ from app.simulators.sharding.player import (
     Resharding,
     play_plan,
 )
-from app.simulators.sharding.ring_attention import Passed, pass_blocks
 from app.simulators.sharding.routing import Routed, route
 
 __all__ = [
-    "Block", "BlockDifference", "Blocks", "LONGEST", "MULTIPLY", "MlpSplit", "Move", "MoveKind",
-    "Passed", "PlanStep", "PlayedPlan", "RankMesh", "Resharding", "Routed", "ShardedLayout",
-    "WorkingPlan", "counted_product", "parallel_mlp", "pass_blocks", "play_plan", "route",
+    "Block", "BlockDifference", "Blocks", "LONGEST", "MULTIPLY", "Move", "MoveKind",
+    "PlanStep", "PlayedPlan", "RankMesh", "Resharding", "Routed", "ShardedLayout",
+    "WorkingPlan", "play_plan", "route",
     "working_plans",
 ]  # fmt: skip

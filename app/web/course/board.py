@@ -15,7 +15,6 @@ from app.site import Here, Site
 from app.translation import translate
 from app.web.course.kept_schedules import KeptSchedule, kept_schedules
 from app.web.course.schedule_measures import (
-    ComparisonView,
     NamedMeasures,
     ScheduleMeasures,
     comparison_view,
@@ -26,7 +25,7 @@ from app.web.course.schedule_measures import (
 )
 from app.web.exercise.routes import read_exercise_history
 from app.web.exercise.schedule_picture import schedule_exercise
-from app.web.explore.figures import BOTH, drawn_on
+from app.web.explore.figures import TabledDrawing, tabled_drawing
 from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting, Visitor
 from app.web.urls import exercise_url
@@ -45,8 +44,8 @@ class BoardPage:
     exercise: Hyperlink
     time: int
     memory: int
-    board: ComparisonView | None
-    measures: ComparisonView | None
+    board: TabledDrawing | None
+    measures: TabledDrawing | None
     axes: tuple[str, ...]
     kept: Sequence[KeptSchedule]
     is_cut: bool
@@ -110,7 +109,7 @@ def _comparison(
     own: BoardRow,
     points: Sequence[BoardPoint],
     kept: Sequence[KeptSchedule],
-) -> ComparisonView:
+) -> TabledDrawing:
     """The entry of a learner, what it must reach, published schedules, and those of everyone.
 
     What the entry does not store is that of a *kept* schedule as fast in as much memory.
@@ -122,10 +121,10 @@ def _comparison(
     return comparison_view(exercise, (*rows, *everyones_measures(points)))
 
 
-def _view(exercise: Schedule, own: BoardRow, points: Sequence[BoardPoint]) -> ComparisonView:
+def _view(exercise: Schedule, own: BoardRow, points: Sequence[BoardPoint]) -> TabledDrawing:
     learners = {(one.time, one.memory): one.learners for one in points}
     place = own.time, own.memory
     learners.setdefault(place, 1)  # behind the points that are shown
     title = translate("Schedules for “{exercise}”", exercise=exercise.title)
     drawing = board_drawing(Board(title=title, learners=learners, own=place))
-    return ComparisonView(drawing.title, drawn_on(BOTH, drawing), drawing.table, drawing.summary)
+    return tabled_drawing(drawing)

@@ -15,10 +15,11 @@ from app.learning.placement import AssessmentQuestion
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
-from app.web.course.questions import Sitting, acted, answers_in, draw_of, show_question
+from app.web.course.assessment import Sitting, answers_in
+from app.web.course.questions import add_question_routes
 from app.web.frame.renderer import Hyperlink, frame, render
-from app.web.frame.visitor import FromHere, Visiting
-from app.web.urls import chapter_url, exercise_url
+from app.web.frame.visitor import Visiting
+from app.web.urls import chapter_url, exercise_url, seed_of
 
 router = Router(prefix="/final")
 _SAYS = noted("Twenty drawn questions from the whole course, and what to repeat.")
@@ -100,43 +101,17 @@ def show_final_result(request: Request, site: Here, visiting: Visiting, draw: st
     return render("course/final.html", around, _final(site, sitting))
 
 
-@router.get("/{draw}/next")
-async def go_to_next_final_question(site: Here, visiting: Visiting, draw: str) -> Response:
-    """The first question without an answer, or the result."""
-    sitting = _sitting(site, visiting.learner, draw)
-    after = sitting.following
-    return RedirectResponse(sitting.address(after.number) if after else sitting.href, 303)
-
-
-@router.get("/{draw}/{number}")
-async def show_final_question(
-    request: Request, site: Here, visiting: Visiting, draw: str, number: int
-) -> Response:
-    """A question."""
-    return await show_question(
-        request, site, visiting, _sitting(site, visiting.learner, draw), number
-    )
-
-
-@router.post("/{draw}/{number}", dependencies=[FromHere])
-async def answer_final_question(
-    request: Request, site: Here, visiting: Visiting, draw: str, number: int
-) -> Response:
-    """A question after one of its buttons was pressed."""
-    return await acted(request, site, visiting, _sitting(site, visiting.learner, draw), number)
-
-
 def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     """The final with the number *draw*, and what *learner* has answered.
 
     A question that was answered stays as it was, should the course have changed since.
     """
-    answers = answers_in(site, learner, "final", draw_of(draw))
-    questions = final_questions(site.catalog, draw_of(draw))
+    answers = answers_in(site, learner, "final", seed_of(draw))
+    questions = final_questions(site.catalog, seed_of(draw))
     return Sitting(
         sort="final",
         title=translate("the final"),
-        draw=draw_of(draw),
+        draw=seed_of(draw),
         questions=tuple(_as_answered(site, one, answers) for one in questions),
         answers=answers,
         total=str(len(questions)),
@@ -210,3 +185,6 @@ def _by_kind(sitting: Sitting) -> Sequence[tuple[str, bool]]:
     return [
         (translate(one.exercise.kind_title), row.outcome == "right") for one, row in found if row
     ]
+
+
+add_question_routes(router, _sitting)

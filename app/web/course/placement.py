@@ -19,13 +19,14 @@ from app.learning.placement import (
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
+from app.web.course.assessment import Sitting, answers_in
 from app.web.course.map_view import MapSection, map_sections, topics_on
-from app.web.course.questions import Sitting, acted, answers_in, draw_of, show_question
+from app.web.course.questions import add_question_routes
 from app.web.frame.renderer import Hyperlink, frame, render
-from app.web.frame.visitor import FromHere, Visiting
+from app.web.frame.visitor import Visiting
 from app.web.standing.history import read_learner_history
 from app.web.standing.route_choice import ROUTES
-from app.web.urls import chapter_url, exercise_url
+from app.web.urls import chapter_url, exercise_url, seed_of
 
 router = Router(prefix="/placement")
 _SAYS = noted("Six questions at most that say which chapters you can skip.")
@@ -98,43 +99,17 @@ def show_placement_result(request: Request, site: Here, visiting: Visiting, draw
     return render("course/placed.html", around, _placed(site, visiting.learner, sitting))
 
 
-@router.get("/{draw}/next")
-async def go_to_next_placement_question(site: Here, visiting: Visiting, draw: str) -> Response:
-    """The first question without an answer, or the result."""
-    sitting = _sitting(site, visiting.learner, draw)
-    after = sitting.following
-    return RedirectResponse(sitting.address(after.number) if after else sitting.href, 303)
-
-
-@router.get("/{draw}/{number}")
-async def show_placement_question(
-    request: Request, site: Here, visiting: Visiting, draw: str, number: int
-) -> Response:
-    """A question."""
-    return await show_question(
-        request, site, visiting, _sitting(site, visiting.learner, draw), number
-    )
-
-
-@router.post("/{draw}/{number}", dependencies=[FromHere])
-async def answer_placement_question(
-    request: Request, site: Here, visiting: Visiting, draw: str, number: int
-) -> Response:
-    """A question after one of its buttons was pressed."""
-    return await acted(request, site, visiting, _sitting(site, visiting.learner, draw), number)
-
-
 def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     """The placement with the number *draw*, as far as *learner* has come."""
-    found = answers_in(site, learner, "placement", draw_of(draw))
+    found = answers_in(site, learner, "placement", seed_of(draw))
     rows = [found[number] for number in sorted(found)]
     asked = tuple(_stored(site, rows))
-    topics = _topics(site, draw_of(draw))
-    after = placement_question(site.catalog, _evidence(rows), draw_of(draw), topics)
+    topics = _topics(site, seed_of(draw))
+    after = placement_question(site.catalog, _evidence(rows), seed_of(draw), topics)
     return Sitting(
         sort="placement",
         title=translate("the placement"),
-        draw=draw_of(draw),
+        draw=seed_of(draw),
         questions=(*asked, after) if after else asked,
         answers=found,
         total=translate("at most {count}", count=PLACEMENT_QUESTIONS),
@@ -198,3 +173,6 @@ def _links(site: Site, names: frozenset[str]) -> tuple[Hyperlink, ...]:
         for topic in site.catalog.topics
         if topic.id in names
     )
+
+
+add_question_routes(router, _sitting)

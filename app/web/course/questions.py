@@ -1,21 +1,22 @@
 """A question of the placement or of a final: an exercise, answered once and without help."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from app.db.assessments import Assessed, AssessedRow, Assessment, Outcome, assessed_in
+from app.db.assessments import Assessed, Outcome
 from app.db.history import ExerciseHistory
-from app.db.session import open_session
-from app.errors import AnswerError, NotFoundError, UnavailableError, capitalized
+from app.errors import AnswerError, UnavailableError, capitalized
 from app.kinds.answers import TooLongError
 from app.learning.placement import AssessmentQuestion
 from app.network.door import note_trouble
+from app.network.routes import Router
 from app.people.student_histories import StudentHistory
-from app.site import Site
+from app.site import Here, Site
 from app.translation import noted, translate
+from app.web.course.assessment import Sitting
 from app.web.exercise.action_results import refuse_action, unavailable, unreadable
 from app.web.exercise.assignment_rules import rules_of
 from app.web.exercise.page_context import ExerciseRequest
@@ -32,9 +33,16 @@ from app.web.exercise.routes import (
 )
 from app.web.exercise.rules import AssignmentBanner, AssignmentRules
 from app.web.frame.renderer import Hyperlink, frame, render, render_part
-from app.web.frame.visitor import Visitor, remember, spend, spend_storage, visitor_learner
+from app.web.frame.visitor import (
+    FromHere,
+    Visiting,
+    Visitor,
+    remember,
+    spend,
+    spend_storage,
+    visitor_learner,
+)
 from app.web.standing.next_steps import NextSteps, SuggestedExercise
-from app.web.urls import seed_of
 
 _COUNTED = noted("Your first answer counted.")
 # Where nothing can be tried again.
@@ -45,72 +53,34 @@ _ASSIGNED = noted(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sitting:
-    """One placement or final: its questions as far as they are known, and the answers to them.
+def add_question_routes(router: Router, read_sitting: Callable[[Site, str, str], Sitting]) -> None:
+    """Add the pages of questions, of what *read_sitting* reads for a learner and a draw."""
 
-    *total* in words, such as “20”; *about*: what the banner above a question says.
-    """
+    @router.get("/{draw}/next")
+    async def go_to_next_question(site: Here, visiting: Visiting, draw: str) -> Response:
+        """The first question without an answer, or the result."""
+        sitting = read_sitting(site, visiting.learner, draw)
+        after = sitting.following
+        return RedirectResponse(sitting.address(after.number) if after else sitting.href, 303)
 
-    sort: Assessment
-    title: str
-    draw: int
-    questions: Sequence[AssessmentQuestion]
-    answers: Mapping[int, AssessedRow]
-    total: str
-    about: str
+    @router.get("/{draw}/{number}")
+    async def show_question(
+        request: Request, site: Here, visiting: Visiting, draw: str, number: int
+    ) -> Response:
+        """A question."""
+        sitting = read_sitting(site, visiting.learner, draw)
+        return await _question_page(request, site, visiting, sitting, number)
 
-    @property
-    def href(self) -> str:
-        """The page of its result."""
-        return f"/{self.sort}/{self.draw}"
-
-    @property
-    def onward(self) -> str:
-        """The address that leads to the first question without an answer, or to the result."""
-        return f"{self.href}/next"
-
-    @property
-    def following(self) -> AssessmentQuestion | None:
-        """The first question without an answer."""
-        return next((one for one in self.questions if one.number not in self.answers), None)
-
-    def address(self, number: int) -> str:
-        """The page of a question."""
-        return f"{self.href}/{number}"
-
-    def question(self, number: int) -> AssessmentQuestion:
-        """The question with that number.
-
-        Raises:
-            NotFoundError: there is no such question, or not yet.
-        """
-        for one in self.questions:
-            if one.number == number:
-                return one
-        raise NotFoundError(
-            translate("there is no question {number} here, or not yet", number=number)
-        )
+    @router.post("/{draw}/{number}", dependencies=[FromHere])
+    async def answer_question(
+        request: Request, site: Here, visiting: Visiting, draw: str, number: int
+    ) -> Response:
+        """A question after one of its buttons was pressed."""
+        sitting = read_sitting(site, visiting.learner, draw)
+        return await _acted_page(request, site, visiting, sitting, number)
 
 
-def draw_of(text: str) -> int:
-    """The number of a draw in an address.
-
-    Raises:
-        NotFoundError: it is not a number of a draw.
-    """
-    return seed_of(text)
-
-
-def answers_in(site: Site, learner: str, sort: Assessment, draw: int) -> Mapping[int, AssessedRow]:
-    """What *learner* has answered, by the number of the question; a stranger has none."""
-    if not learner:
-        return {}
-    with open_session(site.engine) as session:
-        return {row.number: row for row in assessed_in(session, learner, sort, draw)}
-
-
-async def show_question(
+async def _question_page(
     request: Request, site: Site, visiting: Visitor, sitting: Sitting, number: int
 ) -> Response:
     """The page of a question; one that is answered leads on."""
@@ -131,7 +101,7 @@ async def show_question(
     return await _response(request, site, sitting, question, asked, ActionResult())
 
 
-async def acted(
+async def _acted_page(
     request: Request, site: Site, visiting: Visitor, sitting: Sitting, number: int
 ) -> Response:
     """The page after a button of a question was pressed."""

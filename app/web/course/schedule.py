@@ -13,7 +13,6 @@ from app.simulators.programs import PlayedSchedule
 from app.site import Here
 from app.translation import translate
 from app.web.course.schedule_measures import (
-    ComparisonView,
     NamedMeasures,
     comparison_view,
     measures_of,
@@ -25,7 +24,7 @@ from app.web.exercise.schedule_picture import (
     schedule_exercise,
     shared_schedule,
 )
-from app.web.explore.figures import BOTH, drawn_on
+from app.web.explore.figures import BOTH, TabledDrawing, drawn_on
 from app.web.frame.preview import preview_of
 from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.urls import exercise_url, schedule_url
@@ -40,7 +39,7 @@ class SchedulePage:
     title: str
     exercise: Hyperlink
     svg: Markup
-    measures: ComparisonView
+    measures: TabledDrawing
     is_right: bool
     misses: str
     address: str

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median_low
 
-from markupsafe import Markup
-
 from app.charts.panels import PanelRow, Panels, panels_drawing
 from app.charts.timeline import SCHEDULE_NAMES
 from app.db.boards import BoardPoint
@@ -16,7 +14,7 @@ from app.kinds.memo import Remembered
 from app.simulators.programs import COMPUTE, PlayedSchedule, known_schedules
 from app.translation import translate, translate_known
 from app.units import scale_of, show_in
-from app.web.explore.figures import BOTH, drawn_on
+from app.web.explore.figures import TabledDrawing, tabled_drawing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,16 +33,6 @@ class NamedMeasures:
     name: str
     measures: ScheduleMeasures
     is_own: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonView:
-    """Schedules beside each other, as a drawing and as a table, and how to read them."""
-
-    title: str
-    svg: Markup
-    table: tuple[tuple[str, ...], ...]
-    says: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +111,7 @@ def measure_texts(machine: TargetMachine, measures: ScheduleMeasures) -> tuple[s
     return tuple(axis.said(measures) for axis in _axes(machine))
 
 
-def comparison_view(exercise: Schedule, rows: Sequence[NamedMeasures]) -> ComparisonView:
+def comparison_view(exercise: Schedule, rows: Sequence[NamedMeasures]) -> TabledDrawing:
     """The *rows* beside each other, on each axis of the machine of *exercise*."""
     axes = _axes(exercise.machine)
     drawing = panels_drawing(
@@ -135,7 +123,7 @@ def comparison_view(exercise: Schedule, rows: Sequence[NamedMeasures]) -> Compar
             rows=tuple(_panel_row(row, axes) for row in rows),
         )
     )
-    return ComparisonView(drawing.title, drawn_on(BOTH, drawing), drawing.table, drawing.summary)
+    return tabled_drawing(drawing)
 
 
 def _panel_row(row: NamedMeasures, axes: Sequence[_MeasureAxis]) -> PanelRow:

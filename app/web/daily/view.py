@@ -21,23 +21,13 @@ from app.units import BYTE, DOLLAR, RATIO, SECOND
 from app.web.daily.days import ARCHIVE, daily_url
 from app.web.daily.phrases import among, apart
 from app.web.daily.strip import Band, band_of, strip
-from app.web.explore.figures import BOTH, drawn_on
+from app.web.explore.figures import TabledDrawing, tabled_drawing
 from app.web.frame.renderer import Hyperlink
 from app.web.reference.docstrings import documented
 from app.web.urls import exercise_url, explorer_url, formula_url
 
 _LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 _FEW = 4  # equations; a formula with more is only linked
-
-
-@dataclass(frozen=True, slots=True)
-class SpreadView:
-    """Everyone's guesses: the chart and its table, and the reader among them."""
-
-    title: str
-    svg: Markup
-    table: tuple[tuple[str, ...], ...]
-    says: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +50,7 @@ class DailyAnswerPage:
     why: Markup
     formulas: tuple[FormulaView, ...]
     more: tuple[Hyperlink, ...]
-    spread: SpreadView | None
+    spread: TabledDrawing | None
     share: str
 
 
@@ -213,7 +203,7 @@ def _more(course: Catalog, question: DailyQuestion) -> Iterator[Hyperlink]:
     )
 
 
-def _spread(counts: Mapping[int, int], question: DailyQuestion, guess: DailyGuess) -> SpreadView:
+def _spread(counts: Mapping[int, int], question: DailyQuestion, guess: DailyGuess) -> TabledDrawing:
     axis, per = _axis(question)
     drawing = spread_drawing(
         Spread(
@@ -227,7 +217,7 @@ def _spread(counts: Mapping[int, int], question: DailyQuestion, guess: DailyGues
         )
     )
     says = among(counts, guess, question.right)
-    return SpreadView(drawing.title, drawn_on(BOTH, drawing), drawing.table, says)
+    return tabled_drawing(drawing, says)
 
 
 def _brief(question: DailyQuestion, value: float) -> str:

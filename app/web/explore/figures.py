@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from fastapi import Response
 from markupsafe import Markup
 
+from app.charts.diagram import Drawing
 from app.charts.paper import NARROW, WIDE, Paper
 from app.charts.svg import to_svg
 from app.charts.timeline import Timeline
@@ -172,6 +173,22 @@ def figure_view(
         csv_href=f"{base}/{number}.csv{query}",
         plays=isinstance(figure, Timeline),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class TabledDrawing:
+    """A drawing and its table, and how to read them."""
+
+    title: str
+    svg: Markup
+    table: tuple[tuple[str, ...], ...]
+    says: str
+
+
+def tabled_drawing(drawing: Drawing, says: str = "") -> TabledDrawing:
+    """*drawing* on both papers; by default, its summary says how to read it."""
+    svg = drawn_on(BOTH, drawing)
+    return TabledDrawing(drawing.title, svg, drawing.table, says or drawing.summary)
 
 
 def drawn_on(papers: Sequence[Paper], figure: Figure) -> Markup:

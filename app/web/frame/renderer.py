@@ -48,6 +48,15 @@ class Hyperlink:
 
 
 @dataclass(frozen=True, slots=True)
+class ListFilter:
+    """Something by which a list can be narrowed, and to how many rows; *is_on*: it is."""
+
+    link: Hyperlink
+    count: int
+    is_on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Language:
     """A language to choose: its *code*, its *tag* in HTML, and its *name* for itself."""
 

@@ -8,7 +8,7 @@ from app.content.catalog import Catalog, Topic
 from app.content.errata import DerivationLine, Erratum, errata
 from app.formulas import FORMULAS
 from app.translation import noted, translate
-from app.web.frame.renderer import Hyperlink
+from app.web.frame.renderer import Hyperlink, ListFilter
 from app.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
 _GROUPS = (
@@ -55,20 +55,11 @@ class ErrataGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class ChapterFilter:
-    """A chapter by which the list can be narrowed; *is_on*: it is."""
-
-    link: Hyperlink
-    count: int
-    is_on: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ErrataPage:
     """The errata, of one chapter if one is chosen, and the chapters to choose from."""
 
     groups: tuple[ErrataGroup, ...]
-    filters: tuple[ChapterFilter, ...]
+    filters: tuple[ListFilter, ...]
     chapter: str
     count: int
 
@@ -129,14 +120,14 @@ def _chapters(course: Catalog, erratum: Erratum) -> tuple[Hyperlink, ...]:
     return tuple(Hyperlink(chapter_url(one.id), one.title) for one in _topics(course, erratum))
 
 
-def _filters(course: Catalog, chosen: Topic | None) -> Iterator[ChapterFilter]:
+def _filters(course: Catalog, chosen: Topic | None) -> Iterator[ListFilter]:
     """Each chapter that has errata."""
     counts = Counter(topic.id for one in errata() for topic in _topics(course, one))
-    yield ChapterFilter(Hyperlink("/errata", "All"), len(errata()), chosen is None)
+    yield ListFilter(Hyperlink("/errata", "All"), len(errata()), chosen is None)
     for topic in course.topics:
         if count := counts[topic.id]:
             link = Hyperlink(f"/errata?chapter={topic.id}", topic.title)
-            yield ChapterFilter(link, count, chosen is topic)
+            yield ListFilter(link, count, chosen is topic)
 
 
 def _links(row: DerivationLine) -> list[Hyperlink]:

@@ -12,7 +12,7 @@ from app.published import NEAR, Outcome, Source, outcomes, sources
 from app.translation import language, noted, translate
 from app.units import SECOND, show
 from app.web.explore.figures import FigureView, figure_view
-from app.web.frame.renderer import Hyperlink
+from app.web.frame.renderer import Hyperlink, ListFilter
 from app.web.reference.trust_tables import (
     AccuracyRow,
     CoefficientRow,
@@ -45,15 +45,6 @@ _STYLES: tuple[tuple[Color, Mark], ...] = (  # of the sources, those with the mo
 
 
 @dataclass(frozen=True, slots=True)
-class SourceFilter:
-    """A source by which the page can be narrowed; *is_on*: it is."""
-
-    link: Hyperlink
-    count: int
-    is_on: bool
-
-
-@dataclass(frozen=True, slots=True)
 class SourceSection:
     """A source with its rows."""
 
@@ -76,7 +67,7 @@ class TrustPage:
     predicted: int
     within: int
     near: str
-    filters: tuple[SourceFilter, ...]
+    filters: tuple[ListFilter, ...]
     figure: FigureView
     accuracies: tuple[AccuracyRow, ...]
     sections: tuple[SourceSection, ...]
@@ -124,14 +115,14 @@ def trust_page(spoken: str, chosen: str) -> TrustPage:
     )
 
 
-def _filters(chosen: str) -> Iterator[SourceFilter]:
+def _filters(chosen: str) -> Iterator[ListFilter]:
     every = sources()
-    yield SourceFilter(
+    yield ListFilter(
         Hyperlink(ADDRESS, translate("All")), sum(map(len, every.values())), not chosen
     )
     for source, runs in every.items():
         link = Hyperlink(source_href(source), source.title)
-        yield SourceFilter(link, len(runs), chosen == source.id)
+        yield ListFilter(link, len(runs), chosen == source.id)
 
 
 def scatter_of(chosen: str) -> Scatter:

@@ -5,19 +5,10 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from app.translation import translate
-from app.web.frame.renderer import Hyperlink
+from app.web.frame.renderer import Hyperlink, ListFilter
 from app.web.search.index import KINDS, SINGULAR, Index, Kind, SearchEntry
 
 _TRY = ("ring all-reduce", "bubble fraction", "ZeRO stage 3", "checkpoint interval", "375 %")
-
-
-@dataclass(frozen=True, slots=True)
-class KindFilter:
-    """A kind by which the hits can be narrowed; *is_on*: they are."""
-
-    link: Hyperlink
-    count: int
-    is_on: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +28,7 @@ class SearchPage:
     query: str
     hits: tuple[Hit, ...]
     count: int
-    filters: tuple[KindFilter, ...]
+    filters: tuple[ListFilter, ...]
     instead: str
     partly: bool
     all_hits: str
@@ -71,8 +62,8 @@ def _hit(entry: SearchEntry) -> Hit:
     return Hit(entry.title, entry.href, entry.says, translate(SINGULAR[entry.kind]))
 
 
-def _filter(query: str, kind: Kind | str, title: str, count: int, chosen: str) -> KindFilter:
-    return KindFilter(Hyperlink(_address(query, kind), title), count, kind == chosen)
+def _filter(query: str, kind: Kind | str, title: str, count: int, chosen: str) -> ListFilter:
+    return ListFilter(Hyperlink(_address(query, kind), title), count, kind == chosen)
 
 
 def _address(query: str, kind: str = "") -> str:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.formulas.faults import daly_interval, exact_interval, young_interval
-from app.simulators.faults import least_wasteful
 from tests.each import each
+from tests.oracles.faults import least_wasteful
 from tests.tables import Row, rows
 
 DAY, MINUTE = 86400.0, 60.0

@@ -15,10 +15,10 @@ from app.formulas.presets import LAYOUTS, Cluster, Layout, Recipe, Shares, clust
 from app.formulas.sharding import tensor_all_reduce_size, tensor_traffic_bytes
 from app.formulas.throughput import training_time
 from app.formulas.transformer import token_flops
-from app.simulators.overlap import backward_pass
 from app.simulators.pipeline import Times, build, simulate_schedule
 from tests.each import each
 from tests.oracles.collectives import ring_all_reduce
+from tests.oracles.overlap import backward_pass
 
 SMALL = model("Llama-3.1-8B")
 NODE = cluster("One node of 8 H100")

@@ -8,8 +8,8 @@ from app.formulas.collectives import (
     ring_reduce_scatter_time,
 )
 from app.formulas.overlap import fsdp_tokens_to_hide, tokens_to_hide
-from app.simulators.overlap import sharded_forward
 from tests.each import each
+from tests.oracles.overlap import sharded_forward
 
 MANY = 10**7  # ranks: (n - 1) / n is nearly 1
 

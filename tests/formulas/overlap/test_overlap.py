@@ -14,8 +14,8 @@ from app.formulas.overlap import (
     utilization_with_exposed,
 )
 from app.formulas.transformer import layer_parameters
-from app.simulators.overlap import backward_pass, sharded_forward
 from tests.each import each
+from tests.oracles.overlap import backward_pass, sharded_forward
 
 times = st.integers(1, 50)
 

@@ -3,8 +3,8 @@ import random
 import pytest
 
 from app.formulas.sharding import largest_tensor_degree
-from app.simulators.sharding import parallel_mlp
 from tests.each import each
+from tests.oracles.sharding import parallel_mlp
 
 
 @each(

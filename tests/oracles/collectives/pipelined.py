@@ -3,8 +3,8 @@
 Latency delays a chunk; it does not keep the link busy.
 """
 
-from app.simulators.collectives.network import CollectiveResult
 from app.units import Bytes, BytesPerSecond, Count, Seconds
+from tests.oracles.collectives.network import CollectiveResult
 
 ROOT = 0
 

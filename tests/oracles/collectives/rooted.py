@@ -1,7 +1,7 @@
 """All-reduce through a root: everything to one rank and back, or up and down a binomial tree."""
 
-from app.simulators.collectives.network import CollectiveResult, Message, Network, added
 from app.units import Bytes, BytesPerSecond, Count, Seconds
+from tests.oracles.collectives.network import CollectiveResult, Message, Network, added
 
 ROOT = 0
 

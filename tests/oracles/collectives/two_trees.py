@@ -8,9 +8,9 @@ coloring exists is the point of the two-tree algorithm.
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from app.simulators.collectives.network import CollectiveResult, Contributors, added
 from app.translation import say
 from app.units import Bytes, BytesPerSecond, Count, Seconds
+from tests.oracles.collectives.network import CollectiveResult, Contributors, added
 
 Parents = dict[int, int]
 Edge = tuple[int, int]

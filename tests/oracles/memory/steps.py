@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from app.simulators.collectives.network import CollectiveResult, Network
-from app.simulators.collectives.ring import (
+from app.translation import say
+from app.units import Bytes, Count
+from tests.oracles.collectives.network import CollectiveResult, Network
+from tests.oracles.collectives.ring import (
     HeldChunks,
     Ring,
     all_gather,
@@ -12,8 +14,6 @@ from app.simulators.collectives.ring import (
     reduce_scatter,
     single_ring,
 )
-from app.translation import say
-from app.units import Bytes, Count
 
 STAGE_THAT_DROPS_GRADIENTS, STAGE_THAT_DROPS_WEIGHTS = 2, 3
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 from markupsafe import Markup, escape
 
 from app.kinds import Base
-from app.kinds.answers import Answer, PartVerdict
+from app.kinds.answers import Answer, PartVerdict, refuse_longer
 from app.markdown import inline_html
 from app.quotation import visible, visible_lines
 from app.sandbox.runner import Runner
 from app.translation import plural, translate
-from app.web.exercise.posted_form import ActionResult, Fields, PostedForm
+from app.web.exercise.posted_form import ActionResult, Fields, PostedForm, first_value
 
 if TYPE_CHECKING:
     from app.labs.results.report import Report
@@ -166,6 +166,38 @@ class KindView(ABC, Generic[E]):
         yield typed(stored)
 
 
+class CodeView(KindView[E]):
+    """A kind that asks for a program: an editor, and a button that runs it."""
+
+    def context(self, exercise: E, seed: int, tools: KindTools, *, graded: bool) -> FormContext:
+        """Whether code can run."""
+        return FormContext(health=tools.health)
+
+    async def act(self, exercise: E, posted: PostedForm, tools: KindTools) -> ActionResult | None:
+        """Run the program.
+
+        Raises:
+            AnswerError: there is nothing to run.
+            TooLongError: the program has more characters than the settings allow.
+            UnavailableError: the sandbox cannot run it.
+        """
+        if posted.action != "run":
+            return None
+        source = first_value(posted.given, "answer")
+        refuse_longer(source, tools.answer_limit)
+        return await self.run(exercise, source, posted, tools.runner)
+
+    @abstractmethod
+    async def run(
+        self, exercise: E, source: str, posted: PostedForm, runner: Runner
+    ) -> ActionResult:
+        """What *source* does."""
+
+    def told(self, exercise: E, seed: int, stored: str) -> Iterator[Markup]:
+        """The program, folded to the number of its lines."""
+        yield _folded_program(stored)
+
+
 def typed(text: str) -> Markup:
     """What was typed, on one line that is not too long."""
     line = visible(" ".join(text.split()))
@@ -173,7 +205,7 @@ def typed(text: str) -> Markup:
     return Markup(f"<code>{escape(shown)}</code>")
 
 
-def folded_program(stored: str) -> Markup:
+def _folded_program(stored: str) -> Markup:
     """An earlier program, folded to the number of its lines."""
     count = len(stored.strip().splitlines())
     lines = plural("1 line", "{number:,} lines", count)

@@ -1,22 +1,16 @@
 """Exercises that ask for a function, on a page: an editor, and a button that runs examples."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
-from app.kinds.answers import refuse_longer
 from app.kinds.code.feedback import Example
 from app.kinds.code.function import Function
 from app.sandbox.pool import SandboxHealth
+from app.sandbox.runner import Runner
 from app.web.exercise.posted_form import ActionResult, PostedForm, first_value
 from app.web.exercise.views.base import (
+    CodeView,
     Form,
-    FormContext,
     FormInput,
-    KindTools,
-    KindView,
-    folded_program,
 )
 
 
@@ -32,14 +26,8 @@ class FunctionForm(Form):
     has_code: bool = True
 
 
-class FunctionView(KindView[Function]):
+class FunctionView(CodeView[Function]):
     """An editor; Run tries the visible examples, Submit grades."""
-
-    def context(
-        self, exercise: Function, seed: int, tools: KindTools, *, graded: bool
-    ) -> FormContext:
-        """Whether code can run."""
-        return FormContext(health=tools.health)
 
     def form(self, exercise: Function, filled: FormInput) -> FunctionForm:
         """The program that was sent, or the starter code."""
@@ -52,27 +40,13 @@ class FunctionView(KindView[Function]):
             health=filled.context.health,
         )
 
-    async def act(
-        self, exercise: Function, posted: PostedForm, tools: KindTools
-    ) -> ActionResult | None:
-        """Run the visible examples.
-
-        Raises:
-            AnswerError: there is nothing to run.
-            TooLongError: the program has more characters than the settings allow.
-            UnavailableError: the sandbox cannot run it.
-        """
-        if posted.action != "run":
-            return None
-        source = first_value(posted.given, "answer")
-        refuse_longer(source, tools.answer_limit)
+    async def run(
+        self, exercise: Function, source: str, posted: PostedForm, runner: Runner
+    ) -> ActionResult:
+        """The visible examples."""
         return ActionResult(
-            trial=await exercise.try_out(posted.seed, source, tools.runner, posted.learner)
+            trial=await exercise.try_out(posted.seed, source, runner, posted.learner)
         )
-
-    def told(self, exercise: Function, seed: int, stored: str) -> Iterator[Markup]:
-        """The program, folded to the number of its lines."""
-        yield folded_program(stored)
 
 
 VIEW = FunctionView()

@@ -6,21 +6,18 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
-from app.kinds.answers import refuse_longer
 from app.kinds.code.feedback import Trial
 from app.kinds.code.machine import TargetMachine
 from app.kinds.code.schedule import ENTRY, Schedule, Targets
 from app.sandbox.pool import SandboxHealth
+from app.sandbox.runner import Runner
 from app.simulators.programs import PlayedSchedule
 from app.translation import noted, translate
 from app.web.exercise.posted_form import ActionResult, PostedForm, first_value
 from app.web.exercise.views.base import (
+    CodeView,
     Form,
-    FormContext,
     FormInput,
-    KindTools,
-    KindView,
-    folded_program,
 )
 
 _INSTRUCTIONS = {
@@ -84,16 +81,10 @@ class ScheduleForm(Form):
     has_code: bool = True
 
 
-class ScheduleView(KindView[Schedule]):
+class ScheduleView(CodeView[Schedule]):
     """An editor; Run plays the schedule, Submit grades."""
 
     is_slow: ClassVar[bool] = True  # thousands of instructions may be drawn
-
-    def context(
-        self, exercise: Schedule, seed: int, tools: KindTools, *, graded: bool
-    ) -> FormContext:
-        """Whether code can run."""
-        return FormContext(health=tools.health)
 
     def form(self, exercise: Schedule, filled: FormInput) -> ScheduleForm:
         """The program that was sent, or the starter code."""
@@ -110,28 +101,14 @@ class ScheduleView(KindView[Schedule]):
             health=filled.context.health,
         )
 
-    async def act(
-        self, exercise: Schedule, posted: PostedForm, tools: KindTools
-    ) -> ActionResult | None:
-        """Play the schedule.
-
-        Raises:
-            AnswerError: there is nothing to run.
-            TooLongError: the program has more characters than the settings allow.
-            UnavailableError: the sandbox cannot run it.
-        """
-        if posted.action != "run":
-            return None
-        source = first_value(posted.given, "answer")
-        refuse_longer(source, tools.answer_limit)
-        found = await exercise.play(source, tools.runner, posted.learner)
+    async def run(
+        self, exercise: Schedule, source: str, posted: PostedForm, runner: Runner
+    ) -> ActionResult:
+        """The schedule, played."""
+        found = await exercise.play(source, runner, posted.learner)
         if isinstance(found, PlayedSchedule):
             return ActionResult(played=found)
         return ActionResult(trial=Trial(problem=found, line=None, printed="", runs=()))
-
-    def told(self, exercise: Schedule, seed: int, stored: str) -> Iterator[Markup]:
-        """The program, folded to the number of its lines."""
-        yield folded_program(stored)
 
 
 def _instructions(machine: TargetMachine) -> Iterator[tuple[Markup, str, str]]:

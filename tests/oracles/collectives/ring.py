@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.simulators.collectives.network import (
+from app.units import Bytes, BytesPerSecond, Count, Seconds
+from tests.oracles.collectives.network import (
     CollectiveResult,
     Contributors,
     Message,
     Network,
     added,
 )
-from app.units import Bytes, BytesPerSecond, Count, Seconds
 
 HeldChunks = list[list[Contributors]]
 """For every rank and every chunk of the array, the ranks whose values are in the sum."""
@@ -125,36 +125,6 @@ def ring_all_reduce(
     owned = reduce_scatter(network, held, [ring], size / ranks)
     all_gather(network, held, [ring], size / ranks, owned)
     return network.played()
-
-
-@dataclass(frozen=True, slots=True)
-class RingStep:
-    """The state after a step: the chunk that each rank sent, what all hold, bytes and time."""
-
-    sent: tuple[Count, ...]
-    adding: bool
-    held: HeldChunks
-    sent_bytes: Bytes
-    time: Seconds
-
-
-def moments(
-    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Iterator[RingStep]:
-    """A ring all-reduce before its first step and after each one."""
-    network, held, ring = Network(bandwidth, latency), contributions(ranks), single_ring(ranks)
-    sending = list(range(ranks))
-    yield RingStep((), True, _copied(held), 0.0, 0.0)
-    for step in range(2 * (ranks - 1)):
-        adding = step < ranks - 1
-        _pass_on(network, held, [ring], sending, size / ranks, adding=adding)
-        played = network.played()
-        yield RingStep(tuple(sending), adding, _copied(held), played.sent(0), played.time)
-        sending = [sending[position - 1] for position in range(ranks)]
-
-
-def _copied(held: HeldChunks) -> HeldChunks:
-    return [list(chunks) for chunks in held]
 
 
 def contributions(ranks: int) -> HeldChunks:
