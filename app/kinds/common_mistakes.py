@@ -172,7 +172,9 @@ _MIXED_UP = noted(
     "Your number is off by a factor of {factor}: {unit} and {twin} were mixed up. The prefix of GB "
     "is a power of 1000, that of GiB a power of 1024."
 )
-_NO_PERCENTAGE = noted("The number is right, but it is not a percentage: leave out the percent sign.")
+_NO_PERCENTAGE = noted(
+    "The number is right, but it is not a percentage: leave out the percent sign."
+)
 _POINT = noted("Your number is {times} times the right one: check the decimal point.")
 _SMALL_POINT = noted("Your number is {share} of the right one: check the decimal point.")
 _TOO_LARGE = noted("Your number is {times} times the right one.")
