@@ -45,6 +45,7 @@ function show(html, number, helps) {
     form.querySelector(".help").replaceWith(fresh.querySelector(".help"));
     refresh(page);
   }
+  if (helps) verdict.querySelector("[value=hint]")?.parentElement.remove(); // the offer of a hint was taken
   const says = fresh.querySelector(".verdict");
   if (number < shown.verdict || (helps && !says.childElementCount)) return;
   shown.verdict = number;

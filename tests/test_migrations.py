@@ -107,14 +107,14 @@ def test_every_migration_can_be_undone(tmp_path: Path) -> None:
     migrate(database)
 
 
-# What was stored for some common mistakes before they had names, and what was said of them.
+# What was stored for some common mistakes before they had names, and what is said of them.
 BEFORE = {
     "0fcf11d0a198": "Your number is half the right one: is a factor of 2 missing?",
     "747e1ce54311": "Your number is 8 times the right one: were bits counted as bytes? A byte is 8 bits.",
     "96c022e09ba1": "Your number is 1,000 times the right one.",
     "579df7c6573c": "The figure is right in GiB: it was computed in GiB and labeled GB. They differ by a factor of 1.074.",
     "405830cf7bc3": "Right in bytes, but a number without a unit is in GB here.",
-    "c2c41bbe881f": "Your number is 0.1 times the right one: check the decimal point.",
+    "c2c41bbe881f": "Your number is 1/10 of the right one: check the decimal point.",
 }
 
 

@@ -53,7 +53,7 @@ def test_a_number_of_more_digits_than_python_writes_is_quoted_in_words() -> None
 @each("name", TEXTS)
 def test_a_quotation_is_the_same_in_every_language(name: str) -> None:
     quotation = quote_value(TEXTS[name], 60)
-    problem = say("there is no {op} here, only {known}", op=quotation, known="F")
+    problem = say("{op} cannot be used here, only {known}", op=quotation, known="F")
     said = say("rank {rank}, instruction {place}: {problem}", rank=0, place=0, problem=problem)
     for code in ("de", "zh"):
         with speaking(code):
@@ -65,7 +65,7 @@ def test_a_quotation_is_the_same_in_every_language(name: str) -> None:
 def test_every_quotation_of_a_translated_sentence_is_short() -> None:
     for code in ("en", "de"):
         with speaking(code):
-            said = translate("there is no answer called {name!r}{near}", name="x" * 10_000, near="")
+            said = translate("no answer is called {name!r}{near}", name="x" * 10_000, near="")
             assert len(said) < LONGEST + 60
 
 

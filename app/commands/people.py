@@ -58,7 +58,7 @@ def class_called(session: Session, text: str) -> ClassRow:
     if not found:
         known = [row.name for row in rows]
         says = nearest(text, known) or "; `wallclock class list` lists all"
-        raise NotFoundError(f"there is no class {text[:60]!r}{says}")
+        raise NotFoundError(f"no class {text[:60]!r} was found{says}")
     return found[0]
 
 

@@ -28,7 +28,7 @@ def backup(database: str, target: Path, finish: Callable[[Path], None] | None = 
     """
     source = database_file(database)
     if source is not None and not source.exists():
-        raise InputError(f"there is no database {source} yet")
+        raise InputError(f"the database {source} does not exist yet")
     if target.exists():
         raise InputError(f"{target} already exists; choose another name")
     # Unlike a rename, a link never replaces a file.
@@ -89,7 +89,7 @@ def _copy_postgresql(database: str, target: Path) -> None:
 def _refuse_others(file: Path) -> None:
     """Raise an error unless *file* is a backup that this version can read."""
     if not file.is_file():
-        raise InputError(f"there is no file {file}")
+        raise InputError(f"the file {file} does not exist")
     try:
         with closing(sqlite3.connect(unused(file), uri=True)) as found:
             applied = [name for (name,) in found.execute("SELECT version_num FROM alembic_version")]

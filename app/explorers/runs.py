@@ -133,7 +133,7 @@ def bill_drawing(lines: Sequence[tuple[str, str]]) -> Drawing:
     """A bill of *lines*, of which the fourth is the rent."""
     return Drawing(
         title=translate("The bill"),
-        summary=", ".join(f"{what}: {amount}" for what, amount in lines),
+        summary=", ".join(f"{what}: {localized(amount)}" for what, amount in lines),
         on=lambda paper: _receipt(lines, paper),
         table=((translate("Line"), translate("Amount")), *lines),
     )

@@ -158,7 +158,7 @@ class Outgoing:
         try:
             found = await self._resolve(target.host, target.port)
         except (OSError, UnicodeError):
-            raise RefusedError(f"there is no host {target.host}") from None
+            raise RefusedError(f"the host {target.host} was not found") from None
         inside = [address for address in found if not is_public(address)]
         if not found or (inside and not target.private):
             raise RefusedError(

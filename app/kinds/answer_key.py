@@ -6,7 +6,7 @@ from functools import cached_property
 
 from app.expressions import Names, Quantity
 from app.kinds.answers import PartVerdict
-from app.kinds.common_mistakes import common_mistake, in_another_unit
+from app.kinds.common_mistakes import common_mistake, in_another_unit, in_the_wrong_unit
 from app.kinds.diagnosis_key import key_told
 from app.kinds.near_misses import no_factor, not_whole, too_coarse
 from app.kinds.quantity import AskedQuantity
@@ -163,7 +163,8 @@ class AnswerKey:
         """The mistake behind a wrong answer; empty where its value does not give it away."""
         scale = self.asked.scale
         return (
-            self.asked.foreseen(reading.value, self.mistakes, reading.step)
+            self._in_the_wrong_unit(reading)
+            or self.asked.foreseen(reading.value, self.mistakes, reading.step)
             or self._of_another(reading)
             or self._common(reading)
             or too_coarse(reading, self.right, self.asked.tolerance, scale)
@@ -177,6 +178,16 @@ class AnswerKey:
         if self.numbers is None:
             return ""
         return told_by_the_question(reading, self.right, self.asked.scale, self.numbers)
+
+    def _in_the_wrong_unit(self, reading: Reading) -> str:
+        """Feedback on 1.75 Gb where 1.75 GB is right, unless a listed mistake is as near."""
+        typed, shown = reading.scale, self.asked.scale
+        if typed is None:
+            return ""
+        off = abs(reading.value - self.right * typed.factor / shown.factor)
+        if any(abs(reading.value - wrong) <= off for wrong, _ in self.mistakes):
+            return ""
+        return in_the_wrong_unit(reading.value, self.right, self.slack, typed, shown)
 
     def _of_another(self, reading: Reading) -> str:
         """Feedback on the right answer to another part of the question."""

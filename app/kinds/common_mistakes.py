@@ -71,6 +71,28 @@ def in_another_unit(
     return ""
 
 
+def in_the_wrong_unit(value: float, right: float, slack: float, typed: Scale, shown: Scale) -> str:
+    """Feedback on a number that is right in the unit *shown*, but was written with *typed*."""
+    meant = value / typed.factor * shown.factor
+    if typed.factor == shown.factor or abs(meant - right) > slack:
+        return ""
+    if shown.unit is RATIO:
+        return _NO_PERCENTAGE if _is_a_share(typed) and shown.factor == 1 else ""
+    twin = _twin(typed)
+    if twin is not None and twin.factor == shown.factor:
+        return next(says for _, _, says in _binary(typed))
+    for other in map(scale_of, _family(shown)):
+        if other.factor == typed.factor:
+            return _written_in(other, shown)
+    return ""
+
+
+def _written_in(other: Scale, shown: Scale) -> str:
+    named = _WORDS.get(other.symbol, other.symbol)
+    form = noted("The number is right in {shown}, but your answer is in {unit}.")
+    return say(form, unit=named, shown=shown.symbol)
+
+
 def _right_in(other: Scale, shown: Scale) -> str:
     named = _WORDS.get(other.symbol, other.symbol)
     form = noted("Right in {unit}, but a number without a unit is in {shown} here.")
@@ -80,10 +102,13 @@ def _right_in(other: Scale, shown: Scale) -> str:
 def common_wordings() -> Iterator[tuple[str, str]]:
     """The key of every common mistake, and what is said of it."""
     yield from ((known.key, known.says) for known in _COMMON)
+    yield "percent-written", _NO_PERCENTAGE
     for scale in SCALES.values():
         yield from ((key, says) for key, _, says in _binary(scale))
         for symbol in _family(scale):
-            yield f"{symbol}-for-{scale.symbol}", _right_in(scale_of(symbol), scale)
+            other = scale_of(symbol)
+            yield f"{symbol}-for-{scale.symbol}", _right_in(other, scale)
+            yield f"{symbol}-written-for-{scale.symbol}", _written_in(other, scale)
 
 
 def _family(shown: Scale) -> list[str]:
@@ -147,7 +172,11 @@ _MIXED_UP = noted(
     "Your number is off by a factor of {factor}: {unit} and {twin} were mixed up. The prefix of GB "
     "is a power of 1000, that of GiB a power of 1024."
 )
+_NO_PERCENTAGE = noted(
+    "The number is right, but it is not a percentage: leave out the percent sign."
+)
 _POINT = noted("Your number is {times} times the right one: check the decimal point.")
+_SMALL_POINT = noted("Your number is {share} of the right one: check the decimal point.")
 _TOO_LARGE = noted("Your number is {times} times the right one.")
 _TOO_SMALL = noted("Your number is {share} of the right one.")
 _LARGE_PREFIX = noted("Your number is {times} times the right one: check the unit prefixes.")
@@ -239,5 +268,9 @@ _COMMON = (
         noted("You entered a fraction, but the answer is a percentage."),
         _is_a_share,
     ),
-    *(CommonMistake(f"point-{n:g}", n, _times(n, _POINT), _anything) for n in (10, 0.1, 100, 0.01)),
+    *(CommonMistake(f"point-{n}", n, _times(n, _POINT), _anything) for n in (10, 100)),
+    *(
+        CommonMistake(f"point-{1 / n:g}", 1 / n, _share(n, _SMALL_POINT), _anything)
+        for n in (10, 100)
+    ),
 )

@@ -268,7 +268,7 @@ class Design(Base):
             if name not in self.choose:
                 raise AnswerError(
                     translate(
-                        "there is no choice called {name!r}{near}",
+                        "no choice is called {name!r}{near}",
                         name=name,
                         near=nearest(name, self.choose),
                     )

@@ -182,7 +182,7 @@ class LabExercise(Base):
             if name != CAUSE and name not in self.predict:
                 raise AnswerError(
                     translate(
-                        "there is no prediction called {name!r}{near}",
+                        "no prediction is called {name!r}{near}",
                         name=name,
                         near=nearest(name, self.predict),
                     )

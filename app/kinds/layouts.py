@@ -26,7 +26,9 @@ def read_layout(text: str, axes: Sequence[str]) -> ShardedLayout:
     layout = ShardedLayout(tuple(dim for dim, _ in pairs), tuple(cut for _, cut in pairs))
     for axis in layout.axes:
         if axis not in axes:
-            raise ValueError(f"{text!r}: there is no mesh axis {axis}, only {', '.join(axes)}")
+            raise ValueError(
+                f"{text!r}: the mesh axis {axis} does not exist, only {', '.join(axes)}"
+            )
         if layout.axes.count(axis) > 1:
             raise ValueError(f"{text!r}: the axis {axis} splits it twice")
     if len(set(layout.dims)) < len(layout.dims):

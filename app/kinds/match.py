@@ -171,7 +171,7 @@ class Match(Base):
             if key not in self.things:
                 raise AnswerError(
                     translate(
-                        "there is no item called {key!r}{near}",
+                        "no item is called {key!r}{near}",
                         key=key,
                         near=nearest(key, self.things),
                     )

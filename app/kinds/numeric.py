@@ -202,7 +202,7 @@ class Numeric(Asking):
             if name not in self.asked:
                 raise AnswerError(
                     translate(
-                        "there is no answer called {name!r}{near}",
+                        "no answer is called {name!r}{near}",
                         name=name,
                         near=nearest(name, self.asked),
                     )

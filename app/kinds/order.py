@@ -223,9 +223,7 @@ class Order(Base):
         for place, key in enumerate(answer):
             if key not in known:
                 raise AnswerError(
-                    translate(
-                        "there is no item called {key!r}{near}", key=key, near=nearest(key, known)
-                    )
+                    translate("no item is called {key!r}{near}", key=key, near=nearest(key, known))
                 )
             if key in answer[:place]:
                 raise AnswerError(translate("{key!r} appears twice", key=key))

@@ -284,7 +284,7 @@ class Sharding(Asking):
             if name not in names:
                 raise AnswerError(
                     translate(
-                        "there is no answer called {name!r}{near}",
+                        "no answer is called {name!r}{near}",
                         name=name,
                         near=nearest(name, names),
                     )

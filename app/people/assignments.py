@@ -222,7 +222,7 @@ def assignments_of(session: Session, class_id: int) -> Sequence[Assignment]:
 def _assignments_row(session: Session, assignment: int) -> AssignmentRow:
     row = session.get(AssignmentRow, assignment)
     if row is None:
-        raise NotFoundError(translate("there is no such assignment"))
+        raise NotFoundError(translate("this assignment does not exist"))
     return row
 
 

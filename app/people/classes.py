@@ -95,7 +95,7 @@ def zone_named(name: str) -> ZoneInfo:
     if name not in known:
         raise InputError(
             translate(
-                "there is no time zone {name!r}; write it as in the IANA database, such as "
+                "the time zone {name!r} does not exist; write it as in the IANA database, such as "
                 "Europe/Berlin or America/New_York{near}",
                 name=name[:40],
                 near=nearest(name, known),
@@ -112,7 +112,7 @@ def class_with(session: Session, class_id: int) -> ClassRow:
     """
     found = session.get(ClassRow, class_id)
     if found is None:
-        raise NotFoundError(translate("there is no such class"))
+        raise NotFoundError(translate("this class does not exist"))
     return found
 
 

@@ -160,7 +160,7 @@ def _check_names(given: Mapping[str, Any]) -> None:
     for name in given:
         if name not in FIELDS:
             offer = nearest(name, FIELDS) or f"; a line has {', '.join(FIELDS)}"
-            raise InputError(f"there is no field {name!r}{offer}")
+            raise InputError(f"no field is called {name!r}{offer}")
     ref = given.get("ref")
     if isinstance(ref, bool) or not isinstance(ref, str | int | None):
         raise InputError(f"ref must be text or a whole number, not {short(ref)}")

@@ -152,7 +152,7 @@ def _dollars(number: float, digits: int) -> str:
         return Numeral(f"-{_dollars(-number, digits)[:]}")
     if _CENTS[0] <= number < _CENTS[1]:
         digits = max(digits, math.floor(math.log10(number)) + 3)
-    text = figures(number, digits)
+    text = figures(number, digits)[:]  # a numeral in a longer text is in the current language
     whole, point, cents = text.partition(".")
     return Numeral(f"${whole}{point}{cents}{'0' * (len(cents) == 1 and 'e' not in text)}")
 

@@ -71,6 +71,24 @@ def test_a_number_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
     verdict(page, "correct", "Right")
 
 
+def test_the_offer_of_a_hint_goes_once_it_is_taken(open_page: MakePage) -> None:
+    page = stay(open_page(NUMERIC))
+    field, check = (
+        page.get_by_role("textbox", name="Your answer"),
+        page.get_by_role("button", name="Check"),
+    )
+    for typed in ("3.1 ms", "4.1 ms"):
+        field.fill(typed)
+        check.click()
+        verdict(page, "incorrect", f"{typed} is too small")
+    verdict(page, "incorrect", "It is not clear what went wrong in your last two answers.")
+    page.get_by_role("button", name="Take a hint").click()
+    expect(page.get_by_text("Hint 1 of")).to_be_visible()
+    verdict(page, "incorrect", "4.1 ms is too small")
+    expect(page.locator(".verdict")).not_to_contain_text("last two answers")
+    expect(page.get_by_role("button", name="hint")).to_have_text(["Another hint"])
+
+
 @over_screens
 def test_a_number_by_keyboard(open_page: MakePage, theme: str, width: int) -> None:
     page = stay(open_page(NUMERIC, theme, width))

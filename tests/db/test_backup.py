@@ -189,7 +189,7 @@ def test_a_file_that_is_no_backup_is_refused_before_anything_is_changed(
         file_.seek(40_000)
         file_.write(b"\xff" * 30_000)
     for file, error, says in (
-        (tmp_path / "none", InputError, "there is no file"),
+        (tmp_path / "none", InputError, "does not exist"),
         (broken, InputError, "is not a backup of Wallclock"),
         (newer, UnavailableError, "newer Wallclock"),
         (damaged, UnavailableError, "damaged|malformed"),

@@ -197,7 +197,7 @@ async def public(host: str, port: int) -> Sequence[str]:
 def test_a_name_that_does_not_resolve_is_said() -> None:
     resolver: Resolve = resolve
     error = outcome(Outgoing(resolver=resolver).get("https://no-such-host.invalid/"))
-    assert str(error) == "there is no host no-such-host.invalid"
+    assert str(error) == "the host no-such-host.invalid was not found"
 
 
 def test_a_missing_field_is_said() -> None:

@@ -10,6 +10,7 @@ from app.db.tables import MISTAKE_LIMIT
 from app.kinds.answer_key import AnswerKey, keys_of
 from app.kinds.common_mistakes import common_mistake, common_wordings
 from app.kinds.lab import LabExercise
+from app.kinds.mistake import ScoredMistake
 from app.kinds.numeric import Numeric
 from app.kinds.quantity import AskedQuantity
 from app.sandbox.runner import Runner
@@ -127,6 +128,37 @@ def test_a_bare_number_in_another_unit_is_told_so(
     unit: str, right: str, typed: str, says: str
 ) -> None:
     asked = AskedQuantity(answer=right, unit=unit)
+    assert says in key_of(asked).blame(asked.read(typed))
+
+
+@each(
+    ("unit", "right", "typed", "says"),
+    [
+        ("GB", "1.75 GB", "1.75 Gb", "The number is right in GB, but your answer is in Gbit."),
+        ("GB", "1.75 GB", "1.75 gigabits", "in Gbit."), ("GB", "1.75 GB", "1.752 MB", "is right in GB, but your answer is in MB."),
+        ("GB", "1.75 GB", "1.75 B", "in bytes."), ("GB", "1.75 GB", "1.75 GiB", "The figure is right in GB"),
+        ("GB/s", "50 GB/s", "50 Gbps", "in Gbit/s."), ("Gbit/s", "400 Gbit/s", "400 GB/s", "is right in Gbit/s, but your answer is in GB/s."),
+        ("ms", "70 ms", "70 s", "is right in ms, but your answer is in s."), ("days", "2 days", "2 h", "in h."),
+        ("ms", "70 ms", "2*35 s", "in s. Read as 70,000 ms."),
+        ("GB", "1.75 GB", "1.79 Gb", "too small"), ("%", "77 %", "77 x", "100 times"),
+        ("", "1.5", "1.5 %", "The number is right, but it is not a percentage"), ("", "1.5", "1.7 %", "a share"),
+    ],
+)  # fmt: skip
+def test_the_right_number_with_another_unit_is_told_so(
+    unit: str, right: str, typed: str, says: str
+) -> None:
+    asked = AskedQuantity(answer=right, unit=unit)
+    assert says in key_of(asked).judge(asked.read(typed)).says
+
+
+# 1.75 GiB is 1.879 GB, which is within the tolerance of the mistake 1.875 GB, but no such slip.
+@each(
+    ("typed", "says"),
+    [("1.75 GiB", "The figure is right in GB"), ("1.875 GB", "counted"), ("1.88", "counted"), ("1.75 MB", "listed")],
+)  # fmt: skip
+def test_of_a_wrong_unit_and_a_listed_mistake_the_nearer_is_told(typed: str, says: str) -> None:
+    mistakes = {"1.875 GB": ScoredMistake(says="counted"), "1.75 MB": ScoredMistake(says="listed")}
+    asked = AskedQuantity(answer="1.75 GB", unit="GB", mistakes=mistakes)
     assert says in key_of(asked).blame(asked.read(typed))
 
 
@@ -311,4 +343,4 @@ def test_a_common_mistake_is_stored_under_a_short_key_of_its_own() -> None:
     assert len(keys) == len({says for _, says in known}) > 1000
     assert max(map(len, keys)) <= MISTAKE_LIMIT
     assert not [key for key in keys if re.fullmatch("[0-9a-f]{12}", key)]  # an author's
-    assert {"half", "sign", "labeled-GB", "MB-for-GB"} <= keys
+    assert {"half", "sign", "labeled-GB", "MB-for-GB", "point-0.1", "Gbit-written-for-GB"} <= keys

@@ -61,7 +61,7 @@ def test_predictions_and_the_cause_count_alike(grade: Grade) -> None:
         ("1.5 MiB", "an object with bytes, messages, cause"),
         ({"bytes": "1.5 MiB"}, "messages: the prediction is empty"),
         ({**RIGHT, "bytes": "many"}, "bytes: cannot read 'many'"),
-        ({**RIGHT, "byte": "1"}, "there is no prediction called 'byte'; did you mean 'bytes'"),
+        ({**RIGHT, "byte": "1"}, "no prediction is called 'byte'; did you mean 'bytes'"),
         ({**RIGHT, "cause": "count"}, "no cause is called 'count'; did you mean 'counted'"),
     ],
 )

@@ -36,8 +36,8 @@ def test_an_unreadable_answer_is_not_a_wrong_one(catalog: Catalog, answer: str) 
 @each(
     ("answer", "says"),
     [
-        ("70 s", "1,000 times the right one"),
-        ("70 us", "1/1,000 of the right one"),
+        ("70 s", "right in ms, but your answer is in s."),
+        ("70 us", "right in ms, but your answer is in µs."),
         ("560.5 ms", "every step"),  # listed, and so told before the slip of 8
         ("8.75 ms", "1/8 of the right one"),
         ("700 ms", "check the decimal point"),

@@ -259,6 +259,6 @@ def test_the_command_lists_then_changes(
         assert f"1 answer judged again, 1 {would}raised" in said.err
     assert points(site, crowd, "Bo", RING) == 1.0
     assert main(["regrade", "--class", "987654"]) == 1
-    assert "there is no class '987654'" in capsys.readouterr().err
+    assert "no class '987654' was found" in capsys.readouterr().err
     assert main(["regrade", "--class", "Sistems"]) == 1
     assert "did you mean 'Systems'" in capsys.readouterr().err

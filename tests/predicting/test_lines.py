@@ -158,7 +158,7 @@ WRONG: list[tuple[Mapping[str, object], str]] = [
     ({"measured_memory": -5e9}, "measured_memory must be a number above 0, not -5000000000.0"),
     ({"group": 3}, "group must be text of at most 200 characters, not 3"),
     ({"group": "g" * 201}, "group must be text of at most 200 characters"),
-    ({"mesured": 3}, "there is no field 'mesured'; did you mean 'measured'?"),
+    ({"mesured": 3}, "no field is called 'mesured'; did you mean 'measured'?"),
 ]  # fmt: skip
 
 

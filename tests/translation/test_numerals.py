@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from app.content.catalog import Catalog
 from app.errors import AnswerError
 from app.explorers import EXPLORERS
+from app.explorers.runs import bill_drawing
 from app.kinds.unclear_numbers import refuse_unclear
 from app.markdown import html
 from app.translation import Numeral, localized, say, speaking, translate, unit_word
@@ -68,6 +69,32 @@ def test_a_number_is_written_as_the_language_writes_it(english: str, german: str
     with speaking("zh"):
         assert "," not in english or THIN not in localized(english)  # as in English
     assert localized(english) == english
+
+
+@each(
+    ("value", "unit", "german"),
+    [
+        (914_000, "$", f"914{THIN}000 $"), (1_234, "$", f"1{THIN}234 $"), (0.5, "$", "0,50 $"), (-5_000, "$", f"-5{THIN}000 $"),
+        (61_660_000, "$", "61,66 Mio. $"), (2, "$/h", f"7{THIN}200 $/h"), (5e-8, "$/kWh", "0,18 $/kWh"), (7, "$/J", "7 $/J"),
+        (200.5 * 86400, "days", "200,5 Tage"), (16384, "GPUs", f"16{THIN}384 GPUs"), (8030, "GB/s", ""),
+    ],
+)  # fmt: skip
+def test_a_number_is_the_same_whatever_is_spoken_when_it_is_shown(
+    value: float, unit: str, german: str
+) -> None:
+    english = show_in(value, scale_of(unit))
+    with speaking("de"):
+        shown = show_in(value, scale_of(unit))
+        assert shown == english
+        assert localized(shown) == localized(english)
+        assert not german or localized(shown) == german
+
+
+def test_the_description_of_the_bill_is_in_the_language() -> None:
+    with speaking("de"):
+        days, sum_of_money = show(66.4 * 86400, SECOND, 3), show(914_000, DOLLAR)
+        described = bill_drawing([("Lauf", days), ("Strom", sum_of_money)]).summary
+    assert described == f"Lauf: 66,4 Tage, Strom: 914{THIN}000 $"
 
 
 @each(

@@ -226,7 +226,7 @@ def test_a_form_from_another_site_is_refused(client: TestClient, headers: dict[s
         ("/formulas/collectives.ring_allreduce_time", "ring_all_reduce_time"),
         (f"{NUMERIC}?seed=x", "a seed is a whole number"),
         (f"{NUMERIC}?seed=99999999999", "seed"),
-        ("/static/nothing.css", "no such file"),
+        ("/static/nothing.css", "this file does not exist"),
     ],
 )
 def test_what_is_not_there_is_said_with_the_nearest(
@@ -235,6 +235,21 @@ def test_what_is_not_there_is_said_with_the_nearest(
     answer = client.get(path)
     assert answer.status_code == 404
     assert says.lower() in fields(answer.text).lower()
+
+
+def test_a_page_that_does_not_exist_offers_a_search_for_its_words(client: TestClient) -> None:
+    answer = client.get("/pages/gpu_memory-%3Cb%3E/")
+    assert answer.status_code == 404
+    assert "The page /pages/gpu_memory-&lt;b&gt;/ does not exist." in answer.text
+    assert (
+        '<a class="button" href="/search?q=gpu%20memory%20b">Search for “gpu memory b”'
+        in answer.text
+    )
+    assert "Search for" not in client.get("/%20-/").text
+    other = client.post("/glossary")
+    assert other.status_code == 405
+    assert "The page /glossary cannot be requested in this way." in other.text
+    assert "Search for" not in other.text
 
 
 def test_the_calculator_works_by_address(client: TestClient) -> None:

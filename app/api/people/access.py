@@ -20,7 +20,9 @@ CLASSES = "/api/v1/classes"
 ONE_CLASS = "/api/v1/classes/{class_id}"
 _LARGEST = 2**63 - 1  # number of a row
 _MOST, _USUAL = 1_000, 100  # rows of a page
-_NOT_HERE = "there is no such class, or this token does not open it; GET /api/v1/classes lists all"
+_NOT_HERE = (
+    "this class does not exist, or this token does not open it; GET /api/v1/classes lists all"
+)
 _SCOPE = (
     "a token of scope class or admin is required: "
     "wallclock token create NAME --scope class --class CLASS"
@@ -91,7 +93,7 @@ def assignment_for(session: Session, grant: Grant, class_id: int, assignment: in
     class_for(session, grant, class_id)
     found = assignment_with(session, assignment)
     if found.class_id != class_id:
-        raise NotFoundError("there is no such assignment")
+        raise NotFoundError("this assignment does not exist")
     return found
 
 

@@ -25,7 +25,7 @@ def read_line(answer: Answer, count: int) -> int:
     if not 1 <= int(text) <= count:
         raise AnswerError(
             translate(
-                "there is no line {line}: the listing has {count} lines",
+                "line {line} does not exist: the listing has {count} lines",
                 line=int(text),
                 count=count,
             )

@@ -121,7 +121,7 @@ def _split(where: _Where, step: object, known: Collection[str]) -> tuple[str, Se
         raise _refusal(where, say(form, step=_shown_instructions(step)))
     op, *operands = step
     if op not in known:
-        form = noted("there is no {op} here, only {known}")
+        form = noted("{op} cannot be used here, only {known}")
         raise _refusal(where, say(form, op=_shown_instructions(op), known=", ".join(sorted(known))))
     form = _FORMS[op].format(op)
     if len(operands) != form.count(","):

@@ -55,7 +55,7 @@ class Sitting:
             if one.number == number:
                 return one
         raise NotFoundError(
-            translate("there is no question {number} here, or not yet", number=number)
+            translate("question {number} does not exist, or its turn has not come", number=number)
         )
 
 

@@ -1,5 +1,6 @@
 """Error pages."""
 
+import re
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -17,7 +18,7 @@ from app.web.frame.renderer import frame, render
 _TITLES = {
     400: noted("Not accepted"),
     403: noted("Not from here"),
-    404: noted("Nothing here"),
+    404: noted("Not found"),
     405: noted("Not allowed"),
     413: noted("Too large"),
     414: noted("Too long"),
@@ -29,6 +30,10 @@ _TITLES = {
     500: noted("Server error"),
     503: noted("Temporarily unavailable"),
 }
+_NO_PAGE = noted("The page {path} does not exist.")
+_NO_METHOD = noted("The page {path} cannot be requested in this way.")
+_WORD = re.compile(r"[^\W_]+")
+_MOST_WORDS = 60  # characters
 _FAULT = noted("The server failed and wrote the error to its log, under request {request}.")
 _LOST_NOTHING = noted("Nothing was lost.")
 _PERHAPS_LOST = noted(
@@ -38,12 +43,17 @@ _PERHAPS_LOST = noted(
 
 @dataclass(frozen=True, slots=True)
 class TroublePage:
-    """An error page: what went wrong, and what to do; *lines* are for the proxy's operator."""
+    """An error page: what went wrong, and what to do.
+
+    *lines* are for the proxy's operator; *words* are those of an address that does not exist, to
+    search for.
+    """
 
     status: int
     heading: str
     says: str
     lines: str
+    words: str
 
 
 def page_for(request: Request, error: Exception) -> Response:
@@ -52,7 +62,9 @@ def page_for(request: Request, error: Exception) -> Response:
     says = shortened(_says(request, error, status))
     lines = error.lines if isinstance(error, ReplacedHostError) else ""
     title = translate(_TITLES.get(status) or HTTPStatus(status).phrase)
-    page = TroublePage(status, title, says, lines)
+    page = TroublePage(
+        status, title, says, lines, _words(request) if status == HTTPStatus.NOT_FOUND else ""
+    )
     response = render("frame/trouble.html", frame(request, page.heading), page, status)
     if isinstance(error, HTTPException) and error.headers:
         response.headers.update(error.headers)
@@ -69,6 +81,12 @@ def _status(error: Exception) -> int:
     return 503 if isinstance(error, UnavailableError) else 500
 
 
+def _words(request: Request) -> str:
+    """The words of the last part of the address."""
+    last = request.url.path.rstrip("/").rpartition("/")[2]
+    return " ".join(_WORD.findall(last))[:_MOST_WORDS]
+
+
 def _kept(request: Request) -> str:
     """Whether anything that was sent may be lost."""
     says = _LOST_NOTHING if request.method == "GET" else _PERHAPS_LOST
@@ -79,7 +97,7 @@ def _says(request: Request, error: Exception, status: int) -> str:
     if isinstance(error, HTTPException):
         if error.detail == HTTPStatus(status).phrase:
             return translate(
-                "There is no page at {path} for this kind of request.", path=request.url.path
+                _NO_PAGE if status == HTTPStatus.NOT_FOUND else _NO_METHOD, path=request.url.path
             )
         return sentence(str(error.detail))
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -23,7 +23,7 @@ async def image(request: Request, site: Here, chapter: str, name: str) -> Respon
     """One image."""
     path = site.catalog.images.get(f"{chapter}/{name}")
     if path is None:
-        raise NotFoundError(translate("there is no such image"))
+        raise NotFoundError(translate("this image does not exist"))
     try:
         body, kind, tag = await run_in_threadpool(_stored, path)
     except (OSError, ValueError) as error:  # changed since the start

@@ -19,7 +19,7 @@ async def static(request: Request, name: str) -> Response:
         return _sent(request, asset, _FOR_EVER)
     if asset := assets().get(name):
         return _sent(request, asset, _ASK_AGAIN)
-    raise NotFoundError(translate("there is no such file"))
+    raise NotFoundError(translate("this file does not exist"))
 
 
 @router.get("/favicon.ico")

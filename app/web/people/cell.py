@@ -148,7 +148,7 @@ def student_in(session: Session, class_id: int, person: int) -> Member:
     for one in members_of(session, class_id):
         if one.person == person:
             return one
-    raise NotFoundError(translate("this class has no such member"))
+    raise NotFoundError(translate("this person is not in the class"))
 
 
 def _store(site: Site, member: Membership, assignment: int, given: Override, why: str) -> None:

@@ -98,7 +98,7 @@ def assignment_numbered(assignments: Sequence[Assignment], number: int) -> Assig
     for one in assignments:
         if one.id == number:
             return one
-    raise NotFoundError(translate("this class has no such assignment"))
+    raise NotFoundError(translate("this assignment does not exist in the class"))
 
 
 def _class_shown(request: Request, site: Site, member: Membership, asked: TableRequest) -> Response:

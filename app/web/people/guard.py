@@ -20,7 +20,7 @@ from app.web.frame.visitor import Visitor
 _LARGEST = 2**63 - 1  # number of a row
 # The same words for a class that does not exist and for one of others: nobody learns which.
 _NOT_HERE = noted(
-    "there is no such class, or you are not in it, or this page is for its teachers; a "
+    "this class does not exist, or you are not in it, or this page is for its teachers; a "
     "link of your teacher lets you join"
 )
 

@@ -138,7 +138,7 @@ def _chosen(assignments: Sequence[Assignment], wanted: str, now: datetime) -> As
         for one in assignments:
             if str(one.id) == wanted:
                 return one
-        raise NotFoundError(translate("this class has no such assignment"))
+        raise NotFoundError(translate("this assignment does not exist in the class"))
     still = [one for one in assignments if _is_open(one, now)]
     due = [(one.policy.due, one.id, one) for one in still if one.policy.due]
     if due:

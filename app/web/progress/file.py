@@ -118,7 +118,7 @@ def _object(content: bytes) -> Mapping[str, object]:
         raise FileError(
             [
                 translate(
-                    "there is no file, or it is empty: {expected}", expected=translate(_EXPECTED)
+                    "no file was chosen, or it is empty: {expected}", expected=translate(_EXPECTED)
                 )
             ]
         )
