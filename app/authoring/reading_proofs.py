@@ -6,7 +6,7 @@ from app.content.opening_places import opening_parts
 from app.content.topic_file import ReadingQuestion, TopicFile
 from app.expressions import ExpressionError
 from app.kinds import Finding, Where
-from app.kinds.answer_key import keys_of, telling_figures
+from app.kinds.answer_key import telling_figures
 
 
 def prove_reading_questions(topic: TopicFile) -> Iterator[Finding]:
@@ -22,7 +22,7 @@ def prove_reading_questions(topic: TopicFile) -> Iterator[Finding]:
 def _prove(where: Where, asked: ReadingQuestion, read: str) -> Iterator[Finding]:
     """What is wrong with *asked*, which stands below the text that was *read*."""
     try:
-        key = keys_of({"": asked}, {}, lambda says, _: says)[""]
+        key = asked.key()
         for expression, says in key.clashes():
             yield Finding((*where, "mistakes", expression), says)
     except ExpressionError as error:

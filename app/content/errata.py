@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from app.content.refusals import refusal_of
 from app.errors import ContentError, NotFoundError, Problem, nearest
@@ -25,6 +25,9 @@ _ROW = re.compile(r"(?P<says>.+?): (?P<expression>[^|]+?) \|(?: (?P<form>.*))?")
 _FORMULA = re.compile(r"\b(?:[a-z_]+)\.(?:[a-z0-9_]+)(?=\()")
 
 
+Stripped = Annotated[str, StringConstraints(strip_whitespace=True)]
+
+
 class _ErratumInFile(BaseModel):
     """An erratum, as written in its file."""
 
@@ -32,8 +35,8 @@ class _ErratumInFile(BaseModel):
 
     title: str
     said: str = Field(min_length=2, max_length=40)
-    claim: str
-    right: str
+    claim: Stripped
+    right: Stripped
     worked: tuple[str, ...]
     source: str
     exercises: tuple[str, ...] = ()
@@ -112,19 +115,10 @@ def _erratum(document: YamlDocument, severity: Severity, key: str) -> Erratum:
         entry = _ErratumInFile.model_validate(document.values[key])
     except ValidationError as error:
         raise refusal_of(document, error, _ErratumInFile, (key,)) from error
-    return Erratum(
-        id=key,
-        severity=severity,
-        title=entry.title,
-        said=entry.said,
-        claim=entry.claim.strip(),
-        right=entry.right.strip(),
-        worked=tuple(
-            _errata_line(document, key, index, row) for index, row in enumerate(entry.worked)
-        ),
-        source=entry.source,
-        exercises=entry.exercises,
+    worked = tuple(
+        _errata_line(document, key, index, row) for index, row in enumerate(entry.worked)
     )
+    return Erratum(id=key, severity=severity, **{**entry.model_dump(), "worked": worked})
 
 
 def _errata_line(document: YamlDocument, key: str, index: int, row: str) -> DerivationLine:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
+from app.kinds.answer_key import AnswerKey, keys_of
 from app.kinds.figures import Embedded
 from app.kinds.mistake import Mistake
 from app.kinds.parameters import ChapterParameters
@@ -35,6 +36,14 @@ class ReadingQuestion(AskedQuantity):
         if any(mistake.score for mistake in mistakes.values()):
             raise ValueError("have a score, which is for exercises: a question here has no points")
         return mistakes
+
+    def key(self) -> AnswerKey:
+        """What counts as right.
+
+        Raises:
+            ExpressionError: its answer has no value.
+        """
+        return keys_of({"": self}, {}, lambda says, _: says)[""]
 
 
 class TopicFile(Strict):

@@ -11,13 +11,12 @@ from pydantic import Field, HttpUrl, model_validator
 
 from app.expressions import fill
 from app.kinds.answers import Answer, CountedParts, PlayedAnswer, Verdict
-from app.kinds.diagnosis_key import common_diagnosis, mistake_key
+from app.kinds.diagnosis_key import Worded, common_diagnosis, mistake_key
 from app.kinds.drawn_values import Draw, DrawnChoices, DrawnValue, draw
 from app.kinds.figures import Embedded, Illustrated
 from app.kinds.memo import Remembered
 from app.kinds.parameters import ChapterParameter, refuse_others, values
 from app.kinds.strict import Markdown, Quotes, Strict
-from app.kinds.text_language import Worded
 from app.sandbox.runner import Runner
 from app.translation import SOURCE, speaking, translate
 

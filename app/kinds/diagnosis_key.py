@@ -1,12 +1,14 @@
-"""The key of a diagnosis.
+"""The key of a diagnosis, the same in every language.
 
 That of an author's is a digest of its text, so that it survives a reorder of the file; a common one
 has a name.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from hashlib import blake2s
+
+from pydantic import BaseModel, PrivateAttr
 
 from app.kinds.answers import PartVerdict
 from app.kinds.common_mistakes import common_wordings
@@ -45,6 +47,36 @@ def first_mistake(parts: Iterable[PartVerdict]) -> str:
 def common_diagnosis(key: str) -> str:
     """The sentence about a common mistake with that *key*; empty if there is none."""
     return localized(_common().get(key, ""))
+
+
+class Worded(BaseModel):
+    """What has texts in one language, made from an original in English."""
+
+    _language: str = PrivateAttr("en")
+    _kept_keys: dict[str, str] = PrivateAttr(default_factory=dict)  # by those of its wordings
+
+    @property
+    def language(self) -> str:
+        """The language of its texts."""
+        return self._language
+
+    def translates(self, wordings: Mapping[str, str], language: str) -> None:
+        """Note that its texts are in *language*; *wordings* has them by those of the original.
+
+        Mistakes are stored under the keys that they have there.
+        """
+        self._language = language
+        self._kept_keys.update(
+            {mistake_key(ours): mistake_key(its) for its, ours in wordings.items()}
+        )
+
+    def untold(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
+        """Texts, by their place, that are filled with other values than drawn ones."""
+        yield from ()
+
+    def kept_key(self, key: str) -> str:
+        """The *key* of a wording of this file, as it is stored: in every language the same."""
+        return self._kept_keys.get(key, key)
 
 
 @cache

@@ -201,14 +201,4 @@ def _active(platform: Platform) -> Platform:
 
 
 def _platform(row: PlatformRow) -> Platform:
-    return Platform(
-        id=row.id or 0,
-        name=row.name,
-        issuer=row.issuer,
-        client_id=row.client_id,
-        auth_url=row.auth_url,
-        token_url=row.token_url,
-        token_audience=row.token_audience,
-        jwks_url=row.jwks_url,
-        active=row.active,
-    )
+    return Platform(**row.model_dump(exclude={"made"}))

@@ -7,3 +7,4 @@ from app.formulas.layout.fit import *
 from app.formulas.layout.fsdp_with_tp import *
 from app.formulas.layout.step_time import *
 from app.formulas.presets import Layout as Layout
+from app.formulas.step.step import StepTime as StepTime

@@ -15,39 +15,10 @@ from app.formulas.step.cluster_speeds import (
     speeds_of,
 )
 from app.formulas.step.model_flops import counted_flops
-from app.formulas.step.step import Parts, step_parts
+from app.formulas.step.step import StepTime, step_parts
 from app.units import Ratio, Seconds
 
 _MEGATRON = Recipe.named("Megatron")
-
-
-class StepTime(NamedTuple):
-    """Seconds of a step, by part."""
-
-    products: Seconds
-    attention: Seconds
-    element_wise: Seconds
-    head: Seconds
-    recompute: Seconds
-    launches: Seconds
-    tensor: Seconds
-    context: Seconds
-    expert: Seconds
-    messages: Seconds
-    bubble: Seconds
-    data: Seconds
-    optimizer: Seconds
-    skew: Seconds
-
-    @property
-    def total(self) -> Seconds:
-        """The sum of all parts."""
-        return sum(self)
-
-    @property
-    def compute(self) -> Seconds:
-        """Kernels that compute the model once."""
-        return self.products + self.attention + self.element_wise + self.head
 
 
 class StepRange(NamedTuple):
@@ -110,7 +81,7 @@ def step_time(
         attention, 0.4 ms between layers, 30 bytes of a logit and 20 of an embedded element are
         priors.
     """
-    return StepTime(*_parts(model, cluster, layout, shares, recipe, "middle"))
+    return _step(model, cluster, layout, shares, recipe, "middle")
 
 
 def total_step_time(
@@ -182,7 +153,7 @@ def step_time_range(
         Follows from step_time.
     """
     low, high = (
-        sum(_parts(model, cluster, layout, shares, recipe, side)) for side in ("fast", "slow")
+        sum(_step(model, cluster, layout, shares, recipe, side)) for side in ("fast", "slow")
     )
     return StepRange(low, high)
 
@@ -226,14 +197,14 @@ def projected_utilization(
     return flops * layout.tokens / (layout.gpus * peak * total)
 
 
-def _parts(
+def _step(
     model: ModelShape,
     cluster: Cluster,
     layout: Layout,
     shares: Shares,
     recipe: Recipe,
     side: Side,
-) -> Parts:
+) -> StepTime:
     recorded("model", model, ModelShape)
     same_gpus(cluster, layout)
     fits_together(model, layout)

@@ -10,6 +10,7 @@ from app.formulas.step.links import message, ring
 from app.formulas.step.speeds import Reduced, Speeds
 from app.formulas.step.stage import StagesTime, stages_time
 from app.formulas.step.widths import Widths
+from app.units import Seconds
 
 # Bytes that are moved per parameter, and the share of the memory's bandwidth that they reach: 20 ps
 # on an A100, from the intercepts of vTrain's single-node rows.
@@ -19,23 +20,33 @@ _ALL = 3  # ZeRO stage that shards the weights, too
 _TAKEN = 20 / 132
 
 
-class Parts(NamedTuple):
-    """Seconds of a step by part."""
+class StepTime(NamedTuple):
+    """Seconds of a step, by part."""
 
-    products: Value
-    attention: Value
-    element_wise: Value
-    head: Value
-    recompute: Value
-    launches: Value
-    tensor: Value
-    context: Value
-    expert: Value
-    messages: Value
-    bubble: Value
-    data: Value
-    optimizer: Value
-    skew: Value
+    products: Seconds
+    attention: Seconds
+    element_wise: Seconds
+    head: Seconds
+    recompute: Seconds
+    launches: Seconds
+    tensor: Seconds
+    context: Seconds
+    expert: Seconds
+    messages: Seconds
+    bubble: Seconds
+    data: Seconds
+    optimizer: Seconds
+    skew: Seconds
+
+    @property
+    def total(self) -> Seconds:
+        """The sum of all parts."""
+        return sum(self)
+
+    @property
+    def compute(self) -> Seconds:
+        """Kernels that compute the model once."""
+        return self.products + self.attention + self.element_wise + self.head
 
 
 def step_parts(
@@ -45,14 +56,14 @@ def step_parts(
     on: Numbers,
     sent: Reduced = Reduced(),  # noqa: B008
     one: StagesTime | None = None,
-) -> Parts:
+) -> StepTime:
     """The parts of a step; *one* is the result of `stages_time`, if it is known."""
     one = one or stages_time(shape, speeds, degrees, on)
     each = degrees.microbatches / degrees.pipeline
     layers = one.layers
     held = held_parameters(shape, degrees, one.most, on)
     passed = traffic(speeds, degrees, on, sent, held)
-    parts = Parts(
+    parts = StepTime(
         products=layers.products * each,
         attention=layers.attention * each,
         element_wise=layers.element_wise * each,

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from glob import glob
 from pathlib import Path
 from typing import Literal
@@ -33,20 +33,13 @@ Start = Callable[[Path], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
+class Device(SeenDevice):
     """A GPU, under the number that torch has for it in *Devices*.
 
-    A MIG instance is called by its profile. *peers* are the numbers of the GPUs whose memory it can
-    access, *fault* the error of a kernel on it, *listed* what the vendor's tool says about it.
+    A MIG instance is called by its profile. *listed* is what the vendor's tool says about it.
     """
 
     name: str = "GPU"
-    uuid: str = ""
-    capability: str = ""
-    memory_bytes: int = 0
-    free_bytes: int = 0
-    fault: str = ""
-    peers: tuple[int, ...] = ()
     listed: ListedGpu | None = None
 
     @property
@@ -215,16 +208,7 @@ def _device(one: SeenDevice, known: ListedGpu | None, chosen: Mapping[str, str])
     if known and known.instances:
         uuid = _instance(one, known, chosen.get("CUDA_VISIBLE_DEVICES", ""))
         name = f"{known.name}{_MIG}{known.instances[uuid]}"
-    return Device(
-        name=name,
-        uuid=uuid,
-        capability=one.capability,
-        memory_bytes=one.memory_bytes,
-        free_bytes=one.free_bytes,
-        fault=one.fault,
-        peers=one.peers,
-        listed=known,
-    )
+    return Device(**{**asdict(one), "name": name, "uuid": uuid}, listed=known)
 
 
 def _instance(one: SeenDevice, known: ListedGpu, chosen: str) -> str:

@@ -10,7 +10,7 @@ from app.content.glossary import mark
 from app.content.opening_places import opening_parts
 from app.content.topic_file import ReadingQuestion
 from app.errors import AnswerError, sentence
-from app.kinds.answer_key import AnswerKey, keys_of
+from app.kinds.answer_key import AnswerKey
 from app.kinds.figures import Embedded
 from app.markdown import html, inline_html
 from app.translation import translate
@@ -71,15 +71,6 @@ def fixed_figure(figure: Embedded) -> EmbeddedView:
     return embedded_view(figure, {name: str(text) for name, text in figure.state.items()})
 
 
-def question_key(asked: ReadingQuestion) -> AnswerKey:
-    """What counts as right where *asked* is answered.
-
-    Raises:
-        ExpressionError: its answer has no value.
-    """
-    return keys_of({"": asked}, {}, lambda says, _: says)[""]
-
-
 def _fields(topic: Topic) -> Iterator[str]:
     return (f"q{number}" for number in range(1, len(topic.questions) + 1))
 
@@ -91,7 +82,7 @@ def _question(asked: ReadingQuestion, number: int, given: Mapping[str, str]) -> 
     blank = QuestionView(number=number, prompt=prompt, typed=typed, others=others)
     if own not in given:
         return blank
-    key = question_key(asked)
+    key = asked.key()
     if not typed:
         return _answered(blank, None, _told(key), asked.says)
     try:

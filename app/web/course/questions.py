@@ -17,10 +17,15 @@ from app.people.student_histories import StudentHistory
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.course.assessment import Sitting
-from app.web.exercise.action_results import refuse_action, unavailable, unreadable
 from app.web.exercise.assignment_rules import rules_of
 from app.web.exercise.page_context import ExerciseRequest
-from app.web.exercise.posted_form import ActionResult, PostedForm
+from app.web.exercise.posted_form import (
+    ActionResult,
+    PostedForm,
+    refuse_action,
+    unavailable,
+    unreadable,
+)
 from app.web.exercise.routes import (
     PART,
     build_page,

@@ -6,11 +6,14 @@ from datetime import datetime
 from typing import Literal
 
 from app.aside.fair_queue import Client
-from app.kinds.answers import PlayedAnswer, Verdict
+from app.errors import AnswerError, UnavailableError, sentence
+from app.kinds.answers import PlayedAnswer, TooLongError, Verdict
 from app.kinds.code.feedback import Trial
+from app.translation import noted, translate
 
 _LONGEST_SITTING = 4 * 3600  # seconds; a page left open overnight says nothing
 _LONGEST_CLOCK = 12  # figures
+_LOST = noted("Your answer is still here, and no attempt was recorded.")
 LONG = 4_000  # characters of a form, from which on its page takes long
 Fields = Mapping[str, Sequence[str]]  # the fields of a posted form
 AnswerState = Literal[
@@ -48,6 +51,31 @@ class ActionResult:
     state: AnswerState = "none"
     says: str = ""
     status: int = 200
+
+
+def refuse_action(why: str) -> ActionResult:
+    """What an assignment does not allow, with the reason *why*."""
+    return ActionResult(state="refused", says=why, status=403)
+
+
+def hide_verdict(why: str) -> ActionResult:
+    """An answer that is stored; its verdict is hidden, with the reason *why*."""
+    return ActionResult(state="recorded", says=translate("Your answer is stored. {why}", why=why))
+
+
+def unreadable(error: AnswerError | TooLongError) -> ActionResult:
+    """An answer that cannot be read: neither graded nor stored."""
+    return ActionResult(
+        state="unreadable",
+        says=sentence(str(error)),
+        status=413 if isinstance(error, TooLongError) else 200,
+    )
+
+
+def unavailable(error: UnavailableError) -> ActionResult:
+    """Something is out of order; the answer stays in the form."""
+    says = f"{sentence(str(error))} {translate(_LOST)}"
+    return ActionResult(state="unavailable", says=says, status=503)
 
 
 def form_size(given: Fields) -> int:

@@ -17,7 +17,6 @@ from app.network.door import note_trouble
 from app.network.routes import Router
 from app.people.student_histories import StudentDrawing, StudentHistory
 from app.site import Here, Site, site_in
-from app.web.exercise.action_results import refuse_action, unavailable, unreadable
 from app.web.exercise.assignment_rules import rules_of, rules_with_banners
 from app.web.exercise.board_entry import enter_on_board
 from app.web.exercise.card import exercise_card
@@ -29,13 +28,16 @@ from app.web.exercise.posted_form import (
     PostedForm,
     fields_of,
     form_size,
+    refuse_action,
     seconds_on,
+    unavailable,
+    unreadable,
 )
 from app.web.exercise.rules import FREE, AssignmentRules
 from app.web.exercise.tools import ServerTools
 from app.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.web.exercise.views import view_of
-from app.web.exercise.ways_on import is_review, with_ways_on
+from app.web.exercise.ways_on import with_ways_on
 from app.web.frame.origin import from_here
 from app.web.frame.preview import preview_of
 from app.web.frame.renderer import frame, render, render_part
@@ -81,7 +83,7 @@ async def show_exercise_page(
         moment=now(),
         history=history,
         history_before=history,
-        reviewing=is_review(request),
+        reviewing=request.query_params.get("review") == "1",
         route=chosen_route(request),
     )
     return _response(request, await build_page(site, asked, ActionResult(), rules))
@@ -127,7 +129,7 @@ async def answer_exercise(request: Request) -> Response:
         history_before=before,
         given=given,
         fragment=wants_fragment(request),
-        reviewing=is_review(request),
+        reviewing=request.query_params.get("review") == "1",
         route=chosen_route(request),
     )
     page = await build_page(site, asked, result, _rules(site, visiting, history, seed))

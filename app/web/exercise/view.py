@@ -14,7 +14,6 @@ from app.kinds import Exercise
 from app.kinds.answers import Verdict
 from app.markdown import html
 from app.translation import foreign, noted, translate
-from app.web.exercise.action_results import hide_verdict
 from app.web.exercise.board_entry import picture_link
 from app.web.exercise.illustration import (
     IllustrationView,
@@ -23,7 +22,7 @@ from app.web.exercise.illustration import (
     played_view,
 )
 from app.web.exercise.page_context import ExerciseRequest, PageContext, describe_page, page_context
-from app.web.exercise.posted_form import ActionResult, AnswerState, begun_at
+from app.web.exercise.posted_form import ActionResult, AnswerState, begun_at, hide_verdict
 from app.web.exercise.rules import FREE, AssignmentRules
 from app.web.exercise.trial_view import TrialView, trial_view
 from app.web.exercise.views import view_of

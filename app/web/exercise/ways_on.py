@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from fastapi import Request
-
 from app.site import Site
 from app.web.exercise.page_context import ExerciseRequest
 from app.web.exercise.view import ExercisePage
@@ -30,8 +28,3 @@ def with_ways_on(site: Site, asked: ExerciseRequest, page: ExercisePage) -> Exer
         reviewing=asked.reviewing,
     )
     return replace(page, onward=steps)
-
-
-def is_review(request: Request) -> bool:
-    """Whether the exercise was opened as one of the reviews of the day."""
-    return request.query_params.get("review") == "1"

@@ -1,6 +1,7 @@
 """/progress: what a learner has done; it can be exported, imported and deleted."""
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Annotated
 
 from fastapi import Form, Request, Response
@@ -34,8 +35,9 @@ from app.web.progress.file import (
     read_file,
     without_runs,
 )
-from app.web.progress.record import read_progress
-from app.web.progress.view import ProgressPage, progress_page
+from app.web.progress.ideas import LOOKED_AT, wrong_ideas
+from app.web.progress.view import ProgressPage, ProgressRecord, first_day, progress_page
+from app.web.standing.history import read_learner_history
 from app.web.standing.records import open_records
 from app.web.standing.route_choice import chosen_route
 from app.web.standing.weekly_goal import chosen_goal
@@ -146,10 +148,27 @@ def _shown_progress(
 ) -> Response:
     around = frame(request, translate("Progress"), here="progress")
     today = site.clock().date()
-    record = read_progress(site, learner, today, chosen_route(request))
+    record = _read_progress(site, learner, today, chosen_route(request))
     found = progress_page(site.catalog, record, today, chosen_goal(request))
     page = Shown(found, notice, f"{FILE_LIMIT >> 20} MiB", around.person)
     return render("progress/progress.html", around, page, status)
+
+
+def _read_progress(site: Site, learner: str, today: date, route: str) -> ProgressRecord:
+    """What *learner*, who has started *route*, has done until *today*."""
+    if not learner:
+        return ProgressRecord()
+    past = read_learner_history(site, learner, route)
+    with open_records(site, learner) as records:
+        wrong = records.wrong_attempts(LOOKED_AT)
+        return ProgressRecord(
+            past=past,
+            guesses=records.count_of_guesses(),
+            days=records.attempts_by_day(first_day(today)),
+            efforts=records.efforts(),
+            latest=records.latest_attempts(),
+            ideas=wrong_ideas(site.catalog, site.runner, wrong, past.answers),
+        )
 
 
 def _delete(site: Site, learner: str) -> None:

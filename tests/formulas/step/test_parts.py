@@ -13,7 +13,7 @@ from app.formulas.step.kernels import Products, attention_time
 from app.formulas.step.links import exchange, message, ring
 from app.formulas.step.speeds import Net, Speeds
 from app.formulas.step.stage import stages_time
-from app.formulas.step.step import Parts, step_parts
+from app.formulas.step.step import StepTime, step_parts
 from app.formulas.step.widths import Linear, Width, Widths
 from tests.each import each
 from tests.oracles.collectives import ring_all_reduce
@@ -28,7 +28,7 @@ def speeds(**changed: float) -> Speeds:
     return speeds_of(SMALL, H100, Shares(**changed))  # type: ignore[arg-type]
 
 
-def parts(layout: Layout, **changed: float) -> Parts:
+def parts(layout: Layout, **changed: float) -> StepTime:
     return step_parts(SMALL, speeds(**changed), Degrees.of(layout), PLAIN)
 
 
@@ -188,7 +188,7 @@ def test_shards_within_a_node_are_reduced_over_the_nodes_besides() -> None:
 
 
 def test_the_slowest_stage_sets_the_pace() -> None:
-    def of(**changed: int) -> Parts:
+    def of(**changed: int) -> StepTime:
         at = Degrees.of(Layout(pipeline=4, microbatches=32))._replace(**changed)
         return step_parts(SMALL, speeds(), at, PLAIN)
 
@@ -228,7 +228,7 @@ def test_a_module_for_a_further_token_is_a_layer_a_projection_and_a_head(text: s
     shape, degrees = model(text), Degrees(microbatches=4, data=8, sequence=4096)
     at = speeds_of(shape, H100, Shares(hidden_data=1.0))
 
-    def timed(changed: ModelShape) -> Parts:
+    def timed(changed: ModelShape) -> StepTime:
         return step_parts(changed, at, degrees, PLAIN)
 
     plain, module = timed(shape), timed(replace(shape, multi_token=1))
