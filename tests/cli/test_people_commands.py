@@ -61,7 +61,9 @@ def test_a_class_lives_from_the_first_line_to_its_end(capsys: Capture, tmp_path:
 def test_mistakes_name_the_nearest(capsys: Capture) -> None:
     said(capsys, "class", "create", "Systems")
     assert "did you mean 'Systems'" in said(capsys, "roster", "System", code=1)
-    assert "no time zone" in said(capsys, "class", "create", "X", "--zone", "Berlin", code=1)
+    assert "the time zone 'Berlin' does not exist" in said(
+        capsys, "class", "create", "X", "--zone", "Berlin", code=1
+    )
     assert "2027-07-31" in said(capsys, "token", "create", "a", "--until", "July", code=1)
     says = said(capsys, "token", "create", "a", "--scope", "class", code=1)
     assert "--class" in says

@@ -156,7 +156,7 @@ def test_layouts_are_written_as_in_jax_and_dtensor() -> None:
     assert placements(mesh, layout) == "[Shard(0), Replicate()]"
     assert placements(mesh, read_layout("I, J/XY", mesh.axes)) == "[Shard(1), Shard(1)]"
     for wrong, says in {
-        "I/Z, J": "no mesh axis Z",
+        "I/Z, J": "the mesh axis Z does not exist",
         "I/X, J/X": "splits it twice",
         "I, I": "a dimension is there twice",
         "i/X": "is not a layout",
@@ -220,7 +220,7 @@ def test_a_plan_and_its_numbers_are_judged_apart(grade: Grade, catalog: Catalog)
         ({"turn": "1"}, "choose the first move"),
         ({"plan": "multiply; gather B"}, "move 2: 'gather B' is not on the list"),
         ({"plan": "; ".join(["multiply"] * 6)}, "at most 5 moves, not 6"),
-        ({"plan": "multiply", "tern": "1"}, "no answer called 'tern'"),
+        ({"plan": "multiply", "tern": "1"}, "no answer is called 'tern'"),
         ({"plan": "multiply", "turn": "many"}, "turn: "),
     ],
 )
