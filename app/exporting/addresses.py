@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
+from app.exporting.omissions import without_unserved
+
 # An attribute of HTML whose value is an address of the site: one slash, then a path or nothing.
 _ATTRIBUTE = re.compile(
     r"""(?P<before>\s(?:href|src|action|formaction|poster|data-[\w-]+)=")(?P<address>/(?!/)[^"]*)"""
@@ -12,8 +14,11 @@ _PARTS = re.compile(r"(?P<path>[^?#]*)(?P<rest>.*)", re.DOTALL)
 _ANOTHER = "/another"  # a new drawing, of which the page itself draws the number
 # What the worker answers, though there is no such page.
 _ANSWERED = re.compile(
-    r"/(?:explore/[^/]+/\d+\.(?:svg|csv)|progress/(?:export|import|delete)|map/known)"
+    r"/(?:explore/(?:fit/better|[^/]+)/\d+\.(?:svg|csv)|progress/(?:export|import|delete)"
+    r"|map/(?:known|start))"
 )
+# Pages that are as they were exported, whatever is asked of them; and where a server takes runs.
+_FIXED = re.compile(r"/labs(?:/[^/]+(?:/board)?)?\?.*|/labs/[^/]+/board#add")
 _FILES = ("/static/", "/course/", "/images/")
 
 
@@ -39,6 +44,11 @@ class Known:
             return f"{file_path(path.removesuffix(_ANOTHER))}?seed=another"
         return file_path(path) + rest if path in self.pages else file_path(self.server)
 
+    def serves(self, address: str) -> bool:
+        """Whether an export has what is at *address*."""
+        is_there = self.placed(address) != file_path(self.server) or address == self.server
+        return is_there and not _FIXED.fullmatch(address)
+
     def rebased(self, text: str, base: str) -> str:
         """*text*, which is HTML or one address, for a course under the path *base*.
 
@@ -49,7 +59,9 @@ class Known:
         def write(address: str) -> str:
             return base + self.placed(address)[1:]
 
-        return write(text) if text.startswith("/") else rewritten(text, write)
+        if text.startswith("/"):
+            return write(text)
+        return rewritten(without_unserved(text, self.serves), write)
 
 
 def rewritten(html: str, write: Callable[[str], str]) -> str:

@@ -16,6 +16,7 @@ START = "app.desk"
 _NAMED = (
     "app.web.home.routes", "app.web.course.chapter_routes", "app.web.course.map",
     "app.web.exercise.routes", "app.web.exercise.pad", "app.web.explore.page",
+    "app.web.explore.better", "app.web.labs.run",
     "app.web.reference.formulas",
     "app.web.search.page", "app.web.progress.routes", "app.web.reference.errata",
     "app.web.reference.trust", "app.exporting.addresses", "app.exporting.skeletons",

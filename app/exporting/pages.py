@@ -9,10 +9,12 @@ from posixpath import relpath
 from app.errors import UnavailableError
 from app.exporting.addresses import Known, addresses_in, file_path, rewritten
 from app.exporting.course_contents import SERVER
+from app.exporting.omissions import without_unserved
 from app.exporting.site import ExportedSite, SiteResponse
 from app.web.frame.assets import asset_url
+from app.web.urls import BETTER
 
-_STARTS = ("/", SERVER, "/search", "/scratch", "/progress", "/map")
+_STARTS = ("/", SERVER, "/search", "/scratch", "/progress", "/map", BETTER)
 # What is exported, as far as pages lead there; the rest of the site needs a server.
 _INSIDE = re.compile(
     r"/(?:chapters/[^/]+|exercises/[^/]+/[^/]+|explore(?:/[^/]+)?|formulas(?:/[^/]+)?"
@@ -89,17 +91,19 @@ def as_file(page: Page, *, pages: Collection[str], core: Mapping[str, str], scri
         near = f"{near}/" if path.endswith("/") and not near.endswith("/") else near
         return f"{near}{mark}{rest}"
 
-    html = _with_worker(page, core, scripts)
+    whole = _CHOICES.sub("", page.html)
+    html = without_unserved(whole, known.serves, prose=not page.path.startswith("/docs"))
+    html = _with_worker(html, page.path, core, scripts)
     return rewritten(html, relative)
 
 
-def _with_worker(page: Page, core: Mapping[str, str], folder: str) -> str:
-    """*page* with the scripts that ask the worker, and with a policy of its own."""
-    nonce = _NONCE.search(page.html)
+def _with_worker(html: str, path: str, core: Mapping[str, str], folder: str) -> str:
+    """*html*, the page at *path*, with the scripts that ask the worker, and a policy of its own."""
+    nonce = _NONCE.search(html)
     policy = _POLICY.format(nonce[1] if nonce else "")
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-    marks = " data-marks" if _MARKED.fullmatch(page.path) else ""
-    marks += " data-always" if page.path in _ALWAYS else ""
+    marks = " data-marks" if _MARKED.fullmatch(path) else ""
+    marks += " data-always" if path in _ALWAYS else ""
     files = json.dumps(dict(core)).replace('"', "&quot;")
     scripts = (
         f'<link rel="manifest" href="/course/manifest.webmanifest">\n'
@@ -107,7 +111,7 @@ def _with_worker(page: Page, core: Mapping[str, str], folder: str) -> str:
         f'<script type="module" src="/course/{folder}/page.js" data-app="{asset_url("app.js")}"'
         f' data-files="{files}"{marks}></script>'
     )
-    html = _SCRIPT.sub(lambda _: scripts, _CHOICES.sub("", page.html))
+    html = _SCRIPT.sub(lambda _: scripts, html)
     # They begin once page.js has put on the page what belongs to its address.
     html = _LATER.sub(r'<link rel="modulepreload" href="\1" data-later>', html)
     html = html.replace('<meta name="viewport"', f'{head}<meta name="viewport"', 1)

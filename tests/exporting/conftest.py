@@ -26,9 +26,15 @@ from app.formulas import FORMULAS
 from app.kinds import Exercise
 from app.translation import speaking
 
+CAPSTONE = "capstone/days-of-the-run"  # of the chapter of *Will my run fit?*
 OWN = "your-cluster/hide-the-weights"  # of a chapter whose numbers a learner sets
 NUMBER, CODE = "collectives/ring-all-reduce-time", "collectives/write-ring-time"
-PATHS = ("/", f"/exercises/{NUMBER}", f"/exercises/{CODE}", "/explore/ring", "/errata", "/search")
+RUN = "/labs/ring-bytes/20261121-212810-ring-bytes-cd4c7a"  # a recorded one
+PATHS = (
+    "/", f"/exercises/{NUMBER}", f"/exercises/{CODE}", "/explore/ring", "/explore/fit",
+    "/explore/fit/better", "/errata", "/search", "/map", "/reference", "/labs/ring-bytes", RUN,
+    "/labs/ring-bytes/board", "/glossary", "/chapters/your-cluster",
+)  # fmt: skip
 FORMULA = '''
 from app.units import Bytes, BytesPerSecond, Seconds
 
@@ -51,7 +57,7 @@ def chosen(catalog: Catalog) -> list[Exercise]:
     ordered = sorted(catalog.exercises, key=lambda one: (one.kind, one.id not in (NUMBER, CODE)))
     kinds = groupby(ordered, key=lambda one: one.kind)
     two = [exercise for _, found in kinds for exercise in islice(found, 2)]
-    return [*two, catalog.exercise(OWN)]
+    return [*two, catalog.exercise(OWN), catalog.exercise(CAPSTONE)]
 
 
 @pytest.fixture(scope="session")
@@ -107,7 +113,7 @@ def written(
     """Every file of the course in the current language, by its path."""
     client.cookies.clear()  # the last visitor may have signed in
     pages = [Page(path, client.get(path, headers=headers).text) for path in PATHS]
-    pages.append(Page(SERVER, pages[0].html))
+    pages += [Page(path, pages[0].html) for path in (SERVER, "/formulas/mine.sent_time")]
     python = browser_python(Settings().cache)
     plain = dataclasses.replace(python, compiler=Nothing())  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:

@@ -18,7 +18,7 @@ from app.exporting.python import LEFT_OUT
 from app.kinds import Exercise
 from app.sandbox.runner import Runner
 from tests.exporting.chromium import Wish
-from tests.exporting.conftest import NUMBER, OWN
+from tests.exporting.conftest import NUMBER, OWN, RUN
 from tests.exporting.verdicts import cases, differences, wishes_of
 
 pytestmark = pytest.mark.slow(10)
@@ -129,6 +129,46 @@ def test_a_browser_sets_the_numbers_of_a_chapter(desk: Path) -> None:
     assert 'name="budget" value="350000"' in found[1][1]
     assert "64 A100 SXM 80GB" in found[2][1]
     assert "the nearest is 1,000" in found[3][1]
+
+
+def test_a_route_is_kept_and_leads(desk: Path) -> None:
+    found = answered(
+        desk,
+        [
+            ("GET", "/map?route=serve", []),
+            ("GET", "/map/start?route=serve", []),
+            ("GET", "/map?route=serve", []),
+            ("GET", "/", []),
+            ("GET", "/map/start", []),
+            ("GET", "/map?route=serve", []),
+        ],
+    )
+    assert [status for status, _ in found] == [200, 303, 200, 200, 303, 200]
+    begun = ["You are on this route" in text for _, text in found]
+    assert begun == [False, False, True, False, False, False]
+    assert "/some/where/map/start?route=serve" in found[0][1]
+    assert "I serve" in found[3][1]
+
+
+def test_a_browser_finds_a_better_layout(desk: Path, client: TestClient) -> None:
+    address = "/explore/fit/better?gpus=64&model=Llama-3.1-8B&hold=stage&hold=micro"
+    ((status, text),) = answered(desk, [("GET", address, [])])
+    assert status == 200
+    theirs = client.get(address).text
+    (title,) = re.findall(r'<p class="feedback success"><b>([^<]*)</b>', theirs)
+    assert f"<b>{title}</b>" in text
+    assert 'action="/some/where/explore/fit/better/' in text
+
+
+def test_a_prediction_is_compared_with_the_recorded_run(desk: Path, client: TestClient) -> None:
+    wishes: list[Wish] = [("GET", f"{RUN}?guess={guess}", []) for guess in ("100+MB", "many")]
+    (status, text), (unread, problem) = answered(desk, wishes)
+    assert (status, unread) == (200, 200)
+    assert "cannot read" in problem
+    theirs = client.get(f"{RUN}?guess=100+MB").text
+    (verdict,) = re.findall(r'<p class="lead">([^<]*)</p>\s*<div class="scroll', theirs)
+    assert verdict in text
+    assert "Your prediction" in text
 
 
 def test_a_browser_offers_no_goal_that_nothing_would_keep(desk: Path) -> None:

@@ -22,8 +22,8 @@ READ = {
 }
 PARTS = (
     "home.routes", "course.chapter_routes", "course.map", "exercise.routes", "exercise.pad",
-    "explore.page", "reference.formulas", "search.page", "progress.routes", "reference.errata",
-    "reference.trust",
+    "explore.better", "explore.page", "labs.run", "reference.formulas", "search.page",
+    "progress.routes", "reference.errata", "reference.trust",
 )  # fmt: skip
 
 
@@ -69,10 +69,11 @@ from starlette.datastructures import UploadFile  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
 
 from app.config import Settings  # noqa: E402
-from app.errors import AppError  # noqa: E402
+from app.errors import AppError, NotFoundError  # noqa: E402
 from app.formulas import FORMULAS  # noqa: E402
 from app.sandbox.runner import Runner  # noqa: E402
 from app.site import Histories, Site, Writer  # noqa: E402
+from app.web.explore.layout_searches import layout_searches  # noqa: E402
 
 
 class Desk:
@@ -101,7 +102,8 @@ class Desk:
             runner=Runner(ask),
             labs=SimpleNamespace(trouble=resolved("trouble")),
         )
-        self._app = SimpleNamespace(state=SimpleNamespace(site=site))
+        state = SimpleNamespace(site=site, layout_searches=layout_searches())
+        self._app = SimpleNamespace(state=state)
         modules = (import_module(f"app.web.{name}") for name in PARTS)
         self._routes = [route for module in modules for route in module.router.routes]
 
@@ -113,6 +115,7 @@ class Desk:
         """The answer to what a page *asked*, both as JSON."""
         wish = json.loads(asked)
         response = await self._response(wish)
+        self._shelf.choose(response.choices)
         text = response.body.decode()
         headers = dict(response.headers)
         if "html" in headers["content-type"]:
@@ -129,13 +132,16 @@ class Desk:
             path=path,
             query_params=QueryParams(parse_qsl(parts.query, keep_blank_values=True)),
             headers=wish["headers"],
+            cookies=self._shelf.choices,
             fields=[(name, _field(value)) for name, value in wish["fields"]],
             app=self._app,
         )
         try:
             return await self._found(request)
+        except NotFoundError as error:
+            return Response(str(error), 404)
         except AppError as error:
-            return Response(str(error), error.status)
+            return Response(str(error), 422)
         except HTTPException as error:
             return Response(error.detail, error.status_code)
 

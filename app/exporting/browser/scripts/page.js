@@ -6,7 +6,8 @@ const script = document.querySelector("script[data-app]");
 const base = new URL("../../", import.meta.url);
 const files = JSON.parse(script.dataset.files);
 const outside = window.fetch.bind(window);
-const saved = /^\/(explore\/[^/]+\/\d+\.(svg|csv)|progress\/export)$/;
+const saved = /^\/(explore\/(fit\/better|[^/]+)\/\d+\.(svg|csv)|progress\/export)$/;
+const leads = "/map/start"; // a link that stores a choice, and leads to a page
 const asks = new Map();
 let port = null; // to the desk
 let number = 0;
@@ -132,6 +133,10 @@ function show(html) {
   for (const link of page.querySelectorAll("head link[rel=stylesheet]"))
     if (!document.querySelector(`link[href="${link.getAttribute("href")}"]`) && !has(link)) document.head.append(link);
 }
+// What the worker adds to a part of the page that was exported.
+function insert(html, part) {
+  document.querySelector(part).insertAdjacentHTML("afterbegin", html);
+}
 const has = (link) =>
   [...document.querySelectorAll("link[rel=stylesheet]")].some((one) => one.href === new URL(link.getAttribute("href"), location.href).href);
 
@@ -160,9 +165,11 @@ function go(address) {
 document.addEventListener("click", async (event) => {
   const link = event.target.closest?.("a[href]");
   const address = link ? inside(link.href) : "";
-  if (!saved.test(address.split("?")[0])) return;
+  const [path] = address.split("?");
+  if (!saved.test(path) && path !== leads) return;
   event.preventDefault();
   const answer = await ask("GET", address, {}, []);
+  if (path === leads) return go(answer.headers.location);
   const type = answer.headers["content-type"];
   const file = document.createElement("a");
   file.href = URL.createObjectURL(new Blob([answer.text], { type }));
@@ -188,6 +195,7 @@ async function prepare() {
   try {
     const answer = await ask("GET", inside(location.href), {}, []);
     if (answer.headers.location) return go(answer.headers.location);
+    if (answer.headers["x-part"]) return insert(answer.text, answer.headers["x-part"]);
     if (answer.headers["content-type"].includes("html")) return show(answer.text);
   } finally {
     for (const part of exported) part.hidden = false; // without an answer, what was exported

@@ -30,6 +30,14 @@ class FastAPI:
 class QueryParams(dict[str, str]):
     """The fields of an address; of those with one name, the last."""
 
+    def __init__(self, pairs: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(pairs)
+        self._pairs = tuple(pairs)
+
+    def getlist(self, name: str) -> list[str]:
+        """Every field called *name*."""
+        return [value for key, value in self._pairs if key == name]
+
 
 class FormData:
     """A posted form; a field may occur several times."""
@@ -101,12 +109,15 @@ class Response:
         self.status_code = status_code
         self.headers = {name.lower(): value for name, value in (headers or {}).items()}
         self.headers.setdefault("content-type", media_type or self.media_type)
+        self.choices: dict[str, str] = {}
 
-    def set_cookie(self, *_: object, **__: object) -> None:
-        """Nothing: a browser's own learner needs none."""
+    def set_cookie(self, name: str, value: str = "", *_: object, **__: object) -> None:
+        """Note a choice of the learner, which the desk stores."""
+        self.choices[name] = value
 
-    def delete_cookie(self, *_: object, **__: object) -> None:
-        """Nothing: there is none."""
+    def delete_cookie(self, name: str, *_: object, **__: object) -> None:
+        """Note that the learner takes a choice back."""
+        self.choices[name] = ""
 
 
 @dataclass(frozen=True)

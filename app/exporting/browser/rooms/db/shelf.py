@@ -22,6 +22,7 @@ from app.db.records import MergeResult, PersonalRows
 from app.db.tables import KINDS, Attempt, KnownChapter, Row, read_row
 
 _LATEST = 20  # attempts
+_CHOICE = "choice"
 
 
 class Shelf:
@@ -32,6 +33,7 @@ class Shelf:
 
     def __init__(self, keep: Callable[[str, str], None], clear: Callable[[], None]) -> None:
         self.rows: dict[str, list[Any]] = {name: [] for name in KINDS}
+        self.choices: dict[str, str] = {}  # what a server's visitors have in cookies
         self._keep = keep
         self._clear = clear
 
@@ -39,8 +41,18 @@ class Shelf:
         """Take the rows that the browser has *stored*, and no others."""
         for rows in self.rows.values():
             rows.clear()
+        self.choices.clear()
         for kind, text in stored:
-            self.rows[kind].append(read_row(kind, text))
+            if kind == _CHOICE:
+                self.choices |= json.loads(text)
+            else:
+                self.rows[kind].append(read_row(kind, text))
+
+    def choose(self, choices: Mapping[str, str]) -> None:
+        """Store the *choices* of the learner, by name; the last of a name counts."""
+        if {**self.choices, **choices} != self.choices:
+            self.choices |= choices
+            self._keep(_CHOICE, json.dumps(choices))
 
     def add(self, row: Row) -> None:
         """Add a row, unless a reveal or a prediction like it is there."""
@@ -93,6 +105,7 @@ class Shelf:
         for name, rows in self.rows.items():
             for row in rows:
                 self._keep(name, json.dumps(row.stored()))
+        self._keep(_CHOICE, json.dumps(self.choices))
 
     def attempts_by_day(self, since: date) -> Mapping[date, int]:
         """The number of answers on each day from *since* on; a day begins at 00:00 UTC."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from app.resolved import resolved
 
+from app.db.run_state import RunState
 from app.labs.results.report import Report
 
 
@@ -16,6 +17,7 @@ class RunResult:
     report: Report | None
     row: Any = None
     is_recorded: bool = True
+    state: RunState = RunState.DONE
 
     @property
     def origin(self) -> str:

@@ -1,0 +1,96 @@
+"""What an export leaves out of a page: links, forms and sentences about what needs a server."""
+
+import re
+from collections.abc import Callable
+
+_LINK = re.compile(
+    r'<a\b[^>]*?\shref="(?P<address>/(?!/)[^"]*)"[^>]*>(?P<text>(?:(?!</a>).)*)</a>', re.DOTALL
+)
+_FORM = re.compile(r"<form\b(?P<attributes>[^>]*)>.*?</form>\s*", re.DOTALL)
+_SECTION = re.compile(r"<section\b(?:(?!</?section\b).)*</section>\s*", re.DOTALL)
+_ACTION = re.compile(r'\saction="(/[^"]*)"')
+_ALONE = re.compile(r'<a\b[^>]*(?:\sclass="(?:other|button)|\sdownload\b)')
+_EMPTY = re.compile(
+    r'<p(?: class="quiet")?>\s*</p>\s*|(?:<h2\b[^>]*>[^<]*</h2>\s*)?<dl\b[^>]*>\s*</dl>\s*'
+)
+_WINDOW = 800  # characters around a link that may belong to it
+# What stands before and behind a link that goes with it: an entry of a list, or its separator.
+_ENTRIES = (
+    (r"<div>\s*<dt>\s*$", r"\s*</dt>\s*<dd>(?:(?!</dd>).)*</dd>\s*</div>\s*"),
+    (r"<dt>\s*$", r"\s*</dt>\s*<dd>(?:(?!</dd>).)*</dd>\s*"),
+    (r"<li>\s*$", r"\s*</li>\s*"),
+    (r'<p(?: class="\w+")?>\s*$', r"\s*\.?\s*</p>\s*"),
+    (r"\s·\s+$", ""),
+    ("", r"\s*·\s+"),
+)
+_INLINE = r"(?:[^.。<>]|\.(?=\w)|</?(?:a|i|b|em|code)\b[^>]*>)*"
+_SENTENCE = (rf"(?:(?<=[.!。]\s)|(?<=[>。])){_INLINE}$", rf"{_INLINE}[.。]\s?")
+_SCRIPTED = "/theme"  # the form of the colors, which a script answers
+
+
+def without_unserved(html: str, is_served: Callable[[str], bool], *, prose: bool = True) -> str:
+    """*html* without what leads to addresses that are not served.
+
+    A sentence goes with its links, if none of them is served. In documentation, which is not the
+    *prose* of a page, its text stays.
+    """
+    html = _SECTION.sub(lambda found: _section(found[0], is_served), html)
+    html = _FORM.sub(lambda found: found[0] if _is_form_served(found, is_served) else "", html)
+    end = len(html)
+    while found := _last(html, end):
+        end = found.start()
+        if not is_served(found["address"]):
+            html = _without(html, found, is_served if prose else None)
+            end = min(end, len(html))
+    return _EMPTY.sub("", html)
+
+
+def _section(text: str, is_served: Callable[[str], bool]) -> str:
+    """A section, or nothing if it is about a form that is not served."""
+    forms = _FORM.finditer(text)
+    return text if all(_is_form_served(found, is_served) for found in forms) else ""
+
+
+def _is_form_served(form: re.Match[str], is_served: Callable[[str], bool]) -> bool:
+    """Whether something answers a *form*; one without an address posts a file to its own page."""
+    action = _ACTION.search(form["attributes"])
+    if action is None:
+        return 'method="post"' not in form["attributes"]
+    sends = 'method="get"' in form["attributes"]  # its fields, in the address
+    return action[1] == _SCRIPTED or is_served(f"{action[1]}?" if sends else action[1])
+
+
+def _last(html: str, end: int) -> re.Match[str] | None:
+    """The last link that begins before *end*."""
+    start = html.rfind("<a ", 0, end)
+    while start >= 0:
+        if found := _LINK.match(html, start):
+            return found
+        start = html.rfind("<a ", 0, start)
+    return None
+
+
+def _without(html: str, link: re.Match[str], is_served: Callable[[str], bool] | None) -> str:
+    """*html* without a *link*, and without what stands there because of it.
+
+    A sentence stays if *is_served* is not given, or another of its links is served.
+    """
+    start, end = link.span()
+    if _ALONE.match(link[0]):
+        return html[:start] + html[end:]
+    for head, tail in _ENTRIES:
+        if place := _around(html, link, head, tail):
+            return html[: place[0]] + html[place[1] :]
+    if is_served and (place := _around(html, link, *_SENTENCE)):
+        sentence = html[slice(*place)]
+        if not any(is_served(one["address"]) for one in _LINK.finditer(sentence)):
+            return html[: place[0]] + html[place[1] :]
+    return html[:start] + link["text"] + html[end:]
+
+
+def _around(html: str, link: re.Match[str], head: str, tail: str) -> tuple[int, int] | None:
+    """From where to where *head* matches before a *link*, and *tail* behind it."""
+    start, end = link.span()
+    first = re.search(head, html[max(0, start - _WINDOW) : start])
+    last = re.match(tail, html[end : end + _WINDOW], re.DOTALL)
+    return (start - len(first[0]), end + last.end()) if first and last else None
