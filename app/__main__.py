@@ -31,6 +31,7 @@ _COMMANDS = {
     "token": "create, list or revoke API tokens",
     "class": "create, list or delete classes",
     "roster": "print or change the people of a class",
+    "group": "list, rename or dissolve the groups of a class",
     "person": "export, delete or merge persons",
     "grades": "write the points of a class",
     "results": "write the answers of a class",

@@ -8,14 +8,23 @@ as signs that turn the direction of a line, and what is quoted has a limit.
 
 import json
 import re
+from typing import TypeVar
 
+T = TypeVar("T")
 LONGEST = 200  # characters of a quotation
 _LONGEST_CODE = 300
+_EXACT = 1e15  # from here on, a float is written with an exponent
 LITERAL = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _OPENING = re.compile(r"""(?<!\w)['"]""")
 # A bracket that is closed may be the text of a link or an image if one of these follows it.
 _MARKUP = re.compile(r"[\\`*<&$~]|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])")
 _BLOCK = re.compile(r"\A(?:[#>|=+-]|\d+(?=[.)]))")
+
+
+def plain(value: T) -> T | int:
+    """*value*; a float that is a whole number as an int, so that no sentence says "0.0"."""
+    is_whole = isinstance(value, float) and value % 1 == 0 and abs(value) < _EXACT
+    return int(value) if is_whole else value  # type: ignore[call-overload]
 
 
 def quote_value(value: object, longest: int = LONGEST) -> str:

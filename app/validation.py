@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ErrorType
 
 from app.errors import nearest
-from app.quotation import quote_json
+from app.quotation import plain, quote_json
 
 Where = tuple[str | int, ...]
 _JSON_PLACE = re.compile(r"(?P<why>.*) at line (?P<line>\d+) column (?P<column>\d+)", re.DOTALL)
@@ -172,8 +172,14 @@ def _sentence(errors: list[ErrorDetails], where: Where, model: type[BaseModel] |
     if kind == "extra_forbidden":
         return unknown_key(where, model, ())
     if kind in SENTENCES:
-        return SENTENCES[kind].format(**error.get("ctx", {}), given=given)
+        given = quote_json(plain(error.get("input")))
+        return SENTENCES[kind].format(**bounds_of(error), given=given)
     return _lowered(own_words(error))
+
+
+def bounds_of(error: ErrorDetails) -> Mapping[str, object]:
+    """What pydantic compared a value with, as sentences say it."""
+    return {name: plain(bound) for name, bound in error.get("ctx", {}).items()}
 
 
 def own_words(error: ErrorDetails) -> str:

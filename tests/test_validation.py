@@ -1,6 +1,7 @@
 """What pydantic refuses is told in words of ours, through every door."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import core_schema
 
 from app.__main__ import main
@@ -177,3 +178,37 @@ def test_every_kind_of_refusal_has_words_of_ours(kind: str) -> None:
             ("must ", "is ", "has ", "needs ", "not valid JSON")
         )
         assert not any(word in says.casefold() for word in _OF_PYDANTIC)
+
+
+def _bounded(model: type[BaseModel]) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """The fields of *model* that have bounds, which are numbers."""
+    for name, field in model.model_fields.items():
+        bounds = {key: getattr(one, key) for one in field.metadata for key in ("ge", "gt", "le", "lt")
+                  if isinstance(getattr(one, key, None), int | float)}  # fmt: skip
+        if bounds:
+            yield field.alias or name, bounds
+
+
+def _models(model: type[BaseModel] = BaseModel) -> Iterator[type[BaseModel]]:
+    for one in model.__subclasses__():
+        yield one
+        yield from _models(one)
+
+
+def test_no_bound_of_any_model_is_told_with_a_fraction_of_zero() -> None:
+    """Of every file, request and setting: "must be at least 0, not -1", never 0.0 and -1.0."""
+    told = 0
+    for model in set(_models()):
+        if not model.__module__.startswith("app."):
+            continue
+        for name, bounds in _bounded(model):
+            for key, bound in bounds.items():
+                given = bound - 1 if key in ("ge", "gt") else bound + 1
+                with pytest.raises(ValidationError) as refused:
+                    model.model_validate({name: given})
+                errors = refused.value.errors()
+                own = [says for _, says, _ in faults(refused.value, {name: given}, model)]
+                for says in (*own, *(says for _, says in problems_of(errors, model))):
+                    assert not re.search(r"\d\.0\b", says), (model, name, says)
+                told += 1
+    assert told > 50

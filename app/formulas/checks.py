@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Collection, Sequence
-from reprlib import repr as short
 from typing import Any, Literal, TypeVar
 
 from app.formulas.records import Record
 from app.formulas.refusals import larger_than, too_large
-from app.translation import noted, say
+from app.translation import noted, say, short_value
 from app.units import Count
 
 R = TypeVar("R", bound=Record)
@@ -28,11 +27,11 @@ def at_least(name: str, value: float, least: float) -> float:
                 "{name} must be a number of at least {least}, not {value}",
                 name=name,
                 least=f"{least:g}",
-                value=short(value),
+                value=short_value(value),
             )
         )
     if value > LARGEST:
-        raise too_large(name, short(value), f"{LARGEST:g}")
+        raise too_large(name, short_value(value), f"{LARGEST:g}")
     return value
 
 
@@ -45,7 +44,7 @@ def positive(name: str, value: float) -> float:
     """*value*, which must be a number above zero within the allowed range."""
     if not (_is_number(value) and value > 0):
         raise ValueError(
-            say("{name} must be a number above 0, not {value}", name=name, value=short(value))
+            say("{name} must be a number above 0, not {value}", name=name, value=short_value(value))
         )
     if not SMALLEST <= value <= LARGEST:
         raise ValueError(
@@ -54,7 +53,7 @@ def positive(name: str, value: float) -> float:
                 name=name,
                 least=f"{SMALLEST:g}",
                 most=f"{LARGEST:g}",
-                value=short(value),
+                value=short_value(value),
             )
         )
     return value
@@ -64,7 +63,7 @@ def whole(name: str, value: float, least: int = 1) -> Count:
     """*value* as an int; it must be a whole number of at least *least*."""
     if not (_is_number(value) and value == int(value)):
         raise ValueError(
-            say("{name} must be a whole number, not {value}", name=name, value=short(value))
+            say("{name} must be a whole number, not {value}", name=name, value=short_value(value))
         )
     if value < least:
         raise ValueError(
@@ -72,11 +71,11 @@ def whole(name: str, value: float, least: int = 1) -> Count:
                 "{name} must be at least {least}, not {value}",
                 name=name,
                 least=least,
-                value=short(value),
+                value=short_value(value),
             )
         )
     if value > LARGEST:
-        raise too_large(name, short(value), f"{LARGEST:g}")
+        raise too_large(name, short_value(value), f"{LARGEST:g}")
     return int(value)
 
 
@@ -91,7 +90,7 @@ def one_of(name: str, value: object, allowed: Collection[object]) -> None:
                 "{name} must be one of {allowed}, not {value}",
                 name=name,
                 allowed=", ".join(map(str, allowed)),
-                value=short(value),
+                value=short_value(value),
             )
         )
 
@@ -99,14 +98,16 @@ def one_of(name: str, value: object, allowed: Collection[object]) -> None:
 def several(name: str, values: object, least: int = 1) -> Sequence[Any]:
     """*values*, which must be a list of at least *least* items; the caller checks the items."""
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
-        raise ValueError(say("{name} must be a list, not {value}", name=name, value=short(values)))
+        raise ValueError(
+            say("{name} must be a list, not {value}", name=name, value=short_value(values))
+        )
     if len(values) < least:
         raise ValueError(
             say(
                 "{name} must be a list of at least {least}, not {value}",
                 name=name,
                 least=least,
-                value=short(values),
+                value=short_value(values),
             )
         )
     return values
@@ -123,7 +124,7 @@ def recorded(name: str, value: R, kind: type[R]) -> R:
                 name=name,
                 what=kind.what,
                 such=such,
-                value=short(value),
+                value=short_value(value),
             )
         )
     return value
@@ -138,7 +139,7 @@ def divides(name: str, value: int, what: str, total: int) -> None:
                 name=name,
                 what=what,
                 whole=total,
-                value=short(value),
+                value=short_value(value),
             )
         )
 
@@ -153,7 +154,7 @@ def chosen_experts(top_k: Count, experts: Count) -> Count:
 def fraction(name: str, value: float) -> float:
     """*value*, which must be a number above zero and at most one."""
     if positive(name, value) > 1:
-        raise too_large(name, short(value), 1)
+        raise too_large(name, short_value(value), 1)
     return value
 
 

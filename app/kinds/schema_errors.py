@@ -8,10 +8,12 @@ from pydantic_core import ErrorDetails
 
 from app.errors import nearest
 from app.kinds import KINDS, Where
+from app.quotation import plain
 from app.units.scales import SCALES
 from app.validation import (
     SENTENCES,
     TYPES,
+    bounds_of,
     model_at,
     model_keys,
     own_words,
@@ -102,7 +104,8 @@ def _fault(
         inner, says = placed(found), own_words(found)
         cure = inner.cure if inner else unit_cure(says)
         return where, says, cure or _meaning(where, model) or _ELSEWHERE
-    texts = {**found.get("ctx", {}), "given": str(found["input"])[:_LONGEST]}
+    given = found["input"] if kind in TYPES else plain(found["input"])
+    texts = {**bounds_of(found), "given": str(given)[:_LONGEST]}
     cure = _CURES.get(kind, "").format(**texts)
     return where, _SAYS[kind].format(**texts), cure or _meaning(where, model) or _ELSEWHERE
 

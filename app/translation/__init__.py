@@ -26,6 +26,7 @@ from app.translation.sentence import Sentence, filled
 from app.translation.sentence import joined as joined
 from app.translation.sentence import noted as noted
 from app.translation.sentence import say as say
+from app.translation.sentence import short_value as short_value
 from app.translation.unit_words import FORMS
 
 _TAGS = {"zh": "zh-Hans"}  # in HTML and headers, where the code says too little

@@ -5,8 +5,9 @@ in English; where it reaches a person, `translate` looks its form up and fills i
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from reprlib import repr as _short_repr
 
-from app.quotation import quote_value
+from app.quotation import plain, quote_value
 from app.translation.numeral import Numeral
 
 
@@ -58,6 +59,15 @@ def noted(sentence: str, /) -> str:
     return Sentence(sentence, {})
 
 
+def short_value(value: object) -> str:
+    """*value* as Python writes it, with dots in the middle if it is long; 0.0 is 0.
+
+    >>> short_value(-1.0)
+    '-1'
+    """
+    return _short_repr(plain(value))
+
+
 def joined(sentences: Sequence[str], form: str = noted("{first}; {others}")) -> str:
     """*sentences*, at least one, in a row of this *form*."""
     first, *others = sentences
@@ -66,7 +76,7 @@ def joined(sentences: Sequence[str], form: str = noted("{first}; {others}")) -> 
 
 def filled(form: str, values: Mapping[str, object]) -> str:
     """*form* with *values* for its names."""
-    values = {name: v[:] if isinstance(v, Numeral) else v for name, v in values.items()}
+    values = {name: v[:] if isinstance(v, Numeral) else plain(v) for name, v in values.items()}
     if "!r}" in form:
         values = {name: _Quotation(value) for name, value in values.items()}
     return form.format(**values)

@@ -123,3 +123,47 @@ def test_all_dates_of_an_assignment_can_be_those_of_a_group(api: Api) -> None:
     assert set(own) == {"group", *DATES}
     stored = api.send("POST", "/assignments", 201, json={**BODY, "groups": [own]})
     assert stored["groups"] == [own]
+
+
+def test_a_group_is_renamed_with_its_dates_and_dissolved(api: Api) -> None:
+    number = api.send("POST", "/assignments", 201, json={**BODY, "groups": [MONDAY]})["id"]
+    listed = [{"name": "Monday", "students": 1, "assignments": 1},
+              {"name": "Tuesday", "students": 1, "assignments": 0}]  # fmt: skip
+    assert api.send("GET", "/groups") == listed
+    renamed = api.send("PUT", "/groups?group=Monday", json={"name": " Mon/day & co "})
+    assert renamed == [{**listed[0], "name": "Mon/day & co"}, listed[1]]
+    assert groups(api)["Ada"] == "Mon/day & co"
+    assert api.send("GET", f"/assignments/{number}")["groups"][0]["group"] == "Mon/day & co"
+    api.send("DELETE", "/groups?group=Mon%2Fday+%26+co", 204)
+    assert api.send("GET", "/groups") == listed[1:]
+    assert groups(api)["Ada"] == ""
+    assert api.send("GET", f"/assignments/{number}")["groups"] == []
+
+
+@each(
+    ("method", "path", "body", "status", "says"),
+    [
+        ("PUT", "?group=Mondy", {"name": "A"}, 404, "no group 'Mondy'; did you mean 'Monday'"),
+        ("DELETE", "?group=Mondy", None, 404, "did you mean 'Monday'"),
+        ("DELETE", "?group=", None, 404, "this class has no group ''"),
+        ("PUT", "?group=Monday", {"name": "Tuesday"}, 422, "another group is called Tuesday"),
+        ("PUT", "?group=Monday", {"name": " "}, 422, "a name must have 1 to 100"),
+        ("PUT", "?group=Monday", {"group": "A"}, 422, "body.name"),
+        ("PUT", "", {"name": "A"}, 404, "this class has no group ''"),
+        ("DELETE", "", None, 404, "this class has no group ''"),
+    ],
+)
+def test_groups_that_cannot_be_changed_say_why(
+    made: Callable[[], Api], method: str, path: str, body: Any, status: int, says: str
+) -> None:
+    api = made()
+    api.send("PUT", "/roster", json=PEOPLE)
+    what = {} if body is None else {"json": body}
+    assert says in api.send(method, f"/groups{path}", status, **what)["detail"]
+    assert [one["name"] for one in api.send("GET", "/groups")] == ["Monday", "Tuesday"]
+
+
+def test_groups_of_an_archived_class_stay(api: Api) -> None:
+    api.send("PUT", "/archive")
+    assert "archived" in api.send("DELETE", "/groups?group=Monday", 422)["detail"]
+    assert len(api.send("GET", "/groups")) == 2

@@ -197,3 +197,17 @@ def test_statistics_are_written_also_of_a_class_that_has_answered_nothing(capsys
     assert said(capsys, "statistics", "1").count("\n") == len(rows) + 1
     said(capsys, "class", "create", "Empty")
     assert said(capsys, "statistics", "Empty").startswith("assignment,title,exercise,values,")
+
+
+def test_a_group_is_listed_renamed_and_dissolved(capsys: Capture, tmp_path: Path) -> None:
+    said(capsys, "class", "create", "Systems")
+    file = tmp_path / "roster.csv"
+    file.write_text("name,group\nAda,Monday\nAlan,Tuesday\n")
+    said(capsys, "roster", "Systems", str(file))
+    assert said(capsys, "group", "list", "Systems") == "Monday\t1\t0\nTuesday\t1\t0\n"
+    assert "did you mean 'Monday'" in said(capsys, "group", "rename", "1", "Mondy", "A", code=1)
+    assert "is called Tuesday" in said(capsys, "group", "rename", "1", "Monday", "Tuesday", code=1)
+    said(capsys, "group", "rename", "Systems", "Monday", "Section A")
+    said(capsys, "group", "dissolve", "Systems", "Tuesday")
+    (one,) = listed(capsys, "group", "list", "Systems")
+    assert one == {"name": "Section A", "students": 1, "assignments": 0}

@@ -145,6 +145,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     f"{API}/roster/{{person}}": ("GET", "DELETE"),
     f"{API}/merges": ("GET", "POST"),
     f"{API}/merges/{{merge}}": ("DELETE",),
+    f"{API}/groups": ALL,
     f"{API}/assignments": ("GET", "POST"),
     f"{API}/copies": ("POST",),
     f"{API}/assignments/{{assignment}}": ALL,
@@ -161,12 +162,14 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
 }
 ADMIN = {("POST", "/api/v1/classes"), ("DELETE", API)}  # not for a token of one class
 # A roster is sent as grades, somebody is merged with themselves, a copy without a class, and no
-# merge is there.
+# merge is there; no group is named.
 REFUSED = {
     ("PUT", f"{API}/grades.csv"): 422,
     ("POST", f"{API}/merges"): 422,
     ("POST", f"{API}/copies"): 404,
     ("DELETE", f"{API}/merges/{{merge}}"): 404,
+    ("PUT", f"{API}/groups"): 404,
+    ("DELETE", f"{API}/groups"): 404,
 }
 LAST = {("PUT", f"{API}/archive"): 1, ("DELETE", f"{API}/archive"): 2}  # the rest changes the class
 DUE = datetime(2099, 1, 1, tzinfo=UTC)
@@ -175,6 +178,7 @@ BODIES: Mapping[str, Any] = {
     f"{API}/grades/rule": {"PUT": {"lowest": 1}},
     f"{API}/roster": {"PUT": [], "POST": {"name": "New"}},
     f"{API}/merges": {"POST": {"kept": "4711", "gone": "4711"}},
+    f"{API}/groups": {"PUT": {"name": "New"}},
     f"{API}/assignments": {"POST": NEW},
     f"{API}/copies": {"POST": {"source": 2**62}},
     f"{API}/assignments/{{assignment}}": {"PUT": NEW},

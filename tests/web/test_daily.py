@@ -302,7 +302,7 @@ def test_guesses_travel_and_are_counted_once(visit: Visit) -> None:
         ({"day": "2027-13-01"}, 'guesses[0].day is "2027-13-01": a day such as 2026-03-01'),
         ({"day": 5}, "guesses[0].day is 5"),
         ({"day": "9999-01-01"}, "guesses[0].day"),
-        ({"value": -1.0}, "guesses[0].value must be more than 0.0, not -1.0"),
+        ({"value": -1.0}, "guesses[0].value must be more than 0, not -1"),
         ({"value": "1"}, "guesses[0].value"),
         ({"answer": "\0"}, "guesses[0].answer"),
         ({"more": 1}, "guesses[0].more"),
