@@ -37,7 +37,10 @@ os.environ.setdefault("WALLCLOCK_PROCESSOR_ALLOWED", "0")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Files that share what is slow to start: a browser and its server, a process that has torch.
+# Those of the browser are three groups of five minutes: one would take longer than all else.
 TOGETHER = (
+    *(("pages", f"tests/browser/test_{name}.py") for name in ("english", "pages", "style")),
+    *(("figures", f"tests/browser/test_{name}.py") for name in ("explorers", "figures", "labs", "wide")),
     ("browser", "tests/browser/"),
     ("exporting", "tests/exporting/"),
     ("engines", "tests/engines/"),

@@ -4,7 +4,7 @@ The key of a common mistake was a digest of what was said of it in English. Thos
 database when the keys got names are found by what was said then.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import blake2s
 from itertools import product
 
@@ -95,19 +95,22 @@ trillion trillion$ trillionUSD trilliondollars uJ uW us usec usecs x y year year
 
 
 def upgrade() -> None:
-    _rename({digest: key for key, digest in _digests()})
+    _rename(lambda: {digest: key for key, digest in _digests()})
 
 
 def downgrade() -> None:
-    _rename(dict(_digests()))
+    _rename(lambda: dict(_digests()))
 
 
-def _rename(names: dict[str, str]) -> None:
+def _rename(names: Callable[[], dict[str, str]]) -> None:
     mistake = sa.column("mistake")
     attempt = sa.table("attempt", mistake)
-    stored = op.get_bind().execute(sa.select(mistake).where(mistake.is_not(None)).distinct())
-    for name in [name for (name,) in stored if name in names]:
-        op.execute(attempt.update().where(mistake == name).values(mistake=names[name]))
+    found = op.get_bind().execute(sa.select(mistake).where(mistake.is_not(None)).distinct())
+    stored = found.scalars().all()
+    known = names() if stored else {}  # a new database does not wait for a quarter of a million
+    for name in stored:
+        if name in known:
+            op.execute(attempt.update().where(mistake == name).values(mistake=known[name]))
 
 
 def _digests() -> Iterator[tuple[str, str]]:

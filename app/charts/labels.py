@@ -243,8 +243,14 @@ def spots_along(curve: Sequence[Point], step: float) -> Iterator[Point]:
 
 def _is_mistaken(spot: LabelSpot, others: Sequence[Point]) -> bool:
     """Whether a name could be that of another point, or of none."""
-    far = spot.far
-    return far > _CLOSE or any(distance(spot.box, one) <= _CLEARLY * far for one in others)
+    far, reach = spot.far, _CLEARLY * spot.far
+    left, top, right, bottom = spot.box
+    return far > _CLOSE or any(
+        left - reach <= x <= right + reach
+        and top - reach <= y <= bottom + reach  # as few are
+        and distance(spot.box, (x, y)) <= reach
+        for x, y in others
+    )
 
 
 def _covers(box: Box, point: Point) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from zoneinfo import ZoneInfo, available_timezones
 
 from sqlmodel import Session, col, select
@@ -85,20 +86,25 @@ def create_class(
     return made
 
 
+@cache
+def time_zones() -> tuple[str, ...]:
+    """The names of all time zones, in order; their files are looked for once."""
+    return tuple(sorted(available_timezones()))
+
+
 def zone_named(name: str) -> ZoneInfo:
     """The time zone called *name*.
 
     Raises:
         InputError: there is no such zone; the message offers the closest name.
     """
-    known = available_timezones()
-    if name not in known:
+    if name not in time_zones():
         raise InputError(
             translate(
                 "the time zone {name!r} does not exist; write it as in the IANA database, such as "
                 "Europe/Berlin or America/New_York{near}",
                 name=name[:40],
-                near=nearest(name, known),
+                near=nearest(name, time_zones()),
             )
         )
     return ZoneInfo(name)

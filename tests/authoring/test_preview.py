@@ -18,7 +18,7 @@ from app.yaml_file import LARGEST
 from tests.authoring.test_lint import BUG
 from tests.content.test_catalog import GOOD
 from tests.each import each
-from tests.waiting import HANGS
+from tests.waiting import HANGS, until
 
 pytestmark = pytest.mark.slow(10)
 
@@ -202,13 +202,14 @@ def test_of_the_texts_of_one_page_the_latest_is_proven(
     loop: asyncio.AbstractEventLoop, settings: Settings
 ) -> None:
     """It does not wait for the others to end, and another page's text is not replaced."""
-    ended = []
+    begun, ended = [], []
 
     async def pages() -> list[str | BaseException]:
         latest = LatestWork(Runner(settings))
 
         def work(name: str, seconds: float) -> asyncio.Task[str]:
             async def proven(_: Runner) -> str:
+                begun.append(name)
                 try:
                     await asyncio.sleep(seconds)
                 except asyncio.CancelledError:
@@ -219,7 +220,7 @@ def test_of_the_texts_of_one_page_the_latest_is_proven(
             return asyncio.create_task(latest.result(name[0], proven))
 
         first = work("a1", 600)
-        await asyncio.sleep(0.1)
+        await until(lambda: begun)
         others = [work("a2", 600), work("b1", 0), work("a3", 0)]
         return await asyncio.gather(first, *others, return_exceptions=True)
 
@@ -240,8 +241,7 @@ def test_work_on_a_text_leaves_the_event_loop_free(
 
     async def page() -> bool:
         task = asyncio.create_task(LatestWork(Runner(settings)).result("a", proven))
-        while not begun.is_set():
-            await asyncio.sleep(0.01)
+        await until(begun.is_set)
         may_end.set()
         return await task
 

@@ -250,6 +250,7 @@ def test_a_student_joins_by_a_link_and_answers_what_is_due(
     assert other.url == address
     other.goto("/me")
     other.click("text=Sign out everywhere")
+    other.wait_for_url("**/sign-in")  # so that it is done
     page.wait_for_timeout(1_100)  # as long as a session is known without a look
     page.reload()
     expect(page.locator("#strip")).to_have_count(0)

@@ -1,6 +1,7 @@
 """Runs that are too long by the formula of their lab are refused before they start."""
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -97,5 +98,7 @@ def test_a_place_whose_calls_leave_no_time_for_samples_is_left_out_and_named(
     rank.leave()
     events = [json.loads(line) for line in (tmp_path / "events.jsonl").read_text().splitlines()]
     (left_out,) = (one["says"] for one in events if one["kind"] == "detail")
-    assert left_out.startswith("1024 MiB, for want of time: 9 calls of 0.6")
+    found = re.match(r"1024 MiB, for want of time: 9 calls of ([\d.]+) s", left_out)
+    assert found, left_out
+    assert float(found[1]) >= 0.6  # a busy machine wakes a sleeper late
     assert [one["where"] for one in events if one["kind"] == "measure"] == [{"size": 1024.0}]

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from typing import Literal
-from zoneinfo import available_timezones
 
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, select
@@ -13,7 +12,15 @@ from app.errors import RefusedError
 from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import identities_of
 from app.people.assignment_copies import copy_in_class
-from app.people.classes import Role, class_with, create_class, enroll, number_of, role_in
+from app.people.classes import (
+    Role,
+    class_with,
+    create_class,
+    enroll,
+    number_of,
+    role_in,
+    time_zones,
+)
 from app.people.groups import put_into_group
 from app.people.members import holder_of_id, in_other_classes, with_identity
 from app.people.merges import merge_persons
@@ -69,7 +76,7 @@ def new_class(
     Its dates are in *zone*; if that is not a time zone, in UTC. With *like*, it has the zone of
     that class, and asks for invented names if that does.
     """
-    known = zone if zone in available_timezones() else "UTC"
+    known = zone if zone in time_zones() else "UTC"
     row = create_class(session, secret, launch.title or _UNNAMED, like.zone if like else known)
     row.pseudonyms = like is not None and like.pseudonyms
     return number_of(row)

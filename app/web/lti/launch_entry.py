@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from zoneinfo import available_timezones
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -34,7 +33,7 @@ from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import identities_of
 from app.federation.lti.tickets import seal_ticket
 from app.people.assignments import assignments_of
-from app.people.classes import Role, classes_of, number_of, role_in
+from app.people.classes import Role, classes_of, number_of, role_in, time_zones
 from app.people.persons import known_person, open_browser
 from app.site import Site
 from app.translation import noted, plural, translate
@@ -171,7 +170,7 @@ def _which_class(session: Session, site: Site, launch: Launch, person: int | Non
         + ("" if person else translate(_SIGN_IN)),
         options=tuple(options),
         ticket=seal_ticket(site.secret, launch),
-        zones=tuple(sorted(available_timezones())),
+        zones=time_zones(),
         weeks=weeks,
     )
 

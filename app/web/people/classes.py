@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from typing import Annotated
-from zoneinfo import available_timezones
 
 from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
@@ -15,7 +14,7 @@ from app.db.people import ClassRow, MemberRow, PersonRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
 from app.network.routes import Router
-from app.people.classes import Role, classes_of, create_class, enroll, number_of
+from app.people.classes import Role, classes_of, create_class, enroll, number_of, time_zones
 from app.people.persons import SignedIn, clean_name, new_person, open_browser
 from app.site import Here, Site
 from app.translation import noted, translate
@@ -130,7 +129,7 @@ def _shown_classes(
     request: Request, site: Site, person: SignedIn | None, form: MakeForm, status: int = 200
 ) -> Response:
     cards = _cards(site, person) if person else ()
-    page = ClassesPage(cards, form, tuple(sorted(available_timezones())), person is not None)
+    page = ClassesPage(cards, form, time_zones(), person is not None)
     return render(
         "people/classes.html",
         frame(request, translate("Classes"), translate(_SAYS), "classes"),

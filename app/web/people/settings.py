@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from typing import Annotated
-from zoneinfo import available_timezones
 
 from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
@@ -12,7 +11,7 @@ from app.db.session import open_writing_session
 from app.errors import InputError, sentence
 from app.network.routes import Router
 from app.people.assignments import mark_changed
-from app.people.classes import Role, class_with, take_out_of_archive, zone_named
+from app.people.classes import Role, class_with, take_out_of_archive, time_zones, zone_named
 from app.people.classes import set_archived as archive_class
 from app.people.deletion import delete_class, refuse_other_name
 from app.people.persons import clean_name
@@ -111,7 +110,7 @@ def _shown_settings(
         name=name,
         zone=zone,
         pseudonyms=pseudonyms,
-        zones=tuple(sorted(available_timezones())),
+        zones=time_zones(),
         copies=copies_until(site.settings.database),
         problem=problem,
     )
