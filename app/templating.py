@@ -13,6 +13,7 @@ from markupsafe import Markup
 from app.config import ROOT
 from app.errors import capitalized, sentence
 from app.translation import SOURCE, Numeral, form_of, form_of_number, translate
+from app.translation.dates import short_day, short_moment
 
 
 def template_environment(language: str = SOURCE) -> Environment:
@@ -29,6 +30,8 @@ def template_environment(language: str = SOURCE) -> Environment:
     made.policies["ext.i18n.trimmed"] = True
     made.filters["capitalized"] = capitalized
     made.filters["sentence"] = sentence
+    made.filters["short_day"] = short_day
+    made.filters["short_moment"] = short_moment
     made.filters["numeral"] = lambda number: Numeral(f"{number:g}")
     made.globals["language"] = language
     # The attribute of what is English on every page, such as the documentation.

@@ -45,9 +45,11 @@ back?.form.addEventListener("submit", () => (back.value = back.value.split("?")[
 
 // What is wider than its place scrolls in it: the keyboard has to reach it, and an edge fades where there is more.
 const WIDE = ".math, table, pre, .scroll, .cm-scroller";
+// What is in a line of text has no width of its own, whatever Firefox says of what it holds.
+const overflow = ({ clientWidth, scrollWidth }) => clientWidth && scrollWidth - clientWidth;
 function reachable() {
   for (const block of document.querySelectorAll(WIDE)) {
-    const wide = block.scrollWidth > block.clientWidth;
+    const wide = overflow(block) > 0;
     fade(block);
     if (block.matches(".scroll, .cm-scroller")) continue; // these are reached already
     if (wide) block.setAttribute("tabindex", "0");
@@ -56,8 +58,8 @@ function reachable() {
   }
 }
 function fade(block) {
-  const { scrollLeft, clientWidth, scrollWidth } = block;
-  const more = [scrollLeft > 1 && "start", scrollLeft + clientWidth < scrollWidth - 1 && "end"].filter(Boolean);
+  const { scrollLeft } = block;
+  const more = [scrollLeft > 1 && "start", scrollLeft < overflow(block) - 1 && "end"].filter(Boolean);
   if (more.length) block.dataset.more = more.join(" ");
   else delete block.dataset.more;
 }

@@ -217,7 +217,7 @@ FIT = Explorer(
             replace(NETWORK_PER_GPU, aside=True),
             Slider(
                 "product",
-                noted("Share of the peak that products reach, in percent (0: known for the GPU)"),
+                noted("Percent of the peak in products (0: known value)"),
                 (0, 100),
                 default=0,
                 aside=True,

@@ -18,6 +18,7 @@ from app.units import (
     Seconds,
     figures,
     show,
+    show_size,
 )
 
 _MOST = 12  # ranks in a circle
@@ -35,7 +36,7 @@ def _ring(
 ) -> Sketch:
     whole("ranks", ranks, 2)
     notes = [
-        translate("{size} on each", size=show(size, BYTE)) if size else "",
+        translate("{size} on each", size=_size_as_given(size)) if size else "",
         translate("{bandwidth} per link", bandwidth=show(bandwidth, BYTE_PER_SECOND))
         if bandwidth
         else "",
@@ -49,6 +50,11 @@ def _ring(
         note_lines([says, *notes]),
         lambda paper: _circle(ranks, [note for note in notes if note], paper),
     )
+
+
+def _size_as_given(size: float) -> str:
+    """*size* in KiB, MiB or GiB if it was given so: it is whole in KiB, and not in kB."""
+    return show_size(size) if size % 2**10 == 0 and size % 1e3 else show(size, BYTE)
 
 
 def _circle(ranks: int, notes: list[str], paper: Paper) -> Sheet:
@@ -154,7 +160,7 @@ def _leaf(rank: int, paper: Paper) -> tuple[float, float]:
 
 def _root(ranks: Count, size: Bytes | None = None) -> Sketch:
     whole("ranks", ranks, 2)
-    note = translate("{size} each way, per rank", size=show(size, BYTE)) if size else ""
+    note = translate("{size} each way, per rank", size=_size_as_given(size)) if size else ""
     says = translate("every other rank sends its array to rank 0 and receives the sum")
     return sketch(
         translate("{ranks:,} ranks around rank 0", ranks=ranks),

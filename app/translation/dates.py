@@ -1,6 +1,6 @@
 """Days in words, in the current language."""
 
-from datetime import date
+from datetime import date, datetime
 
 from app.translation import noted, translate
 
@@ -36,6 +36,17 @@ def short_day(day: date) -> str:
     '2 Oct 2026'
     """
     return translate("{day} {month} {year}", day=day.day, month=_month(day), year=day.year)
+
+
+def short_moment(at: datetime) -> str:
+    """*at*, in UTC, to the minute and without its year.
+
+    >>> short_moment(datetime(2026, 10, 2, 9, 5))
+    '02 Oct 09:05 UTC'
+    """
+    return translate(
+        "{day} {month} {time} UTC", day=f"{at:%d}", month=_month(at), time=f"{at:%H:%M}"
+    )
 
 
 def weekday(day: date, *, year: bool) -> str:

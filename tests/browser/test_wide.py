@@ -29,6 +29,16 @@ CUT = """() => {
   }
   return cut;
 }"""
+# Of the fields with an example in them: those in which it does not fit.
+EXAMPLES_CUT = """() => [...document.querySelectorAll("main input[placeholder]")].filter((field) => {
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = getComputedStyle(field, "::placeholder").font;
+  const { paddingLeft, paddingRight } = getComputedStyle(field);
+  const room = field.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+  return pen.measureText(field.placeholder).width > room;
+}).map((field) => field.placeholder)"""
+EDGES = """() => ["main > *", "footer p", "footer form p"].map(
+  (one) => Math.round(document.querySelector(one).getBoundingClientRect().left))"""
 NORMAL, LARGE = (
     {"fontSizes": {"standard": size, "fixed": size}} for size in (16, 32)
 )  # as the settings of a browser have them
@@ -62,6 +72,31 @@ def test_nothing_is_cut_without_a_cue(open_page: MakePage, path: str) -> None:
         for width in (1280, 390):
             page.set_viewport_size({"width": width, "height": HEIGHT})
             assert_nothing_is_cut(page, width)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/exercises/collectives/bytes-sent-by-a-ring",
+        "/exercises/collectives/bus-bandwidth",
+        "/guess",
+    ],
+)
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_the_example_in_a_field_is_not_cut(open_page: MakePage, path: str, language: str) -> None:
+    page = open_page(f"{path}?lang={language}")
+    assert page.locator("main input[placeholder]").count() > 0
+    for width in (1280, 390, 320):
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        assert page.evaluate(EXAMPLES_CUT) == [], width
+
+
+@pytest.mark.parametrize("path", ["/", "/map", "/hardware", "/explore/ring", "/chapters/memory"])
+def test_the_footer_begins_where_the_page_does(open_page: MakePage, path: str) -> None:
+    page = open_page(path)
+    for width in (1920, 1280, 1010, 390):
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        assert len(set(page.evaluate(EDGES))) == 1, width
 
 
 @pytest.mark.parametrize("path", PUZZLES)

@@ -194,6 +194,15 @@ def test_mathematics_scrolls_in_its_place_and_the_keyboard_reaches_it(engine: En
     assert found == [[True, True, "end"]] * len(found)
 
 
+def test_a_formula_in_a_line_neither_fades_nor_stops_the_keyboard(engine: Engine) -> None:
+    engine.go("/chapters/collectives")
+    found = """return [...document.querySelectorAll(".math.inline")]
+      .map((one) => [one.tabIndex === 0, one.dataset.more ?? ""])"""
+    engine.expect(lambda: len(engine.run(found)) > 3, "formulas in lines")
+    engine.run("dispatchEvent(new Event('resize'))")
+    assert {tuple(one) for one in engine.run(found)} == {(False, "")}
+
+
 def test_a_log_is_uploaded_and_progress_is_exported(engine: Engine, tmp_path: Path) -> None:
     log = tmp_path / "nccl.txt"
     log.write_text("hello\n")

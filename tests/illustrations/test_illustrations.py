@@ -14,11 +14,14 @@ from app.illustrations import ILLUSTRATIONS, illustrated
 from app.kinds import Exercise
 from app.kinds.figures import Illustrated
 from app.kinds.numeric import Numeric
+from app.units import BYTE, read
 from app.web.exercise.illustration import illustration_view
 
 SEEDS = (0, 3, 7, 1001)
 TELLING = 3  # digits that are not there by chance
 NUMBER = re.compile(r"\d[\d.,]*")
+SIZE = re.compile(r"\d[\d.,]* ([kKMGT]i?B)(?![/\w])")
+ROUNDED = 5e-4  # to four figures
 HEAVIEST = 60_000  # characters of a figure on both papers
 
 
@@ -49,6 +52,22 @@ def test_the_digits_of_an_answer_are_not_in_the_texts_of_its_figure(catalog: Cat
             for key in exercise.keys(seed).values():
                 digits = key.asked.shown(key.right).split()[0]
                 assert len(digits) < TELLING or digits not in shown, (exercise.id, seed)
+
+
+def test_a_size_in_a_figure_has_the_unit_of_the_prompt(catalog: Catalog) -> None:
+    for exercise, figure in pictured(catalog):
+        for seed in SEEDS:
+            prompt = sizes_in(exercise.variant(seed).prompt)
+            for text in figure_texts(illustrated(figure, exercise.draw(seed))):
+                for size, unit in sizes_in(text) - prompt:
+                    alike = {other for value, other in prompt if abs(value / size - 1) < ROUNDED}
+                    assert not alike, f"{exercise.id}: {text} in {unit}, not in {alike}"
+
+
+def sizes_in(text: str) -> set[tuple[float, str]]:
+    """Each size in *text*, in bytes, and its unit."""
+    found = [(read(one[0], BYTE).value, one[1]) for one in SIZE.finditer(text)]
+    return {(value, unit) for value, unit in found if value}
 
 
 def test_a_figure_is_light_and_its_texts_are_inside_its_edges(catalog: Catalog) -> None:

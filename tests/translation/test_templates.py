@@ -1,5 +1,8 @@
 """Sentences of templates, in the language of the page."""
 
+import re
+from datetime import UTC, datetime
+
 import pytest
 from jinja2 import Environment, TemplateRuntimeError, UndefinedError, nodes
 
@@ -91,3 +94,22 @@ def test_templates_say_only_what_is_written_there() -> None:
 )
 def test_the_walk_finds_what_no_catalog_can_have(source: str) -> None:
     assert len(misused(source)) == 1
+
+
+def test_no_template_names_a_month_or_a_weekday_in_english() -> None:
+    named = re.compile(r"""strftime\(["'][^"']*%-?[aAbBhcxp]""")
+    templates = sorted((ROOT / "templates").rglob("*.html"))
+    assert len(templates) > 50
+    assert [one.name for one in templates if named.search(one.read_text("utf-8"))] == []
+
+
+def test_a_day_and_a_moment_are_in_the_language() -> None:
+    at = datetime(2026, 10, 2, 9, 5, tzinfo=UTC)
+    shown = {
+        "en": "2 Oct 2026 02 Oct 09:05 UTC",
+        "de": "2. Okt. 2026 02. Okt. 09:05 UTC",
+    }
+    for code, expected in shown.items():
+        with speaking(code):
+            source = "{{ at|short_day }} {{ at|short_moment }}"
+            assert template_environment(code).from_string(source).render(at=at) == expected

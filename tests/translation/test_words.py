@@ -4,7 +4,7 @@ import ast
 import re
 import string
 from collections.abc import Iterator
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pytest
 
 from app import translation
 from app.translation import plural, speaking, translate
-from app.translation.dates import short_day, weekday
+from app.translation.dates import short_day, short_moment, weekday
 from app.translation.languages import catalog
 from tests.translations import of_python
 
@@ -75,6 +75,7 @@ def test_numbers_and_days_follow_the_language() -> None:
         assert plural("in {number} hour", "in {number} hours", 1) == "in 1 Stunde"
         assert plural("in {number} hour", "in {number} hours", 3) == "in 3 Stunden"
         assert weekday(day, year=True) == "Sonntag, 1. März 2026"
+        assert short_moment(datetime(2026, 3, 1, 9, 5, tzinfo=UTC)) == "01. März 09:05 UTC"
     with speaking("zh"):
         assert plural("in {number} hour", "in {number} hours", 1) == "1 小时后"
         assert short_day(day) == "2026 年 3 月 1 日"
