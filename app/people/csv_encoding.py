@@ -85,8 +85,7 @@ def _latin_text(content: bytes) -> str:
         text = content.decode("cp1252")
     except UnicodeDecodeError:
         text = ""
-    letters = re.findall(r"[^\W\d_]", text)
-    foreign = [letter for letter in letters if not letter.isascii()]
+    foreign = re.findall(r"[^\x00-\x7f\W\d_]", text)
     signs = [sign for sign in re.findall(r"[^\w\x00-\x7f]", text) if sign not in _QUOTES]
     rows = re.findall(r"[\x80-\xff]{3,}", text)  # Latin words have no three in a row
     if not foreign + signs and text:

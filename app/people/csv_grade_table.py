@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from app.errors import InputError, nearest
 from app.people.csv_heads import Head, first_of
@@ -18,6 +19,7 @@ from app.people.csv_text import CsvRow
 from app.people.csv_titles import POSSIBLE, plain_head
 from app.translation import translate
 
+_MOST_PROBED = 200_000  # cells that tell what precedes the decimals
 _LEAST_DECIMALS = 2  # at which points are compared: nobody means 9 by 9.33
 
 
@@ -43,12 +45,10 @@ class GradeTable:
         columns = [[_cell(row, place) for row in rows] for place in range(len(cells))]
         self.columns = points_columns(self._titles, known, columns)
         self._require_columns(known)
-        self._sign = decimal_sign(
-            cell
-            for place, column in enumerate(columns)
-            if place not in head.places
-            for cell in column
-        )
+        others = (place for place in range(len(cells)) if place not in self.columns)
+        probed = (place for place in (*self.columns, *others) if place not in head.places)
+        numbers = (cell for place in probed for cell in columns[place] if cell)
+        self._sign = decimal_sign(islice(numbers, _MOST_PROBED))
         self.decimals = dict.fromkeys(self.columns.values(), _LEAST_DECIMALS)
         self.most = self._maxima(rows)
 

@@ -142,4 +142,6 @@ def _plain_cell(cell: str) -> str:
     """What a cell says, without what a spreadsheet or a page has added."""
     cell = (cell if cell.isascii() else cell.translate(_INVISIBLE)).strip()
     kept = _AS_TEXT.fullmatch(cell)
-    return kept[1].strip() if kept else unguarded(cell)
+    if kept:
+        return kept[1].strip()
+    return unguarded(cell) if "'" in cell else cell

@@ -59,8 +59,9 @@ LAST = _keys((
 # Of several, the first that is filled holds: in Canvas's files, ID is a number of Canvas.
 ID = _keys((
     "sis user id", "org defined id", "id number", "student id", "student id number", "student no",
-    "student number", "university id", "campus id", "banner id", "unique user id", "user unique id",
-    "unique id", "school uid", "sid", "integration id", "external id", "outside id",
+    "student number", "student num", "university id", "campus id", "banner id", "unique user id",
+    "user unique id", "unique id", "school uid", "sid", "integration id", "external id",
+    "outside id",
     "matriculation number", "matrikelnummer", "matrikelnr", "matrikel", "matrikel-nr", "matr.-nr",
     "matr.", "mtknr", "mtk-nr", "martikelnummer", "id-nummer", "numéro d'identification",
     "numéro étudiant", "numéro d'étudiant", "n° étudiant", "no étudiant", "matricule",
