@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from app.commands.files import source_of
 from app.commands.people import OpenDatabase, class_called, open_database, print_json
 from app.people.classes import Member, members_of, number_of
+from app.people.csv_encoding import FILE_LIMIT
 from app.people.csv_files import read_roster, write_roster
-from app.people.csv_text import FILE_LIMIT
 from app.people.rosters import RosterChanges, apply, roster_difference
 
 

@@ -21,7 +21,7 @@ _OTHERS = {
     b"\x80\x04": "a pickle, such as a snapshot of memory",
     b"\x80\x05": "a pickle, such as a snapshot of memory",
     b"PK": "a zip archive",
-    b"SQLite format 3": "a SQLite database",
+    b"SQLite format 3": "a SQLite database, such as an export of Nsight Systems",
     b"%PDF": "a PDF",
     b"\x89PNG": "a picture",
     b"\xff\xd8": "a picture",

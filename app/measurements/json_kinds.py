@@ -26,6 +26,8 @@ _KINDS: Sequence[tuple[frozenset[str], str]] = tuple(
         ("_runtime _step", "a summary of Weights & Biases: send the log of the run"),
         ("benchmarks machine_info", "a result of pytest-benchmark"),
         ("benchmarks context", "a result of Google Benchmark"),
+        ("log stream time", "the log of a container as JSON lines: print the lines themselves, as"
+         " with docker logs or kubectl logs"),
         ("added_tokens normalizer", "a tokenizer"),
         ("peft_type", "the configuration of an adapter"),
         ("bos_token_id eos_token_id", "the configuration of a model's text generation"),

@@ -52,6 +52,8 @@ def _about_columns(table: CollectiveTable) -> Iterator[str]:
         yield f"columns whose titles are not known are left out: {names}"
     if table.without_bandwidths:
         yield "the title has no column for both bandwidths: they are computed from sizes and times"
+    if table.failed:
+        yield "the test ended with an error: sizes after the last row are missing"
     if table.misfits:
         rows = "row does" if table.misfits == 1 else "rows do"
         yield f"{table.misfits} {rows} not fit the title, and are left out: cut off or joined"

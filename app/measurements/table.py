@@ -59,6 +59,7 @@ class CollectiveTable:
     columns: tuple[str, ...] | None = None  # of the title, between the type and the time
     titled: bool = False  # a title stands above its rows
     ended: bool = False  # and a summary below
+    failed: bool = False  # the test said that it ended with an error
     without_bandwidths: bool = False  # the title has none
     unknown: tuple[str, ...] = ()  # titles of columns that are not known
     misfits: int = 0  # rows that do not fit the title

@@ -54,5 +54,5 @@ def _refusal(name: str, readers: Sequence[TextReader]) -> str:
     """Why nothing was found: a tool that is known and not read, or what is expected."""
     missing = " and ".join(f"no {one.looks}" for one in TEXT_READERS if one.looks)
     seen = next((one.refusal for one in readers if one.refusal), "")
-    about = f"looks like a log of {seen}, which is not read; it" if seen else ""
+    about = f"looks like {seen}; it" if seen else ""
     return " ".join(filter(None, (name, about, f"has {missing}")))

@@ -10,8 +10,9 @@ from itertools import chain
 
 from app.errors import InputError
 from app.people.classes import Member, Role
-from app.people.csv_heads import Head, first_of
+from app.people.csv_heads import Head, find_head, first_of, fitting_row
 from app.people.csv_text import CsvRow, csv_rows, csv_text
+from app.people.csv_titles import ROLES
 from app.people.persons import clean_name
 from app.translation import noted, translate
 
@@ -62,16 +63,17 @@ def read_roster(content: bytes | str) -> ReadRoster:
         InputError: it is not a roster, or nobody on it can be read; the message names up to five
             lines.
     """
-    head, rows = _head(limited(csv_rows(content)))
-    problems: list[str] = []
-    found, others = [], 0
+    head, before, rows = _head(limited(csv_rows(content)))
+    head.look_at(rows)
+    problems = [_no_person(row) for row in before]
+    found, others = [], len(before)
     for row in rows:
         if not head.is_person(row):
             others += 1
             problems.append(_no_person(row))
             continue
         try:
-            found.append(_listed(row, head))
+            found.append(_listed(fitting_row(row, head), head))
         except InputError as error:
             problems.append(translate("line {line}: {error}", line=row.number, error=error))
     if not found and len(problems) > others:
@@ -128,23 +130,17 @@ def limited(lines: Iterable[CsvRow]) -> Iterator[CsvRow]:
         yield line
 
 
-def _head(lines: Iterator[CsvRow]) -> tuple[Head, Iterator[CsvRow]]:
-    """The head of a roster and its rows; without a head, where the columns are not in doubt."""
+def _head(lines: Iterator[CsvRow]) -> tuple[Head, Sequence[CsvRow], Sequence[CsvRow]]:
+    """The head of a roster, the rows before it and below it; without a head, where the columns
+    are not in doubt.
+    """
     rows = list(lines)
     if not rows:
         raise InputError(translate("this roster is empty"))
-    if head := Head(rows[0].cells):
-        return head, iter(rows[1:])
-    width = max(len(row.cells) for row in rows)
-    if width == 1:
-        return Head(["name"]), iter(rows)
-    numeric = [
-        place
-        for place in range(width)
-        if all(len(row.cells) == width and re.search(r"\d", row.cells[place]) for row in rows)
-    ]
-    if width == 2 and len(numeric) == 1:  # noqa: PLR2004
-        return Head(["id", "name"] if numeric == [0] else ["name", "id"]), iter(rows)
+    if (at := find_head(rows)) is not None:
+        return Head(rows[at].cells), rows[:at], rows[at + 1 :]
+    if titles := _titles_in_doubt(rows):
+        return Head(titles), (), rows
     raise InputError(
         translate(
             "line {count}: found {cells!r}; {sample}",
@@ -155,13 +151,30 @@ def _head(lines: Iterator[CsvRow]) -> tuple[Head, Iterator[CsvRow]]:
     )
 
 
+def _titles_in_doubt(rows: Sequence[CsvRow]) -> Sequence[str]:
+    """The titles of a roster without a head; none where the columns are in doubt."""
+    width = max(len(row.cells) for row in rows)
+    if width == 1:
+        return ["name"]
+    numeric = [
+        place
+        for place in range(width)
+        if all(len(row.cells) == width and re.search(r"\d", row.cells[place]) for row in rows)
+    ]
+    if width != 2:  # noqa: PLR2004
+        return []
+    if len(numeric) == 1:
+        return ["id", "name"] if numeric == [0] else ["name", "id"]
+    return ["last name", "first name"] if all(row.spaced for row in rows) else []
+
+
 def _listed(row: CsvRow, head: Head) -> RosterEntry:
     role, group = first_of(row, head.roles).casefold(), head.group(row)
     return RosterEntry(
         line=row.number,
         name=clean_name(head.name(row) or head.outside_id(row)),
         outside_id=head.outside_id(row),
-        role=Role.read(role) if role else None,
+        role=Role.read(ROLES.get(role, role)) if role else None,
         group=None if group is None else clean_name(group) if group else "",
     )
 

@@ -1,21 +1,18 @@
 """Points as CSV files: as Wallclock, Canvas, Moodle and spreadsheets write them."""
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from app.errors import InputError, nearest
+from app.errors import InputError
 from app.people.csv_files import SAMPLE, limited, refuse_lines
-from app.people.csv_heads import Head, first_of, plain_head
-from app.people.csv_text import CsvRow, csv_rows, csv_text
+from app.people.csv_grade_table import GradeLine, GradeTable
+from app.people.csv_heads import Head, find_head, fitting_row
+from app.people.csv_text import csv_rows, csv_text
 from app.translation import translate
 
 Format = Literal["ours", "canvas", "moodle", "excel"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-# What Canvas, Moodle and Blackboard add to the title of a column of points.
-_ADDED = re.compile(r" ?(\(\d+\)|\((real|points|punkte|réel|puntos)\)|\[[^\]]*pts[^\]]*\] ?\|\d+)$")
-_LEAST_DECIMALS = 2  # at which points are compared: nobody means 9 by 9.33
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +34,11 @@ class Graded:
 
 
 @dataclass(frozen=True, slots=True)
-class GradeLine:
-    """A line of a file of grades; an empty cell is not among the *points*."""
-
-    line: int
-    number: int | None
-    outside_id: str
-    name: str
-    points: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
 class ReadGrades:
     """What a file of grades says; *left* are columns that the class does not have.
 
-    *decimals* is how precise each column is. *left_out* says which lines and cells are not used.
+    *decimals* is how precise each column is, *most* the points that the file has as its maximum.
+    *left_out* says which lines and cells are not used.
     """
 
     columns: tuple[str, ...]
@@ -59,6 +46,7 @@ class ReadGrades:
     left: tuple[str, ...]
     decimals: Mapping[str, int]
     left_out: tuple[str, ...]
+    most: Mapping[str, float]
 
 
 def write_grades(columns: Sequence[GradeColumn], rows: Iterable[Graded], form: Format) -> str:
@@ -98,113 +86,43 @@ def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
     Raises:
         InputError: it is not such a file; the message names up to five lines.
     """
-    rows = limited(csv_rows(content))
-    first = next(rows, None)
-    if first is None:
+    rows = list(limited(csv_rows(content)))
+    if not rows:
         raise InputError(translate("this file is empty"))
-    head = Head(first.cells)
-    if not head:
+    at = find_head(rows)
+    if at is None:
         raise InputError(
             translate(
                 "line {count}: no column says whose points these are; {sample}",
-                count=first.number,
+                count=rows[0].number,
                 sample=translate(SAMPLE),
             )
         )
-    columns = _known_columns(first.cells, known)
-    if not columns:
-        heads = [cell for place, cell in enumerate(first.cells) if place not in head.places]
-        near = next((says for cell in heads if (says := nearest(cell, known))), "")
+    cells, rows = rows[at].cells, rows[at + 1 :]
+    head = Head(cells)
+    head.look_at(rows)
+    if head.open_edx:
         raise InputError(
-            translate("no column is an assignment or exercise of this class{near}", near=near)
+            translate("grades of Open edX are shares from 0 to 1, not points; they are not read")
         )
+    table = GradeTable(cells, rows, head, known)
     left_out: list[str] = []
-    lines, decimals = [], dict.fromkeys(columns.values(), _LEAST_DECIMALS)
-    for row in (one for one in rows if head.is_person(one)):
+    lines = []
+    for row in filter(head.is_person, rows):
         try:
-            lines.append(_grade_line(row, head, columns, decimals, left_out))
+            lines.append(table.line(fitting_row(row, head), left_out))
         except InputError as error:
             left_out.append(translate("line {line}: {error}", line=row.number, error=error))
     if not any(line.points for line in lines):
         refuse_lines(left_out)
-    own = set(columns.values())
-    left = tuple(cell for cell in head.unused if _title(cell) not in {plain_head(n) for n in own})
-    return ReadGrades(tuple(columns.values()), tuple(lines), left, decimals, tuple(left_out))
-
-
-def _known_columns(cells: Sequence[str], known: Collection[str]) -> dict[int, str]:
-    """The names of the columns that are *known*, by place."""
-    names = {plain_head(name): name for name in known}
-    found: dict[int, str] = {}
-    for place, cell in enumerate(cells):
-        name = names.get(plain_head(cell)) or names.get(_title(cell))
-        name = name or names.get(_title(cell).partition(":")[2].strip())
-        if name and name in found.values():
-            raise InputError(translate("two columns are called {name!r}", name=name[:60]))
-        if name:
-            found[place] = name
-    return found
-
-
-def _title(cell: str) -> str:
-    """The title of a column of points, without what Canvas, Moodle and Blackboard add.
-
-    >>> _title("Week 1 (4711)"), _title("Week 1 (Punkte)")
-    ('week 1', 'week 1')
-    >>> _title("Week 1 [Total Pts: 10 Score] |574283")
-    'week 1'
-    """
-    return _ADDED.sub("", plain_head(cell)).strip()
-
-
-def _grade_line(
-    row: CsvRow,
-    head: Head,
-    columns: Mapping[int, str],
-    decimals: dict[str, int],
-    left_out: list[str],
-) -> GradeLine:
-    """The points of a line; what is not a number is *left_out*, with the reason."""
-    number = first_of(row, head.numbers)
-    if number and not number.isdecimal():
-        raise InputError(
-            translate("number is {text!r}, and a whole number is expected", text=number[:40])
-        )
-    points = {}
-    for place, name in columns.items():
-        cell = row.cells[place] if place < len(row.cells) else ""
-        if cell in ("", "-"):
-            continue
-        if (value := _points(cell)) is None:
-            left_out.append(
-                translate(
-                    "line {line}: {name} is {cell!r}; points are a number such as 7.5, or empty",
-                    line=row.number,
-                    name=name[:60],
-                    cell=cell[:40],
-                )
-            )
-            continue
-        points[name] = value
-        decimals[name] = max(decimals[name], len(re.split("[.,]", cell)[-1]) if value % 1 else 0)
-    return GradeLine(
-        row.number,
-        int(number[:18]) if number else None,
-        head.outside_id(row),
-        head.name(row),
-        points,
+    return ReadGrades(
+        tuple(table.columns.values()),
+        tuple(lines),
+        table.unread(),
+        table.decimals,
+        tuple(left_out),
+        table.most,
     )
-
-
-def _points(cell: str) -> float | None:
-    """Points as people write them; None if *cell* is not a number.
-
-    >>> _points("7,5"), _points("EX")
-    (7.5, None)
-    """
-    if not re.fullmatch(r"[+-]?\d{1,9}([.,]\d{0,12})?", cell):
-        return None
-    return float(cell.replace(",", "."))
 
 
 def _number(points: float | None) -> str:

@@ -3,90 +3,115 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from app.db.people import SUBJECT_LIMIT
 from app.errors import InputError
+from app.people import csv_titles
 from app.people.csv_text import CsvRow
 from app.translation import translate
 
-_NAME = (
-    "name", "full name", "student", "student name", "vollständiger name", "nom complet",
-    "nombre completo", "姓名",
-)  # fmt: skip
-_FIRST = ("first name", "firstname", "given name", "vorname", "prénom", "nombre")
-_LAST = ("last name", "lastname", "surname", "family name", "nachname", "nom", "apellido(s)")
-# Of several, the first that is filled holds: in Canvas's files, ID is a number of Canvas.
-_ID = (
-    "sis user id", "orgdefinedid", "id number", "idnumber", "student id", "student-id",
-    "student_id", "student number", "studentnumber", "outside id", "outside_id",
-    "matriculation number", "matrikelnummer", "matrikelnr", "matrikel-nr", "matr.-nr", "matr.nr",
-    "matrnr", "mtknr", "mtk-nr", "id-nummer", "numéro d'identification", "numéro étudiant",
-    "n° étudiant", "número de id", "número de estudiante", "matricola", "studentnummer", "学号",
-    "学籍番号", "id", "sis login id", "username", "login", "anmeldename",
-)  # fmt: skip
-_GROUP = (
-    "group", "section", "groups", "gruppe", "gruppen", "sektion", "groupe", "groupes", "grupo",
-    "grupos", "sección", "gruppo", "组", "班级",
-)  # fmt: skip
-# What Moodle writes for those who are in none.
-_NO_GROUP = ("no groups", "keine gruppen", "aucun groupe", "no hay grupos", "nessun gruppo")
-_ROLE = ("role", "roles", "rolle", "rôle", "rol")
-_NUMBER = ("number",)
-_OTHERS = (
-    "institution", "department", "total", "course total", "overall %",
-    "last downloaded from this course", "root account",
-)  # fmt: skip
-# What stands in place of a name in rows that are not about a person.
-_OF_CANVAS = {"points possible", "manual posting", "student, test", "test student"}
-_OF_GOOGLE = {"date", "points", "class average", "datum", "punkte", "punktzahl"}
 _SHORTENED = re.compile(r"\d([.,]\d+)?E\+?\d+", re.IGNORECASE)
+_TEST_LOGIN = re.compile(r"[0-9a-f]{40}")  # of Canvas's test student, whatever it is called
+_TITLED = 12  # rows at the beginning of a file among which the titles are looked for
+_CLEAR = 2  # columns about people by which a row below the first is known as that of the titles
+# What follows a comma in a name that does not begin with the last name.
+_SUFFIX = re.compile(r"(?:jr|sr|ii|iii|iv|v|phd|ph\.d|md|m\.d|esq|msc|bsc|ma|ba)\.?", re.IGNORECASE)
+_HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+")
 
 
 class Head:
     """Which column says what about a person."""
 
     def __init__(self, cells: Sequence[str]) -> None:
-        names = [plain_head(cell) for cell in cells]
+        keys = [csv_titles.title_keys(cell) for cell in cells]
 
         def places(known: Sequence[str]) -> list[int]:
-            return [names.index(name) for name in known if name in names]
+            first = (
+                next((place for place, some in enumerate(keys) if some[form] == key), None)
+                for key in known
+                for form in (0, 1)
+            )
+            return list(dict.fromkeys(place for place in first if place is not None))
 
-        self.names = places(_NAME)
-        self.first, self.last = places(_FIRST), places(_LAST)
-        self.ids, self.roles, self.numbers = places(_ID), places(_ROLE), places(_NUMBER)
-        self.groups = places(_GROUP)
-        named = (
+        self.names = places(csv_titles.NAME)
+        self.first, self.last = places(csv_titles.FIRST), places(csv_titles.LAST)
+        self.ids, self.roles = places(csv_titles.ID), places(csv_titles.ROLE)
+        self._split_names(keys)
+        self.numbers, self.groups = places(csv_titles.NUMBER), places(csv_titles.GROUP)
+        self.known = (
             self.names, self.first, self.last, self.ids, self.roles, self.numbers, self.groups,
         )  # fmt: skip
-        self.places = {place for some in (*named, places(_OTHERS)) for place in some}
-        self.canvas = "student" in names and "id" in names
+        self.places = {place for some in (*self.known, places(csv_titles.OTHERS)) for place in some}
+        self.width = len(cells)
+        whole = {some[0] for some in keys}
+        self.canvas = "sisloginid" in whole or {"student", "id"} <= whole
+        self.open_edx = not whole.isdisjoint(csv_titles.OPEN_EDX)
+        if self.open_edx:  # its ID is a number of its own
+            self.ids.sort(key=lambda place: keys[place][0] != "username")
+        self.last_first = self.canvas
         self.unused = tuple(
             cell for place, cell in enumerate(cells) if cell and place not in self.places
         )
 
+    def _split_names(self, keys: Sequence[tuple[str, str]]) -> None:
+        """A column Name beside one of first names has the last names, and the other way round."""
+        alone = bool(self.names) and keys[self.names[0]][0] in csv_titles.BARE_NAME
+        if alone and self.first and not self.last:
+            self.names, self.last = [], self.names
+        elif alone and self.last and not self.first:
+            self.names, self.first = [], self.names
+
     def __bool__(self) -> bool:
         return bool(self.names or self.first or self.last or self.ids)
 
+    def look_at(self, rows: Sequence[CsvRow]) -> None:
+        """Note whether most names of *rows* begin with the last name."""
+        joined = [", ".join(row.cells) if self.width == 1 else "" for row in rows]
+        names = [
+            name
+            for row, whole in zip(rows, joined, strict=True)
+            if (name := whole or first_of(row, self.names))
+        ]
+        turned = sum(_turned(name) != name for name in names)
+        self.last_first = self.canvas or 2 * turned > len(names)
+
     def is_person(self, row: CsvRow) -> bool:
-        """Whether *row* is about a person: Canvas and Google Classroom write further rows."""
-        cells = [first_of(row, some) for some in (self.names, self.first, self.last, self.ids)]
-        said = [cell.strip().casefold() for cell in cells if cell]
-        if self.canvas:
-            return bool(said) and said[0] not in _OF_CANVAS
-        google = bool(self.first and self.last) and len(said) == 1 and said[0] in _OF_GOOGLE
-        return bool(said) and not google
+        """Whether *row* is about a person: other systems write rows about columns, too."""
+        name, known = self.row_title(row), first_of(row, self.ids)
+        if self.canvas and (name in csv_titles.TEST_STUDENT or self._is_test(row)):
+            return False
+        if self.canvas and not known:
+            return False
+        if self.first and self.last and all(first_of(row, one) for one in (self.first, self.last)):
+            return True
+        return bool(known) or bool(name) and name not in csv_titles.SUMMARY
+
+    def row_title(self, row: CsvRow) -> str:
+        """What *row* has in place of a name, in small letters."""
+        cells = [first_of(row, some) for some in (self.names, self.first, self.last)]
+        return csv_titles.plain_head(next((cell for cell in cells if cell), ""))
+
+    def _is_test(self, row: CsvRow) -> bool:
+        return any(
+            _TEST_LOGIN.fullmatch(row.cells[place]) for place in self.ids if place < len(row.cells)
+        )
 
     def name(self, row: CsvRow) -> str:
-        """The name of the person of *row*; Canvas writes the last name first."""
-        if whole := first_of(row, self.names):
-            last, comma, first = whole.partition(", ")
-            return f"{first} {last}" if comma and self.canvas else whole
-        return f"{first_of(row, self.first)} {first_of(row, self.last)}".strip()
+        """The name of the person of *row*, the first name first."""
+        cells = (first_of(row, some) for some in (self.names, self.first, self.last))
+        whole, first, last = (unicodedata.normalize("NFC", " ".join(one.split())) for one in cells)
+        if whole:
+            return _turned(whole) if self.last_first else whole
+        if _HAN.fullmatch(first) and _HAN.fullmatch(last):
+            return last + first
+        return f"{first} {last}".strip()
 
     def group(self, row: CsvRow) -> str | None:
         """The group of the person in *row*; empty without a group, None without such a column."""
         said = first_of(row, self.groups)
-        return ("" if said.casefold() in _NO_GROUP else said) if self.groups else None
+        none = said.casefold() in csv_titles.NO_GROUP
+        return ("" if none else said) if self.groups else None
 
     def outside_id(self, row: CsvRow) -> str:
         """The first id that *row* has.
@@ -94,7 +119,7 @@ class Head:
         Raises:
             InputError: it is not valid, or a spreadsheet has shortened it.
         """
-        found = clean_id(first_of(row, self.ids))
+        found = clean_id(_in_ascii_digits(first_of(row, self.ids)))
         if _SHORTENED.fullmatch(found):
             raise InputError(
                 translate(
@@ -103,16 +128,61 @@ class Head:
                     id=found,
                 )
             )
-        return found
+        return re.sub(r"(?<=\d)\.0+$", "", found) if found[:1].isdigit() else found
 
 
-def plain_head(cell: str) -> str:
-    """The title of a column without what differs between files.
+def find_head(rows: Sequence[CsvRow]) -> int | None:
+    """Where in *rows* the titles are; None without titles. Lines about a course may precede them.
 
-    >>> plain_head(" Matr.-Nr. "), plain_head("SIS  User ID")
-    ('matr.-nr', 'sis user id')
+    The titles of a file are in its first row, or in one that names two things about people.
     """
-    return " ".join(unicodedata.normalize("NFC", cell).casefold().split()).rstrip(".:*")
+    for place, row in enumerate(rows[:_TITLED]):
+        head = Head(row.cells)
+        if head and (not place or sum(map(bool, head.known)) >= _CLEAR):
+            return place
+    return None
+
+
+def fitting_row(row: CsvRow, head: Head) -> CsvRow:
+    """*row*, with a name that a comma has cut in two as one, where there is only the name.
+
+    Raises:
+        InputError: it has more cells than the head, so they may be of other columns.
+    """
+    if not any(row.cells[head.width :]):
+        return row
+    if head.width == 1 and head.names:
+        return replace(row, cells=(", ".join(filter(None, row.cells)),))
+    raise InputError(
+        translate(
+            "{count} cells under {width} titles: put a name with a comma in quotation marks",
+            count=len(row.cells),
+            width=head.width,
+        )
+    )
+
+
+def _turned(name: str) -> str:
+    """*name* with what follows its one comma first, unless that is a title or a suffix.
+
+    >>> _turned("Lovelace, Ada"), _turned("King, Martin L., Jr."), _turned("Ada, PhD")
+    ('Ada Lovelace', 'Martin L. King, Jr.', 'Ada, PhD')
+    """
+    last, *others = re.split(r"\s*[,，]\s*", name)
+    suffixes = [one for one in others if _SUFFIX.fullmatch(one)]
+    first = [one for one in others if one and one not in suffixes]
+    if len(first) != 1 or not last:
+        return name
+    return ", ".join([f"{first[0]} {last}", *suffixes])
+
+
+def _in_ascii_digits(text: str) -> str:
+    """*text* with digits of every script as 0 to 9."""
+    if text.isascii():
+        return text
+    return "".join(
+        sign if (digit := unicodedata.decimal(sign, None)) is None else str(digit) for sign in text
+    )
 
 
 def clean_id(text: str) -> str:

@@ -3,15 +3,27 @@
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.errors import InputError
+from app.people.csv_encoding import FILE_LIMIT, csv_too_large, decode_csv
 from app.translation import translate
 
-FILE_LIMIT = 8 << 20  # bytes
 _BOM = "\ufeff"
-_SEPARATORS = ",;\t"
+_SEPARATORS = "\t;|,"  # of equal ones, the first: a comma may be in a name
+_PROBED, _MOST_PROBED = 40, 100_000  # lines and characters that tell the separator
+_MARKUP = re.compile(r"\s*(?:<[!?a-zA-Z]|[\[{]\s*[\"{\]}])")
+# What shows nothing, and comes with what is copied from a page: marks of direction and breaks.
+_INVISIBLE = dict.fromkeys(
+    map(
+        ord,
+        "\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\u00ad",
+    )
+)
+_QUOTED_ROW = re.compile(r'"[^"]*[;\t][^"]*"')
+_AS_TEXT = re.compile(r'="([^"]*)"')  # how programs keep the zeros of an id in Excel
 _COLUMNS = 2_000
 # A formula begins a cell, or what a program that expects another separator takes for one.
 _FORMULA = "('*[=+\\-@\uff1d\uff0b\uff0d\uff20])"
@@ -23,10 +35,14 @@ _GUARDED = re.compile(f"{_BEGINS}'{_FORMULA}"), re.compile(f"^([ \"]*)'{_BLANK}"
 
 @dataclass(frozen=True, slots=True)
 class CsvRow:
-    """The cells of a row, and the line of the file on which it ends."""
+    """The cells of a row, and the line of the file on which it ends.
+
+    *spaced*: a space precedes each cell but the first, as in "Lovelace, Ada".
+    """
 
     number: int
     cells: tuple[str, ...]
+    spaced: bool = False
 
 
 def guarded(text: str) -> str:
@@ -69,53 +85,33 @@ def csv_rows(content: bytes | str) -> Iterator[CsvRow]:
     """
     text = content if isinstance(content, str) else decode_csv(content)
     if len(text) > FILE_LIMIT:
-        raise InputError(
-            translate(
-                "this file is larger than {file_limit} MiB, the limit", file_limit=FILE_LIMIT >> 20
-            )
-        )
+        raise csv_too_large()
     if "\0" in text:
         raise InputError(translate("this is not a text file; save the table as CSV"))
+    if _MARKUP.match(text):
+        raise InputError(translate("this is HTML, XML or JSON, not a table; save the table as CSV"))
     text, separator = _separated(text.removeprefix(_BOM))
     yield from _rows(text, separator)
 
 
-def decode_csv(content: bytes) -> str:
-    """The text of a file in UTF-8, UTF-16 or, as older programs write, Windows-1252.
-
-    Raises:
-        InputError: it is too large.
-    """
-    if len(content) > FILE_LIMIT:
-        raise InputError(
-            translate(
-                "this file is larger than {file_limit} MiB, the limit", file_limit=FILE_LIMIT >> 20
-            )
-        )
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return content.decode("utf-16", "replace")
-    if b"\0" in content[:200] and len(content) % 2 == 0:
-        # Half of the bytes of European text in UTF-16 are 0: the high ones.
-        order = "utf-16-be" if content[:1] == b"\0" else "utf-16-le"
-        return content.decode(order, "replace")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        pass
-    try:
-        return content.decode("cp1252")
-    except UnicodeDecodeError:  # it leaves five bytes undefined
-        return content.decode("latin-1")
-
-
 def _separated(text: str) -> tuple[str, str]:
     """*text* without a line such as `sep=;`, and its separator."""
-    lines = text.lstrip("\r\n").splitlines()
-    first = lines[0] if lines else ""
-    if re.fullmatch(r"sep=[,;\t]", first):
-        return text.lstrip("\r\n")[len(first) :], first[-1]
-    outside = re.sub(r'"[^"]*"', "", first)
-    return text, max(_SEPARATORS, key=outside.count)
+    text = text.lstrip("\r\n")
+    first = re.match(r'"?sep=([,;|\t])"?(?=[\r\n])', text, re.IGNORECASE)
+    if first:
+        return text[first.end() :], first[1]
+    lines = text[:_MOST_PROBED].splitlines()[:_PROBED]
+    if lines and all(map(_QUOTED_ROW.fullmatch, lines)):  # a program took the row for a cell
+        text = re.sub(r'(?m)^"|"(?=\r?$)', "", text)
+        lines = text[:_MOST_PROBED].splitlines()[:_PROBED]
+    lines = [re.sub(r'"[^"]*"', "", line) for line in lines]
+    return text, max(_SEPARATORS, key=lambda sign: _agreement(sign, lines))
+
+
+def _agreement(sign: str, lines: Sequence[str]) -> tuple[int, int]:
+    """How many of *lines* have one and the same number of a separator, and which number."""
+    counts = Counter(count for line in lines if (count := line.count(sign)))
+    return max(((often, count) for count, often in counts.items()), default=(0, 0))
 
 
 def _rows(text: str, separator: str) -> Iterator[CsvRow]:
@@ -130,12 +126,22 @@ def _rows(text: str, separator: str) -> Iterator[CsvRow]:
                         columns=_COLUMNS,
                     )
                 )
-            cells = tuple(unguarded(cell.strip()) for cell in row)
+            cells = tuple(map(_plain_cell, row))
             if any(cells):
-                yield CsvRow(reader.line_num, cells)
+                spaced = len(row) > 1 and all(cell[:1] == " " for cell in row[1:])
+                yield CsvRow(reader.line_num, cells, spaced)
     except csv.Error as error:
         raise InputError(
             translate(
                 "line {line_num}: this is not CSV ({error})", line_num=reader.line_num, error=error
             )
         ) from None
+
+
+def _plain_cell(cell: str) -> str:
+    """What a cell says, without what a spreadsheet or a page has added."""
+    cell = (cell if cell.isascii() else cell.translate(_INVISIBLE)).strip()
+    kept = _AS_TEXT.fullmatch(cell)
+    if kept:
+        return kept[1].strip()
+    return unguarded(cell) if "'" in cell else cell

@@ -10,11 +10,11 @@ from sqlmodel import Session
 from app.errors import InputError, nearest
 from app.people.assignments import MOST_POINTS, Assignment
 from app.people.classes import Member
+from app.people.csv_grade_table import GradeLine
 from app.people.csv_grades import (
     Format,
     GradeColumn,
     Graded,
-    GradeLine,
     ReadGrades,
     read_grades,
     write_grades,
@@ -145,9 +145,13 @@ def points_difference(
         for name in found.left
     ]
     left_out += found.left_out
+    scaled = _scaled_otherwise(found, named)
+    left_out += scaled.values()
     same = 0
     for line, member in _matched(found, whose, left_out):
         for name, points in line.points.items():
+            if name in scaled:
+                continue
             if says := _not_possible(points, member, named[name]):
                 left_out.append(translate("line {line}: {error}", line=line.line, error=says))
                 continue
@@ -157,6 +161,21 @@ def points_difference(
             else:
                 changes.append(PointsChange(member, named[name], before, points))
     return PointsDifference(tuple(changes), same, tuple(left_out), found.columns)
+
+
+def _scaled_otherwise(found: ReadGrades, named: Mapping[str, FileColumn]) -> Mapping[str, str]:
+    """The columns whose most points are others in the file than here, each with the reason."""
+    return {
+        name: translate(
+            "{name} is out of {most:g} in this file, and of {points:g} here: its points are not "
+            "read",
+            name=name[:60],
+            most=most,
+            points=named[name].possible,
+        )
+        for name, most in found.most.items()
+        if most and abs(most - named[name].possible) > _CLOSE
+    }
 
 
 def _not_possible(points: float, member: Member, column: FileColumn) -> str:

@@ -12,6 +12,8 @@ from app.people.gradebook import Cells, gradebook_of, points_in
 from app.people.groups import students_in
 from app.people.overall_grades import overall_percent
 
+_HEAD, _MOST_HEAD = 12, 100_000  # lines and characters among which the titles are
+
 
 @dataclass(frozen=True, slots=True)
 class Grades:
@@ -61,7 +63,7 @@ def difference_in(session: Session, secret: str, class_id: int, text: str) -> Po
     """
     found = grades_of(session, secret, class_id)
     choices = [columns_of(found.assignments), *(columns_of((), one) for one in found.assignments)]
-    head = text.lstrip().partition("\n")[0].casefold()
+    head = "\n".join(text[:_MOST_HEAD].splitlines()[:_HEAD]).casefold()
 
     def named(columns: Sequence[FileColumn]) -> int:
         return sum(column.name.casefold() in head for column in columns)

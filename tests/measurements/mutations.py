@@ -25,7 +25,7 @@ def samples() -> Mapping[str, str]:
     """A text of every family, of every reader, of the files of others, and what is published."""
     found = {f"{one.name}, {one.rank}": one.sample for one in LOG_FAMILIES}
     found |= {reader.__name__: reader.sample for reader in TEXT_READERS}
-    found |= {path.name: path.read_text() for path in FOREIGN.iterdir() if path.suffix != ".md"}
+    found |= {path.name: path.read_text() for path in FOREIGN.glob("*.*") if path.suffix != ".md"}
     found |= {name: text_of(name) for name in (*published_tests(), *published_logs())}
     return found
 

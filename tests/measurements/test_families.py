@@ -5,6 +5,7 @@ from pathlib import Path
 from app.measurements.file_reader import read_files
 from app.measurements.logs.families import LOG_FAMILIES, LogFamily, family_titles
 from app.measurements.logs.foreign import FOREIGN_FAMILIES
+from app.measurements.logs.tools import FOREIGN_TOOLS
 from app.measurements.reports import TrainingLog, Unread
 from tests.each import each
 
@@ -71,5 +72,24 @@ def test_a_family_that_is_not_read_is_refused_by_name(name: str, tmp_path: Path)
     path.write_text(f"some other line\n{FOREIGN_FAMILIES[name].sample}\n" * 3)
     (found,) = read_files([path])
     assert isinstance(found, Unread)
-    assert f"looks like a log of {name}" in found.error
+    assert f"looks like a log of {name}, which is not read" in found.error
     assert "torchtitan" in found.error
+
+
+@each("name", FOREIGN_TOOLS)
+def test_output_of_a_tool_that_is_not_read_is_refused_with_what_to_send(
+    name: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "printed.txt"
+    path.write_text(f"some other line\n{FOREIGN_TOOLS[name].sample}\n\n" * 3)
+    (found,) = read_files([path])
+    assert isinstance(found, Unread)
+    assert f"looks like the output of {name}, which is not read" in found.error
+    assert FOREIGN_TOOLS[name].instead in found.error
+
+
+def test_totals_in_quotes_are_those_of_the_trainer(tmp_path: Path) -> None:
+    steps = "".join(f"{{'loss': '1.{i}', 'epoch': '0.0{i}'}}\n" for i in range(1, 9))
+    totals = "{'train_runtime': '201.2', 'train_steps_per_second': '0.5', 'epoch': '1'}\n"
+    log = read(tmp_path, steps + totals)
+    assert (log.family, log.step_time) == ("hf-trainer", 2.0)

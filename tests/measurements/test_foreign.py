@@ -11,10 +11,18 @@ from app.measurements.reports import CollectiveTest, TrainingLog
 from tests.each import each
 
 FOLDER = Path(__file__).parent / "foreign"
-FILES = sorted(path.name for path in FOLDER.iterdir() if path.suffix != ".md")
+FILES = sorted(
+    path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.*") if path.suffix != ".md"
+)
 # Steps, seconds of one, tokens per second and GPU, FLOP/s per GPU, MFU.
 Log = tuple[int, float, float | None, float | None, float | None]
 LOGS: dict[str, list[Log]] = {
+    "layouts/axolotl.log": [(8, 2.01, 5120.45, None, None)],
+    "layouts/megatron-colors-srun.log": [(7, 5.0124, None, 412.4e12, None)],
+    "layouts/nemo-bar.log": [(8, 4.01, None, None, None)],
+    "layouts/torchtitan-colors.log": [(5, 0.5, 5868, 339.82e12, 0.3436)],
+    "layouts/trainer-bar-its.log": [(8, 0.5, None, None, None)],
+    "layouts/trainer-quoted-numbers.log": [(100, 2.01207, None, None, None)],
     "aurora-two-counters.log": [(7, 3.4153, 4797.255, 53.66e12, None)],
     "deepspeed-step-zero-closes-settings.log": [(2, 147.839, 110.82, None, None)],
     "deepspeed-tgs-without-a-space.log": [(2, 23.0737, 720.4955, 43.89e12, None)],
@@ -31,6 +39,9 @@ LOGS: dict[str, list[Log]] = {
 # Ranks, sizes that are shown, and the bus bandwidth of the largest in GB/s.
 Table = tuple[int | None, int, float | None]
 TABLES: dict[str, list[Table]] = {
+    "layouts/nccl-tests-decimal-comma.txt": [(8, 5, 397.63)],
+    "layouts/nccl-tests-timeout.txt": [(8, 3, 291.27)],
+    "layouts/rccl-tests-mi300x.txt": [(8, 5, 397.63)],
     "nccl-tests-2.19-per-iteration.txt": [(8, 4, 399.35)],
     "nccl-tests-cpu-time.txt": [(8, 0, None)],
     "nccl-tests-json-cut-off.json": [(8, 3, 383.48)],
@@ -46,6 +57,8 @@ DOUBTS = {
     "nccl-tests-json-cut-off.json": "what precedes is read",
     "nccl-tests-one-gpu-alltoall.txt": "one rank sends nothing",
     "nccl-tests-op-all.txt": "test 1 of 2 in one table, told by its rows: max",
+    "layouts/nccl-tests-timeout.txt": "the test ended with an error",
+    "layouts/trainer-quoted-numbers.log": "the time of a step is that of the whole run",
     "torchtitan-mfu-151-percent.log": "divides by 312 TFLOP/s",
     "trainer-log.jsonl": "tokens per second of all GPUs together",
 }

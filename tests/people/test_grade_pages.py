@@ -237,6 +237,28 @@ def test_a_changed_file_is_shown_before_it_counts(client: TestClient, site: Site
     assert _points(site, crowd, "Dan") == {STAGE: 4.0}
 
 
+def test_points_of_another_scale_are_not_taken_and_say_so(client: TestClient, site: Site) -> None:
+    crowd = crowd_of(site, "Bo")
+    teacher = as_(client, crowd, "Ada Teacher")
+    files = f"{crowd.href}/grades/files"
+    text = f"id;name;{RING} (100 pts);{STAGE} / 4\nid-2;Bo;75;3\n"
+    page = words(teacher.post(files, data={"text": text, "why": "exam"}).text)
+    assert "1 cell changes" in page
+    assert f"{RING} is out of 100 in this file, and of 1 here: its points are not read" in page
+
+
+def test_a_file_in_an_unknown_encoding_is_refused_on_its_page(
+    client: TestClient, site: Site
+) -> None:
+    crowd = crowd_of(site, "Bo")
+    teacher = as_(client, crowd, "Ada Teacher")
+    names = "Иван Петров\n".encode("cp1251")
+    for page in ("grades/files", "people/roster"):
+        sent = teacher.post(f"{crowd.href}/{page}", files={"file": ("names.csv", names)})
+        assert sent.status_code == 422
+        assert "save it as CSV UTF-8" in words(sent.text)
+
+
 def test_why_an_answer_is_worth_what_it_is(site: Site) -> None:
     now = site.clock()
     policy = Policy(due=now - timedelta(hours=30), closes=now, late=0.1, attempts=3)

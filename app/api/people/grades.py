@@ -31,8 +31,8 @@ from app.db.session import open_session, open_writing_session
 from app.db.tables import NAME_LIMIT
 from app.network.routes import Router
 from app.people.assignments import assignments_of
+from app.people.csv_encoding import decode_csv
 from app.people.csv_grades import Format
-from app.people.csv_text import decode_csv
 from app.people.grade_files import PointsChange, columns_of, grades_file, store_difference
 from app.people.grade_lists import Grades, difference_in, grades_of
 from app.people.gradebook import gradebook_of

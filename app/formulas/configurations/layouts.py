@@ -9,10 +9,13 @@ from app.formulas.configurations.documents import check_document, document_of
 from app.formulas.configurations.fields import count_in, flag_in, table_in
 from app.translation import say
 
-_DEEPSPEED = {
-    "zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size",
-    "gradient_accumulation_steps",
-}  # fmt: skip
+_BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+_DEEPSPEED = {"zero_optimization", *_BATCH}
+# Of ZeRO, and not of a layout: what is kept elsewhere, held twice, or sent in fewer bits.
+_NO_LAYOUT = (
+    "offload_optimizer", "offload_param", "cpu_offload", "zero_hpz_partition_size",
+    "mics_shard_size", "zero_quantized_weights", "zero_quantized_gradients",
+)  # fmt: skip
 _TITAN = {"parallelism", "activation_checkpoint"}
 _MEGATRON = {
     "tensor_model_parallel_size", "pipeline_model_parallel_size", "micro_batch_size",
@@ -110,10 +113,28 @@ def _deepspeed(given: Mapping[str, Any]) -> ConfiguredLayout:
         "microbatches": steps,
         "tensor": count_in(ranks, "autotp_size", "tp_size"),
         "sequence_parallel": False,
-        "source": "a DeepSpeed JSON",
+        "source": f"a DeepSpeed JSON{_not_said(given)}",
     }
     batch = 0 if steps else count_in(fixed, "train_batch_size") or 0
     return ConfiguredLayout(_said(fields), batch)
+
+
+def _not_said(given: Mapping[str, Any]) -> str:
+    """What a DeepSpeed JSON leaves to the program, and what of it a layout does not have."""
+    zero = table_in(given, "zero_optimization")
+    left_out = [name for name in _NO_LAYOUT if _is_set(zero.get(name))]
+    whole, *others = _BATCH
+    last = 1 if isinstance(given.get(whole), int) else 2  # of the steps there is a rest then
+    auto = [name for name in others[:last] if given.get(name) == "auto"]
+    says = f", where auto is taken as 1: {', '.join(auto)}" if auto else ""
+    return says + (f"; left out: {', '.join(left_out)}" if left_out else "")
+
+
+def _is_set(value: object) -> bool:
+    """Whether a setting of ZeRO is on: an object with a device, a number above 1, or true."""
+    if isinstance(value, Mapping):
+        return value.get("device", "none") not in {"none", None}
+    return value not in (None, False, 0, 1) or value is True
 
 
 def _torchtitan(given: Mapping[str, Any]) -> ConfiguredLayout:

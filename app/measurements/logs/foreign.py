@@ -56,19 +56,34 @@ FOREIGN_FAMILIES: Mapping[str, ForeignFamily] = MappingProxyType({
     ),
     "MLPerf": _foreign(":::MLLOG", r":::MLLOG\b", ':::MLLOG {"namespace": "", "key": "step_time"}'),
     "PyTorch Lightning": _foreign(
-        "v_num=", r"\bEpoch \d+: +\d+%\|.{0,300}\bv_num=",
+        "Epoch ", r"\bEpoch \d+: +\d+%\|.{0,300}(?:it/s|s/it)",
         "Epoch 0:  10%|#         | 10/100 [00:05<00:45, 2.0it/s, v_num=0, train_loss=2.1]",
+    ),
+    "llm.c": _foreign(
+        " tok/s", r"\bstep +\d+/\d+ +\| +(?:train )?loss .*\| +[\d.]+ ms \|",
+        "step    1/19560 | loss 11.0 (+nanz)| norm 15.4 (+nanz)| lr 8.6e-07 | 118.3 ms | 45.2% bf16"
+        " MFU | 44291 tok/s",
+    ),
+    "modded-nanogpt": _foreign(
+        "step_avg:", r"\bstep:\d+/\d+ .*step_avg:", "step:10/1770 train_time:600ms step_avg:60.1ms"
+    ),
+    "torchtune without its lines": _foreign(
+        "|Loss:", r"^\W{0,9}\d+\|\d+\|Loss: ", "1|20|Loss: 1.5: 20%|##  | 20/100 [00:40<03:00]"
     ),
     "OpenRLHF": _foreign(
         "Train epoch [", r"\bTrain epoch \[\d+/\d+\]: +\d+%\|",
         "Train epoch [1/1]:  10%|#         | 10/100 [00:05<00:45,  2.0s/it]",
     ),
+    "diffusers or another program with a bar of its own": _foreign(
+        "%|", r"^\s{0,9}[A-Z][\w ]{1,40}: +\d{1,3}%\|.*\b\d+/\d+ \[.*(?:it/s|s/it)",
+        "Steps:   2%|#   | 20/1000 [00:30<24:00,  1.50s/it, lr=1e-5, step_loss=0.1]",
+    ),
 })  # fmt: skip
 
 
 def foreign_family(line: str) -> str:
-    """The family of *line* that is not read; empty if it is of none."""
+    """What *line* is of, if that is known and not read; empty otherwise."""
     for name, family in FOREIGN_FAMILIES.items():
         if family.word in line and family.form.search(line):
-            return name
+            return f"a log of {name}, which is not read"
     return ""

@@ -10,13 +10,14 @@ from app.measurements.logs.line_clock import line_clock, line_source
 from app.measurements.logs.open_step import OpenStep
 from app.measurements.logs.runs import MOST_STEPS, LoggedStep, LogRun, StepCount
 from app.measurements.logs.settings import LogSettings, read_settings
+from app.measurements.logs.tools import foreign_tool
 from app.measurements.number_checks import read_number
 
 MOST_RUNS = 16
 _SERIES = re.compile(r"train_step_timing in s: *\[([\d., ]+)\]")
 _TRAINER = re.compile(r"^\W{0,3}[\"']?(?:loss|train_runtime)[\"']?: ")
-_A_SUMMARY = re.compile(r"[\"']train_steps_per_second[\"']: ([\d.e+-]{1,20})")
-_A_RUN = re.compile(r"[\"']train_runtime[\"']: ([\d.e+-]{1,20})")
+_A_SUMMARY = re.compile(r"[\"']train_steps_per_second[\"']: [\"']?([\d.e+-]{1,20})")
+_A_RUN = re.compile(r"[\"']train_runtime[\"']: [\"']?([\d.e+-]{1,20})")
 _STEP_WORDS = ("iter", "step", "Step", "PerSec", "%|")
 
 
@@ -26,7 +27,7 @@ class LogReader:
 
     runs: list[LogRun] = field(default_factory=lambda: [LogRun()])
     left_out: int = 0  # lines of runs after the first MOST_RUNS
-    foreign: str = ""  # a family that is not read
+    foreign: str = ""  # what the text is of, where that is not read
     _pending: LogSettings = field(default_factory=LogSettings)
     _waiting: list[LoggedStep] = field(default_factory=list)  # without a number, of the next step
     _open: OpenStep | None = None
@@ -153,8 +154,8 @@ class LogReader:
         if (found := read_settings(line)) is not None:
             target = self._pending if self.runs[-1].counts else self.runs[-1].settings
             target.merge(found)
-        elif not self.foreign:
-            self.foreign = foreign_family(line)
+        if not self.foreign and not self.runs[-1].counts:
+            self.foreign = foreign_family(line) or foreign_tool(line)
         return False
 
 

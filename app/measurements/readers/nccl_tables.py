@@ -38,11 +38,12 @@ _SAID = re.compile(r"^\s*#\s*(collective|ranks|nodes|hardware):\s*(.*\S)\s*$")
 _OPTIONS = re.compile(r"\bnThread\s+\d+\s+nGpus\s+\d+")
 _COMMUNICATOR = re.compile(r"\bnranks\s+(\d{1,7})\b", re.IGNORECASE)
 _AVERAGE = re.compile(r"Avg bus bandwidth\s*:\s*(\S+)")
+_FAILED = re.compile(r"\bTest (?:NCCL |CUDA )?(?:failure|timeout)\b")
 _WRONG = re.compile(r"Out of bounds values\s*:\s*(\d{1,18})")
 # Words without which a line is of no use.
 _WORDS = (
     "float", "half", "double", "int8", "int32", "int64", "int ", "char", "bf16", "f8", "fp8", "ank",
-    "evice", "_perf", "_test", "#", "size", "bytes", "elements", "bandwidth", "bounds",
+    "evice", "_perf", "_test", "#", "size", "bytes", "elements", "bandwidth", "bounds", "Test",
 )  # fmt: skip
 _MOST_WORDS = 64  # of a row
 _VALUES = 4  # time, algorithm bandwidth, bus bandwidth, wrong values
@@ -73,7 +74,7 @@ class TableReader(CollectiveReader):
             return False
         line = _TAG.sub(" ", _COLOR.sub("", line)).replace("|", " ")
         if row := _ROW.search(line):
-            self._take_row(row, row[4].split())
+            self._take_row(row, row[4].replace(",", ".").split())  # a spreadsheet wrote commas
             return True
         if self._begun and self._goes_on(line):
             return True
@@ -169,6 +170,9 @@ class TableReader(CollectiveReader):
             return True
         if average := _AVERAGE.search(line):
             self._now.average, self._now.ended = number(average[1]), True
+            return True
+        if _FAILED.search(line):
+            self._now.failed = True
             return True
         if wrong := _WRONG.search(line):
             self._now.wrong, self._now.ended = int(wrong[1]), True

@@ -13,8 +13,8 @@ from app.errors import InputError, nearest, sentence
 from app.network.routes import Router
 from app.people.assignments import assignments_of
 from app.people.classes import Role
+from app.people.csv_encoding import decode_csv
 from app.people.csv_grades import FORMATS, Format
-from app.people.csv_text import decode_csv
 from app.people.grade_files import (
     PointsDifference,
     columns_of,
@@ -113,9 +113,13 @@ async def compare_grades(
         content = await file.read() if isinstance(file, UploadFile) else b""
         text = str(sent.get("text", "")).encode("utf-8", "replace")
         why = str(sent.get("why", ""))
-    return await aside(
-        _shown_grade_files, request, site, member, _SentGrades(decode_csv(content or text), why)
-    )
+    try:
+        grades = _SentGrades(decode_csv(content or text), why)
+    except InputError as error:
+        return await aside(
+            _shown_grade_files, request, site, member, _SentGrades("", why), sentence(str(error))
+        )
+    return await aside(_shown_grade_files, request, site, member, grades)
 
 
 @router.post("/grades/files/apply", dependencies=[FromHere])

@@ -11,8 +11,8 @@ from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
 from app.network.routes import Router
 from app.people.classes import Role, members_of
+from app.people.csv_encoding import decode_csv
 from app.people.csv_files import MOST_LINES, ReadRoster, read_roster
-from app.people.csv_text import decode_csv
 from app.people.members import hold
 from app.people.rosters import RosterChanges, apply, roster_difference
 from app.site import Here, Site
@@ -59,7 +59,7 @@ async def compare_roster(
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     async with request.form(max_files=1, max_fields=4, max_part_size=BODY_LIMIT) as sent:
         content = await _content(sent)
-    return await aside(_compared, request, site, member, decode_csv(content))
+    return await aside(_compared, request, site, member, content)
 
 
 @router.post("/apply", dependencies=[FromHere])
@@ -82,10 +82,11 @@ async def _content(sent: FormData) -> bytes:
 
 
 def _compared(
-    request: Request, site: Site, member: Membership, text: str, *, moved: bool = False
+    request: Request, site: Site, member: Membership, content: bytes | str, *, moved: bool = False
 ) -> Response:
-    head = class_head(member, "People")
+    head, text = class_head(member, "People"), ""
     try:
+        text = decode_csv(content) if isinstance(content, bytes) else content
         with open_session(site.engine) as session:
             read = read_roster(text)
             found = roster_difference(members_of(session, member.class_id), read.entries)

@@ -66,6 +66,20 @@ def test_what_a_configuration_does_not_say_is_said_to_be_taken() -> None:
     assert (said.sequence, said.data, said.zero_stage) == (2048, 8, 1)
 
 
+def test_what_deepspeed_leaves_open_or_a_layout_has_not_is_said() -> None:
+    auto = (
+        '{"train_batch_size": "auto", "gradient_accumulation_steps": "auto", "zero_optimization": '
+    )
+    said = Layout.on(auto + '{"stage": 3, "offload_param": {"device": "nvme"}}}', 8)
+    names = "gradient_accumulation_steps; left out: offload_param"
+    assert f"where auto is taken as 1: {names}" in said.source
+    assert (said.micro_batch, said.microbatches) == (1, 1)
+    for words in ("auto", "left out"):  # the steps follow from the batch; "none" is no device
+        assert words not in Layout.on(DEEPSPEED, 16).source
+    sharded = Layout.on('{"zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}}', 16)
+    assert "left out: zero_hpz_partition_size" in sharded.source
+
+
 @each(
     ("text", "says"),
     [
