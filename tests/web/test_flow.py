@@ -297,7 +297,7 @@ def test_a_right_answer_after_the_solution_says_that_it_does_not_count(
 def test_two_wrong_answers_without_a_diagnosis_offer_a_hint(client: TestClient) -> None:
     def offers(answer: str, seed: int = 0) -> bool:
         page = client.post(f"/exercises/{BYTES}?seed={seed}", data={"answer": answer}).text
-        return "Two answers whose mistake is not a known one" in words(page)
+        return "It is not clear what went wrong in your last two answers" in words(page)
 
     assert not offers("1234 GB")
     assert not offers("2 GB")  # a known one

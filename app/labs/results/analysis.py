@@ -143,9 +143,9 @@ def measure_statistics(
     """The statistics of each of *taken*, and the prediction for it.
 
     A prediction may name parameters, numbers of the datasheet, and other measures of the run for
-    their medians.
+    their medians. What *lab* measured in an earlier version only is left out.
     """
-    taken = tuple(taken)
+    taken = [one for one in taken if one.name in lab.measures]
     medians = {one.name: _quantity(lab, one.name, statistics.median(one.samples)) for one in taken}
     names = {**medians, **known_quantities(lab, ranks, values), **sheet.names}
     words = lab.words(values)
