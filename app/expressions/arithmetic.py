@@ -12,10 +12,10 @@ from app.expressions.tree import Binary, Node, numbers_in
 from app.formulas import Input
 from app.translation import language, localized, translate
 from app.units import Reading, read, spelled
-from app.units.digits import join_digits, plain_signs, without_commas
 from app.units.parser import asks_for_physics
 from app.units.physics import before_unit
 from app.units.scales import SCALES, TYPED, Scale, physical_scale, takes_prefix
+from app.units.typed_numbers import join_digits, plain_signs, without_commas
 
 _LONGEST = 500  # characters of an answer
 _READINGS = 1_000  # that are cached: an answer is read to be judged, and to be drawn

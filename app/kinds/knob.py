@@ -9,7 +9,7 @@ from app.expressions import evaluate, read_answer
 from app.kinds.drawn_values import DrawnValue
 from app.kinds.strict import Markdown, Strict
 from app.units import check_clear, figures, scale_of, show_typed
-from app.units.digits import without_commas
+from app.units.typed_numbers import without_commas
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,6 @@ from fractions import Fraction
 
 from app.translation import Numeral, has_decimal_comma, say
 from app.translation.unit_words import FORMS
-from app.units.digits import (
-    THOUSANDS,
-    join_digits,
-    plain_signs,
-    without_commas,
-    without_points,
-)
 from app.units.scales import (
     LARGE,
     LETTERS,
@@ -22,6 +15,13 @@ from app.units.scales import (
     Scale,
     close_symbols,
     physical_scale,
+)
+from app.units.typed_numbers import (
+    THOUSANDS,
+    join_digits,
+    plain_signs,
+    without_commas,
+    without_points,
 )
 from app.units.unit import (
     FLOP,
