@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.browser import be_patient, running_browser
 from tests.exporting.chromium import served
-from tests.exporting.conftest import CODE, NUMBER
+from tests.exporting.conftest import CODE, NUMBER, RUN
 from tests.waiting import HANGS, wait_until
 
 pytestmark = pytest.mark.slow(12)
@@ -68,3 +68,22 @@ def test_a_course_without_a_server(folder: Path) -> None:
         exported = tab.evaluate(ASK, [f"{base}progress/export", None])
         assert '"attempts": [{' in exported
         assert complaints == []
+
+
+def test_a_route_a_prediction_and_a_search_need_no_server(folder: Path) -> None:
+    with running_browser() as browser, served(folder) as origin:
+        tab = browser.new_context().new_page()
+        be_patient(tab, 5)  # Python comes first
+        base = f"{origin}deep/course"
+        tab.goto(f"{base}/map/?route=serve")
+        tab.get_by_text("Start this route").click()
+        tab.wait_for_url(f"{base}/")
+        expect(tab.locator("#main")).to_contain_text("I serve")
+
+        tab.goto(f"{base}{RUN}/?guess=100+MB")
+        expect(tab.locator("#run")).to_contain_text("Your prediction")
+        expect(tab.locator("#run")).to_contain_text("0.016")  # 1.5 MiB of 100 MB
+
+        tab.goto(f"{base}/explore/fit/?model=Llama-3.1-8B&gpus=16&show=1")
+        tab.locator("#better button").click()
+        expect(tab.locator("#better .success")).to_be_visible()
