@@ -102,7 +102,7 @@ def test_a_formula_takes_bare_numbers_in_base_units_and_gives_lists(capsys: Capt
         (["lint", "/nowhere"], "does not exist"),
         (["token", "revoke", "nobody"], "no token is called"),
         (["token", "create", ""], "a token's name"),
-        (["backup", "/nowhere/copy.db"], "no database"),
+        (["backup", "/nowhere/copy.db"], "does not exist yet"),
         (["serve", "--port", "99999"], "0 to 65535"),
         (["serve", "--workers", "0"], "--workers"),
     ],

@@ -276,6 +276,11 @@ def test_a_batch_is_free_up_to_the_turn_of_two_measured_rates() -> None:
 def test_what_an_earlier_version_of_a_lab_measured_is_left_out() -> None:
     lab = lab_called("free-batch")
     values = read_job(lab, {"side": "1024"}).values
-    copied, taken = Samples("copy", {}, (1.0,)), Samples("time", {"columns": 1.0}, (1.0,))
-    (found,) = measure_statistics(lab, 1, values, (copied, taken))
-    assert (found.name, found.predicted) == ("time", None)
+    taken = (
+        Samples("copy", {}, (1.0,)),
+        Samples("product", {}, (1.0,)),
+        Samples("time", {"columns": 1.0}, (1.0,)),
+    )
+    found = measure_statistics(lab, 1, values, taken)
+    assert [(one.name, one.predicted) for one in found] == [("product", None), ("time", None)]
+    assert "turn" not in found[0].derived

@@ -153,7 +153,7 @@ def test_the_first_exports_said_no_version(client: TestClient) -> None:
 
 
 WRONG: list[tuple[File, str]] = [
-    (b"", "There is no file, or it is empty: choose a file that Export wrote."),
+    (b"", "No file was chosen, or it is empty: choose a file that Export wrote."),
     (b"\x89PNG\r\n\x1a\n\0\0\0", "This is not JSON (expected value at line 1 column 1)"),
     (b"[]", "This is JSON, but not an object with attempts, reveals"),
     (b"{}", "This is JSON without attempts, reveals, predictions, guesses, runs"),
@@ -262,7 +262,7 @@ def test_a_form_of_another_site_imports_nothing(client: TestClient) -> None:
 def test_a_form_without_a_file_is_told_so(client: TestClient) -> None:
     answer = client.post("/progress/import")
     assert answer.status_code == 422
-    assert "There is no file" in words(answer.text)
+    assert "No file was chosen" in words(answer.text)
 
 
 def test_an_import_with_too_many_runs_leaves_nothing(

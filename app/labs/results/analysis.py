@@ -244,7 +244,11 @@ def _derived(
     says = lab.measures[name]
     at = {**_with_let(lab, known, words), "value": _quantity(lab, name, median)}
     texts = {key: text.format(**words) for key, text in says.derived.items()}
-    found = {key: evaluate(text, at) for key, text in texts.items() if not is_unknown(text, at)}
+    found = {
+        key: evaluate(text, at)
+        for key, text in texts.items()
+        if not is_unknown(text, at) and not _lacks_measure(lab, text, at)
+    }
     return {key: Derived(value.value, str(value)) for key, value in found.items()}
 
 
