@@ -246,6 +246,7 @@ def test_a_page_that_does_not_exist_offers_a_search_for_its_words(client: TestCl
         in answer.text
     )
     assert "Search for" not in client.get("/%20-/").text
+    assert "Search for" not in client.get("/classes/175").text
     other = client.post("/glossary")
     assert other.status_code == 405
     assert "The page /glossary cannot be requested in this way." in other.text

@@ -65,7 +65,7 @@ def test_a_prediction_within_two_percent_is_right(fact: KeyFigure, text: str) ->
         (TIME, "63.7 ms", "9 % too low"),
         (SENT, "14 GB", "were bits counted as bytes?"),
         (SENT, "7 GB", "too high by a factor of 4"),
-        (SENT, "1.75 MB", "check the unit prefixes"),
+        (SENT, "1.75 MB", "The number is right in GB, but your answer is in MB"),
         (STEPS, "3", "too low by a factor of 4.67"),
         (STEPS, "-5", "steps is 14."),
         (BUBBLE, "2.2 %", "too low by a factor of 12.4"),

@@ -82,9 +82,9 @@ def _status(error: Exception) -> int:
 
 
 def _words(request: Request) -> str:
-    """The words of the last part of the address."""
+    """The words of the last part of the address; a number alone is an id, which no search finds."""
     last = request.url.path.rstrip("/").rpartition("/")[2]
-    return " ".join(_WORD.findall(last))[:_MOST_WORDS]
+    return "" if last.isdigit() else " ".join(_WORD.findall(last))[:_MOST_WORDS]
 
 
 def _kept(request: Request) -> str:

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from app.config import ROOT
 from app.errors import capitalized, sentence
 from app.translation import Numeral, form_of, form_of_number, translate
+from app.translation.dates import short_day, short_moment
 
 
 def template_environment(language: str = "en") -> Environment:
@@ -23,6 +24,8 @@ def template_environment(language: str = "en") -> Environment:
     )
     made.filters["capitalized"] = capitalized
     made.filters["sentence"] = sentence
+    made.filters["short_day"] = short_day
+    made.filters["short_moment"] = short_moment
     made.filters["numeral"] = lambda number: Numeral(f"{number:g}")
     made.globals["language"] = language
     made.globals["english"] = "" if language == "en" else Markup(' lang="en"')
