@@ -11,7 +11,8 @@ from app.db.tables import NAME_LIMIT
 from app.errors import InputError, nearest
 from app.people.assignments import MOST_POINTS, Assignment
 from app.people.gradebook import WHOLE
-from app.translation import translate
+from app.translation import localized, translate
+from app.units import in_english
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +24,34 @@ class Override:
     points: float | None
 
 
+def number_of_points(text: str) -> float:
+    """The number that was typed, in the form of the page's language or another; NaN if none was.
+
+    >>> number_of_points(" 2,5 "), number_of_points("1,000")
+    (2.5, 1000.0)
+
+    Raises:
+        InputError: it may be one number or another.
+    """
+    try:
+        plain = in_english(text.strip())
+    except ValueError as error:
+        raise InputError(localized(str(error))) from error
+    try:
+        return float(plain)
+    except ValueError:
+        return math.nan
+
+
 def read_points(text: str) -> float | None:
     """The points that were typed; none if nothing was.
-
-    >>> read_points(" 2,5 ")
-    2.5
 
     Raises:
         InputError: it is not a number from 0 to the most that an exercise can have.
     """
-    typed = text.strip().replace(",", ".")
-    if not typed:
+    if not text.strip():
         return None
-    try:
-        points = float(typed)
-    except ValueError:
-        points = math.nan
+    points = number_of_points(text)
     if not 0 <= points <= MOST_POINTS:
         raise InputError(
             translate(

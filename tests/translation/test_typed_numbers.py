@@ -17,6 +17,7 @@ from app.formulas.presets import Cluster
 from app.kinds.knob import Knob
 from app.labs.parameters import Parameter
 from app.labs.spec import Lab, known_labs, read_job
+from app.people.overrides import read_points
 from app.translation import LANGUAGES, Numeral, speaking, translate
 from app.units import clear_text, in_english, list_in_english
 from app.web.labs.predictions import read_run_prediction, read_typed_parameter
@@ -252,3 +253,13 @@ def test_scripts_read_what_the_server_reads(code: str) -> None:
         found = [slider.read(text) for text in TYPED]
         assert json.loads(numbers) == [None if says else value for value, says in found]
         assert spelled == f"{Numeral('1.25')}"
+
+
+def test_points_are_read_in_the_language_of_the_page() -> None:
+    assert read_points(" ") is None
+    assert read_points("1,000") == 1000
+    with speaking("de"):
+        assert read_points("2,5") == read_points("2.5") == 2.5
+        with pytest.raises(InputError) as asked:
+            read_points("1.000")
+        assert str(asked.value) == question("1.000")

@@ -168,7 +168,8 @@ def test_every_problem_of_a_form_is_named_and_nothing_is_stored(
         ({"exam": "45", "due": ""}, "An exam needs a due date"),
         ({"exam": "45", "solution": "free"}, "In an exam, the solution can be shown after the due date"),
         ({"exercise": []}, "1 to 200 exercises, not 0"),
-        ({f"points:{RING}": "nan"}, "points must be from 0 to 1,000"),
+        ({f"points:{RING}": "nan"}, "must be a number such as 2.5, not"),
+        ({f"points:{RING}": "-1"}, "points must be from 0 to 1,000"),
     ],
 )  # fmt: skip
 def test_rules_that_contradict_each_other_are_refused(

@@ -12,6 +12,7 @@ from starlette.datastructures import FormData
 from app.errors import InputError, nearest, sentence
 from app.people.assignments import Assignment, AssignmentEntry
 from app.people.local_time import field_text, in_words, read_moment
+from app.people.overrides import number_of_points
 from app.people.persons import clean_name
 from app.people.policy import Hints, Policy, Solution, Variants
 from app.translation import noted, translate
@@ -280,16 +281,16 @@ class _Reader:
 
 
 def _points(exercise: str, text: str) -> float:
-    try:
-        return float(text.strip().replace(",", "."))
-    except ValueError:
+    points = number_of_points(text)
+    if math.isnan(points):
         raise InputError(
             translate(
                 "the points of {exercise} must be a number such as 2.5, not {text!r}",
                 exercise=exercise,
                 text=text[:20],
             )
-        ) from None
+        )
+    return points
 
 
 def _place(text: str) -> float | None:
