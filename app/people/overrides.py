@@ -1,6 +1,5 @@
 """Points that a teacher gives by hand: with a reason, appended, and the last one holds."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,10 +8,9 @@ from sqlmodel import Session, col, select
 from app.db.people import REASON_LIMIT, OverrideRow, PersonRow
 from app.db.tables import NAME_LIMIT
 from app.errors import InputError, nearest
-from app.people.assignments import MOST_POINTS, Assignment
+from app.people.assignments import Assignment
 from app.people.gradebook import WHOLE
-from app.translation import localized, translate
-from app.units import in_english
+from app.translation import translate
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,45 +20,6 @@ class Override:
     person: int
     exercise: str
     points: float | None
-
-
-def number_of_points(text: str) -> float:
-    """The number that was typed, in the form of the page's language or another; NaN if none was.
-
-    >>> number_of_points(" 2,5 "), number_of_points("1,000")
-    (2.5, 1000.0)
-
-    Raises:
-        InputError: it may be one number or another.
-    """
-    try:
-        plain = in_english(text.strip())
-    except ValueError as error:
-        raise InputError(localized(str(error))) from error
-    try:
-        return float(plain)
-    except ValueError:
-        return math.nan
-
-
-def read_points(text: str) -> float | None:
-    """The points that were typed; none if nothing was.
-
-    Raises:
-        InputError: it is not a number from 0 to the most that an exercise can have.
-    """
-    if not text.strip():
-        return None
-    points = number_of_points(text)
-    if not 0 <= points <= MOST_POINTS:
-        raise InputError(
-            translate(
-                "points must be a number from 0 to {most_points:,.0f}, not {text!r}",
-                most_points=MOST_POINTS,
-                text=text.strip()[:40],
-            )
-        )
-    return points
 
 
 def override(

@@ -15,7 +15,9 @@ from gi.repository import Gtk, WebKit2  # type: ignore[import-not-found]  # noqa
 ERROR = 400  # statuses from here on
 HEARS = """
 const tell = (text) => webkit.messageHandlers.heard.postMessage(`${text} (${location.href})`);
-addEventListener("error", (event) => tell(event.message ?? event.target.outerHTML), true);
+let left = false;  // what a page still loads when it is left fails
+addEventListener("beforeunload", () => { left = true; });
+addEventListener("error", (event) => { if (event.message || !left) tell(event.message ?? event.target.outerHTML); }, true);
 addEventListener("unhandledrejection", (event) => tell(String(event.reason)));
 addEventListener("securitypolicyviolation", (event) => tell(`${event.violatedDirective}: ${event.blockedURI}`));
 """

@@ -17,10 +17,10 @@ from app.formulas.presets import Cluster
 from app.kinds.knob import Knob
 from app.labs.parameters import Parameter
 from app.labs.spec import Lab, known_labs, read_job
-from app.people.overrides import read_points
 from app.translation import LANGUAGES, Numeral, speaking, translate
 from app.units import clear_text, in_english, list_in_english
 from app.web.labs.predictions import read_run_prediction, read_typed_parameter
+from app.web.people.points import read_points
 from app.web.reference.formula_view import formula_page
 from tests.each import each
 

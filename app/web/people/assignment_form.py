@@ -12,11 +12,11 @@ from starlette.datastructures import FormData
 from app.errors import InputError, nearest, sentence
 from app.people.assignments import Assignment, AssignmentEntry
 from app.people.local_time import field_text, in_words, read_moment
-from app.people.overrides import number_of_points
 from app.people.persons import clean_name
 from app.people.policy import Hints, Policy, Solution, Variants
 from app.translation import noted, translate
 from app.web.people.exercise_picker import CHOSEN, ORDER, PLACE, POINTS, typed_points
+from app.web.people.points import number_of_points
 
 T = TypeVar("T")
 _DATES = {"opens": False, "due": True, "closes": True}  # whether something ends then

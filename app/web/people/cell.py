@@ -21,7 +21,7 @@ from app.people.classes import Member, Role, members_of
 from app.people.counted_answers import Given, given_in
 from app.people.gradebook import WHOLE, cells_of, total
 from app.people.local_time import on_the_calendar
-from app.people.overrides import Override, override, overrides_of, read_points
+from app.people.overrides import Override, override, overrides_of
 from app.people.personal_dates import dates_for
 from app.site import Here, Site
 from app.translation import plural, translate
@@ -32,6 +32,7 @@ from app.web.people.class_head import ClassHead, class_head
 from app.web.people.grades import assignment_numbered
 from app.web.people.guard import Membership, in_class
 from app.web.people.ideas import idea_html, link_to
+from app.web.people.points import read_points
 
 router = Router(prefix="/classes/{class_id:int}/grades/{assignment:int}/{person:int}")
 _NONE = Cell(0.0)
