@@ -89,7 +89,7 @@ def result_of(name: str, arguments: Mapping[str, Any]) -> FormulaResult:
     """The result of the formula called *name*.
 
     Raises:
-        NotFoundError: there is no such formula.
+        NotFoundError: the formula does not exist.
         InputError: an argument is unknown, missing, not valid, or out of its domain.
     """
     try:

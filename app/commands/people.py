@@ -48,7 +48,7 @@ def class_called(session: Session, text: str) -> ClassRow:
 
     Raises:
         InputError: several classes have the name.
-        NotFoundError: there is no such class; the message offers the closest name.
+        NotFoundError: the class does not exist; the message offers the closest name.
     """
     rows = session.exec(select(ClassRow).order_by(col(ClassRow.id))).all()
     found = [row for row in rows if text == str(row.id)] or [r for r in rows if r.name == text]

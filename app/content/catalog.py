@@ -157,7 +157,7 @@ class Catalog:
         """The exercise with the id *name*.
 
         Raises:
-            NotFoundError: there is no such name; the message offers the closest one.
+            NotFoundError: the name does not exist; the message offers the closest one.
         """
         if name in self.by_id:
             return self.by_id[name]
@@ -168,7 +168,7 @@ class Catalog:
         """The chapter with the id *name*.
 
         Raises:
-            NotFoundError: there is no such name; the message offers the closest one.
+            NotFoundError: the name does not exist; the message offers the closest one.
         """
         for topic in (*self.topics, *self.hidden):
             if topic.id == name:

@@ -82,7 +82,7 @@ def revoke_token(session: Session, name: str) -> None:
     """Revoke the token called *name*.
 
     Raises:
-        NotFoundError: there is no such token; the message offers the closest name.
+        NotFoundError: the token does not exist; the message offers the closest name.
     """
     token = session.exec(select(TokenRow).where(TokenRow.name == name)).first()
     if token is None:

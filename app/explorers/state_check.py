@@ -25,7 +25,7 @@ def open_explorer(
     """The explorer called *name* with its controls set to *state*, the others to their defaults.
 
     Raises:
-        ValueError: there is no such explorer or control, or a value is not valid.
+        ValueError: the explorer or a control does not exist, or a value is not valid.
     """
     if name not in explorers:
         raise ValueError(f"no explorer is called {name!r}{nearest(name, explorers)}")

@@ -12,7 +12,7 @@ _ATTRIBUTE = re.compile(
 )
 _PARTS = re.compile(r"(?P<path>[^?#]*)(?P<rest>.*)", re.DOTALL)
 _ANOTHER = "/another"  # a new drawing, of which the page itself draws the number
-# What the worker answers, though there is no such page.
+# What the worker answers, though no such page exists.
 _ANSWERED = re.compile(
     r"/(?:explore/(?:fit/better|[^/]+)/\d+\.(?:svg|csv)|progress/(?:export|import|delete)"
     r"|map/(?:known|start))"

@@ -67,7 +67,7 @@ class KeySets:
         """The key called *kid* of the set at *url*; without a name, its only key that fits.
 
         Raises:
-            RefusedError: there is no such key.
+            RefusedError: the key does not exist.
             UnavailableError: the set cannot be read.
         """
         kept = self._kept.get(url) or _Kept()

@@ -264,6 +264,6 @@ def field_value(cls: type[Record], key: str, text: str) -> Any:
     """The value of the field *key* of *cls* that *text* stands for.
 
     Raises:
-        ValueError: there is no such field, or the text is not a value of it.
+        ValueError: the field does not exist, or the text is not a value of it.
     """
     return _value(cls, key, text)

@@ -89,7 +89,7 @@ class ChapterParameter(BaseModel):
         """The place of the choice that a learner's *text* names.
 
         Raises:
-            InputError: there is no such choice; the message says what is possible.
+            InputError: the choice does not exist; the message says what is possible.
         """
         shown = text.strip()[:_LONGEST]
         if self.among:

@@ -43,7 +43,7 @@ class TrainingRun(Strict):
         layout, and *fastest* is the step of the fastest layout that fits.
 
         Raises:
-            ValueError: there is no such model, cluster or field, or there is too much to search.
+            ValueError: a model, cluster or field does not exist, or there is too much to search.
         """
         told = self._told(drawn)
         degrees = ((n, round(q.value)) for n, q in chosen.items() if n in _DEGREES)

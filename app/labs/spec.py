@@ -197,7 +197,7 @@ def lab_called(name: str) -> Lab:
     """The lab with that name.
 
     Raises:
-        NotFoundError: there is no such lab; the message offers the closest name.
+        NotFoundError: the lab does not exist; the message offers the closest name.
     """
     if name not in known_labs():
         raise NotFoundError(

@@ -38,7 +38,7 @@ class Role(IntEnum):
         """The role called *text*.
 
         Raises:
-            InputError: there is no such role.
+            InputError: the role does not exist.
         """
         names = {role.word: role for role in cls}
         if text not in names:
@@ -96,7 +96,7 @@ def zone_named(name: str) -> ZoneInfo:
     """The time zone called *name*.
 
     Raises:
-        InputError: there is no such zone; the message offers the closest name.
+        InputError: the zone does not exist; the message offers the closest name.
     """
     if name not in time_zones():
         raise InputError(

@@ -87,7 +87,7 @@ def rename_group(session: Session, class_id: int, before: str, after: str) -> No
 
     Raises:
         InputError: the name is not valid, or another group has it.
-        NotFoundError: there is no such group.
+        NotFoundError: the group does not exist.
     """
     _refuse_absent(session, class_id, before)
     name = clean_name(after)
@@ -104,7 +104,7 @@ def dissolve_group(session: Session, class_id: int, name: str) -> None:
     """Take everyone out of a group, and delete its dates: everyone's hold. Not committed.
 
     Raises:
-        NotFoundError: there is no such group.
+        NotFoundError: the group does not exist.
     """
     _refuse_absent(session, class_id, name)
     run = session.connection().execute

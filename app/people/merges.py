@@ -80,7 +80,7 @@ def merge_persons(session: Session, kept: int, gone: int, by: str) -> int:
 
     Raises:
         InputError: they are the same.
-        NotFoundError: there is no such person.
+        NotFoundError: the person does not exist.
     """
     if kept == gone:
         raise InputError(translate("these are the same person: choose another one"))

@@ -101,7 +101,7 @@ class GroupDates:
 
 @dataclass(frozen=True, slots=True)
 class Dates:
-    """The dates of one person; none: there is no such date. *waits*: an exam not yet started."""
+    """The dates of one person; None where one is not set. *waits*: an exam not yet started."""
 
     opens: datetime | None
     due: datetime | None

@@ -220,7 +220,7 @@ def _layout(row: RowInFile, data: int, count: int) -> Layout:
     """The layout of a row with *data* data-parallel ranks and *count* micro-batches.
 
     Raises:
-        ValueError: there is no such layout.
+        ValueError: the layout does not exist.
     """
     return Layout(
         tensor=row.tensor,

@@ -5,8 +5,9 @@ by the core of the formulas, `app.formulas.step`: over columns where NumPy is in
 otherwise each part once for everything that it depends on.
 """
 
+from app.searching.deadline import search_in_time
 from app.searching.fixed_fields import fixed_fields
 from app.searching.search import Ranked, SearchResult, find_layouts
 from app.searching.space import Space
 
-__all__ = ["SearchResult", "Ranked", "Space", "fixed_fields", "find_layouts"]
+__all__ = ["SearchResult", "Ranked", "Space", "fixed_fields", "find_layouts", "search_in_time"]

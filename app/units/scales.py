@@ -184,7 +184,7 @@ def scale_of(symbol: str) -> Scale:
     1073741824.0
 
     Raises:
-        ValueError: there is no such unit.
+        ValueError: the unit does not exist.
     """
     if not symbol:
         return PLAIN

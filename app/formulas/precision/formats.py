@@ -31,7 +31,7 @@ class NumberFormat:
         """The format called *name*.
 
         Raises:
-            ValueError: there is no such format.
+            ValueError: the format does not exist.
         """
         one_of("format", name, FORMATS)
         return FORMATS[name]

@@ -128,7 +128,7 @@ class Launcher(ABC):
         """The run with that name.
 
         Raises:
-            NotFoundError: there is no such run; the message offers the closest name.
+            NotFoundError: the run does not exist; the message offers the closest name.
         """
         known = [path.name for path in self.folder.glob("*/") if (path / "job.json").exists()]
         if name not in known:

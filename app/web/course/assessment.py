@@ -49,7 +49,7 @@ class Sitting:
         """The question with that number.
 
         Raises:
-            NotFoundError: there is no such question, or not yet.
+            NotFoundError: the question does not exist, or its turn has not come.
         """
         for one in self.questions:
             if one.number == number:

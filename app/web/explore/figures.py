@@ -201,7 +201,7 @@ def figure_file(figures: Sequence[Figure], number: int, form: str, name: str) ->
     """One of *figures* as a standalone SVG file, or its values as CSV.
 
     Raises:
-        NotFoundError: there is no such figure or format.
+        NotFoundError: the figure or the format does not exist.
     """
     if form not in ("svg", "csv") or not 0 <= number < len(figures):
         raise NotFoundError(

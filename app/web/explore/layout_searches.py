@@ -5,14 +5,12 @@ from time import thread_time
 
 from app.aside import aside
 from app.aside.jobs import BoundedJobs
-from app.searching import SearchResult, Space, find_layouts
-from app.translation import localized, noted, say
+from app.searching import SearchResult, Space, search_in_time
+from app.translation import noted
 
-_LARGEST = 2_000_000  # layouts of a search
 _SECONDS = 6.0  # of processor time, for one search
 _REMEMBERED = 128  # results, of about 40 kB each
 _WAITING = 5  # searches of one address
-_TOP = 10
 _BUSY = noted("other searches are running; ask again in a moment")
 
 LayoutSearches = BoundedJobs[tuple[str, ...], SearchResult | str]
@@ -26,26 +24,5 @@ def layout_searches() -> LayoutSearches:
 async def search_layouts(
     space: Callable[[], Space], seconds: float = _SECONDS
 ) -> SearchResult | str:
-    """What a search of *space* found, or why there is nothing to search."""
-    return await aside(_searched, space, seconds)
-
-
-def _searched(space: Callable[[], Space], seconds: float) -> SearchResult | str:
-    end = thread_time() + seconds
-
-    def hurry(seen: int, size: int) -> None:
-        if thread_time() > end:
-            raise ValueError(
-                say(
-                    "after {seconds} seconds, {seen} of {size} layouts had been searched; fix some"
-                    " of the degrees",
-                    seconds=f"{seconds:g}",
-                    seen=f"{seen:,}",
-                    size=f"{size:,}",
-                )
-            )
-
-    try:
-        return find_layouts(space(), top=_TOP, largest=_LARGEST, progress=hurry)
-    except ValueError as error:
-        return localized(str(error))
+    """What a search of *space* found, or why there is no result."""
+    return await aside(search_in_time, space, seconds, thread_time)

@@ -220,7 +220,7 @@ def _backend(fields: Mapping[str, str]) -> str:
 
 
 def _origin(site: Site, text: str) -> str:
-    """The exercise that a run is for, as "ID?seed=N"; empty if there is no such exercise."""
+    """The exercise that a run is for, as "ID?seed=N"; empty if the exercise does not exist."""
     exercise, _, seed = text.partition("?seed=")
     known = exercise in {one.id for one in site.catalog.exercises}
     return text if known and (seed.isdigit() or not seed) else ""

@@ -116,7 +116,7 @@ def report_called(site: Site, lab: str, run: str) -> Report:
     """What the run with this name has measured.
 
     Raises:
-        NotFoundError: there is no such run, or it has not measured anything.
+        NotFoundError: the run does not exist, or has not measured anything.
     """
     report = run_called(site, lab, run).report
     if report is None:

@@ -59,7 +59,7 @@ async def in_class(
 
     Raises:
         HTTPException: 303 to the page for signing in, if the visitor is not signed in.
-        NotFoundError: there is no such class, or none for this person in this role.
+        NotFoundError: the class does not exist, or not for this person in this role.
         InputError: a form would change a class that is archived.
     """
     person = _person(request, visiting)
@@ -77,7 +77,7 @@ async def in_assignment(
 
     Raises:
         HTTPException: 303 to the page for signing in, if the visitor is not signed in.
-        NotFoundError: there is no such assignment, or none for this person in this role.
+        NotFoundError: the assignment does not exist, or not for this person in this role.
         InputError: a form would change an assignment of a class that is archived.
     """
     person = _person(request, visiting)

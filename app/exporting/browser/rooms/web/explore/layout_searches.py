@@ -4,13 +4,10 @@ from collections.abc import Callable
 from time import monotonic
 
 from app.aside.jobs import BoundedJobs
-from app.searching import SearchResult, Space, find_layouts
-from app.translation import localized, say
+from app.searching import SearchResult, Space, search_in_time
 
-_LARGEST = 2_000_000  # layouts of a search
 _SECONDS = 60.0  # for one search: a browser takes several times as long as a server
 _REMEMBERED = 16
-_TOP = 10
 
 LayoutSearches = BoundedJobs[tuple[str, ...], SearchResult | str]
 
@@ -21,22 +18,5 @@ def layout_searches() -> LayoutSearches:
 
 
 async def search_layouts(space: Callable[[], Space]) -> SearchResult | str:
-    """What a search of *space* found, or why there is nothing to search."""
-    end = monotonic() + _SECONDS
-
-    def hurry(seen: int, size: int) -> None:
-        if monotonic() > end:
-            raise ValueError(
-                say(
-                    "after {seconds} seconds, {seen} of {size} layouts had been searched; fix some"
-                    " of the degrees",
-                    seconds=f"{_SECONDS:g}",
-                    seen=f"{seen:,}",
-                    size=f"{size:,}",
-                )
-            )
-
-    try:
-        return find_layouts(space(), top=_TOP, largest=_LARGEST, progress=hurry)
-    except ValueError as error:
-        return localized(str(error))
+    """What a search of *space* found, or why there is no result."""
+    return search_in_time(space, _SECONDS, monotonic)
