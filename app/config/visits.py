@@ -1,4 +1,4 @@
-"""The settings of by which names the server is asked, and of what it takes and keeps."""
+"""The settings of what the server accepts from visitors, and how long it keeps it."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from app.config.sandbox import SandboxSettings
 
 
 class VisitSettings(SandboxSettings):
-    """By which names the server is asked, how much it takes and keeps, and what for an address.
+    """The host names, rates and sizes that are accepted, and how long data is kept.
 
     An IPv6 network of 64 bits counts as one address.
     """

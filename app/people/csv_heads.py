@@ -8,7 +8,7 @@ from dataclasses import replace
 from app.db.people import SUBJECT_LIMIT
 from app.errors import InputError
 from app.people import csv_titles
-from app.people.csv_text import CsvRow
+from app.people.csv_text import CsvRow, in_ascii_digits
 from app.translation import translate
 
 _SHORTENED = re.compile(r"\d([.,]\d+)?E\+?\d+", re.IGNORECASE)
@@ -119,7 +119,7 @@ class Head:
         Raises:
             InputError: it is not valid, or a spreadsheet has shortened it.
         """
-        found = clean_id(_in_ascii_digits(first_of(row, self.ids)))
+        found = clean_id(in_ascii_digits(first_of(row, self.ids)))
         if _SHORTENED.fullmatch(found):
             raise InputError(
                 translate(
@@ -174,15 +174,6 @@ def _turned(name: str) -> str:
     if len(first) != 1 or not last:
         return name
     return ", ".join([f"{first[0]} {last}", *suffixes])
-
-
-def _in_ascii_digits(text: str) -> str:
-    """*text* with digits of every script as 0 to 9."""
-    if text.isascii():
-        return text
-    return "".join(
-        sign if (digit := unicodedata.decimal(sign, None)) is None else str(digit) for sign in text
-    )
 
 
 def clean_id(text: str) -> str:

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.people.csv_text import in_ascii_digits
 from app.people.csv_titles import plain_head
 
 # What other systems add to the title of a column: a number of theirs, the most points, the scale.
@@ -122,10 +123,7 @@ def _plain_number(cell: str) -> str:
     if cell.isascii() and " " not in cell and "'" not in cell:
         return cell
     text = unicodedata.normalize("NFKC", cell.translate(_SIGNS))
-    text = "".join(
-        sign if (digit := unicodedata.decimal(sign, None)) is None else str(digit) for sign in text
-    )
-    return _THOUSANDS.sub("", text)
+    return _THOUSANDS.sub("", in_ascii_digits(text))
 
 
 def points_columns(

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -145,3 +146,12 @@ def _plain_cell(cell: str) -> str:
     if kept:
         return kept[1].strip()
     return unguarded(cell) if "'" in cell else cell
+
+
+def in_ascii_digits(text: str) -> str:
+    """*text* with digits of every script as 0 to 9."""
+    if text.isascii():
+        return text
+    return "".join(
+        sign if (digit := unicodedata.decimal(sign, None)) is None else str(digit) for sign in text
+    )
