@@ -106,8 +106,7 @@ def _parser(named: str | None) -> argparse.ArgumentParser:
     """The parser of all commands, with the options of the one that is *named*."""
     parser = argparse.ArgumentParser(
         prog="wallclock",
-        description="Predict the training step, then time it: exercises in the arithmetic of "
-        "distributed training.",
+        description="Predict the training step, then time it: exercises in the arithmetic of distributed training.",
         epilog="Settings come from the environment: WALLCLOCK_HOST, _PORT, _DATABASE, _EXERCISES, "
         "_SECRET, _CACHE, _RUNS and others. Exit codes: 0 success, 1 a finding or invalid input, "
         "2 incorrect usage. `wallclock COMMAND --help` describes a command.",

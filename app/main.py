@@ -91,9 +91,7 @@ def create_site(settings: Settings) -> Site:
     )
 
 
-def create_app(
-    settings: Settings | None = None, site: Site | None = None, *, framed: bool = False
-) -> FastAPI:
+def create_app(settings: Settings | None = None, site: Site | None = None, *, framed: bool = False) -> FastAPI:
     """The application for *settings*, by default those of the environment.
 
     If *framed*, its pages may be shown in frames of its own pages.

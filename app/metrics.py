@@ -24,24 +24,16 @@ _SECONDS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.3, 1, 3, 10)
 _ROWS = (1, 2, 5, 10, 25, 50, 100, 250, 1000)
 TYPE = CONTENT_TYPE_LATEST
 
-REQUESTS = Counter(
-    "wallclock_requests", "Requests, by method, route and status", ["method", "route", "status"]
-)
+REQUESTS = Counter("wallclock_requests", "Requests, by method, route and status", ["method", "route", "status"])
 REQUEST_SECONDS = Histogram(
     "wallclock_request_seconds", "Seconds until a response is sent", ["route"], buckets=_SECONDS
 )
-VERDICTS = Counter(
-    "wallclock_verdicts", "Answers judged, by kind of exercise and verdict", ["kind", "verdict"]
-)
+VERDICTS = Counter("wallclock_verdicts", "Answers judged, by kind of exercise and verdict", ["kind", "verdict"])
 SANDBOX_RUNS = Counter(
-    "wallclock_sandbox_runs",
-    "Programs run, by outcome: finished, or why one was stopped",
-    ["outcome"],
+    "wallclock_sandbox_runs", "Programs run, by outcome: finished, or why one was stopped", ["outcome"]
 )
 SANDBOX_KILLS = Counter("wallclock_sandbox_kills", "Workers of the sandbox killed and replaced")
-SANDBOX_WAITING = Gauge(
-    "wallclock_sandbox_waiting", "Programs that wait", multiprocess_mode="livesum"
-)
+SANDBOX_WAITING = Gauge("wallclock_sandbox_waiting", "Programs that wait", multiprocess_mode="livesum")
 SANDBOX_BUSY = Gauge("wallclock_sandbox_busy", "Workers that run one", multiprocess_mode="livesum")
 SANDBOX_WORKERS = Gauge("wallclock_sandbox_workers", "Workers", multiprocess_mode="livesum")
 SANDBOX_SERVERS = Gauge(
@@ -49,27 +41,15 @@ SANDBOX_SERVERS = Gauge(
     "Sandbox servers that are ready, of those in WALLCLOCK_SANDBOX_AT",
     multiprocess_mode="mostrecent",
 )
-WRITER_WAITING = Gauge(
-    "wallclock_writer_waiting", "Rows that wait to be stored", multiprocess_mode="livesum"
-)
+WRITER_WAITING = Gauge("wallclock_writer_waiting", "Rows that wait to be stored", multiprocess_mode="livesum")
 WRITER_ROWS = Histogram("wallclock_writer_rows", "Rows stored by one commit", buckets=_ROWS)
 WRITER_SECONDS = Histogram("wallclock_writer_seconds", "Seconds of a commit", buckets=_SECONDS)
 LAB_RUNS = Counter("wallclock_lab_runs", "Lab runs that ended, by state", ["state"])
-LAB_RUNS_WAITING = Gauge(
-    "wallclock_lab_runs_waiting", "Lab runs in the queue", multiprocess_mode="mostrecent"
-)
-LAB_RUNS_RUNNING = Gauge(
-    "wallclock_lab_runs_running", "Lab runs under way", multiprocess_mode="mostrecent"
-)
-SCORES = Counter(
-    "wallclock_scores_sent", "Scores sent to learning platforms, by result", ["result"]
-)
-OUTBOX_WAITING = Gauge(
-    "wallclock_outbox_waiting", "Scores that wait to be sent", multiprocess_mode="mostrecent"
-)
-OUTBOX_REFUSED = Gauge(
-    "wallclock_outbox_refused", "Scores that a platform refuses", multiprocess_mode="mostrecent"
-)
+LAB_RUNS_WAITING = Gauge("wallclock_lab_runs_waiting", "Lab runs in the queue", multiprocess_mode="mostrecent")
+LAB_RUNS_RUNNING = Gauge("wallclock_lab_runs_running", "Lab runs under way", multiprocess_mode="mostrecent")
+SCORES = Counter("wallclock_scores_sent", "Scores sent to learning platforms, by result", ["result"])
+OUTBOX_WAITING = Gauge("wallclock_outbox_waiting", "Scores that wait to be sent", multiprocess_mode="mostrecent")
+OUTBOX_REFUSED = Gauge("wallclock_outbox_refused", "Scores that a platform refuses", multiprocess_mode="mostrecent")
 
 
 @cache

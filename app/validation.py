@@ -95,9 +95,7 @@ def placed(error: ErrorDetails) -> PlacedError | None:
     return found if isinstance(found, PlacedError) else None
 
 
-def problems_of(
-    errors: Iterable[ErrorDetails], model: type[BaseModel] | None = None
-) -> Iterator[tuple[Where, str]]:
+def problems_of(errors: Iterable[ErrorDetails], model: type[BaseModel] | None = None) -> Iterator[tuple[Where, str]]:
     """Where values are wrong, and what is wrong there; *model* is the one that they are for."""
     found: dict[Where, list[ErrorDetails]] = {}
     for error in errors:

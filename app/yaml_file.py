@@ -177,9 +177,7 @@ class _Walk:
         return self._scalar_of(node)
 
     def _refusal(self, node: Any, says: str, cure: str) -> ContentError:
-        return ContentError(
-            [Problem(self._path, _yaml_file_line(node), f"is not valid YAML: {says}", cure)]
-        )
+        return ContentError([Problem(self._path, _yaml_file_line(node), f"is not valid YAML: {says}", cure)])
 
 
 def read_bytes(path: Path) -> bytes:

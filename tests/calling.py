@@ -15,9 +15,7 @@ def json_body(row: Mapping[str, object]) -> bytes:
 class Caller:
     """One POST request, whose client may go away before it is answered."""
 
-    def __init__(
-        self, app: Any, path: str, body: bytes | Sequence[bytes], token: str = "", cookie: str = ""
-    ) -> None:
+    def __init__(self, app: Any, path: str, body: bytes | Sequence[bytes], token: str = "", cookie: str = "") -> None:
         self.sent: list[bytes] = []
         self.status = 0
         self._app, self._gone = app, asyncio.Event()

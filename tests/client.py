@@ -46,9 +46,7 @@ class _Transport(httpx2.BaseTransport):
         stream = httpx2.ByteStream(body)
         return httpx2.Response(status, headers=headers, stream=stream, request=request)
 
-    async def _answer(
-        self, request: httpx2.Request
-    ) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+    async def _answer(self, request: httpx2.Request) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
         assert isinstance(request.stream, httpx2.SyncByteStream)
         request.stream = _Pieces(request.stream)
         answer = await self._asgi.handle_async_request(request)

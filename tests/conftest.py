@@ -22,9 +22,7 @@ from tests.client import Client, until_ready
 from tests.transactions import watch
 
 # The same examples on every machine, however slow; `pytest --hypothesis-profile=explore` draws others.
-_PATIENT = hypothesis.settings(
-    deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
+_PATIENT = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.register_profile("steady", _PATIENT, derandomize=True)
 hypothesis.settings.register_profile("explore", _PATIENT, max_examples=1000)
 hypothesis.settings.load_profile("steady")
@@ -46,7 +44,7 @@ TOGETHER = (
     ("engines", "tests/engines/"),
     *(("ranks", f"tests/labs/test_{name}.py") for name in ("labs", "limits")),
     *(("forms", f"tests/labs/test_{name}.py") for name in ("gpu_forms", "running", "check")),
-)  # fmt: skip
+)
 
 pytest_plugins = ["tests.garbage", "tests.needs"]
 watch()
@@ -203,9 +201,7 @@ def exercise_file(tmp_path: Path) -> Callable[[str], Path]:
     """Writes an exercise file into a chapter of its own."""
     chapter = tmp_path / "exercises" / "chapter"
     chapter.mkdir(parents=True)
-    (chapter / "topic.yaml").write_text(
-        "title: Chapter\nposition: 1\nsummary: A chapter for tests.\nopening: Words.\n"
-    )
+    (chapter / "topic.yaml").write_text("title: Chapter\nposition: 1\nsummary: A chapter for tests.\nopening: Words.\n")
 
     def write(text: str) -> Path:
         file = chapter / "exercise.yaml"

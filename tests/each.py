@@ -15,9 +15,7 @@ Names = Iterable[str] | Callable[[Any], str] | None  # of the cases, as in `para
 Case = tuple[str | None, dict[str, Any]]  # the name that it was given, if any, and its values
 
 
-def each(
-    names: str | Sequence[str], cases: Iterable[Any], *, ids: Names = None
-) -> Callable[[Test], Test]:
+def each(names: str | Sequence[str], cases: Iterable[Any], *, ids: Names = None) -> Callable[[Test], Test]:
     """Like `pytest.mark.parametrize`, but one test goes through all *cases*.
 
     Every case runs, whatever becomes of the others, and each that fails is reported by name. They
@@ -40,11 +38,7 @@ def each(
                     inner(**fixtures, **values)
             failures.report()
 
-        vars(run).update(
-            one_case=inner,
-            axes=axes,
-            __signature__=_without(inner, {n for a in axes for n in a[0][1]}),
-        )
+        vars(run).update(one_case=inner, axes=axes, __signature__=_without(inner, {n for a in axes for n in a[0][1]}))
         return run
 
     return decorate
@@ -79,9 +73,7 @@ def _axis(names: str | Sequence[str], cases: Iterable[Any], ids: Names) -> list[
     split = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
     rows = [(case,) if single else tuple(case) for case in cases]
     said = [None] * len(rows) if ids is None else _said(ids, rows)
-    return [
-        (name, dict(zip(split, row, strict=True))) for name, row in zip(said, rows, strict=True)
-    ]
+    return [(name, dict(zip(split, row, strict=True))) for name, row in zip(said, rows, strict=True)]
 
 
 def _said(ids: Iterable[str] | Callable[[Any], str], rows: list[tuple[Any, ...]]) -> Iterable[str]:

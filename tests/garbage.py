@@ -33,9 +33,7 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(
-    item: pytest.Item, nextitem: pytest.Item | None
-) -> Generator[None, object, object]:
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
     """Collect the garbage of a test; after the last one of a file, also that of the file's fixtures.
 
     Raises:

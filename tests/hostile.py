@@ -12,7 +12,7 @@ TEXTS = {
     "image": f"![x](https://{MARK}/x.png)",
     "mathematics": f"$x_{{\\text{{{MARK}}}}}$ and $$y_{{\\text{{{MARK}}}}}$$",
     "mathematics that is not closed": f"$x^{{$ $$\\frac{{1}}{{$ \\begin{{{MARK}}} $$",
-    "HTML": f'"\'><img src=https://{MARK} onerror=alert(1)><script>alert(1)</script>',
+    "HTML": f"\"'><img src=https://{MARK} onerror=alert(1)><script>alert(1)</script>",
     "entity": f"&lt;a href=https://{MARK}&gt;",
     "one backtick": f"a ` [b](https://{MARK}) `c",
     "three backticks": f"```\n![x](https://{MARK})\n```",
@@ -32,12 +32,10 @@ TEXTS = {
     "spaces": " " * 5_000 + "\n" * 5_000,
     "figures": "9" * 10_000,
     "brackets": "[" * 5_000 + "](" * 2_000,
-}  # fmt: skip
+}
 LONGEST = 2_500  # characters of all that is said of an answer
 _ELSEWHERE = re.compile(rf"\s*(?:(?:https?:)?//{re.escape(MARK)}|javascript:|data:)")
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u2028\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
+_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u2028\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class _Reader(HTMLParser):
@@ -51,9 +49,7 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.inside = [*self.inside[-20:], tag]
         for name, value in attrs:
-            if name.startswith("on") or (
-                name in ("href", "src", "action", "srcset") and _ELSEWHERE.match(value or "")
-            ):
+            if name.startswith("on") or (name in ("href", "src", "action", "srcset") and _ELSEWHERE.match(value or "")):
                 self.found.append(f"<{tag} {name}={value}>")
 
     def handle_endtag(self, tag: str) -> None:

@@ -55,10 +55,7 @@ def node() -> str | None:
 @cache
 def _has_clock() -> bool:
     command = ["unshare", "--time", "--monotonic", "100000", "--fork", "true"]
-    return (
-        bool(program(command[0]))
-        and not subprocess.run(command, capture_output=True, check=False).returncode
-    )
+    return bool(program(command[0])) and not subprocess.run(command, capture_output=True, check=False).returncode
 
 
 @cache
@@ -73,19 +70,11 @@ def has_webkit() -> bool:
 
 def packaged(name: str, package: str) -> Need:
     """A program that is in a package of Debian."""
-    return Need(
-        f"{name} is not installed",
-        f"apt-get install {package}",
-        lambda: program(name) is not None,
-    )
+    return Need(f"{name} is not installed", f"apt-get install {package}", lambda: program(name) is not None)
 
 
 NEEDS = {
-    "cc": Need(
-        "there is no C compiler",
-        "apt-get install gcc",
-        lambda: program("cc") is not None,
-    ),
+    "cc": Need("there is no C compiler", "apt-get install gcc", lambda: program("cc") is not None),
     "torch": Need(
         "torch is not installed",
         "make test installs it under Python 3.11; elsewhere, pip install torch",
@@ -94,13 +83,9 @@ NEEDS = {
     "browser": Need("there is no browser", "make browser", lambda: True),
     "peers": Need("what the tests talk to is not installed", "make peers", lambda: True),
     "node": Need(
-        f"Node {_NODE} or newer is not installed, with npm",
-        "apt-get install nodejs npm",
-        lambda: node() is not None,
+        f"Node {_NODE} or newer is not installed, with npm", "apt-get install nodejs npm", lambda: node() is not None
     ),
-    "postgresql": Need(
-        "PostgreSQL is not installed", "apt-get install postgresql", postgresql.is_possible
-    ),
+    "postgresql": Need("PostgreSQL is not installed", "apt-get install postgresql", postgresql.is_possible),
     "slurm": Need(
         "Slurm is not installed, or this user may not start it",
         "as root, apt-get install slurmctld slurmd slurm-client munge",
@@ -112,14 +97,10 @@ NEEDS = {
     "apache2": packaged("apache2", "apache2"),
     "openssl": packaged("openssl", "openssl"),
     "firefox": Need(
-        "Firefox is not installed",
-        "apt-get install firefox-esr",
-        lambda: any(map(program, ("firefox-esr", "firefox"))),
+        "Firefox is not installed", "apt-get install firefox-esr", lambda: any(map(program, ("firefox-esr", "firefox")))
     ),
     "webkit": Need(
-        "WebKit is not installed",
-        "apt-get install webkit2gtk-driver xvfb python3-gi gir1.2-webkit2-4.1",
-        has_webkit,
+        "WebKit is not installed", "apt-get install webkit2gtk-driver xvfb python3-gi gir1.2-webkit2-4.1", has_webkit
     ),
     "git": packaged("git", "git"),
     "kubectl": packaged("kubectl", "kubernetes-client"),

@@ -71,7 +71,7 @@ PAGES = {
     "JSON interface": "/api/docs",
     "learning platforms": "/lti",
     "not found": "/nothing",
-}  # fmt: skip
+}
 NAMES = tuple(one.name for one in explorer_pages())
 EXPLORED = {f"explore {name}": f"/explore/{name}?show=1" for name in NAMES}
 # Pages like those above: their HTML is checked, and no browser opens them.

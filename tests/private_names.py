@@ -46,24 +46,16 @@ DOCUMENTED = {
     "wasmtime": "component",
 }
 # Documented, although the name looks private.
-PUBLIC = frozenset(
-    ["os._exit", "sqlalchemy.Row._mapping", "torch.utils._python_dispatch.TorchDispatchMode"]
-)
+PUBLIC = frozenset(["os._exit", "sqlalchemy.Row._mapping", "torch.utils._python_dispatch.TorchDispatchMode"])
 # Not documented, although the module is, and the name looks public.
-UNDOCUMENTED = frozenset(
-    ["starlette.routing.Match", "starlette.routing.compile_path", "starlette.routing.get_name"]
-)
+UNDOCUMENTED = frozenset(["starlette.routing.Match", "starlette.routing.compile_path", "starlette.routing.get_name"])
 # Programs that run elsewhere: the component of the sandbox, a browser, a server of Open edX.
-ELSEWHERE = frozenset(
-    ("componentize_py_types", "js", "lti_consumer", "opaque_keys", "pyodide", "wit_world")
-)
+ELSEWHERE = frozenset(("componentize_py_types", "js", "lti_consumer", "opaque_keys", "pyodide", "wit_world"))
 # Of named tuples; of the rows of SQLAlchemy.
 _ATTRIBUTES = frozenset(("_asdict", "_field_defaults", "_fields", "_make", "_replace", "_mapping"))
 _OURS = frozenset(("app", "tests"))
 _NOT_READ = frozenset(("attacks", "attacks2", "attacks3", "bundle"))
-_BY_NAME = frozenset(
-    ("attrgetter", "delattr", "getattr", "hasattr", "methodcaller", "object", "setattr")
-)
+_BY_NAME = frozenset(("attrgetter", "delattr", "getattr", "hasattr", "methodcaller", "object", "setattr"))
 _BY_PATH = _BY_NAME | {"__import__", "find_spec", "import_module", "importorskip", "patch"}
 _PATH = re.compile(r"\w+(\.\w+)*")
 
@@ -182,9 +174,7 @@ def _defined(node: ast.AST) -> Iterator[str]:
         yield node.name
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         yield node.id
-    elif (
-        isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_self(node.value)
-    ):
+    elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_self(node.value):
         yield node.attr
 
 
@@ -199,9 +189,7 @@ def _names(read: Module, node: ast.AST) -> Iterator[str]:
             yield read.dotted(node) or f"?.{node.attr}"
         case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)) if called in _BY_PATH:
             yield from _in_text(read, called, node.args)
-        case ast.Subscript(
-            value=ast.Attribute(attr="modules"), slice=ast.Constant(value=str(name))
-        ):
+        case ast.Subscript(value=ast.Attribute(attr="modules"), slice=ast.Constant(value=str(name))):
             yield name
         case ast.Subscript(value=of, slice=ast.Constant(value=str(name))) if _is_namespace(of):
             yield f"?.{name}"
@@ -248,11 +236,7 @@ def _is_module(parts: tuple[str, ...]) -> bool:
     spec = find_spec(parts[0]) if parts[0] not in sys.builtin_module_names else None
     for place in (spec and spec.submodule_search_locations) or ():
         path = Path(place, *parts[1:])
-        if (
-            path.is_dir()
-            or path.with_suffix(".py").is_file()
-            or list(path.parent.glob(f"{path.name}.*.so"))
-        ):
+        if path.is_dir() or path.with_suffix(".py").is_file() or list(path.parent.glob(f"{path.name}.*.so")):
             return True
     return False
 

@@ -56,11 +56,7 @@ TABLE: dict[tuple[str, str], tuple[Private, ...]] = {
         Private("uvicorn.protocols.http.httptools_impl.STATUS_LINE", (CONNECTION,)),
         Private("uvicorn.server.ServerState", (CONNECTION,), ("default_headers",)),
         Private("uvicorn.config.STARTUP_FAILURE", (PROCESSES,)),
-        Private(
-            "uvicorn._subprocess.subprocess_started",
-            (PROCESSES,),
-            ("(config, target, sockets, stdin_fileno)",),
-        ),
+        Private("uvicorn._subprocess.subprocess_started", (PROCESSES,), ("(config, target, sockets, stdin_fileno)",)),
         Private(
             "uvicorn.supervisors.multiprocess.Multiprocess",
             (PROCESSES,),
@@ -94,25 +90,17 @@ TABLE: dict[tuple[str, str], tuple[Private, ...]] = {
             ),
         ),
         Private(
-            "uvicorn.supervisors.ChangeReload",
-            ("app/commands/server.py",),
-            ("(config, target, sockets)", "run(self)"),
+            "uvicorn.supervisors.ChangeReload", ("app/commands/server.py",), ("(config, target, sockets)", "run(self)")
         ),
     ),
-    ("starlette", ">=1.10,<1.11"): (
-        Private("starlette.routing.Match", (ROUTES,), ("NONE", "PARTIAL", "FULL")),
-    ),
-    ("httpx2", ">=2.16,<2.17"): (
-        Private("fastapi.testclient.TestClient._transport", ("tests/client.py",)),
-    ),
+    ("starlette", ">=1.10,<1.11"): (Private("starlette.routing.Match", (ROUTES,), ("NONE", "PARTIAL", "FULL")),),
+    ("httpx2", ">=2.16,<2.17"): (Private("fastapi.testclient.TestClient._transport", ("tests/client.py",)),),
     ("componentize-py", ">=0.25,<0.26"): (  # the Python of the component
         Private("_io", ("app/sandbox/guest/component.py",), ("FileIO", "open", "open_code")),
     ),
     ("pytest-xdist", ">=3.8,<3.9"): (
         Private("xdist.scheduler.LoadFileScheduling", (CONFTEST,), ("(config, log)",)),
-        Private(
-            "xdist.scheduler.LoadFileScheduling._split_scope", (CONFTEST,), ("(self, nodeid)",)
-        ),
+        Private("xdist.scheduler.LoadFileScheduling._split_scope", (CONFTEST,), ("(self, nodeid)",)),
     ),
     ("axe-playwright-python", ">=0.1.8,<0.2"): (
         Private("axe_playwright_python.base.AXE_SCRIPT", (ACCESSIBLE,)),

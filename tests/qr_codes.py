@@ -5,9 +5,7 @@ import re
 import numpy as np
 import zxingcpp
 
-_PICTURE = re.compile(
-    r'class="qr".*?viewBox="0 0 (\d+) .*?<path [^>]*stroke="#000"[^>]* d="([^"]*)"'
-)
+_PICTURE = re.compile(r'class="qr".*?viewBox="0 0 (\d+) .*?<path [^>]*stroke="#000"[^>]* d="([^"]*)"')
 _MOVE = re.compile(r"([Mmh])(-?[\d.]+)(?: (-?[\d.]+))?")
 _PIXELS = 4  # of a module
 

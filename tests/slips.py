@@ -53,9 +53,7 @@ def slips(value: Any) -> Iterator[Any]:
     if isinstance(value, list | dict):
         yield type(value)()
     if isinstance(value, list):
-        yield from (
-            [*value[:place], value[place - 1], *value[place:]] for place in range(len(value))
-        )
+        yield from ([*value[:place], value[place - 1], *value[place:]] for place in range(len(value)))
     elif isinstance(value, str):
         yield ""
         for found in list(_NUMBER.finditer(value))[:2]:

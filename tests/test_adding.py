@@ -201,9 +201,7 @@ def test_to_write_a_reader_of_measurements_is_all_it_takes(tmp_path: Path) -> No
     title = "# OSU MPI-CUDA Allreduce Latency Test v7.4\n"
     (folder / "one.txt").write_text(f"{title}8388608    301.7\n", encoding="utf-8")
     (folder / "two.txt").write_text(f"{title}# ranks 8\n8388608    301.7\n", encoding="utf-8")
-    unknown, known = json.loads(
-        ran(folder, "-m", "app", "measured", "--json", "one.txt", "two.txt")
-    )
+    unknown, known = json.loads(ran(folder, "-m", "app", "measured", "--json", "one.txt", "two.txt"))
     assert [one["kind"] for one in (unknown, known)] == ["osu", "osu"]
     assert [one["collective"] for one in (unknown, known)] == ["all_reduce", "all_reduce"]
     algbw = 8388608 / 301.7e-6

@@ -9,7 +9,7 @@ ANSWER: dict[str, object] = {
         {"name": "ours", "skip_reason": "not found on PyPI"},
     ],
     "fixes": [],
-}  # fmt: skip
+}
 
 
 def test_an_advisory_is_a_line_and_an_exit_code() -> None:

@@ -64,33 +64,14 @@ MAY: dict[str, set[str]] = {
     "people": {"translation", "config", "content", "db", "errors", "kinds", "sandbox"},
     "federation": {"translation", "config", "db", "errors", "metrics", "network", "people"},
     "published": {"errors", "formulas", "units", "validation", "yaml_file"},
-    "explorers": {
-        "translation",
-        "charts",
-        "errors",
-        "formulas",
-        "published",
-        "simulators",
-        "units",
-    },
+    "explorers": {"translation", "charts", "errors", "formulas", "published", "simulators", "units"},
     "searching": {"formulas", "translation", "units"},
-    "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"}
-    | {"charts", "simulators"},
+    "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"} | {"charts", "simulators"},
     "measurements": {"errors", "formulas", "quotation", "translation", "units"},
     "predicting": {"errors", "formulas", "translation", "units"},
-    "labs": {
-        "translation",
-        "config",
-        "db",
-        "errors",
-        "expressions",
-        "formulas",
-        "measurements",
-        "metrics",
-    }
+    "labs": {"translation", "config", "db", "errors", "expressions", "formulas", "measurements", "metrics"}
     | {"units", "validation", "yaml_file"},
-    "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"}
-    | {"translation"},
+    "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"} | {"translation"},
     "grading": {"aside", "config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"}
     | {"quotation", "validation"},
     "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},
@@ -101,24 +82,11 @@ MAY: dict[str, set[str]] = {
     | {"translation"},
     "exporting": SERVER | {"main", "measurements", "web"},
     "commands": SERVER
-    | {
-        "authoring",
-        "exporting",
-        "grading",
-        "main",
-        "measurements",
-        "predicting",
-        "searching",
-        "simulators",
-    },
+    | {"authoring", "exporting", "grading", "main", "measurements", "predicting", "searching", "simulators"},
     "__main__": {"errors", "commands"},
 }
 BROWSER = APP / "exporting" / "browser"  # stands in for rooms and packages, in a browser
-FILES = [
-    path
-    for path in sorted(APP.rglob("*.py"))
-    if "bundle" not in path.parts and BROWSER not in path.parents
-]
+FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts and BROWSER not in path.parents]
 LONGEST = 300  # lines
 # What routes alone know, of which views get plain values.
 OF_ROUTES = {"fastapi", "starlette", "sqlalchemy", "sqlmodel", "app.site", "app.db.session"}
@@ -183,9 +151,7 @@ def test_a_view_of_a_page_knows_neither_request_nor_site_nor_session() -> None:
 
 def is_view(path: Path) -> bool:
     """Whether a module of web is one that turns plain values into a page."""
-    return (
-        path.stem == "view" or path.stem.endswith("_view") or "views" in path.with_suffix("").parts
-    )
+    return path.stem == "view" or path.stem.endswith("_view") or "views" in path.with_suffix("").parts
 
 
 def packages(path: Path) -> set[str]:

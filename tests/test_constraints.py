@@ -28,16 +28,15 @@ def environments() -> Iterator[dict[str, str]]:
     for python in PYTHONS:
         yield {
             **{name: str(value) for name, value in default_environment().items()},
-            "python_version": python, "python_full_version": f"{python}.0",
-        }  # fmt: skip
+            "python_version": python,
+            "python_full_version": f"{python}.0",
+        }
 
 
 def pinned(environment: dict[str, str]) -> dict[str, Requirement]:
     lines = [Requirement(line) for line in LINES]
     return {
-        canonicalize_name(line.name): line
-        for line in lines
-        if line.marker is None or line.marker.evaluate(environment)
+        canonicalize_name(line.name): line for line in lines if line.marker is None or line.marker.evaluate(environment)
     }
 
 
@@ -45,9 +44,13 @@ def asked_for() -> list[Requirement]:
     """All that pyproject.toml names, but for the extra of labs on a user's own machine."""
     extras = PROJECT["project"]["optional-dependencies"]
     named = chain(
-        PROJECT["build-system"]["requires"], PROJECT["project"]["dependencies"], extras["people"],
-        extras["postgres"], extras["test"], PROJECT["dependency-groups"]["peers"],
-    )  # fmt: skip
+        PROJECT["build-system"]["requires"],
+        PROJECT["project"]["dependencies"],
+        extras["people"],
+        extras["postgres"],
+        extras["test"],
+        PROJECT["dependency-groups"]["peers"],
+    )
     return [Requirement(one) for one in named]
 
 
@@ -91,9 +94,7 @@ def needed(package: Requirement, here: dict[str, str]) -> list[Requirement]:
         return []
     extras = ("", *package.extras)
     return [
-        one
-        for one in found
-        if one.marker is None or any(one.marker.evaluate({**here, "extra": e}) for e in extras)
+        one for one in found if one.marker is None or any(one.marker.evaluate({**here, "extra": e}) for e in extras)
     ]
 
 

@@ -31,18 +31,7 @@ SECONDS, SIZE, MEMORY = 0.05, 1 << 20, 100_000_000
 TRIES = 4  # other processes may slow down one of them
 LONG = 20_000  # characters
 WORDS = ("1e308", "1e-308", "0", "-1", "1000000", "1e12", "9" * 190, "x" * 200, "1," * 100, "nan")
-NUMBERS = (
-    10**6,
-    10**12,
-    10**300,
-    1e308,
-    -1,
-    0,
-    1e-300,
-    [1.0] * 100_000,
-    [3] * 1_000,
-    "1 " * 90_000,
-)
+NUMBERS = (10**6, 10**12, 10**300, 1e308, -1, 0, 1e-300, [1.0] * 100_000, [3] * 1_000, "1 " * 90_000)
 QUERIES = (
     "q", "seed", "source", "chapter", "hardware", "route", "next", "join", "names", "layout", "model",
     "cluster", "batch", "gpus", "sequence", "guess", "was", "count", "page", "number",
@@ -66,9 +55,7 @@ class Ledger:
         self.count = 0
 
     async def get(self, path: str, query: str = "") -> None:
-        await self._look(
-            lambda: self._asker.ask(path, query[:8_000], headers={"Accept-Encoding": "gzip"})
-        )
+        await self._look(lambda: self._asker.ask(path, query[:8_000], headers={"Accept-Encoding": "gzip"}))
 
     async def post(self, path: str, form: dict[str, object]) -> None:
         await self._look(lambda: self._asker.post(path, form))
@@ -101,9 +88,7 @@ def forget() -> None:
     for one in gc.get_objects():
         if isinstance(one, _CACHED):
             module = str(getattr(one, "__module__", ""))
-            if module.startswith(
-                ("app.explorers", "app.simulators", "app.charts", "app.web.explore")
-            ):
+            if module.startswith(("app.explorers", "app.simulators", "app.charts", "app.web.explore")):
                 one.cache_clear()
 
 
@@ -165,9 +150,7 @@ def states(explorer: Explorer) -> Iterator[dict[str, str]]:
     for control in explorer.controls:
         for text in (*ends(control), *WORDS):
             yield {control.name: text}
-    chosen = (
-        control.options if isinstance(control, Select) else () for control in explorer.controls
-    )
+    chosen = (control.options if isinstance(control, Select) else () for control in explorer.controls)
     selects = [one.name for one in explorer.controls if isinstance(one, Select)]
     for options in islice(product(*filter(None, chosen)), 40):
         for end in (0, -1):
@@ -188,9 +171,7 @@ def test_explorers_in_extreme_states(app: FastAPI) -> None:
                 query = urlencode(state)
                 await ledger.get(f"/explore/{explorer.name}", query)
                 if number % 10 == 0:
-                    await ledger.get(
-                        f"/explore/{explorer.name}", f"{query}&{urlencode({'was': query})}"
-                    )
+                    await ledger.get(f"/explore/{explorer.name}", f"{query}&{urlencode({'was': query})}")
                     await ledger.get(f"/explore/{explorer.name}", f"{query}&guess=1e308")
                     await ledger.get(f"/explore/{explorer.name}/0.svg", query)
                     await ledger.get(f"/explore/{explorer.name}/0.csv", query)

@@ -86,9 +86,7 @@ def routed(made: list[Any]) -> dict[str, list[str]]:
     }
     return {
         one["metadata"]["name"]: [
-            name
-            for name, labels in deployed.items()
-            if one["spec"]["selector"].items() <= labels.items()
+            name for name, labels in deployed.items() if one["spec"]["selector"].items() <= labels.items()
         ]
         for one in made
         if one["kind"] == "Service"
@@ -198,9 +196,7 @@ def test_nginx_takes_its_file(tmp_path: Path) -> None:
 @pytest.mark.needs("caddy")
 def test_caddy_takes_its_file() -> None:
     file = str(DEPLOY / "caddy" / "Caddyfile")
-    assert "Valid configuration" in ran(
-        "caddy", "validate", "--adapter", "caddyfile", "--config", file
-    )
+    assert "Valid configuration" in ran("caddy", "validate", "--adapter", "caddyfile", "--config", file)
 
 
 @pytest.mark.needs("apache2", "openssl")
@@ -211,7 +207,5 @@ def test_apache_takes_its_file(tmp_path: Path) -> None:
     site = re.sub(r"/etc/\S+/privkey.pem", key, site)
     loaded = modules("mpm_event", "authz_core", "alias", "headers", "proxy", "proxy_http", "ssl")
     file = tmp_path / "apache.conf"
-    file.write_text(
-        f"ServerRoot {tmp_path}\nServerName localhost\nErrorLog {tmp_path}/log\n{loaded}\n{site}"
-    )
+    file.write_text(f"ServerRoot {tmp_path}\nServerName localhost\nErrorLog {tmp_path}/log\n{loaded}\n{site}")
     assert "Syntax OK" in ran("apache2", "-t", "-f", str(file))

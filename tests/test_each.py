@@ -33,10 +33,7 @@ def is_refused(text: str) -> None:
 def test_all_that_fail_are_named() -> None:
     with pytest.raises(BaseExceptionGroup, match="2 cases failed") as failed:
         rises()
-    assert [one.__notes__ for one in failed.value.exceptions] == [
-        ["in the case down"],
-        ["in the case back"],
-    ]
+    assert [one.__notes__ for one in failed.value.exceptions] == [["in the case down"], ["in the case back"]]
 
 
 def test_one_that_is_not_refused_fails_as_itself() -> None:

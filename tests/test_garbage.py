@@ -90,8 +90,6 @@ def test_what_is_left_open_is_named_after_the_test_that_left_it(tmp_path: Path) 
         "test_coroutine",
         "test_last",  # of the file, whose fixture it was
     ], said
-    assert (
-        len(re.findall(r"^E .*LeftOpenError: ResourceWarning: unclosed <socket", said, re.M)) == 5
-    )
+    assert len(re.findall(r"^E .*LeftOpenError: ResourceWarning: unclosed <socket", said, re.M)) == 5
     assert len(re.findall(r"^E .*LeftOpenError: RuntimeWarning: coroutine", said, re.M)) == 1
     assert "10 passed, 6 errors" in said

@@ -60,8 +60,7 @@ def test_no_verdict_that_was_sent_is_missing(
     for turn in range(ROUNDS):
         process, url = serve()
         threads = [
-            threading.Thread(target=check_until_it_dies, args=(url, token, f"{turn}{n}", told))
-            for n in range(8)
+            threading.Thread(target=check_until_it_dies, args=(url, token, f"{turn}{n}", told)) for n in range(8)
         ]
         for thread in threads:
             thread.start()

@@ -8,13 +8,7 @@ from sqlalchemy import Engine, inspect
 from sqlmodel import col, select
 
 from app.config import ROOT
-from app.db.migrations import (
-    _heads,
-    _revisions,
-    alembic_configuration,
-    exclusive,
-    migrate,
-)
+from app.db.migrations import _heads, _revisions, alembic_configuration, exclusive, migrate
 from app.db.queries import latest_attempts
 from app.db.session import connect, open_session
 from app.db.tables import AttemptRow
@@ -46,11 +40,7 @@ REMOVING = {"drop_column", "drop_constraint", "drop_table", "rename_table", "alt
 
 def altering(text: str) -> set[str]:
     """What the upgrade in a migration's *text* calls that servers of before may not survive."""
-    (upgrade,) = (
-        node
-        for node in ast.parse(text).body
-        if isinstance(node, ast.FunctionDef) and node.name == "upgrade"
-    )
+    (upgrade,) = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef) and node.name == "upgrade")
     called = {
         node.func.attr
         for node in ast.walk(upgrade)
@@ -97,9 +87,7 @@ def test_migrating_twice_changes_nothing_and_keeps_rows(tmp_path: Path) -> None:
     engine.dispose()
 
 
-def test_a_new_database_waits_for_no_names_of_mistakes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_database_waits_for_no_names_of_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that there can be are 268,747 digests, half of the time of a start."""
     monkeypatch.setattr("hashlib.blake2s", lambda *_, **__: pytest.fail("a name"))
     migrate(f"sqlite:///{tmp_path / 'w.db'}")

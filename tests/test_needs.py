@@ -48,9 +48,8 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.needs", "-p", "no:cacheprovider"]
     config = ["-c", str(folder / "pytest.ini"), "--rootdir", str(folder)]
     return subprocess.run(
-        [*command, *config, *options, str(folder)],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [*command, *config, *options, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture
@@ -103,9 +102,7 @@ def test_what_a_test_needs_is_known(folder: Path) -> None:
     assert done.returncode == 1
 
 
-def test_a_program_that_is_not_there_is_named_with_the_package_that_has_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_program_that_is_not_there_is_named_with_the_package_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(NEEDS, "no-such", packaged("no-such", "such"))
     with pytest.raises(pytest.skip.Exception) as told:
         need("no-such")

@@ -67,12 +67,8 @@ def of_one_minor(range_: SpecifierSet) -> bool:
 def ranges(package: str, *extras: str) -> list[SpecifierSet]:
     """The ranges in which pyproject.toml names *package*: for the app, and for *extras*."""
     optional = PROJECT["optional-dependencies"]
-    named = chain(
-        PROJECT["dependencies"] if "" in extras else (), *(optional[e] for e in extras if e)
-    )
-    return [
-        one.specifier for one in map(Requirement, named) if canonicalize_name(one.name) == package
-    ]
+    named = chain(PROJECT["dependencies"] if "" in extras else (), *(optional[e] for e in extras if e))
+    return [one.specifier for one in map(Requirement, named) if canonicalize_name(one.name) == package]
 
 
 @pytest.mark.parametrize(("package", "private"), PRIVATE)
@@ -82,9 +78,7 @@ def test_a_private_name_has_the_shape_that_is_relied_on(package: str, private: P
 
 
 @pytest.mark.parametrize(("package", "range_"), TABLE)
-def test_a_package_with_private_names_is_pinned_to_a_minor_version(
-    package: str, range_: str
-) -> None:
+def test_a_package_with_private_names_is_pinned_to_a_minor_version(package: str, range_: str) -> None:
     assert of_one_minor(SpecifierSet(range_))
     in_app = any(file.startswith("app/") for one in TABLE[package, range_] for file in one.files)
     pins = ranges(package, "" if in_app and package != "torch" else "test")
@@ -161,7 +155,7 @@ def test_every_name_of_the_table_is_used_where_it_says() -> None:
         ("import os, sqlalchemy.orm\nos._exit(1)\nx = {}\nx._replace(a=1)", set()),
         ("from fastapi.routing import APIRoute\nfrom app.translation import _spoken", set()),
     ],
-)  # fmt: skip
+)
 def test_private_names_are_found(source: str, found: set[str]) -> None:
     read = Module(ROOT / "app" / "example.py", source)
     assert uses(read, known_in(read)) == found
@@ -183,10 +177,7 @@ def test_what_is_imported_is_declared() -> None:
             canonicalize_name(Requirement(one).name)
             for one in chain(PROJECT["dependencies"], *(optional[extra] for extra in extras))
         }
-        for folder, extras in {
-            "app": ("lab", "people", "postgres", "search"),
-            "tests": optional,
-        }.items()
+        for folder, extras in {"app": ("lab", "people", "postgres", "search"), "tests": optional}.items()
     }
     providers = packages_distributions()
     missing = {

@@ -5,15 +5,7 @@ from html import unescape
 import pytest
 
 from app.markdown import MathematicsError, check_mathematics, html, inline_html
-from app.quotation import (
-    LITERAL,
-    LONGEST,
-    code_span,
-    escape_markdown,
-    quote_value,
-    shortened,
-    visible,
-)
+from app.quotation import LITERAL, LONGEST, code_span, escape_markdown, quote_value, shortened, visible
 from app.simulators.programs.instructions import ScheduleError, read_program
 from app.translation import localized, say, speaking, translate
 from tests.each import each
@@ -69,10 +61,7 @@ def test_every_quotation_of_a_translated_sentence_is_short() -> None:
             assert len(said) < LONGEST + 60
 
 
-@each(
-    "name",
-    [("x", *[0] * 12_000), ("x", 0, 0, 0), ("x",), (), ["x", ["x", 0]], ("y", 0), (["x"], 0), "x"],
-)
+@each("name", [("x", *[0] * 12_000), ("x", 0, 0, 0), ("x",), (), ["x", ["x", 0]], ("y", 0), (["x"], 0), "x"])
 def test_a_name_in_memory_has_one_or_two_places(name: object) -> None:
     with pytest.raises(ScheduleError, match="is not a name such as") as refused:
         read_program(0, [("drop", name)], {"drop"}, 2)

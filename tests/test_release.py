@@ -54,6 +54,4 @@ def test_a_release_is_recorded_only_when_every_sentence_is_translated(
     monkeypatch.setattr("sys.argv", ["record"])
     with pytest.raises(SystemExit):
         record.main()
-    assert (
-        "3 sentences have no translation: `make translations` lists them" in capsys.readouterr().err
-    )
+    assert "3 sentences have no translation: `make translations` lists them" in capsys.readouterr().err

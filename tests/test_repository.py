@@ -15,9 +15,7 @@ from app.__main__ import main
 from app.config import ROOT
 from tests.test_architecture import MAY
 
-README, CONTRIBUTING = (
-    (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md")
-)
+README, CONTRIBUTING = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md"))
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "app" / "docs").glob("*.md")))
@@ -78,20 +76,14 @@ def test_the_top_level_is_what_it_is() -> None:
     if not (ROOT / ".git").exists():
         pytest.skip("an archive without a history")
     listed = subprocess.run(
-        ["git", "ls-tree", "-d", "--name-only", "HEAD"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
+        ["git", "ls-tree", "-d", "--name-only", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     folders = set(listed.stdout.split())
     assert folders == {*TOP_LEVEL, ".ci"}
 
 
 def test_the_files_that_it_names_are_there() -> None:
-    named = re.findall(
-        r"`((?:app|tests|templates|static|exercises|alembic)/[\w/.]+)`", CONTRIBUTING
-    )
+    named = re.findall(r"`((?:app|tests|templates|static|exercises|alembic)/[\w/.]+)`", CONTRIBUTING)
     assert len(named) > 10
     exact = [name for name in named if not re.search("[A-Z]{4}", name)]  # TOPIC/NAME
     assert [name for name in exact if not (ROOT / name).exists()] == []

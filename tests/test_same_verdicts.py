@@ -36,11 +36,7 @@ def form(exercise: Exercise, answer: object) -> dict[str, object]:
 @pytest.mark.slow(60)
 @pytest.mark.sweep
 def test_three_ways_lead_to_the_same_verdict(
-    client: TestClient,
-    bearer: dict[str, str],
-    site: Site,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    client: TestClient, bearer: dict[str, str], site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WALLCLOCK_DATABASE", f"sqlite:///{tmp_path / 'w.db'}")
     asked = [
@@ -81,13 +77,7 @@ TOO_LONG = [
 
 @pytest.mark.parametrize(("exercise", "answer", "action"), TOO_LONG)
 def test_an_answer_that_is_too_long_is_refused_alike_through_every_door(
-    client: TestClient,
-    bearer: dict[str, str],
-    site: Site,
-    tmp_path: Path,
-    exercise: str,
-    answer: object,
-    action: str,
+    client: TestClient, bearer: dict[str, str], site: Site, tmp_path: Path, exercise: str, answer: object, action: str
 ) -> None:
     row = {"exercise": exercise, "seed": 0, "answer": answer}
     online = client.post("/api/v1/check", json=row, headers=bearer)

@@ -107,10 +107,7 @@ def test_other_units_of_the_field_are_known(text: str, unit: Unit, value: float)
     assert parse(text, unit) == pytest.approx(value, rel=1e-15)
 
 
-@each(
-    ("text", "value"),
-    [("6.25 %", 0.0625), ("6.25%", 0.0625), ("1/16", 0.000625), ("50", 0.5), ("50 percent", 0.5)],
-)
+@each(("text", "value"), [("6.25 %", 0.0625), ("6.25%", 0.0625), ("1/16", 0.000625), ("50", 0.5), ("50 percent", 0.5)])
 def test_per_cent_may_be_typed_or_meant(text: str, value: float) -> None:
     assert read(text, RATIO, PERCENT).value == pytest.approx(value, rel=1e-15)
 
@@ -123,9 +120,7 @@ def test_per_cent_may_be_typed_or_meant(text: str, value: float) -> None:
         ("1,234.5 MB", 1.2345e9, None), ("1.750 GB", 1.75e9, None), ("1.234.567 B", 1234567, None),
     ],
 )  # fmt: skip
-def test_a_comma_before_three_digits_may_mean_two_numbers(
-    text: str, value: float, other: float | None
-) -> None:
+def test_a_comma_before_three_digits_may_mean_two_numbers(text: str, value: float, other: float | None) -> None:
     reading = read(text, BYTE, GB)
     assert (reading.value, reading.other) == (value, other)
 
@@ -209,9 +204,7 @@ texts = st.one_of(
 
 
 @given(texts, st.sampled_from([(BYTE, GB), (SECOND, None), (RATIO, PERCENT), (DOLLAR, None)]))
-def test_any_text_is_read_at_once_or_refused_never_anything_else(
-    text: str, wanted: tuple[Unit, Scale | None]
-) -> None:
+def test_any_text_is_read_at_once_or_refused_never_anything_else(text: str, wanted: tuple[Unit, Scale | None]) -> None:
     started = time.process_time()
     try:
         reading = read(text, *wanted)

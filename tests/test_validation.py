@@ -42,9 +42,7 @@ _CONTEXT = {
     **dict.fromkeys(("actual_length", "expected_version", "tz_expected", "tz_actual"), 3),
     **dict.fromkeys(("max_digits", "decimal_places", "whole_digits"), 4),
     **dict.fromkeys(("expected", "error", "pattern", "tag", "discriminator", "expected_tags"), "x"),
-    **dict.fromkeys(
-        ("expected_schemes", "class_name", "class", "name", "encoding", "encoding_error"), "x"
-    ),
+    **dict.fromkeys(("expected_schemes", "class_name", "class", "name", "encoding", "encoding_error"), "x"),
     **dict.fromkeys(("field_type", "expected_plural", "method_name", "attribute"), "x"),
 }
 Values = dict[str, Any]

@@ -30,9 +30,7 @@ CARRIED = (
     "app/bundle/templates/starters/pack/pyproject.toml",
     "app/bundle/templates/starters/pack/formulas/example.py",
 )
-LICENSES = (
-    "LICENSE", "NOTICE", "THIRD_PARTY.md", "static/fonts/LICENSES.txt", "static/vendor/LICENSES.txt",
-)  # fmt: skip
+LICENSES = ("LICENSE", "NOTICE", "THIRD_PARTY.md", "static/fonts/LICENSES.txt", "static/vendor/LICENSES.txt")
 
 
 def built(target: str, source: Path, folder: Path) -> Path:
@@ -89,21 +87,13 @@ def test_the_installed_wheel_serves(wheel: Path, tmp_path: Path) -> None:
     subprocess.run([*pip, "--no-compile", "--quiet", str(wheel)], check=True)
     (site,) = environment.glob("lib/python*/site-packages")
     # The dependencies come from this environment; the app from the wheel alone.
-    (site / "dependencies.pth").write_text(
-        "\n".join(p for p in sys.path if p.endswith("site-packages"))
-    )
+    (site / "dependencies.pth").write_text("\n".join(p for p in sys.path if p.endswith("site-packages")))
     settings = {**os.environ, "WALLCLOCK_DATABASE": f"sqlite:///{tmp_path / 'w.db'}"}
-    doctor = subprocess.run(
-        [wallclock, "doctor"], cwd=tmp_path, env=settings, text=True, stdout=subprocess.PIPE
-    )
+    doctor = subprocess.run([wallclock, "doctor"], cwd=tmp_path, env=settings, text=True, stdout=subprocess.PIPE)
     assert doctor.returncode == 0, doctor.stdout
     assert f"are in {site / 'app' / 'bundle'}" in doctor.stdout
     with subprocess.Popen(
-        [wallclock, "serve", "--port", "0"],
-        cwd=tmp_path,
-        env=settings,
-        stderr=subprocess.PIPE,
-        text=True,
+        [wallclock, "serve", "--port", "0"], cwd=tmp_path, env=settings, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
         found = re.search(r"http://\S+", process.stderr.readline())

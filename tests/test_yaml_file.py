@@ -120,9 +120,7 @@ def _lines(node: yaml.Node | None, where: KeyPath, line: int) -> Iterator[tuple[
         ("text\n", "1: must be a mapping"),
     ],
 )
-def test_what_is_more_than_data_is_refused_where_it_stands(
-    tmp_path: Path, text: str, says: str
-) -> None:
+def test_what_is_more_than_data_is_refused_where_it_stands(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(ContentError) as caught:
         read_document(written(tmp_path, text))
     (problem,) = caught.value.problems

@@ -67,9 +67,7 @@ def _of_session(session: sqlmodel.Session, _: object, connection: Connection) ->
         transaction.of_a_test = session.info[_STATE]
 
 
-def _executes(
-    connection: Connection, _: object, statement: str, __: object, ___: object, ____: object
-) -> None:
+def _executes(connection: Connection, _: object, statement: str, __: object, ___: object, ____: object) -> None:
     transaction: _Transaction | None = connection.info.get(_STATE)
     if connection.dialect.name != "sqlite" or transaction is None or transaction.of_a_test:
         return

@@ -125,9 +125,7 @@ def updated(code: str) -> Catalog:
     )  # fmt: skip
     for key, files in sorted(found().items(), key=lambda item: _first(item[0])):
         known = before.get(_first(key))
-        kept = (
-            known.string if known and isinstance(known.id, tuple) == isinstance(key, tuple) else ""
-        )
+        kept = known.string if known and isinstance(known.id, tuple) == isinstance(key, tuple) else ""
         shown: Any = [(name, None) for name in sorted(files)]  # without lines, which change often
         after.add(key, kept or "", locations=shown, flags=known.flags if known else ())
     return after

@@ -8,9 +8,7 @@ down_revision = "7f2a90c4d1e6"
 
 
 def upgrade() -> None:
-    op.add_column(
-        "link", sa.Column("item_digest", sa.String(length=64), nullable=False, server_default="")
-    )
+    op.add_column("link", sa.Column("item_digest", sa.String(length=64), nullable=False, server_default=""))
 
 
 def downgrade() -> None:

@@ -18,12 +18,8 @@ _TIMES, _SHARE = "Your number is {} times the right one", "Your number is 1/{} o
 _SAID = {
     "bits-as-bytes": f"{_TIMES.format(8)}: were bits counted as bytes? A byte is 8 bits.",
     "bytes-as-bits": f"{_SHARE.format(8)}: were bytes divided by 8 as if they were bits?",
-    "both-directions": (
-        "Your number is twice the right one: does the question ask for one direction, or both?"
-    ),
-    "one-direction": (
-        "Your number is half the right one: does the question ask for one direction, or both?"
-    ),
+    "both-directions": ("Your number is twice the right one: does the question ask for one direction, or both?"),
+    "one-direction": ("Your number is half the right one: does the question ask for one direction, or both?"),
     "twice": "Your number is twice the right one: is something counted twice?",
     "half": "Your number is half the right one: is a factor of 2 missing?",
     "times-8": f"{_TIMES.format(8)}.",
@@ -40,8 +36,7 @@ for _n in (10**3, 10**6, 10**9):
 for _point in ("10", "0.1", "100", "0.01"):
     _SAID[f"point-{_point}"] = f"{_TIMES.format(_point)}: check the decimal point."
 _LABELED = (
-    "The figure is right in {twin}: it was computed in {twin} and labeled {unit}. They differ by a "
-    "factor of {factor}."
+    "The figure is right in {twin}: it was computed in {twin} and labeled {unit}. They differ by a factor of {factor}."
 )
 _MIXED_UP = (
     "Your number is off by a factor of {factor}: {unit} and {twin} were mixed up. The prefix of GB "

@@ -8,9 +8,7 @@ down_revision = "1c5a7e93d0b4"
 
 
 def upgrade() -> None:
-    op.add_column(
-        "member", sa.Column("launched", sa.String(length=10), nullable=False, server_default="")
-    )
+    op.add_column("member", sa.Column("launched", sa.String(length=10), nullable=False, server_default=""))
 
 
 def downgrade() -> None:

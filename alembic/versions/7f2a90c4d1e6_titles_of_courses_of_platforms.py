@@ -8,9 +8,7 @@ down_revision = "a4e09d17c3b8"
 
 
 def upgrade() -> None:
-    op.add_column(
-        "context", sa.Column("title", sa.String(length=100), nullable=False, server_default="")
-    )
+    op.add_column("context", sa.Column("title", sa.String(length=100), nullable=False, server_default=""))
 
 
 def downgrade() -> None:

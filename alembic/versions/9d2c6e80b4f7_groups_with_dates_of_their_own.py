@@ -8,9 +8,7 @@ down_revision = "3a7d52e9b041"
 
 
 def upgrade() -> None:
-    op.add_column(
-        "member", sa.Column("group_name", sa.String(100), nullable=False, server_default="")
-    )
+    op.add_column("member", sa.Column("group_name", sa.String(100), nullable=False, server_default=""))
     op.create_table(
         "group_dates",
         sa.Column("assignment", sa.BigInteger(), nullable=False),

@@ -8,9 +8,7 @@ down_revision = "d0130defa7fd"
 
 
 def upgrade() -> None:
-    op.add_column(
-        "attempt", sa.Column("carried", sa.Boolean(), nullable=False, server_default=sa.false())
-    )
+    op.add_column("attempt", sa.Column("carried", sa.Boolean(), nullable=False, server_default=sa.false()))
 
 
 def downgrade() -> None:

@@ -268,9 +268,7 @@ def upgrade() -> None:
     op.create_index("ix_outbox_next", "outbox", ["next"])
     op.add_column("attempt", sa.Column("mistake", sa.String(length=64), nullable=True))
     op.create_index("ix_attempt_exercise_learner", "attempt", ["exercise", "learner", "id"])
-    op.add_column(
-        "token", sa.Column("scope", sa.String(length=10), nullable=False, server_default="check")
-    )
+    op.add_column("token", sa.Column("scope", sa.String(length=10), nullable=False, server_default="check"))
     op.add_column("token", sa.Column("class_id", sa.BigInteger(), nullable=True))
     op.add_column("token", sa.Column("until", sa.DateTime(), nullable=True))
 

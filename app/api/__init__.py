@@ -3,35 +3,13 @@
 from fastapi import FastAPI
 from starlette.routing import Route
 
-from app.api import (
-    chapters,
-    checks,
-    documents,
-    exercises,
-    formulas,
-    health,
-    metrics,
-    parameters,
-    people,
-    predictions,
-)
+from app.api import chapters, checks, documents, exercises, formulas, health, metrics, parameters, people, predictions
 from app.api.documents import describing
 from app.api.headers import has_token
 from app.api.metrics import sampling
 from app.api.problems import OWNED, problem_for
 
-PARTS = (
-    checks,
-    exercises,
-    chapters,
-    parameters,
-    formulas,
-    predictions,
-    documents,
-    *people.PARTS,
-    health,
-    metrics,
-)
+PARTS = (checks, exercises, chapters, parameters, formulas, predictions, documents, *people.PARTS, health, metrics)
 
 
 def install_api(app: FastAPI) -> None:
@@ -50,14 +28,4 @@ PRIVATE = "/api/v1/classes"  # how the paths begin of what is about persons
 STREAMED = frozenset({checks.BATCH, predictions.PREDICT})  # paths whose bodies are unlimited
 HEALTH = health.PATHS
 
-__all__ = [
-    "HEALTH",
-    "OWNED",
-    "PARTS",
-    "PRIVATE",
-    "STREAMED",
-    "has_token",
-    "install_api",
-    "problem_for",
-    "sampling",
-]
+__all__ = ["HEALTH", "OWNED", "PARTS", "PRIVATE", "STREAMED", "has_token", "install_api", "problem_for", "sampling"]

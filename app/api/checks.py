@@ -48,9 +48,7 @@ ONE, BATCH = "/api/v1/check", "/api/v1/check/batch"
 _JSON = re.compile(r"application/[\w.-]+\+json")
 _WINDOW = 64  # lines of a batch in flight: the rest stays unread (backpressure)
 _TYPE = "application/x-ndjson"
-_SENT = (
-    '{"exercise": "collectives/ring-all-reduce-time", "seed": 0, "answer": "70 ms", "ref": "a1"}\n'
-)
+_SENT = '{"exercise": "collectives/ring-all-reduce-time", "seed": 0, "answer": "70 ms", "ref": "a1"}\n'
 _GRADED = (
     '{"exercise": "collectives/ring-all-reduce-time", "seed": 0, "verdict": "correct", '
     '"score": 1.0, "feedback": [], "ref": "a1"}\n'
@@ -124,10 +122,7 @@ async def _submission(request: Request) -> Submission:
     "/check/batch",
     summary="Check a stream of answers",
     response_class=Response,
-    responses={
-        200: {"content": text_content(_TYPE, _GRADED), "description": "verdicts"},
-        **responses(401, 503),
-    },
+    responses={200: {"content": text_content(_TYPE, _GRADED), "description": "verdicts"}, **responses(401, 503)},
     openapi_extra={"requestBody": text_body(_TYPE, _SENT)},
 )
 async def check_many(site: Here, grant: Granted, request: Request) -> Response:
@@ -135,9 +130,7 @@ async def check_many(site: Here, grant: Granted, request: Request) -> Response:
     return LineStream(_verdicts(site, grant, request))
 
 
-async def _judge(
-    site: Site, grant: Grant, submission: Submission, once: MakeReplay | None = None
-) -> CheckResult:
+async def _judge(site: Site, grant: Grant, submission: Submission, once: MakeReplay | None = None) -> CheckResult:
     exercise = site.catalog.exercise(submission.exercise)
     try:
         answer = submission.read(site.settings.answer_limit)

@@ -30,10 +30,7 @@ _WHEN: dict[int, tuple[str, str]] = {
     401: ("no valid token", "a valid token is required: Authorization: Bearer wc_..."),
     403: ("not allowed", "a token of scope class or admin is required: wallclock token ..."),
     404: ("not found", "no exercise is called 'collectives/ring'; did you mean ...?"),
-    412: (
-        "changed in the meantime",
-        "the assignment was changed in the meantime: GET ...",
-    ),
+    412: ("changed in the meantime", "the assignment was changed in the meantime: GET ..."),
     413: ("too large", "an answer has at most 20,000 characters"),
     422: ("invalid input", "body.seed: must be a whole number, not 1.5"),
     503: ("unavailable", "the database is read-only; let this user write the file"),
@@ -52,10 +49,7 @@ def text_body(kind: str, example: str) -> dict[str, Any]:
     """
     return {
         "required": True,
-        "content": {
-            **text_content(kind, example),
-            _BINARY: {"schema": {"type": "string", "format": "binary"}},
-        },
+        "content": {**text_content(kind, example), _BINARY: {"schema": {"type": "string", "format": "binary"}}},
     }
 
 

@@ -16,10 +16,7 @@ router = Router(prefix="/api/v1", tags=["exercises"])
 Seed = Annotated[int, Query(ge=0, lt=SEEDS, examples=[7], description="0: the original values")]
 Id = Annotated[
     str,
-    Path(
-        openapi_examples={"ring": {"value": "collectives/ring-all-reduce-time"}},
-        description="the id of an exercise",
-    ),
+    Path(openapi_examples={"ring": {"value": "collectives/ring-all-reduce-time"}}, description="the id of an exercise"),
 ]
 
 
@@ -54,14 +51,7 @@ class DrawnExercise(BaseModel):
                     "title": "Ring or tree, on the clock",
                     "prompt": "Four processes all-reduce 4 MiB over an emulated link: ...",
                     "given": {"size": "4 MiB", "latency": "4 ms", "bandwidth": "50 MB/s"},
-                    "fields": [
-                        {
-                            "name": "time",
-                            "prompt": "Time of the ring",
-                            "unit": "ms",
-                            "tolerance": "1 %",
-                        }
-                    ],
+                    "fields": [{"name": "time", "prompt": "Time of the ring", "unit": "ms", "tolerance": "1 %"}],
                     "cause": {
                         "prompt": "The measured time is a few milliseconds above the formula. Why?",
                         "options": [

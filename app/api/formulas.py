@@ -56,10 +56,7 @@ async def list_formulas() -> list[FormulaSummary]:
 
 @router.post("/formulas/{name}", summary="Evaluate a formula", responses=responses(404, 422))
 def evaluate_formula(
-    name: str,
-    arguments: Annotated[
-        Mapping[str, ArgumentValue | list[ArgumentValue]], Body(examples=[_EXAMPLE])
-    ],
+    name: str, arguments: Annotated[Mapping[str, ArgumentValue | list[ArgumentValue]], Body(examples=[_EXAMPLE])]
 ) -> FormulaResult:
     """Returns the value for arguments in base units, or as text with units."""
     return result_of(name, arguments)
@@ -100,9 +97,5 @@ def result_of(name: str, arguments: Mapping[str, Any]) -> FormulaResult:
         value = formula_value(formula, arguments, MOST_PARTS)
     except ValueError as error:
         raise InputError(str(error)) from error
-    result = {
-        "value": formula.plain(value),
-        "unit": formula.result.symbol,
-        "text": formula.text(value),
-    }
+    result = {"value": formula.plain(value), "unit": formula.result.symbol, "text": formula.text(value)}
     return FormulaResult.model_validate(result)

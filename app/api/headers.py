@@ -94,9 +94,7 @@ def idempotency_key(request: Request) -> str:
         return ""
     key = keys[0]
     if len(keys) > 1 or not 0 < len(key) <= KEY_LIMIT or any(ord(c) not in _VISIBLE for c in key):
-        raise HTTPException(
-            400, f"{IDEMPOTENCY} must be given once, with 1 to {KEY_LIMIT} visible ASCII characters"
-        )
+        raise HTTPException(400, f"{IDEMPOTENCY} must be given once, with 1 to {KEY_LIMIT} visible ASCII characters")
     return key
 
 
@@ -126,9 +124,7 @@ def replay_of(learner: str, key: str, submission: Submission, result: CheckResul
 
 def _same(found: Replayed, submission: Submission) -> str:
     if found.digest != _digest(submission):
-        raise HTTPException(
-            422, f"this {IDEMPOTENCY} was used for a different answer; use a new one"
-        )
+        raise HTTPException(422, f"this {IDEMPOTENCY} was used for a different answer; use a new one")
     return found.verdict
 
 

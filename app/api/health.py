@@ -41,9 +41,7 @@ async def livez() -> Liveness:
 
 
 @router.get("/readyz", summary="Readiness: pages and checks work", responses=responses(503))
-@router.get(
-    "/healthz", summary="The same as /readyz", responses=responses(503), operation_id="healthz"
-)
+@router.get("/healthz", summary="The same as /readyz", responses=responses(503), operation_id="healthz")
 async def readyz(site: Here) -> Readiness:
     """Returns 200 if the database can be read and written, even if the sandbox is off.
 

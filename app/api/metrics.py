@@ -76,14 +76,10 @@ def measure_queues(site: Site) -> None:
 def _count(site: Site) -> None:
     """Measure the queues in the database."""
     with open_session(site.engine) as session:
-        runs = dict(
-            session.exec(select(LabRunRow.state, func.count()).group_by(col(LabRunRow.state))).all()
-        )
+        runs = dict(session.exec(select(LabRunRow.state, func.count()).group_by(col(LabRunRow.state))).all())
         due = select(func.count()).select_from(OutboxRow).where(col(OutboxRow.next).is_not(None))
         refused = (
-            select(func.count())
-            .select_from(OutboxRow)
-            .where(col(OutboxRow.next).is_(None), col(OutboxRow.said) != "")
+            select(func.count()).select_from(OutboxRow).where(col(OutboxRow.next).is_(None), col(OutboxRow.said) != "")
         )
         metrics.LAB_RUNS_WAITING.set(runs.get(RunState.QUEUED, 0))
         metrics.LAB_RUNS_RUNNING.set(runs.get(RunState.RUNNING, 0))

@@ -33,11 +33,7 @@ class ChapterChoice(BaseModel):
     parameters: list[ParameterSummary]
 
 
-@router.get(
-    "/chapters/{name}/parameters",
-    summary="Set the numbers of a chapter",
-    responses=responses(404, 422),
-)
+@router.get("/chapters/{name}/parameters", summary="Set the numbers of a chapter", responses=responses(404, 422))
 def set_parameters(request: Request, site: Here, name: Chapter) -> ChapterChoice:
     """Returns the seed of the parameters in the query; without a query, the default is 0."""
     topic = site.catalog.topic(name)

@@ -38,19 +38,14 @@ router = Router(prefix="/api/v1", tags=["predict"])
     "/predict",
     summary="Predict a stream of training steps",
     response_class=Response,
-    responses={
-        200: {"content": text_content(_TYPE, _FOUND), "description": "predictions"},
-        **responses(401, 422, 503),
-    },
+    responses={200: {"content": text_content(_TYPE, _FOUND), "description": "predictions"}, **responses(401, 422, 503)},
     openapi_extra={"requestBody": text_body(_TYPE, _ASKED)},
 )
 async def predict_many(
     site: Here,
     _: Granted,
     request: Request,
-    summary: Annotated[
-        bool, Query(description="end with a line that compares predictions with measurements")
-    ] = False,
+    summary: Annotated[bool, Query(description="end with a line that compares predictions with measurements")] = False,
 ) -> Response:
     """NDJSON in, NDJSON out, in the same order; an invalid line gets an error in its place.
 

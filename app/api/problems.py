@@ -11,15 +11,7 @@ from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 
-from app.errors import (
-    AnswerError,
-    AppError,
-    ContentError,
-    InputError,
-    NotFoundError,
-    RefusedError,
-    UnavailableError,
-)
+from app.errors import AnswerError, AppError, ContentError, InputError, NotFoundError, RefusedError, UnavailableError
 from app.network.watch import request_id
 from app.quotation import shortened
 from app.site import site_in
@@ -70,9 +62,7 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> 
     """A response with a problem document."""
     title = HTTPStatus(status).phrase
     document = ProblemDocument(title=title, status=status, detail=shortened(detail))
-    return JSONResponse(
-        document.model_dump(), status, headers, media_type="application/problem+json"
-    )
+    return JSONResponse(document.model_dump(), status, headers, media_type="application/problem+json")
 
 
 def _detail(request: Request, error: Exception, status: int) -> str:

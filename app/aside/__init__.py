@@ -37,9 +37,7 @@ class Seats:
     left for others: only where there are three or more does one address hold two.
     """
 
-    def __init__(
-        self, busy: str = _BUSY, *, count: int = _THREADS, waiting: int = _WAITING
-    ) -> None:
+    def __init__(self, busy: str = _BUSY, *, count: int = _THREADS, waiting: int = _WAITING) -> None:
         """At most *waiting* pieces of work of an address may wait; others are told *busy*."""
         self._busy = busy
         self._waiting = waiting

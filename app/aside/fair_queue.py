@@ -100,9 +100,7 @@ class Usage:
             self._forget()
 
     def _forget(self) -> None:
-        self._used = {
-            name: self._used[name] for name in self._used if self.of(name) > _ALMOST_NOTHING
-        }
+        self._used = {name: self._used[name] for name in self._used if self.of(name) > _ALMOST_NOTHING}
 
 
 class FairQueue(Generic[Resource]):

@@ -15,13 +15,7 @@ class BoundedJobs(Generic[Key, Result]):
     """Runs jobs, bounded whatever is asked, and remembers the latest results."""
 
     def __init__(
-        self,
-        busy: str,
-        *,
-        at_once: int,
-        waiting: int,
-        room: int = 0,
-        size: Callable[[Result], int] = lambda _: 1,
+        self, busy: str, *, at_once: int, waiting: int, room: int = 0, size: Callable[[Result], int] = lambda _: 1
     ) -> None:
         """At most *waiting* jobs of an address may wait; others are told *busy*.
 
@@ -42,9 +36,7 @@ class BoundedJobs(Generic[Key, Result]):
         async with self._seats.seat():
             return await job()
 
-    async def result(
-        self, key: Key, job: Callable[[], Awaitable[Result]], admit: Callable[[], None]
-    ) -> Result:
+    async def result(self, key: Key, job: Callable[[], Awaitable[Result]], admit: Callable[[], None]) -> Result:
         """The result of *key*: remembered, of a job that is running, or of *job*.
 
         *admit* is called before a job, and raises an error if that is not allowed.

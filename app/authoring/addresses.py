@@ -20,9 +20,7 @@ from app.markdown import addresses
 
 _OPENAPI = "api/v1/openapi.json"
 _ELSEWHERE = ("http", "https", "mailto")
-_FIGURE = (
-    "put the image beside this file as .png, .jpg, .gif, .webp or .svg, and name it: ![...](a.png)"
-)
+_FIGURE = "put the image beside this file as .png, .jpg, .gif, .webp or .svg, and name it: ![...](a.png)"
 _UNSAID = re.compile(r"!\[\s*\]\(")
 _KNOWN = "link to an existing page, or to https://..."
 

@@ -65,7 +65,7 @@ _CURES: Mapping[str, str] = {
     ),
     r"has no": "wallclock lab list shows the labs and their parameters",
     r"the result is (?:in|a)|the answer is": "check the units, or change `unit`",
-}  # fmt: skip
+}
 _ELSE = "compare it with the sample of its kind in /authoring"
 _NAME = re.compile(r"'([^']+)' is not known here")
 

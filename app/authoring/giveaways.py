@@ -116,9 +116,7 @@ def _is_answer(script: Script, written: WrittenNumber, name: str) -> bool:
     for drawn in script.drawings:
         times = drawn.names[name].value if name else 1.0
         rights = [
-            key.right
-            for key in script.keys(drawn).values()
-            if key.asked.scale.unit.dimension == written.dimension
+            key.right for key in script.keys(drawn).values() if key.asked.scale.unit.dimension == written.dimension
         ]
         if not any(abs(written.value * times - right) <= abs(right) * 1e-6 for right in rights):
             return False

@@ -22,11 +22,7 @@ from app.authoring.proofs import (
     prove_use,
     trouble_of_figure,
 )
-from app.authoring.translations import (
-    LaggingTranslation,
-    prove_translations,
-    stray_translations,
-)
+from app.authoring.translations import LaggingTranslation, prove_translations, stray_translations
 from app.config import ROOT
 from app.content.catalog import Catalog
 from app.content.files import parse_exercise, read_topic, topic_of
@@ -63,9 +59,7 @@ class Linted:
     notes: tuple[Note, ...]
 
 
-async def lint(
-    paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (), *, links: bool = False
-) -> Linted:
+async def lint(paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (), *, links: bool = False) -> Linted:
     """Lint every exercise file in *paths*, which are files, chapters or folders of chapters.
 
     With *links*, check online that the sources still exist. Folders of chapters must be compatible
@@ -98,9 +92,7 @@ async def lint(
     return Linted(len(files), tuple(dict.fromkeys(problems)), tuple(notes))
 
 
-async def lint_file(
-    file: Path, runner: Runner, places: Places | None = None, *, links: bool = False
-) -> Linted:
+async def lint_file(file: Path, runner: Runner, places: Places | None = None, *, links: bool = False) -> Linted:
     """Lint one exercise file; its links may lead to *places*.
 
     Raises:
@@ -187,9 +179,7 @@ def _places(beside: Sequence[Path], files: Iterable[Path]) -> Places:
     return Places((ROOT / "exercises", *beside, *sorted(around)))
 
 
-async def _in_slot(
-    file: Path, runner: Runner, slots: asyncio.Semaphore, places: Places, links: bool
-) -> Linted:
+async def _in_slot(file: Path, runner: Runner, slots: asyncio.Semaphore, places: Places, links: bool) -> Linted:
     async with slots:
         return await lint_file(file, runner, places, links=links)
 

@@ -84,9 +84,7 @@ class MoodleWriter:
     def _files(self, images: Mapping[str, str]) -> Mapping[str, str]:
         """The content of each image, in base64."""
         paths: dict[str, Path] = {
-            file: self.catalog.images[name]
-            for file, name in images.items()
-            if name in self.catalog.images
+            file: self.catalog.images[name] for file, name in images.items() if name in self.catalog.images
         }
         return {file: base64.b64encode(read_image(p)[0]).decode() for file, p in paths.items()}
 

@@ -24,9 +24,7 @@ _NONE = "0"
 _PARTS = (_NONE, "5", "10", "20", "25", "30", "40", "50", "60", "70", "75", "80", "90")
 _SPECIAL = re.compile(r"([\\}#~/\"])")  # in the answers of a cloze question
 # Of the many ways to write a unit, those that are offered in Moodle.
-_PLAIN = re.compile(
-    r"[num]?s|min|h|[kMGTP]?i?B(/s)?|[kMGT]?bit(/s)?|[MGTPE]?FLOP(/s|/B)?|[kMG]?(W|J|Wh)"
-)
+_PLAIN = re.compile(r"[num]?s|min|h|[kMGTP]?i?B(/s)?|[kMGT]?bit(/s)?|[MGTPE]?FLOP(/s|/B)?|[kMG]?(W|J|Wh)")
 _STORED = 1e-12, 1e15  # Moodle keeps multipliers with 38 digits, 19 of them decimals
 _MATHEMATICS = re.compile(r"\$[^$]+\$")
 _MARKS = re.compile(r"[*`]|\[([^\]]*)\]\([^)]*\)")

@@ -79,10 +79,7 @@ def _troubles_of_docstring(formula: Formula) -> Iterator[tuple[str, str]]:
     if formula.inputs and not doc.raises:
         yield "does not say what it refuses", "add `Raises:` with a line `ValueError: ...`"
     if not doc.source:
-        yield (
-            "has no source",
-            "add `Source:` with a paper, a manual or a derivation",
-        )
+        yield ("has no source", "add `Source:` with a paper, a manual or a derivation")
 
 
 def _trouble_of_proof(formula: Formula, proof: FormulaProof) -> str:
@@ -100,17 +97,13 @@ def _trouble_of_proof(formula: Formula, proof: FormulaProof) -> str:
 
 
 def _arguments(proof: FormulaProof) -> Mapping[str, Argument]:
-    return {
-        name: value if isinstance(value, str) else str(value) for name, value in proof.given.items()
-    }
+    return {name: value if isinstance(value, str) else str(value) for name, value in proof.given.items()}
 
 
 def _differs(formula: Formula, proof: FormulaProof) -> str:
     """How the formula shown differs from the one computed, where it can be worked out."""
     try:
-        given: dict[str, Any] = {
-            name: one.default for name, one in formula.inputs.items() if not one.required
-        }
+        given: dict[str, Any] = {name: one.default for name, one in formula.inputs.items() if not one.required}
         given |= formula.read(_arguments(proof))
         computed: FormulaResult = formula_value(formula, _arguments(proof))
         names = {

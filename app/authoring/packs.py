@@ -35,9 +35,7 @@ class CheckedPack:
     formulas: int
 
 
-async def check_pack(
-    folder: Path, runner: Runner, *, loads: bool, against: Path | None = None
-) -> CheckedPack:
+async def check_pack(folder: Path, runner: Runner, *, loads: bool, against: Path | None = None) -> CheckedPack:
     """The pack in *folder*, checked; its formulas are run only if it *loads* them.
 
     Exercises are compared with those of the earlier version in *against*.

@@ -260,9 +260,7 @@ async def _prove_answers(exercise: Exercise, seed: int, runner: Runner) -> list[
             if verdict.correct:
                 findings.append(Finding((), f"accepts the mistake {_short(answer)}"))
             elif not any(says in sentence for sentence in verdict.feedback):
-                findings.append(
-                    Finding((), f"the mistake {_short(answer)} does not get its feedback: {says}")
-                )
+                findings.append(Finding((), f"the mistake {_short(answer)} does not get its feedback: {says}"))
     except AppError as error:
         findings.append(Finding((), str(error)))
     return findings

@@ -16,9 +16,7 @@ _RULE = re.compile(r"^(?=.*[^\W_]).*\|\s*:?-{2,}:?\s*\|", re.MULTILINE)
 _FOLDED = {
     "a code block": re.compile(r"```|~~~"),
     "a table": _RULE,
-    "a list": re.compile(
-        r"(?:^|: )(?:- [^\n]+? - \S|\* [^\n]+? \* \S|1[.)] [^\n]+ 2[.)] \S)", re.MULTILINE
-    ),
+    "a list": re.compile(r"(?:^|: )(?:- [^\n]+? - \S|\* [^\n]+? \* \S|1[.)] [^\n]+ 2[.)] \S)", re.MULTILINE),
     "a drawing": re.compile(r"([-#=._|*░▒▓█─])\1{2}[^\n]*[ |]\S*([-#=._|*░▒▓█─])\2{2}"),
 }
 _KEEP = "begin the text with `|` instead of `>`, which keeps its lines"

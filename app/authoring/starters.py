@@ -30,9 +30,7 @@ def write_starter(path: Path, starter: str, name: str) -> Path:
     """*path*, in which the *starter* of that name is now, with a title made of *name*."""
     text = (STARTERS / starter).read_text(encoding="utf-8")
     title = name.replace("-", " ").capitalize()
-    return write_new(
-        path, text.replace("TITLE", title if len(title) > len("Hi") else f"{title} ...")
-    )
+    return write_new(path, text.replace("TITLE", title if len(title) > len("Hi") else f"{title} ..."))
 
 
 def write_missing_topic(folder: Path) -> list[Path]:

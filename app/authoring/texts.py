@@ -40,11 +40,7 @@ class Script:
     def texts(self) -> Sequence[tuple[Where, str]]:
         """Every text that a student may see, with its path in the file."""
         exercise = self.exercise
-        found = [
-            (("title",), exercise.title),
-            *exercise.texts(),
-            (("solution",), exercise.solution),
-        ]
+        found = [(("title",), exercise.title), *exercise.texts(), (("solution",), exercise.solution)]
         if isinstance(exercise, Design):
             found.append((("better",), exercise.better))
             found += [(("require", key), text) for key, text in exercise.require.items()]

@@ -64,9 +64,7 @@ def _where(script: Script, name: str) -> Where:
     return ("answer",) if name == ONLY else ("answers", name, "answer")
 
 
-def _finding(
-    texts: _WrittenValues, drawn: Draw, name: str, key: AnswerKey
-) -> tuple[str, str] | None:
+def _finding(texts: _WrittenValues, drawn: Draw, name: str, key: AnswerKey) -> tuple[str, str] | None:
     """What is wrong with the tolerance of *key*, and its cure."""
     asked = key.asked
     if asked.tolerance == "exact" or asked.accept:
@@ -121,9 +119,7 @@ def _counts(key: AnswerKey, value: float) -> bool:
     return off > (_SAME if _is_power_of_two(shown) else _ROUNDING) * abs(key.right)
 
 
-def _named_quantities(
-    texts: _WrittenValues, drawn: Draw, key: AnswerKey
-) -> Iterator[tuple[str, Quantity]]:
+def _named_quantities(texts: _WrittenValues, drawn: Draw, key: AnswerKey) -> Iterator[tuple[str, Quantity]]:
     """Every quantity that the file names in this drawing: in slots, by name, and on the way."""
     yield from ((name, quantity) for name, quantity in drawn.names.items())
     for slot in texts.slots:
@@ -139,9 +135,7 @@ def _named_quantities(
                 yield from _worked_out(f"a part of {expression}", part, key.names)
 
 
-def _worked_out(
-    text: str, expression: str | Node, names: Mapping[str, Quantity]
-) -> Iterator[tuple[str, Quantity]]:
+def _worked_out(text: str, expression: str | Node, names: Mapping[str, Quantity]) -> Iterator[tuple[str, Quantity]]:
     try:
         yield text, evaluate(expression, names)
     except ExpressionError:  # a word or a list, or what is reported elsewhere

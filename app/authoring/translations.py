@@ -79,9 +79,7 @@ def stray_translations(files: Iterator[Path]) -> Iterator[Problem]:
         yield from stray(folder)
 
 
-def _problems(
-    one: Translation, exercise: Exercise | None, original: YamlDocument
-) -> Iterator[Problem]:
+def _problems(one: Translation, exercise: Exercise | None, original: YamlDocument) -> Iterator[Problem]:
     for where, text in one.texts.items():
         if exercise is None:
             yield from _of_text(one.document, where, text)

@@ -113,18 +113,14 @@ def _finding(script: Script, where: Where, written: WrittenNumber, name: str) ->
     text = written.text
     says = f"says {text}, which is {name} in some drawings, but not in others"
     if where == ("title",):
-        return Finding(
-            where, says, f"a title fits every drawing: remove the number, or fixed: [{text}]"
-        )
+        return Finding(where, says, f"a title fits every drawing: remove the number, or fixed: [{text}]")
     return Finding(where, says, _CURE.format(name=name, text=text))
 
 
 def _stands_for(script: Script, written: WrittenNumber, nouns: dict[str, set[str]]) -> str:
     """The name of the value that *written* equals only in some drawings; empty if there is none."""
     for name in sorted(script.varying):
-        if not (
-            written.has_unit or written.is_distinctive or written.nouns & nouns.get(name, set())
-        ):
+        if not (written.has_unit or written.is_distinctive or written.nouns & nouns.get(name, set())):
             continue
         if _sometimes(written.equals(drawn.names.get(name)) for drawn in script.drawings):
             return name

@@ -8,12 +8,8 @@ from app.kinds import Finding
 from app.kinds.answer_key import AnswerKey
 from app.kinds.numeric import ONLY, Numeric
 
-_THINGS = (
-    r"(?:GPUs?|TPUs?|[HBA]\d00s?|replicas?|pods?|nodes?|servers?|racks?|hosts?|machines?|NICs?)"
-)
-_ASKED = re.compile(
-    rf"\A(?:The )?(?:number of |fewest |least |most )?{_THINGS}(?![\w-])", re.IGNORECASE
-)
+_THINGS = r"(?:GPUs?|TPUs?|[HBA]\d00s?|replicas?|pods?|nodes?|servers?|racks?|hosts?|machines?|NICs?)"
+_ASKED = re.compile(rf"\A(?:The )?(?:number of |fewest |least |most )?{_THINGS}(?![\w-])", re.IGNORECASE)
 _HOW_MANY = re.compile(rf"\bhow many (?:\w+ )?{_THINGS}(?![\w-])", re.IGNORECASE)
 _MEAN = re.compile(r"\b(?:average|mean|expected?|relative|share|before rounding)\b", re.IGNORECASE)
 _UNITS = ("GPUs", "nodes")

@@ -13,10 +13,7 @@ from app.units import BYTE, DOLLAR, RATIO, SECOND, Unit, figures, scale_of, show
 _TICKS = 6
 _TEN, _TWO = 10, 2
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
-_TIMES = (
-    1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, _MINUTE, 600, _HOUR, 6 * _HOUR, _DAY, 10 * _DAY, 100 * _DAY,
-    1000 * _DAY,
-)  # fmt: skip
+_TIMES = (1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, _MINUTE, 600, _HOUR, 6 * _HOUR, _DAY, 10 * _DAY, 100 * _DAY, 1000 * _DAY)
 _FINER_TIMES = (
     *(step * _MINUTE for step in (1, 2, 5, 10, 20, 30)),
     *(step * _HOUR for step in (1, 2, 4, 8, 12)),
@@ -169,9 +166,7 @@ class PixelScale:
         return middle - half, middle + half
 
 
-def scale(
-    axis: Axis, values: list[float], start: float, end: float, paper: Paper | None = None
-) -> PixelScale:
+def scale(axis: Axis, values: list[float], start: float, end: float, paper: Paper | None = None) -> PixelScale:
     """A scale that covers *values*; a linear one includes 0. Its texts stay inside of a *paper*."""
     found = [value for value in values if math.isfinite(value) and (value > 0 or not axis.log)]
     low, high = min(found, default=1.0), max(found, default=1.0)

@@ -49,8 +49,7 @@ def board_drawing(board: Board) -> Drawing:
         else translate("{learners}; the front has {schedules}, and yours is not on the front.")
     )
     summary = says.format(
-        learners=_learners(total),
-        schedules=plural("{number} schedule", "{number} schedules", len(front)),
+        learners=_learners(total), schedules=plural("{number} schedule", "{number} schedules", len(front))
     )
     rows = (
         (
@@ -69,9 +68,7 @@ def board_drawing(board: Board) -> Drawing:
         translate("On the front"),
         translate("Yours"),
     )
-    return Drawing(
-        title=board.title, summary=summary, on=partial(_sheet, board), table=(head, *rows)
-    )
+    return Drawing(title=board.title, summary=summary, on=partial(_sheet, board), table=(head, *rows))
 
 
 def _learners(count: int) -> str:
@@ -137,10 +134,7 @@ def _boxes(board: Board, grid: _Grid) -> Iterator[Rect]:
             color=Color.BLUE if place in front else Color.GRAY,
             label=_label(translate("you") if alone else str(count), grid),
             says=translate(
-                "time {time}, memory {memory}: {learners}",
-                time=place[0],
-                memory=place[1],
-                learners=_learners(count),
+                "time {time}, memory {memory}: {learners}", time=place[0], memory=place[1], learners=_learners(count)
             )
             + mine,
             outlined=True,

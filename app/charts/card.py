@@ -104,8 +104,7 @@ class _CardText:
             lines = (*lines[: most - 1], f"{lines[most - 1].rstrip('.,;: ')} …")
         step = size * _LEADING
         return tuple(
-            TextLine(round(y + self.above + size + n * step, 1), size, self.kind, line)
-            for n, line in enumerate(lines)
+            TextLine(round(y + self.above + size + n * step, 1), size, self.kind, line) for n, line in enumerate(lines)
         )
 
     def _most(self, size: int, y: float) -> int:
@@ -217,9 +216,7 @@ def _style(used: frozenset[str]) -> Markup:
         if body.startswith("--tone")
         for name in head.split(",")
     }
-    colors = {
-        name: body.partition(": ")[2].rstrip(";") for name, body in tones.items() if name in used
-    }
+    colors = {name: body.partition(": ")[2].rstrip(";") for name, body in tones.items() if name in used}
     made = (
         f"{selector} {{ {body.replace(_TONE, color)} }}"
         for head, body in rules

@@ -3,16 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.charts.labels import (
-    Box,
-    LabelRoom,
-    LabelSpot,
-    Point,
-    spots_along,
-    spots_around,
-    spots_within,
-    text_box,
-)
+from app.charts.labels import Box, LabelRoom, LabelSpot, Point, spots_along, spots_around, spots_within, text_box
 
 _MIDDLE, _BESIDE = 4, 10  # pixels from the end of a curve: down to the line of its name, and across
 _MOVES = (0, 15, -15, 30, -30, 45, -45, 60, -60, 75, -75)  # pixels that it is moved up or down
@@ -30,13 +21,7 @@ class PlacedName:
 
 
 def placed_name(
-    name: str,
-    curve: Sequence[Point],
-    *,
-    at: Point,
-    others: Sequence[Sequence[Point]],
-    room: LabelRoom,
-    bounds: Box,
+    name: str, curve: Sequence[Point], *, at: Point, others: Sequence[Sequence[Point]], room: LabelRoom, bounds: Box
 ) -> PlacedName:
     """The *name* of a *curve*, best beside the point *at*, where there is *room* in *bounds*."""
     apart = [spot for other in others for spot in spots_along(other, _LOOKED)]

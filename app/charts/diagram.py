@@ -58,8 +58,7 @@ class Arrow:
         long = math.hypot(self.x2 - self.x1, self.y2 - self.y1) or 1.0
         x, y = (self.x2 - self.x1) / long, (self.y2 - self.y1) / long
         corners = (
-            (self.x2 - _TIP * x + side * _TIP / 2 * y, self.y2 - _TIP * y - side * _TIP / 2 * x)
-            for side in (1, -1)
+            (self.x2 - _TIP * x + side * _TIP / 2 * y, self.y2 - _TIP * y - side * _TIP / 2 * x) for side in (1, -1)
         )
         return f"M{self.x2} {self.y2}L" + "L".join(f"{a:.2f} {b:.2f}" for a, b in corners) + "z"
 

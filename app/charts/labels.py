@@ -127,10 +127,7 @@ class LabelRoom:
     def _passed_by_leader(self, spot: LabelSpot) -> int:
         """How many points and texts a line to a name passes."""
         line = list(spots_along((spot.own, _nearest(spot.own, spot.box)), _STEP))
-        return sum(
-            not _covers(other, spot.own) and any(_covers(other, one) for one in line)
-            for other in self._taken
-        )
+        return sum(not _covers(other, spot.own) and any(_covers(other, one) for one in line) for other in self._taken)
 
 
 def placed_labels(
@@ -157,10 +154,7 @@ def _orders(count: int) -> Iterator[Sequence[int]]:
 
 
 def _placed_in_order(
-    order: Iterable[int],
-    marks: Sequence[tuple[float, float, str]],
-    room: LabelRoom,
-    bounds: Box,
+    order: Iterable[int], marks: Sequence[tuple[float, float, str]], room: LabelRoom, bounds: Box
 ) -> tuple[tuple[PlacedLabel, ...], int]:
     """The *marks*, placed in this *order*, and how many of them have no place that is clear."""
     found, flaws = {}, 0
@@ -181,9 +175,7 @@ def _placed_in_order(
     return tuple(found[place] for place in range(len(marks))), flaws
 
 
-def _spot_of(
-    point: Point, width: float, others: Sequence[Point], room: LabelRoom, bounds: Box
-) -> LabelSpot:
+def _spot_of(point: Point, width: float, others: Sequence[Point], room: LabelRoom, bounds: Box) -> LabelSpot:
     spot = room.best(spots_around(point, width, bounds), others)
     if room.is_clear(spot, others):
         return spot

@@ -10,11 +10,7 @@ from app.charts.labels import Box, LabelRoom, PlacedLabel, Point, dots_of, place
 from app.charts.paper import CARDS, NARROW, WIDE, Legend, Paper, legend, widest
 
 _HEIGHTS = {WIDE: 330, NARROW: 270, **dict.fromkeys(CARDS, 230)}
-_EDGES = {
-    WIDE: 14,
-    NARROW: 22,
-    **dict.fromkeys(CARDS, 22),
-}  # pixels at the right, for half of the last number
+_EDGES = {WIDE: 14, NARROW: 22, **dict.fromkeys(CARDS, 22)}  # pixels at the right, for half of the last number
 _TOP, _BOTTOM = 38, 42
 _OVER_CURVES, _OVER_POINTS = 3, 14  # pixels: where the names of curves, and of points, may begin
 _END = 13  # pixels around the name at the end of a curve, past a point
@@ -146,9 +142,7 @@ def plot_picture(chart: Plot, paper: Paper = WIDE) -> PlotPicture:
         top=_TOP,
         bottom=bottom,
         curves=tuple(curves),
-        marks=placed_labels(
-            spots, room=room, bounds=(left + 4, _OVER_POINTS, paper.width - 4, bottom - 4)
-        ),
+        marks=placed_labels(spots, room=room, bounds=(left + 4, _OVER_POINTS, paper.width - 4, bottom - 4)),
         across=across,
         x_ticks=across.ticks(),
         y_ticks=y_ticks,
@@ -163,9 +157,7 @@ def _room(chart: Plot) -> int:
     return round(longest) + _END if longest else 0
 
 
-def _across(
-    chart: Plot, values: list[float], left: float, right: float, paper: Paper
-) -> PixelScale:
+def _across(chart: Plot, values: list[float], left: float, right: float, paper: Paper) -> PixelScale:
     """The scale of the x axis; a linear one begins at the first value."""
     made = scale(chart.x, values, left, right, paper)
     if chart.x.log or not values:
@@ -176,19 +168,12 @@ def _across(
 def _numbers(across: PixelScale, bottom: int, paper: Paper) -> Iterator[Box]:
     """What the numbers of the x axis take."""
     for tick in across.ticks():
-        left, top, right, under = text_box(
-            tick.label, paper.inside(tick.at, tick.label), bottom + 17
-        )
+        left, top, right, under = text_box(tick.label, paper.inside(tick.at, tick.label), bottom + 17)
         half = (right - left) / 2
         yield left - half, top, right - half, under
 
 
-def _curves(
-    chart: Plot,
-    placed: Sequence[Sequence[Point]],
-    room: LabelRoom | None,
-    bounds: Box,
-) -> Iterator[Curve]:
+def _curves(chart: Plot, placed: Sequence[Sequence[Point]], room: LabelRoom | None, bounds: Box) -> Iterator[Curve]:
     """The series of *chart* in pixels; without *room*, the legend has their names."""
     for place, (series, curve) in enumerate(zip(chart.series, placed, strict=True)):
         says = [f"{series.name}, {chart.x.text(x)}: {chart.y.text(y)}" for x, y in series.points]

@@ -152,9 +152,7 @@ def _band(share: float, across: PixelScale, up: PixelScale) -> str:
     return "M" + "L".join(f"{across.at(x)} {up.at(y)}" for x, y in (*over, *under)) + "z"
 
 
-def _groups(
-    chart: Scatter, across: PixelScale, up: PixelScale, names: Legend
-) -> Iterator[PlacedGroup]:
+def _groups(chart: Scatter, across: PixelScale, up: PixelScale, names: Legend) -> Iterator[PlacedGroup]:
     for group, entry in zip(chart.groups, names.entries, strict=True):
         spots = [(across.at(dot.x), up.at(dot.y)) for dot in group.dots]
         wide = [dot for dot in group.dots if dot.high > dot.low]
@@ -162,9 +160,7 @@ def _groups(
         yield PlacedGroup(
             color=group.color,
             marks=tuple(mark.format(x, y) for x, y in spots),
-            intervals="".join(
-                f"M{across.at(dot.x)} {up.at(dot.low)}V{up.at(dot.high)}" for dot in wide
-            ),
+            intervals="".join(f"M{across.at(dot.x)} {up.at(dot.low)}V{up.at(dot.high)}" for dot in wide),
             points=",".join(f"{x} {y}" for x, y in spots),
             says="|".join(dot.says for dot in group.dots),
             sample=mark.format(entry.x + 4, up.start + _LEGEND + entry.y),

@@ -77,11 +77,7 @@ def _span(spread: Spread, place: int) -> str:
     high = spread.axis.text(_rounded(_value(spread, place + 0.5)))
     if place == -SIDE:
         return translate("less than {high}", high=high)
-    return (
-        translate("more than {low}", low=low)
-        if place == SIDE
-        else translate("{low} to {high}", low=low, high=high)
-    )
+    return translate("more than {low}", low=low) if place == SIDE else translate("{low} to {high}", low=low, high=high)
 
 
 def _rounded(value: float) -> float:
@@ -143,9 +139,7 @@ def _words(spread: Spread, across: PixelScale, paper: Paper) -> Iterator[Words]:
     start = own - _BESIDE - width if own <= right else own + _BESIDE
     yield _bold(min(max(start, 0), paper.width - width), _LINES[1], spread.own_says)
     for tick in across.ticks():
-        yield Words(
-            paper.inside(tick.at, tick.label), _FOOT + 18, tick.label, anchor="middle", quiet=True
-        )
+        yield Words(paper.inside(tick.at, tick.label), _FOOT + 18, tick.label, anchor="middle", quiet=True)
     yield Words(across.end, _FOOT + 36, spread.axis.label, anchor="end", quiet=True)
     yield Words(0, _note_at(spread), translate(_NOTE), quiet=True)
 

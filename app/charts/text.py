@@ -18,10 +18,7 @@ def gantt(timeline: Timeline, width: int, color: bool = False) -> str:
     notes = max(len(row.note) for row in timeline.rows)
     room = max(20, width - names - notes - 4)
     scale = min(room / timeline.end, _natural(timeline)) if timeline.end else 1.0
-    lines = [
-        f"{row.name:>{names}}  {_text_line(row, timeline.end, scale, color)}  {row.note}"
-        for row in timeline.rows
-    ]
+    lines = [f"{row.name:>{names}}  {_text_line(row, timeline.end, scale, color)}  {row.note}" for row in timeline.rows]
     return "\n".join([*lines, "", _legend(timeline, color)]) + "\n"
 
 

@@ -70,10 +70,7 @@ class Timeline:
     @property
     def table(self) -> tuple[tuple[str, ...], ...]:
         """The bars in words: a header, then one row per lane."""
-        lines = [
-            (row.name, row.note, " ".join(f"{bar.kind}{bar.label}" for bar in row.bars))
-            for row in self.rows
-        ]
+        lines = [(row.name, row.note, " ".join(f"{bar.kind}{bar.label}" for bar in row.bars)) for row in self.rows]
         return ((translate("Device"), translate("Holds"), translate("In order")), *lines)
 
 
@@ -114,8 +111,7 @@ def _note(played: Played, until: float) -> str:
     if not played.overlaps:
         return ""
     return translate(
-        "First pass to last: {makespan}. Gray at the ends of a row belongs to the "
-        "previous and the next step.",
+        "First pass to last: {makespan}. Gray at the ends of a row belongs to the previous and the next step.",
         makespan=show(played.makespan, SECOND),
     )
 
@@ -124,8 +120,7 @@ def summary(played: Played) -> str:
     """Step time, ideal time and both bubbles in words."""
     step, ideal = (show(t, SECOND) for t in (played.step_time, played.ideal_time))
     return translate(
-        "step {step}, ideal {ideal}; idle {bubble_ratio} of the ideal time, "
-        "{bubble_fraction} of the step",
+        "step {step}, ideal {ideal}; idle {bubble_ratio} of the ideal time, {bubble_fraction} of the step",
         step=step,
         ideal=ideal,
         bubble_ratio=percent_text(played.bubble_ratio),
@@ -144,15 +139,11 @@ def _bars(played: Played, own: Sequence[Slot], until: float) -> tuple[TimeBar, .
             continue
         letter = ascii_lowercase[stage // devices % 26] if chunked else ""
         where = translate(", part {stage} of the model", stage=stage + 1) if chunked else ""
-        says = form.format(
-            kind=said[kind], microbatch=microbatch, where=where, start=_time(start), end=_time(end)
-        )
+        says = form.format(kind=said[kind], microbatch=microbatch, where=where, start=_time(start), end=_time(end))
         bars.append(TimeBar(start, min(end, until), kind, f"{microbatch}{letter}", says))
     return tuple(bars)
 
 
 @lru_cache(maxsize=16_384)  # one pass begins where another ends
 def _time(seconds: float) -> str:
-    return show(
-        round(seconds, _NOISE), SECOND
-    )  # sums in different orders differ in their last bits
+    return show(round(seconds, _NOISE), SECOND)  # sums in different orders differ in their last bits

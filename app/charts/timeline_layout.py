@@ -77,11 +77,7 @@ class TimelinePicture:
         """Every bar separately."""
         return tuple(
             PlacedBar(
-                x=round(self._x(bar), 2),
-                y=line.y,
-                width=round(self._width(bar), 2),
-                bar=bar,
-                labeled=self._fits(bar),
+                x=round(self._x(bar), 2), y=line.y, width=round(self._width(bar), 2), bar=bar, labeled=self._fits(bar)
             )
             for line, row in self._rows()
             for bar in row.bars
@@ -140,10 +136,7 @@ def timeline_picture(timeline: Timeline, paper: Paper = WIDE) -> TimelinePicture
     row = next(height for most, height in _ROWS if len(timeline.rows) <= most)
     if paper is NARROW:
         row = min(row, 20)
-    lines = tuple(
-        LaneLabel(_TOP + place * (row + _GAP), one.name, one.note)
-        for place, one in enumerate(timeline.rows)
-    )
+    lines = tuple(LaneLabel(_TOP + place * (row + _GAP), one.name, one.note) for place, one in enumerate(timeline.rows))
     foot = _TOP + len(timeline.rows) * (row + _GAP)
     own = legend([(kind, says) for kind, says in timeline.kinds], left, paper.width)
     note = wrapped(timeline.note, paper.width)

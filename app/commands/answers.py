@@ -18,9 +18,7 @@ _BETWEEN = ".."
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock answers`."""
     parser.add_argument("exercise", nargs="*", metavar="EXERCISE", help="IDs (default: all)")
-    parser.add_argument(
-        "--seeds", default="0..19", metavar="A..B", help="inclusive (default: 0..19)"
-    )
+    parser.add_argument("--seeds", default="0..19", metavar="A..B", help="inclusive (default: 0..19)")
     add_output(parser, "FILE")
 
 

@@ -10,23 +10,12 @@ from zoneinfo import ZoneInfo
 from sqlmodel import col, select
 
 from app.commands.parsers import add_actions, add_command
-from app.commands.people import (
-    OpenDatabase,
-    class_called,
-    open_database,
-    print_json,
-    public_address,
-)
+from app.commands.people import OpenDatabase, class_called, open_database, print_json, public_address
 from app.content.course import read_course
 from app.db.people import ClassRow
 from app.db.tables import now
 from app.errors import InputError
-from app.people.assignment_copies import (
-    chosen_assignments,
-    copies_of,
-    store_copies,
-    weeks_to,
-)
+from app.people.assignment_copies import chosen_assignments, copies_of, store_copies, weeks_to
 from app.people.assignments import assignments_of
 from app.people.classes import (
     Role,
@@ -40,12 +29,7 @@ from app.people.classes import (
 )
 from app.people.deletion import delete_class
 from app.people.demo import create_demo
-from app.people.overall_grades import (
-    GradeRule,
-    change_grade_rule,
-    grade_rule_in_words,
-    grade_rule_of,
-)
+from app.people.overall_grades import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of
 from app.people.persons import new_person
 from app.sandbox.runner import Runner
 
@@ -53,52 +37,47 @@ from app.sandbox.runner import Runner
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock class`."""
     actions = add_actions(parser)
-    create = add_command(
-        actions, "create", "make a class, and print its join link and its teacher's code"
-    )
+    create = add_command(actions, "create", "make a class, and print its join link and its teacher's code")
     create.add_argument("name", metavar="NAME")
-    create.add_argument(
-        "--zone", default="UTC", help="time zone of its dates, such as Europe/Berlin (default: UTC)"
-    )
-    create.add_argument(
-        "--teacher", metavar="NAME", default="Teacher", help="of the teacher (default: Teacher)"
-    )
-    create.add_argument(
-        "--pseudonyms", action="store_true", help="ask students for an invented name"
-    )
+    create.add_argument("--zone", default="UTC", help="time zone of its dates, such as Europe/Berlin (default: UTC)")
+    create.add_argument("--teacher", metavar="NAME", default="Teacher", help="of the teacher (default: Teacher)")
+    create.add_argument("--pseudonyms", action="store_true", help="ask students for an invented name")
     listing = add_command(actions, "list", "list classes: number, name, students and join link")
     delete = add_command(actions, "delete", "delete a class with all of it")
     delete.add_argument("name", metavar="CLASS", help="number or name")
     delete.add_argument("--yes", action="store_true", help="do it")
-    copy = add_command(
-        actions, "copy", "copy the assignments of a class into another one, with their dates moved"
-    )
+    copy = add_command(actions, "copy", "copy the assignments of a class into another one, with their dates moved")
     copy.add_argument("name", metavar="CLASS", help="number or name of the class that has them")
     copy.add_argument("into", metavar="INTO", help="number or name of the class that gets them")
     copy.add_argument(
-        "--assignment", type=int, action="append", default=[], metavar="NUMBER",
+        "--assignment",
+        type=int,
+        action="append",
+        default=[],
+        metavar="NUMBER",
         help="only this one; may be given several times (default: all)",
-    )  # fmt: skip
+    )
     moved = copy.add_mutually_exclusive_group(required=True)
     moved.add_argument("--weeks", type=int, help="weeks by which all dates are moved")
     moved.add_argument(
-        "--start", type=_day, metavar="YYYY-MM-DD",
-        help="the first date comes into the week of this day",
-    )  # fmt: skip
-    weigh = add_command(
-        actions,
-        "weigh",
-        "weigh the assignments of a class, and leave out the lowest of each student",
+        "--start", type=_day, metavar="YYYY-MM-DD", help="the first date comes into the week of this day"
     )
+    weigh = add_command(actions, "weigh", "weigh the assignments of a class, and leave out the lowest of each student")
     weigh.add_argument("name", metavar="CLASS", help="number or name")
     weigh.add_argument(
-        "--weight", type=_weight, action="append", default=[], metavar="NUMBER=WEIGHT",
+        "--weight",
+        type=_weight,
+        action="append",
+        default=[],
+        metavar="NUMBER=WEIGHT",
         help="of an assignment; with nothing after = it weighs as much as its points",
-    )  # fmt: skip
+    )
     weigh.add_argument(
-        "--lowest", type=int, metavar="COUNT",
+        "--lowest",
+        type=int,
+        metavar="COUNT",
         help="how many assignments with the lowest share of the points are left out",
-    )  # fmt: skip
+    )
     copy.add_argument("--dry-run", action="store_true", help="print the new dates alone")
     demo = add_command(actions, "demo", "make a class with invented students, to try everything on")
     for action in (create, listing, demo):
@@ -122,9 +101,7 @@ def run(arguments: Namespace) -> int:
 
 def _create(arguments: Namespace, here: OpenDatabase) -> None:
     session = here.session
-    row = create_class(
-        session, here.secret, arguments.name, arguments.zone, pseudonyms=arguments.pseudonyms
-    )
+    row = create_class(session, here.secret, arguments.name, arguments.zone, pseudonyms=arguments.pseudonyms)
     teacher = new_person(session, arguments.teacher)
     member = enroll(session, number_of(row), number_of(teacher), Role.TEACHER, arguments.teacher)
     code = renew_seat_code(session, member)
@@ -149,9 +126,7 @@ def _list(arguments: Namespace, here: OpenDatabase) -> None:
         print_json(found)
     for one in [] if arguments.json else found:
         archived = "\tarchived" if one["archived"] else ""
-        sys.stdout.write(
-            f"{one['id']}\t{one['name']}\t{one['students']}\t{one['join']}{archived}\n"
-        )
+        sys.stdout.write(f"{one['id']}\t{one['name']}\t{one['students']}\t{one['join']}{archived}\n")
 
 
 def _delete(arguments: Namespace, here: OpenDatabase) -> None:
@@ -173,8 +148,15 @@ def _demo(arguments: Namespace, here: OpenDatabase) -> None:
     demo = asyncio.run(create_demo(here.session, catalog, here.secret, runner, now()))
     here.session.commit()
     if arguments.json:
-        print_json({"id": demo.class_id, "name": demo.name, "code": demo.code,
-                    "students": demo.students, "answers": demo.answers})  # fmt: skip
+        print_json(
+            {
+                "id": demo.class_id,
+                "name": demo.name,
+                "code": demo.code,
+                "students": demo.students,
+                "answers": demo.answers,
+            }
+        )
         return
     sys.stdout.write(
         f"{demo.name} is class {demo.class_id}: {demo.students} invented students, "

@@ -53,13 +53,9 @@ def checks() -> Iterator[Check]:
         settings = Settings()
     except ValidationError as error:
         for says in setting_problems(error):
-            yield missing(
-                "settings", says, "correct it or unset it; /docs/settings lists every setting"
-            )
+            yield missing("settings", says, "correct it or unset it; /docs/settings lists every setting")
         return  # everything else depends on them
-    changed = sorted(
-        name for name in settings.model_fields_set if name in type(settings).model_fields
-    )
+    changed = sorted(name for name in settings.model_fields_set if name in type(settings).model_fields)
     yield ok("settings", f"from the environment: {', '.join(changed)}" if changed else "defaults")
     yield from checked_folders(settings)
     yield checked_port(settings)

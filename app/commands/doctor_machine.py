@@ -59,9 +59,7 @@ def checked_python() -> Check:
     try:
         ours = version("wallclock")
     except PackageNotFoundError:
-        return missing(
-            "python", f"{shown}; Wallclock is not installed in it", "pip install wallclock"
-        )
+        return missing("python", f"{shown}; Wallclock is not installed in it", "pip install wallclock")
     return ok("python", f"{shown}; Wallclock {ours}")
 
 
@@ -70,9 +68,7 @@ def checked_files() -> Check:
     needed = ("templates/home.html", "static/app.css", "exercises", "alembic/env.py")
     lacking = [name for name in needed if not (ROOT / name).exists()]
     if lacking:
-        return missing(
-            "files", f"{ROOT} lacks {', '.join(lacking)}", "install the package again, as a wheel"
-        )
+        return missing("files", f"{ROOT} lacks {', '.join(lacking)}", "install the package again, as a wheel")
     return ok("files", f"pages, exercises and migrations are in {ROOT}")
 
 
@@ -144,19 +140,16 @@ def checked_site(settings: Settings) -> Iterator[Check]:
             ok("slurm", f"sbatch is {found}")
             if found
             else missing(
-                "slurm", "WALLCLOCK_LAB_LAUNCHER is slurm, and sbatch is not in PATH",
+                "slurm",
+                "WALLCLOCK_LAB_LAUNCHER is slurm, and sbatch is not in PATH",
                 "install Slurm's client, or use WALLCLOCK_LAB_LAUNCHER=local",
             )
-        )  # fmt: skip
+        )
 
 
 def checked_extras(settings: Settings) -> Iterator[Check]:
     """The optional packages; those that the settings ask for must be there."""
-    asked = {
-        "people": bool(settings.oidc),
-        "postgres": settings.database.startswith("postgres"),
-        "lab": False,
-    }
+    asked = {"people": bool(settings.oidc), "postgres": settings.database.startswith("postgres"), "lab": False}
     for name, (modules, what) in _EXTRAS.items():
         lacking = [module for module in modules if find_spec(module) is None]
         if not lacking:

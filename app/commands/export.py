@@ -16,13 +16,14 @@ _MB = 1e6
 
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock export`."""
+    parser.add_argument("folder", metavar="FOLDER", help="a new folder, or one with an earlier export")
     parser.add_argument(
-        "folder", metavar="FOLDER", help="a new folder, or one with an earlier export"
-    )
-    parser.add_argument(
-        "--exercises", action="append", default=[], metavar="DIR",
+        "--exercises",
+        action="append",
+        default=[],
+        metavar="DIR",
         help="an additional folder of exercises; may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--language",
         choices=tuple(LANGUAGES),
@@ -30,13 +31,14 @@ def add_options(parser: ArgumentParser) -> None:
         help="the language of the pages; the default is that of WALLCLOCK_LANGUAGE",
     )
     parser.add_argument(
-        "--pyodide", metavar="FILE", default="",
-        help="the npm package of Pyodide, where this machine cannot fetch it",
-    )  # fmt: skip
+        "--pyodide", metavar="FILE", default="", help="the npm package of Pyodide, where this machine cannot fetch it"
+    )
     parser.add_argument(
-        "--wheels", metavar="FOLDER", default="",
+        "--wheels",
+        metavar="FOLDER",
+        default="",
         help="a folder with the wheels of pydantic, where this machine cannot fetch them",
-    )  # fmt: skip
+    )
 
 
 def run(arguments: Namespace) -> int:

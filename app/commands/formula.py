@@ -11,12 +11,8 @@ from app.formulas import FORMULAS, Formula, FormulaResult, formula_value, lookup
 
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock formula`."""
-    parser.add_argument(
-        "name", nargs="?", help="such as collectives.ring_all_reduce_time; omit it to list all"
-    )
-    parser.add_argument(
-        "pairs", nargs="*", metavar="key=value", help='arguments, such as size="2 GB" ranks=8'
-    )
+    parser.add_argument("name", nargs="?", help="such as collectives.ring_all_reduce_time; omit it to list all")
+    parser.add_argument("pairs", nargs="*", metavar="key=value", help='arguments, such as size="2 GB" ranks=8')
     parser.add_argument("--json", action="store_true", help="print JSON, in base units")
 
 
@@ -45,8 +41,7 @@ def _given(pairs: Sequence[str]) -> Mapping[str, str]:
 
 def _json(formula: Formula, value: FormulaResult) -> str:
     return json.dumps(
-        {"value": formula.plain(value), "unit": formula.result.symbol, "text": formula.text(value)},
-        ensure_ascii=False,
+        {"value": formula.plain(value), "unit": formula.result.symbol, "text": formula.text(value)}, ensure_ascii=False
     )
 
 
@@ -57,12 +52,7 @@ def _list() -> str:
 
 def _list_json() -> str:
     listed = [
-        {
-            "name": formula.name,
-            "says": formula.says,
-            "unit": formula.result.symbol,
-            "arguments": list(formula.inputs),
-        }
+        {"name": formula.name, "says": formula.says, "unit": formula.result.symbol, "arguments": list(formula.inputs)}
         for formula in FORMULAS.values()
     ]
     return json.dumps(listed, ensure_ascii=False, indent=1) + "\n"

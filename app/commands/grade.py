@@ -24,12 +24,8 @@ tqdm.monitor_interval = 0  # its thread would make it unsafe to fork
 
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock grade`."""
-    parser.add_argument(
-        "file", metavar="FILE.jsonl", help="one JSON object per line; -: standard input"
-    )
-    parser.add_argument(
-        "--shard", metavar="I/N", help="only the shard I of N, counted from 1, such as 3/8"
-    )
+    parser.add_argument("file", metavar="FILE.jsonl", help="one JSON object per line; -: standard input")
+    parser.add_argument("--shard", metavar="I/N", help="only the shard I of N, counted from 1, such as 3/8")
     parser.add_argument("--processes", type=_positive, metavar="P", help="default: one per core")
     add_output(parser, "OUT.jsonl")
 

@@ -17,16 +17,14 @@ from app.people.grade_lists import Grades, described, grades_of
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock grades`."""
     parser.add_argument("name", metavar="CLASS", help="number or name")
+    parser.add_argument("--format", choices=FORMATS, default="ours", help="columns of the file (default: ours)")
     parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        default="ours",
-        help="columns of the file (default: ours)",
-    )
-    parser.add_argument(
-        "--assignment", type=int, default=0, metavar="NUMBER",
+        "--assignment",
+        type=int,
+        default=0,
+        metavar="NUMBER",
         help="the points in each exercise of this assignment (default: in each assignment)",
-    )  # fmt: skip
+    )
     parser.add_argument("--group", help="of this group of the class alone (default: of everyone)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_output(parser, "FILE.csv")
@@ -47,9 +45,7 @@ def run(arguments: Namespace) -> int:
     with output(arguments.output) as file:
         file.write(text.encode("utf-8-sig" if arguments.format == "excel" else "utf-8"))
     if left := sum(not is_taken(arguments.format, one.outside_id) for one in grades.members):
-        sys.stderr.write(
-            f"{left:,} left out, without the id by which {arguments.format} finds them\n"
-        )
+        sys.stderr.write(f"{left:,} left out, without the id by which {arguments.format} finds them\n")
     return 0
 
 

@@ -13,9 +13,7 @@ from app.people.groups import class_groups, dissolve_group, rename_group
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock group`."""
     actions = add_actions(parser)
-    listing = add_command(
-        actions, "list", "list groups: name, students, assignments with dates of its own"
-    )
+    listing = add_command(actions, "list", "list groups: name, students, assignments with dates of its own")
     rename = add_command(actions, "rename", "give a group another name")
     dissolve = add_command(actions, "dissolve", "take everyone out of a group; its dates go")
     for action in (listing, rename, dissolve):

@@ -39,48 +39,38 @@ def add_options(parser: ArgumentParser) -> None:
     prepare = add_command(actions, "prepare", "write a run to disk, for another launcher to start")
     for action in (run, prepare):
         action.add_argument("name", metavar="NAME", help="such as all-reduce")
+        action.add_argument("pairs", nargs="*", metavar="key=value", help="ranks=4 nodes=2 sizes=1KiB..64MiB")
         action.add_argument(
-            "pairs", nargs="*", metavar="key=value", help="ranks=4 nodes=2 sizes=1KiB..64MiB"
-        )
-        action.add_argument(
-            "--backend", choices=("auto", "nccl", "gloo"), default="auto",
+            "--backend",
+            choices=("auto", "nccl", "gloo"),
+            default="auto",
             help="auto: nccl if the lab can use GPUs and there is one per rank, gloo otherwise",
-        )  # fmt: skip
+        )
+    prepare.add_argument("--image", default="", help="print a Kubernetes Job for this container image")
+    prepare.add_argument("--claim", default="runs", help="volume claim with WALLCLOCK_RUNS (default: runs)")
     prepare.add_argument(
-        "--image", default="", help="print a Kubernetes Job for this container image"
-    )
-    prepare.add_argument(
-        "--claim", default="runs", help="volume claim with WALLCLOCK_RUNS (default: runs)"
-    )
-    prepare.add_argument(
-        "--resource", action="append", default=[], metavar="NAME[=COUNT]",
+        "--resource",
+        action="append",
+        default=[],
+        metavar="NAME[=COUNT]",
         help="a device per rank, such as amd.com/gpu (default over nccl: nvidia.com/gpu), or COUNT "
         "per pod, such as rdma/hca=1; may be repeated",
-    )  # fmt: skip
-    prepare.add_argument(
-        "--cpus", type=int, default=0, help="per rank (default: 4 over nccl, 1 over gloo)"
     )
+    prepare.add_argument("--cpus", type=int, default=0, help="per rank (default: 4 over nccl, 1 over gloo)")
     prepare.add_argument(
-        "--annotation", action="append", default=[], metavar="KEY=VALUE",
+        "--annotation",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
         help="of each pod, such as k8s.v1.cni.cncf.io/networks=rdma-net; may be repeated",
-    )  # fmt: skip
-    prepare.add_argument(
-        "--host-network", action="store_true", help="give the pods the network of their node"
     )
-    prepare.add_argument(
-        "--memory", default="", help="per rank (default: 16Gi over nccl, 2Gi over gloo)"
-    )
-    lab_check.add_options(
-        add_command(actions, "check", "check the GPUs of this machine, step by step")
-    )
-    lab_record.add_options(
-        add_command(actions, "record", "record the runs of a list that nothing disturbed")
-    )
+    prepare.add_argument("--host-network", action="store_true", help="give the pods the network of their node")
+    prepare.add_argument("--memory", default="", help="per rank (default: 16Gi over nccl, 2Gi over gloo)")
+    lab_check.add_options(add_command(actions, "check", "check the GPUs of this machine, step by step"))
+    lab_record.add_options(add_command(actions, "record", "record the runs of a list that nothing disturbed"))
     show = add_command(actions, "show", "show an earlier run")
     show.add_argument("run", metavar="RUN")
-    show.add_argument(
-        "--beside", metavar="FILE", help="output of nccl-tests on the same machine: text or JSON"
-    )
+    show.add_argument("--beside", metavar="FILE", help="output of nccl-tests on the same machine: text or JSON")
     for action in (listing, run, show):
         action.add_argument("--json", action="store_true", help="print JSON")
 
@@ -208,11 +198,7 @@ def _doubts(report: Report) -> Iterator[str]:
         yield f"{WHAT_TO_DO}\n"
 
 
-_LINKS = {
-    "real": "the links of this machine",
-    "emulated": "an emulated link",
-    "counted": "counted, not timed",
-}
+_LINKS = {"real": "the links of this machine", "emulated": "an emulated link", "counted": "counted, not timed"}
 
 
 def _tables(lab: Lab, report: Report) -> None:

@@ -7,12 +7,7 @@ from pathlib import Path
 
 from app.errors import InputError
 from app.labs.results.report import Report
-from app.labs.results.size_comparison import (
-    SIZE_COLUMNS,
-    compare_sizes,
-    difference_text,
-    is_same_test,
-)
+from app.labs.results.size_comparison import SIZE_COLUMNS, compare_sizes, difference_text, is_same_test
 from app.measurements.child_process import measured_apart
 from app.measurements.reports import CollectiveTest
 
@@ -26,10 +21,9 @@ def show_beside(report: Report, path: Path, *, as_json: bool) -> int:
     pairs = compare_sizes(report, (of_same or tests)[0])
     if as_json:
         rows = [
-            {"size": one.size, "time": one.ours.median, "nccl_tests": one.theirs.median,
-             "ratio": one.ratio}
+            {"size": one.size, "time": one.ours.median, "nccl_tests": one.theirs.median, "ratio": one.ratio}
             for one in pairs
-        ]  # fmt: skip
+        ]
         sys.stdout.write(json.dumps(rows) + "\n")
         return 0
     write_rows([SIZE_COLUMNS, *(one.cells() for one in pairs)])

@@ -14,9 +14,7 @@ from app.labs.spec import lab_called
 _PATIENCE = 600.0  # seconds to wait for the devices
 
 
-def run_to_end(
-    launcher: Launcher, name: str, given: Mapping[str, str], backend: str, *, quiet: bool
-) -> LabRun:
+def run_to_end(launcher: Launcher, name: str, given: Mapping[str, str], backend: str, *, quiet: bool) -> LabRun:
     """Run the lab *name*, with its progress if not *quiet*; Ctrl+C cancels it.
 
     Raises:

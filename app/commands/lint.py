@@ -56,22 +56,11 @@ def findings_document(linted: Linted) -> dict[str, object]:
     return {
         "files": linted.files,
         "problems": [
-            {
-                "path": str(_near(p.path)),
-                "line": p.line,
-                "level": "error",
-                "says": p.says,
-                "cure": p.cure,
-            }
+            {"path": str(_near(p.path)), "line": p.line, "level": "error", "says": p.says, "cure": p.cure}
             for p in linted.problems
         ],
         "notes": [
-            {
-                "path": str(_near(note.path)),
-                "line": note.line,
-                "level": note.level,
-                "says": note.says,
-            }
+            {"path": str(_near(note.path)), "line": note.line, "level": note.level, "says": note.says}
             for note in linted.notes
         ],
     }

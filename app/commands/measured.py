@@ -21,14 +21,7 @@ from app.measurements.packed_files import UNPACKED_LIMIT
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
 from app.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.measurements.trace.report import TraceReport
-from app.units import (
-    BYTE_PER_SECOND,
-    FLOP_PER_SECOND,
-    RATIO,
-    SECOND,
-    show,
-    show_size,
-)
+from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
 
 _PIECE = 1 << 20
 _SHOWN = 12  # rows of a table; the figure has all
@@ -38,13 +31,12 @@ _MOST_FILES = 1024
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock measured`."""
     parser.add_argument(
-        "file", nargs="+", metavar="FILE",
-        help="output of nccl-tests or rccl-tests, a profiler trace or a training log; -: standard"
-        " input",
-    )  # fmt: skip
-    parser.add_argument(
-        "--cluster", metavar="C", help='to compare with, such as "DGX-H100" (default: by the GPU)'
+        "file",
+        nargs="+",
+        metavar="FILE",
+        help="output of nccl-tests or rccl-tests, a profiler trace or a training log; -: standard input",
     )
+    parser.add_argument("--cluster", metavar="C", help='to compare with, such as "DGX-H100" (default: by the GPU)')
     for name, example in (("model", "Llama-3.1-8B"), ("layout", "tensor=2 data=8")):
         parser.add_argument(
             f"--{name}",

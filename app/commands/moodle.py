@@ -21,12 +21,7 @@ def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock moodle`."""
     parser.add_argument("exercise", nargs="*", metavar="EXERCISE", help="IDs (default: all)")
     parser.add_argument("--chapter", default="", metavar="NAME", help="the exercises of a chapter")
-    parser.add_argument(
-        "--seeds",
-        default="0..4",
-        metavar="A..B",
-        help="drawings of each, inclusive (default: 0..4)",
-    )
+    parser.add_argument("--seeds", default="0..4", metavar="A..B", help="drawings of each, inclusive (default: 0..4)")
     add_output(parser, "FILE.xml")
 
 
@@ -65,10 +60,7 @@ def _is_in(exercise: Exercise, chapter: str) -> bool:
 
 
 def _questions(
-    writer: MoodleWriter,
-    exercises: Sequence[Exercise],
-    seeds: range,
-    left_out: dict[str, list[str]],
+    writer: MoodleWriter, exercises: Sequence[Exercise], seeds: range, left_out: dict[str, list[str]]
 ) -> Iterator[str]:
     """Each drawing, after the category of its chapter; reasons and exercises that are left out."""
     category = ""

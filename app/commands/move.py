@@ -9,9 +9,7 @@ from app.db.database_copy import move
 
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock move`."""
-    parser.add_argument(
-        "url", metavar="URL", help="as in WALLCLOCK_DATABASE, such as postgresql+psycopg://..."
-    )
+    parser.add_argument("url", metavar="URL", help="as in WALLCLOCK_DATABASE, such as postgresql+psycopg://...")
 
 
 def run(arguments: Namespace) -> int:
@@ -22,7 +20,6 @@ def run(arguments: Namespace) -> int:
         sys.stdout.write(f"{content.table:<{width}} {content.rows:>12,}  {content.digest}\n")
     rows = sum(content.rows for content in copied)
     sys.stderr.write(
-        f"{rows:,} rows are in both databases. Set WALLCLOCK_DATABASE to the new one, and start "
-        "the servers again.\n"
+        f"{rows:,} rows are in both databases. Set WALLCLOCK_DATABASE to the new one, and start the servers again.\n"
     )
     return 0

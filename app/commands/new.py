@@ -18,9 +18,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock new`."""
     parser.add_argument(
-        "kind",
-        metavar="KIND",
-        help="the kind: numeric, choice, function, ...; or pack, or translation",
+        "kind", metavar="KIND", help="the kind: numeric, choice, function, ...; or pack, or translation"
     )
     parser.add_argument(
         "name",
@@ -28,17 +26,9 @@ def add_options(parser: ArgumentParser) -> None:
         help="the chapter and the name, such as collectives/my-exercise; of a pack, its name; "
         "of a translation, the file that is translated",
     )
-    parser.add_argument(
-        "--into",
-        metavar="DIR",
-        help="the folder of chapters (default: ./exercises), or of the pack",
-    )
-    parser.add_argument(
-        "--language", metavar="CODE", help="with translation: the language, such as de"
-    )
-    parser.add_argument(
-        "--formulas", action="store_true", help="with pack: also write a formula of its own"
-    )
+    parser.add_argument("--into", metavar="DIR", help="the folder of chapters (default: ./exercises), or of the pack")
+    parser.add_argument("--language", metavar="CODE", help="with translation: the language, such as de")
+    parser.add_argument("--formulas", action="store_true", help="with pack: also write a formula of its own")
 
 
 def run(arguments: Namespace) -> int:
@@ -64,9 +54,7 @@ def run(arguments: Namespace) -> int:
 def _names(name: str) -> tuple[str, str]:
     topic, slash, slug = name.removesuffix(".yaml").partition("/")
     if not (slash and _NAME.fullmatch(topic) and _NAME.fullmatch(slug)):
-        raise InputError(
-            f"a name must be TOPIC/SLUG in lowercase letters, digits and hyphens, not {name[:80]!r}"
-        )
+        raise InputError(f"a name must be TOPIC/SLUG in lowercase letters, digits and hyphens, not {name[:80]!r}")
     return topic, slug
 
 

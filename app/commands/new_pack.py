@@ -20,8 +20,7 @@ def write_pack(arguments: Namespace) -> int:
     name = arguments.name
     if not _NAME.fullmatch(name):
         raise InputError(
-            "a pack's name must be lowercase letters, digits and hyphens, and begin with a letter, "
-            f"not {name[:80]!r}"
+            f"a pack's name must be lowercase letters, digits and hyphens, and begin with a letter, not {name[:80]!r}"
         )
     folder = Path(arguments.into or ".") / name
     if folder.exists():
@@ -39,9 +38,7 @@ def write_pack(arguments: Namespace) -> int:
             path = folder / target
             path.parent.mkdir(parents=True, exist_ok=True)
             text = source.read_text(encoding="utf-8") if source else ""
-            path.write_text(
-                re.sub(r"\b[A-Z]{4,}\b", lambda w: words.get(w[0], w[0]), text), "utf-8"
-            )
+            path.write_text(re.sub(r"\b[A-Z]{4,}\b", lambda w: words.get(w[0], w[0]), text), "utf-8")
             sys.stdout.write(f"{path}\n")
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}") from error

@@ -16,11 +16,7 @@ from app.content.packs import pack_folders, read_packs
 from app.errors import InputError, UnavailableError
 from app.sandbox.runner import Runner
 
-_AGREED = {
-    "None": "no formulas",
-    "True": "its formulas are loaded",
-    "False": "its formulas are not loaded",
-}
+_AGREED = {"None": "no formulas", "True": "its formulas are loaded", "False": "its formulas are not loaded"}
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -34,12 +30,8 @@ def add_options(parser: ArgumentParser) -> None:
         "--load-formulas: read what others wrote before you use it.",
     )
     check.add_argument("folder", metavar="FOLDER", help="the folder that has the pack.yaml")
-    check.add_argument(
-        "--load-formulas", action="store_true", help="run the pack's Python, and prove its formulas"
-    )
-    check.add_argument(
-        "--against", metavar="FOLDER", help="an earlier version of it, to list what changed"
-    )
+    check.add_argument("--load-formulas", action="store_true", help="run the pack's Python, and prove its formulas")
+    check.add_argument("--against", metavar="FOLDER", help="an earlier version of it, to list what changed")
     for action in (listing, check):
         action.add_argument("--json", action="store_true", help="print JSON")
 

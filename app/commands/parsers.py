@@ -21,6 +21,4 @@ def add_actions(parser: ArgumentParser) -> Commands:
 
 def add_output(parser: ArgumentParser, name: str) -> None:
     """The option that says where to write, which is a file such as *name*."""
-    parser.add_argument(
-        "-o", "--output", metavar=name, default="-", help="default: standard output"
-    )
+    parser.add_argument("-o", "--output", metavar=name, default="-", help="default: standard output")

@@ -18,9 +18,7 @@ def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock person`."""
     actions = add_actions(parser)
     export = add_command(actions, "export", "print everything stored about a person, as JSON")
-    delete = add_command(
-        actions, "delete", "delete a person; answers that a class has graded stay, without a name"
-    )
+    delete = add_command(actions, "delete", "delete a person; answers that a class has graded stay, without a name")
     for action in (export, delete):
         action.add_argument("person", type=int, metavar="PERSON", help="number, as in the roster")
     delete.add_argument("--yes", action="store_true", help="do it")
@@ -42,9 +40,7 @@ def run(arguments: Namespace) -> int:
 def _person(here: OpenDatabase, number: int) -> PersonRow:
     row = here.session.get(PersonRow, number) if number <= _LARGEST else None
     if row is None:
-        raise NotFoundError(
-            f"person {number} does not exist; wallclock roster CLASS --json lists them"
-        )
+        raise NotFoundError(f"person {number} does not exist; wallclock roster CLASS --json lists them")
     return row
 
 
@@ -71,8 +67,7 @@ def _merge(arguments: Namespace, here: OpenDatabase) -> None:
     here.session.commit()
     sys.stdout.write(f"{number}\n")
     sys.stderr.write(
-        f"Person {gone.id} is part of person {kept.id} now; "
-        f"to undo it: wallclock person unmerge {number}\n"
+        f"Person {gone.id} is part of person {kept.id} now; to undo it: wallclock person unmerge {number}\n"
     )
 
 

@@ -59,9 +59,12 @@ def add_options(parser: ArgumentParser) -> None:
     adding.add_argument("--canvas", action="store_true", help="Canvas in Instructure's cloud")
     adding.add_argument("--client", required=True, metavar="ID", help="the client ID it shows")
     adding.add_argument(
-        "--deployment", action="append", default=[], metavar="ID",
+        "--deployment",
+        action="append",
+        default=[],
+        metavar="ID",
         help="a deployment ID that may launch; may be repeated, and added later with allow",
-    )  # fmt: skip
+    )
     for name, says in (
         ("issuer", "the platform's issuer, often called platform ID"),
         ("auth-url", "its authentication request URL"),
@@ -73,9 +76,7 @@ def add_options(parser: ArgumentParser) -> None:
     listing = actions.add_parser("list", help="list platforms, and what may launch")
     testing = actions.add_parser("test", help="read its keys, and ask it for tokens")
     allowing = actions.add_parser("allow", help="activate a platform, or allow a deployment")
-    linking = actions.add_parser(
-        "link", help="print a link by which a platform registers itself, once"
-    )
+    linking = actions.add_parser("link", help="print a link by which a platform registers itself, once")
     actions.add_parser("rotate", help="sign with the next key from now on, as after a leak")
     removing = actions.add_parser("remove", help="remove a platform; classes and people stay")
     for action in (testing, allowing, linking, removing):
@@ -107,10 +108,7 @@ def _add(arguments: Namespace, settings: Settings, session: Session) -> None:
     session.commit()
     sys.stdout.write(f"{made.name} is registered. In the platform, enter:\n{_addresses(settings)}")
     if not arguments.deployment:
-        sys.stderr.write(
-            "No deployment may launch yet: a first launch is refused with the command that allows "
-            "it.\n"
-        )
+        sys.stderr.write("No deployment may launch yet: a first launch is refused with the command that allows it.\n")
 
 
 def _list(arguments: Namespace, settings: Settings, session: Session) -> None:
@@ -122,9 +120,7 @@ def _list(arguments: Namespace, settings: Settings, session: Session) -> None:
     for one, allowed in found:
         state = "active" if one.active else "inactive"
         which = ", ".join(allowed) or "none"
-        sys.stdout.write(
-            f"{one.name}\t{one.issuer}\t{one.client_id}\t{state}\tdeployments: {which}\n"
-        )
+        sys.stdout.write(f"{one.name}\t{one.issuer}\t{one.client_id}\t{state}\tdeployments: {which}\n")
 
 
 def _allow(arguments: Namespace, settings: Settings, session: Session) -> None:
@@ -134,17 +130,13 @@ def _allow(arguments: Namespace, settings: Settings, session: Session) -> None:
         allow_deployment(session, platform, arguments.deployment)
     session.commit()
     allowed = deployments(session, platform)
-    sys.stderr.write(
-        f"{platform.name} is active; deployments that may launch: {', '.join(allowed) or 'none'}.\n"
-    )
+    sys.stderr.write(f"{platform.name} is active; deployments that may launch: {', '.join(allowed) or 'none'}.\n")
 
 
 def _link(arguments: Namespace, settings: Settings, session: Session) -> None:
     address = _address(settings)
     if arguments.name in {platform.name for platform in platforms(session)}:
-        raise InputError(
-            f"a platform called {arguments.name!r} already exists; choose another name"
-        )
+        raise InputError(f"a platform called {arguments.name!r} already exists; choose another name")
     code = new_registration(session, arguments.name)
     session.commit()
     sys.stdout.write(f"{address}/lti/register?code={code}\n")
@@ -193,14 +185,7 @@ def _test(arguments: Namespace, settings: Settings, engine: Engine) -> int:
     return 0 if all(trial.right for trial in found) else 1
 
 
-_ACTIONS = {
-    "add": _add,
-    "list": _list,
-    "allow": _allow,
-    "link": _link,
-    "remove": _remove,
-    "rotate": _rotate,
-}
+_ACTIONS = {"add": _add, "list": _list, "allow": _allow, "link": _link, "remove": _remove, "rotate": _rotate}
 
 
 def _given(arguments: Namespace, settings: Settings) -> Platform:
@@ -241,17 +226,12 @@ def _check(url: str, settings: Settings) -> None:
     try:
         target_of(url, settings.private_hosts)
     except RefusedError as error:
-        raise InputError(
-            f"{error} (a host in your own network: WALLCLOCK_PRIVATE_HOSTS)"
-        ) from error
+        raise InputError(f"{error} (a host in your own network: WALLCLOCK_PRIVATE_HOSTS)") from error
 
 
 def _address(settings: Settings) -> str:
     if not settings.url:
-        raise InputError(
-            "set WALLCLOCK_URL to the public address of the site, such as "
-            "https://wallclock.example.org"
-        )
+        raise InputError("set WALLCLOCK_URL to the public address of the site, such as https://wallclock.example.org")
     return settings.url
 
 

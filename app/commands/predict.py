@@ -22,16 +22,14 @@ from app.units import BYTE, RATIO, SECOND, Unit, show
 
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock predict`."""
-    parser.add_argument(
-        "file", nargs="?", metavar="FILE.jsonl", help="one JSON object per line; -: standard input"
-    )
+    parser.add_argument("file", nargs="?", metavar="FILE.jsonl", help="one JSON object per line; -: standard input")
     for name, example in (
         ("model", "Llama-3.1-8B, 'Llama-3.1-8B layers=40', or a config.json"),
         ("cluster", "'64 H100'"),
         ("layout", "'tensor=2 data=32', or a file of DeepSpeed, torchtitan or Megatron"),
         ("recipe", "mixed"),
         ("shares", "product=0.66, what kernels reach of the peak"),
-    ):  # fmt: skip
+    ):
         parser.add_argument(f"--{name}", help=f"instead of a file: such as {example}")
     add_output(parser, "OUT.jsonl")
     parser.add_argument("--json", action="store_true", help="print JSON, the summary included")

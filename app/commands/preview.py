@@ -20,9 +20,7 @@ from app.network.sockets import listen, url_of
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock preview`."""
     parser.add_argument("path", metavar="PATH", help="an exercise file, or the folder of a chapter")
-    parser.add_argument(
-        "--new", action="store_true", help="PATH is a new file: a form asks what should be in it"
-    )
+    parser.add_argument("--new", action="store_true", help="PATH is a new file: a form asks what should be in it")
     parser.add_argument("--host", default="127.0.0.1", help="address (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8001, help="0: any free port (default: 8001)")
 
@@ -45,9 +43,7 @@ def run(arguments: Namespace) -> int:
         address = f"{url_of(listening)}/{page}#key={key}"
         sys.stderr.write(f"The preview is at {address} (Ctrl+C stops it)\n")
         sys.stderr.flush()
-        config = uvicorn.Config(
-            app, access_log=False, log_level="warning", timeout_graceful_shutdown=1
-        )
+        config = uvicorn.Config(app, access_log=False, log_level="warning", timeout_graceful_shutdown=1)
         uvicorn.Server(config).run(sockets=[listening])
     return 0
 

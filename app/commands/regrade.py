@@ -16,29 +16,16 @@ from app.db.learner_cookie import signing_secret
 from app.db.migrations import migrate
 from app.db.session import connect, open_session
 from app.people.classes import number_of
-from app.people.regrade_run import (
-    Judged,
-    Regraded,
-    Stale,
-    classes_with_assignments,
-    regraded,
-    stale_answers,
-)
+from app.people.regrade_run import Judged, Regraded, Stale, classes_with_assignments, regraded, stale_answers
 from app.sandbox.runner import Runner
 
 
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock regrade`."""
-    parser.add_argument(
-        "exercise", nargs="*", metavar="EXERCISE", help="IDs (default: all that have changed)"
-    )
-    parser.add_argument(
-        "--class", dest="class_called", default="", metavar="CLASS", help="a class (default: all)"
-    )
+    parser.add_argument("exercise", nargs="*", metavar="EXERCISE", help="IDs (default: all that have changed)")
+    parser.add_argument("--class", dest="class_called", default="", metavar="CLASS", help="a class (default: all)")
     parser.add_argument("--dry-run", action="store_true", help="list what would change, no more")
-    parser.add_argument(
-        "--lower", action="store_true", help="also lower scores; otherwise they only rise"
-    )
+    parser.add_argument("--lower", action="store_true", help="also lower scores; otherwise they only rise")
     parser.add_argument("--json", action="store_true", help="print JSON, one object per change")
 
 
@@ -73,11 +60,7 @@ def _stale(
 
 
 async def _regraded(
-    engine: Engine,
-    stale: list[Stale],
-    catalog: Catalog,
-    settings: Settings,
-    arguments: Namespace,
+    engine: Engine, stale: list[Stale], catalog: Catalog, settings: Settings, arguments: Namespace
 ) -> Regraded:
     runner = Runner(settings)
     starts = any(catalog.exercise(name).runs_code for name in {one.exercise for one in stale})
@@ -85,9 +68,7 @@ async def _regraded(
         await runner.start()
         await runner.ready()
     try:
-        return await regraded(
-            engine, stale, catalog, runner, lower=arguments.lower, store=not arguments.dry_run
-        )
+        return await regraded(engine, stale, catalog, runner, lower=arguments.lower, store=not arguments.dry_run)
     finally:
         if starts:
             await runner.close()

@@ -16,13 +16,14 @@ def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock roster`."""
     parser.add_argument("name", metavar="CLASS", help="number or name")
     parser.add_argument(
-        "file", nargs="?", metavar="FILE.csv", default="",
+        "file",
+        nargs="?",
+        metavar="FILE.csv",
+        default="",
         help="make the class as this file says; -: standard input (default: print the roster)",
-    )  # fmt: skip
-    parser.add_argument("--dry-run", action="store_true", help="print the difference alone")
-    parser.add_argument(
-        "--remove-missing", action="store_true", help="remove students who are not in the file"
     )
+    parser.add_argument("--dry-run", action="store_true", help="print the difference alone")
+    parser.add_argument("--remove-missing", action="store_true", help="remove students who are not in the file")
     parser.add_argument("--json", action="store_true", help="print the roster as JSON")
 
 
@@ -47,13 +48,7 @@ def _show(members: Sequence[Member], *, as_json: bool) -> None:
         return
     print_json(
         [
-            {
-                "number": one.person,
-                "id": one.outside_id,
-                "name": one.name,
-                "role": one.role.word,
-                "group": one.group,
-            }
+            {"number": one.person, "id": one.outside_id, "name": one.name, "role": one.role.word, "group": one.group}
             for one in members
         ]
     )

@@ -19,9 +19,7 @@ _HOW = """python -c "import secrets; print(secrets.token_urlsafe())\""""
 
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock sandbox`."""
-    parser.add_argument(
-        "--host", help="address to listen on (default: WALLCLOCK_HOST or 127.0.0.1)"
-    )
+    parser.add_argument("--host", help="address to listen on (default: WALLCLOCK_HOST or 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8100, help="0: any free port (default: 8100)")
     parser.add_argument("--uds", metavar="PATH", help="listen at a Unix socket instead")
 

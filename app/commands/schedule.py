@@ -17,19 +17,11 @@ _WIDE = 2000  # columns, if there is no terminal
 
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock schedule`."""
-    parser.add_argument(
-        "name", help="naive, gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, dualpipe or dualpipe_v"
-    )
-    parser.add_argument(
-        "--stages", type=int, required=True, metavar="P", help="pipeline stages, one per device"
-    )
+    parser.add_argument("name", help="naive, gpipe, 1f1b, interleaved, zb_h1, zb_h2, zb_v, dualpipe or dualpipe_v")
+    parser.add_argument("--stages", type=int, required=True, metavar="P", help="pipeline stages, one per device")
     parser.add_argument("--microbatches", type=int, required=True, metavar="M", help="per step")
     parser.add_argument(
-        "--virtual",
-        type=int,
-        default=1,
-        metavar="V",
-        help="chunks per device, if interleaved (default: 1)",
+        "--virtual", type=int, default=1, metavar="V", help="chunks per device, if interleaved (default: 1)"
     )
     parser.add_argument(
         "--waits",
@@ -44,9 +36,7 @@ def add_options(parser: ArgumentParser) -> None:
         ("backward-weight", "1 s", "time of the weight gradient"),
         ("communication", "0 s", "time of a message to another device"),
     ):
-        parser.add_argument(
-            f"--{name}", default=default, metavar="T", help=f"{says} (default: {default})"
-        )
+        parser.add_argument(f"--{name}", default=default, metavar="T", help=f"{says} (default: {default})")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON, with times in seconds")
     form.add_argument("--svg", action="store_true", help="print an SVG image")
@@ -60,13 +50,7 @@ def run(arguments: Namespace) -> int:
         _seconds("backward-weight", arguments.backward_weight),
         _seconds("communication", arguments.communication),
     )
-    schedule = build(
-        arguments.name,
-        arguments.stages,
-        arguments.microbatches,
-        arguments.virtual,
-        arguments.waits,
-    )
+    schedule = build(arguments.name, arguments.stages, arguments.microbatches, arguments.virtual, arguments.waits)
     played = simulate_schedule(schedule, times)
     if arguments.json:
         sys.stdout.write(json.dumps(_plain(played)) + "\n")

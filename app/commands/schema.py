@@ -12,21 +12,19 @@ from app.content.parts import PartsFile
 from app.content.proof_file import ProofFile
 from app.content.topic_file import TopicFile
 
-_MODELS: dict[str, type[BaseModel]] = {
-    "topic": TopicFile,
-    "pack": PackFile,
-    "proofs": ProofFile,
-    "parts": PartsFile,
-}
+_MODELS: dict[str, type[BaseModel]] = {"topic": TopicFile, "pack": PackFile, "proofs": ProofFile, "parts": PartsFile}
 
 
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock schema`."""
     parser.add_argument(
-        "file", nargs="?", choices=("exercise", *_MODELS), default="exercise",
+        "file",
+        nargs="?",
+        choices=("exercise", *_MODELS),
+        default="exercise",
         help="exercise files, the topic.yaml of a chapter, the pack.yaml of a course pack, the "
         "proofs.yaml of its formulas, or the parts.yaml of a course (default: exercise)",
-    )  # fmt: skip
+    )
 
 
 def run(arguments: Namespace) -> int:

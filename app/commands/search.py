@@ -40,26 +40,22 @@ _COLUMNS: Mapping[str, Callable[[Ranked], str]] = {
 
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock search`."""
-    parser.add_argument(
-        "--model", required=True, help='such as 405B, "Llama-3.1-8B layers=40", or a config.json'
-    )
+    parser.add_argument("--model", required=True, help='such as 405B, "Llama-3.1-8B layers=40", or a config.json')
     parser.add_argument("--cluster", required=True, help='such as "DGX-H100 gpus=1024"')
     parser.add_argument("--batch", type=int, required=True, help="sequences per step")
     parser.add_argument(
-        "--sequence", type=int, default=0,
-        help="tokens per sequence (default: the model's learned positions, or 8192)",
-    )  # fmt: skip
+        "--sequence", type=int, default=0, help="tokens per sequence (default: the model's learned positions, or 8192)"
+    )
     parser.add_argument("--top", type=int, default=20, help="how many to list (default: 20)")
     parser.add_argument(
-        "--fix", action="append", default=[], metavar="FIELD=VALUE",
+        "--fix",
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE",
         help="a field of the layout that is not varied, such as tensor=8; may be repeated",
-    )  # fmt: skip
-    parser.add_argument(
-        "--shares", default="", help='what kernels and links reach, such as "product=0.6"'
     )
-    parser.add_argument(
-        "--recipe", default="", help="bytes of each kind of number, such as Megatron or FSDP2"
-    )
+    parser.add_argument("--shares", default="", help='what kernels and links reach, such as "product=0.6"')
+    parser.add_argument("--recipe", default="", help="bytes of each kind of number, such as Megatron or FSDP2")
     parser.add_argument("--json", action="store_true", help="print JSON, in base units")
 
 
@@ -110,9 +106,7 @@ class _Progress:
 
 def limits_text(limits: Mapping[str, float]) -> str:
     """What a step spends its time on, in a few words: the largest part, and the next."""
-    return ", ".join(
-        f"{name} {figures(100 * share, 2)} %" for name, share in list(limits.items())[:2]
-    )
+    return ", ".join(f"{name} {figures(100 * share, 2)} %" for name, share in list(limits.items())[:2])
 
 
 def _plain(found: SearchResult) -> dict[str, object]:

@@ -108,9 +108,7 @@ def _share(settings: Settings, processes: int) -> None:
     os.environ[_SLOTS] = str(each)
 
 
-def _configuration(
-    app: FastAPI | str, arguments: Namespace, settings: Settings, port: int
-) -> uvicorn.Config:
+def _configuration(app: FastAPI | str, arguments: Namespace, settings: Settings, port: int) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         factory=isinstance(app, str),

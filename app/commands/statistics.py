@@ -14,9 +14,7 @@ from app.people.exercise_statistics import statistics_csv, statistics_of_class
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock statistics`."""
     parser.add_argument("name", metavar="CLASS", help="number or name")
-    parser.add_argument(
-        "--drawings", action="store_true", help="also by the values of the drawings"
-    )
+    parser.add_argument("--drawings", action="store_true", help="also by the values of the drawings")
     parser.add_argument("--json", action="store_true", help="print JSON")
     add_output(parser, "FILE.csv")
 
@@ -26,11 +24,7 @@ def run(arguments: Namespace) -> int:
     with open_database() as here:
         class_id = number_of(class_called(here.session, arguments.name))
         catalog = read_course(here.settings)
-        found = list(
-            statistics_of_class(
-                here.session, here.secret, catalog, class_id, drawings=arguments.drawings
-            )
-        )
+        found = list(statistics_of_class(here.session, here.secret, catalog, class_id, drawings=arguments.drawings))
     if arguments.json:
         print_json([asdict(one) for one in found])
         return 0

@@ -19,13 +19,12 @@ def add_options(parser: ArgumentParser) -> None:
     create = add_command(actions, "create", "create a token and print it once")
     create.add_argument("name", metavar="NAME")
     create.add_argument(
-        "--scope", choices=("check", "class", "admin"), default="check",
-        help="check: check answers; class: also everything of one class; admin: of all (default: "
-        "check)",
-    )  # fmt: skip
-    create.add_argument(
-        "--class", dest="class_name", default="", metavar="CLASS", help="of scope class"
+        "--scope",
+        choices=("check", "class", "admin"),
+        default="check",
+        help="check: check answers; class: also everything of one class; admin: of all (default: check)",
     )
+    create.add_argument("--class", dest="class_name", default="", metavar="CLASS", help="of scope class")
     create.add_argument("--until", default="", metavar="DATE", help="last day, as 2027-07-31")
     add_command(actions, "revoke", "revoke a token").add_argument("name", metavar="NAME")
     listing = add_command(actions, "list", "list names, scopes, dates, and which are revoked")

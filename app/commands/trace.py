@@ -15,9 +15,7 @@ from app.units import show_size
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock trace`."""
     actions = add_actions(parser)
-    slim = actions.add_parser(
-        "slim", help="keep what the report needs: no paths, hosts, operators or Python frames"
-    )
+    slim = actions.add_parser("slim", help="keep what the report needs: no paths, hosts, operators or Python frames")
     slim.add_argument("file", metavar="FILE", help="a trace of the PyTorch profiler, or packed")
     slim.add_argument("out", metavar="OUT", help="the file to write; packed if it ends in .gz")
 

@@ -9,14 +9,7 @@ from platformdirs import user_cache_path, user_data_path
 from pydantic import AfterValidator, Field, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
-from app.config.checks import (
-    OptionalPath,
-    WholePath,
-    are_networks,
-    is_of_a_service,
-    networks,
-    shell_words,
-)
+from app.config.checks import OptionalPath, WholePath, are_networks, is_of_a_service, networks, shell_words
 from app.config.public_url import path_prefix, prefix_of, public_url
 from app.config.visits import VisitSettings
 from app.errors import nearest
@@ -44,9 +37,7 @@ class Settings(VisitSettings):
 
     host: str = "127.0.0.1"
     port: int = Field(default=_PORT, ge=0, le=65535)
-    uds: OptionalPath = Field(
-        default=None, description="path of a Unix socket to listen at, instead of host and port"
-    )
+    uds: OptionalPath = Field(default=None, description="path of a Unix socket to listen at, instead of host and port")
     url: Annotated[str, AfterValidator(public_url)] = Field(
         default="",
         description="public URL of the site, such as https://wallclock.example.org or, under a "
@@ -56,9 +47,7 @@ class Settings(VisitSettings):
     root_path: Annotated[str, AfterValidator(path_prefix)] = Field(
         default="", description="path prefix, such as /wallclock, if WALLCLOCK_URL is not set"
     )
-    database: str = Field(
-        default_factory=_default_database, description="SQLAlchemy URL of the database"
-    )
+    database: str = Field(default_factory=_default_database, description="SQLAlchemy URL of the database")
     exercises: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(), description="additional folders of exercises, separated as in PATH"
     )
@@ -68,26 +57,19 @@ class Settings(VisitSettings):
         "as `wallclock pack list` prints it, or the whole path of a folder; separated by commas",
     )
     language: Literal["en", "de", "zh"] = Field(
-        default="en",
-        description="language of the pages for browsers that prefer none of those offered",
+        default="en", description="language of the pages for browsers that prefer none of those offered"
     )
-    secret: str = Field(
-        default="",
-        description="signs cookies; empty: generated once, and stored in the database",
-    )
+    secret: str = Field(default="", description="signs cookies; empty: generated once, and stored in the database")
     runs: WholePath = Field(
         default_factory=lambda: user_data_path("wallclock", appauthor=False) / "runs",
         description="folder of the lab runs",
     )
     lab_launcher: Literal["local", "slurm"] = "local"
     lab_queue: int = Field(
-        default=20,
-        ge=0,
-        description="lab runs that may wait in the queue; 0: labs cannot be run from the browser",
+        default=20, ge=0, description="lab runs that may wait in the queue; 0: labs cannot be run from the browser"
     )
     labs_apart: bool = Field(
-        default=False,
-        description="whether `wallclock labs` runs what visitors of this server queue",
+        default=False, description="whether `wallclock labs` runs what visitors of this server queue"
     )
     lab_network: str = Field(
         default="",
@@ -96,9 +78,7 @@ class Settings(VisitSettings):
         "range such as 10.0.0.0/8; empty: that of the default route",
     )
     slurm_partition: str = Field(
-        default="",
-        pattern=r"^[\w.,-]*$",
-        description="Slurm partition; empty: Slurm's default partition",
+        default="", pattern=r"^[\w.,-]*$", description="Slurm partition; empty: Slurm's default partition"
     )
     slurm_nodes: int = Field(default=1, ge=1, description="maximum nodes per run")
     slurm_gpus: int = Field(default=0, ge=0, description="GPUs per node; 0: labs run on CPUs")
@@ -107,13 +87,9 @@ class Settings(VisitSettings):
         description="sbatch options that request {gpus} GPUs per node, such as "
         "--gres=gpu:h100:{gpus} or --gpus-per-node={gpus}",
     )
-    slurm_cpus: int = Field(
-        default=4, ge=0, description="CPUs per rank that has a GPU; 0: Slurm's default"
-    )
+    slurm_cpus: int = Field(default=4, ge=0, description="CPUs per rank that has a GPU; 0: Slurm's default")
     slurm_memory: str = Field(
-        default="",
-        pattern=r"^([1-9]\d*[KMGT])?$",
-        description="memory per rank, such as 32G; empty: Slurm's default",
+        default="", pattern=r"^([1-9]\d*[KMGT])?$", description="memory per rank, such as 32G; empty: Slurm's default"
     )
     slurm_exclusive: bool = Field(default=False, description="take whole nodes")
     slurm_srun: Annotated[str, AfterValidator(shell_words)] = Field(
@@ -133,17 +109,13 @@ class Settings(VisitSettings):
         description="maximum seconds from the start of a job until its ranks have met, which "
         "includes the import of PyTorch and of a container",
     )
-    slurm_patience: float = Field(
-        default=3600, gt=0, description="maximum seconds in Slurm's queue"
-    )
+    slurm_patience: float = Field(default=3600, gt=0, description="maximum seconds in Slurm's queue")
     cache: WholePath = Field(
         default_factory=lambda: user_cache_path("wallclock", appauthor=False),
         description="cache folder for the sandbox's interpreter, which is built once",
     )
     patience: float = Field(
-        default=15.0,
-        gt=0,
-        description="seconds for the head of a request to arrive, and for a body that stalls",
+        default=15.0, gt=0, description="seconds for the head of a request to arrive, and for a body that stalls"
     )
     proxies: str = Field(
         default="127.0.0.1,::1",
@@ -159,8 +131,7 @@ class Settings(VisitSettings):
     oidc: str = Field(
         default="",
         repr=False,
-        description="OpenID providers to sign in with: NAME=ISSUER,CLIENT_ID,SECRET, with a "
-        "semicolon between two",
+        description="OpenID providers to sign in with: NAME=ISSUER,CLIENT_ID,SECRET, with a semicolon between two",
     )
     private_hosts: Annotated[frozenset[str], NoDecode] = Field(
         default=frozenset(),
@@ -169,8 +140,7 @@ class Settings(VisitSettings):
     )
     classes: Literal["anyone", "command"] = Field(
         default="anyone",
-        description="who may make a class: anyone in the browser, or only the command "
-        "`wallclock class create`",
+        description="who may make a class: anyone in the browser, or only the command `wallclock class create`",
     )
     drain: float = Field(
         default=0.0,
@@ -184,8 +154,7 @@ class Settings(VisitSettings):
         default="text", description="form of the log: lines of text, or an object of JSON a line"
     )
     metrics: Annotated[str, AfterValidator(networks)] = Field(
-        default="",
-        description="comma-separated addresses or networks that may read /metrics; empty: none",
+        default="", description="comma-separated addresses or networks that may read /metrics; empty: none"
     )
 
     @model_validator(mode="before")
@@ -218,8 +187,7 @@ class Settings(VisitSettings):
         """Refuse two different prefixes."""
         if self.url and self.root_path not in ("", prefix_of(self.url)):
             raise ValueError(
-                f"WALLCLOCK_URL is {self.url}, and the root path is {self.root_path}; remove one, "
-                "or let them agree"
+                f"WALLCLOCK_URL is {self.url}, and the root path is {self.root_path}; remove one, or let them agree"
             )
         return self
 

@@ -16,19 +16,13 @@ class SandboxSettings(BaseSettings):
     """Where programs run, and within which limits."""
 
     sandbox_workers: int = Field(default=0, ge=0, description="worker processes; 0: four per core")
-    sandbox_wall: float = Field(
-        default=1.0,
-        gt=0,
-        description="maximum seconds of processor time per submission",
-    )
+    sandbox_wall: float = Field(default=1.0, gt=0, description="maximum seconds of processor time per submission")
     sandbox_at: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="comma-separated addresses of sandbox servers (`wallclock sandbox`) that run "
         "programs instead of this one",
     )
-    sandbox_token: str = Field(
-        default="", repr=False, description="the secret that sandbox servers ask for"
-    )
+    sandbox_token: str = Field(default="", repr=False, description="the secret that sandbox servers ask for")
 
     @field_validator("sandbox_at", mode="before")
     @classmethod
@@ -51,8 +45,7 @@ class SandboxSettings(BaseSettings):
         """Refuse half of the two settings that belong together."""
         if self.sandbox_at and not self.sandbox_token:
             raise ValueError(
-                "WALLCLOCK_SANDBOX_AT needs WALLCLOCK_SANDBOX_TOKEN, with the same value as at the "
-                "sandbox servers"
+                "WALLCLOCK_SANDBOX_AT needs WALLCLOCK_SANDBOX_TOKEN, with the same value as at the sandbox servers"
             )
         return self
 

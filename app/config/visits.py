@@ -27,25 +27,18 @@ class VisitSettings(SandboxSettings):
         "characters of an answer count as one more; 0: no limit",
     )
     runs_allowed: int = Field(
-        default=300,
-        ge=0,
-        description="maximum lab runs started per address and hour; 0: no limit",
+        default=300, ge=0, description="maximum lab runs started per address and hour; 0: no limit"
     )
     sent_runs_allowed: int = Field(
-        default=300,
-        ge=0,
-        description="maximum lab runs uploaded per address and hour; 0: no limit",
+        default=300, ge=0, description="maximum lab runs uploaded per address and hour; 0: no limit"
     )
     pictures_allowed: int = Field(
-        default=60,
-        ge=0,
-        description="maximum social pictures drawn per address and minute; 0: no limit",
+        default=60, ge=0, description="maximum social pictures drawn per address and minute; 0: no limit"
     )
     storage_allowed: int = Field(
         default=100_000_000,
         ge=0,
-        description="maximum bytes that are stored per address and day, and per person who is "
-        "signed in; 0: no limit",
+        description="maximum bytes that are stored per address and day, and per person who is signed in; 0: no limit",
     )
     hosts: Annotated[frozenset[str], NoDecode] = Field(
         default=frozenset(),
@@ -60,6 +53,5 @@ class VisitSettings(SandboxSettings):
     anonymous_days: int = Field(
         default=400,
         ge=0,
-        description="days without anything new after which what was stored without a person is "
-        "deleted; 0: never",
+        description="days without anything new after which what was stored without a person is deleted; 0: never",
     )

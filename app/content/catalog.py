@@ -22,10 +22,7 @@ from app.translation import SOURCE, translate
 _SUFFIX = ".yaml"
 _WORDS_A_MINUTE = 100  # formulas and tables are read slowly
 
-_NEW_CHAPTER = (
-    "write one with title, position, summary and opening, or give the folder the name of an "
-    "existing chapter"
-)
+_NEW_CHAPTER = "write one with title, position, summary and opening, or give the folder the name of an existing chapter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,12 +116,7 @@ class Catalog:
     def with_exercise(self, exercise: Exercise) -> "Catalog":
         """This catalog with *exercise* replaced, or added to its chapter if its id is new."""
         name = exercise.id.partition("/")[0]
-        new = Topic(
-            id=name,
-            title=name.replace("-", " ").capitalize(),
-            position=math.inf,
-            exercises=(),
-        )
+        new = Topic(id=name, title=name.replace("-", " ").capitalize(), position=math.inf, exercises=())
         topic = next((topic for topic in self.topics if topic.id == name), new)
         others = [other for other in topic.exercises if other.id != exercise.id]
         changed = replace(topic, exercises=(*others, exercise))
@@ -236,9 +228,7 @@ def _topic_folders(folders: Iterable[Path], problems: list[Problem]) -> Iterator
         yield from sorted(inner for inner in folder.iterdir() if inner.is_dir())
 
 
-def _topic(
-    folder: Path, earlier: Topic | None, read: ReadTopic, problems: list[Problem]
-) -> Topic | None:
+def _topic(folder: Path, earlier: Topic | None, read: ReadTopic, problems: list[Problem]) -> Topic | None:
     """The chapter in *folder*; without a topic file, it extends the *earlier* one of that name."""
     if not any(folder.glob(f"*{_SUFFIX}")):
         return None  # not a chapter
@@ -281,9 +271,7 @@ def _topic(
     )
 
 
-def _exercises(
-    folder: Path, known: set[str], read: ReadTopic, problems: list[Problem]
-) -> Iterator[Exercise]:
+def _exercises(folder: Path, known: set[str], read: ReadTopic, problems: list[Problem]) -> Iterator[Exercise]:
     """The exercises of *folder*; an id that is already *known* is a problem."""
     for path in sorted(folder.glob(f"*{_SUFFIX}")):
         if path.name == TOPIC_FILE or is_translation(path):

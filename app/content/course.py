@@ -81,9 +81,7 @@ def _unknown(catalog: Catalog, pack: CoursePack) -> Iterator[Problem]:
     """A problem for each chapter and exercise in the pack.yaml of *pack* that there is not."""
     if pack.file is None:
         return
-    known = {
-        topic.id: {one.id.partition("/")[2] for one in topic.exercises} for topic in catalog.topics
-    }
+    known = {topic.id: {one.id.partition("/")[2] for one in topic.exercises} for topic in catalog.topics}
     hidden = [] if pack.file.hide == "all" else pack.file.hide
     named = {"order": pack.file.order, "hide": hidden}
     places = [((key, n), name) for key, names in named.items() for n, name in enumerate(names)]

@@ -84,9 +84,7 @@ class DailyQuestion:
         if not text.strip():
             raise AnswerError(translate("the guess is empty: enter a number"))
         if len(text) > LONGEST:
-            raise AnswerError(
-                translate("a guess has at most {longest} characters", longest=LONGEST)
-            )
+            raise AnswerError(translate("a guess has at most {longest} characters", longest=LONGEST))
         refuse_unclear(text)
         value = self.asked.read(text).value
         if value <= 0:
@@ -132,11 +130,7 @@ def _english_question(day: date) -> DailyQuestion:
     right = asked.value(written.answer, drawn.names)
     answer = Quantity(right, asked.scale.unit.dimension)
     asks = fill(written.asks, drawn.names, drawn.shown).strip()
-    why = fill(
-        written.why,
-        {**drawn.names, "answer": answer},
-        {**drawn.shown, "answer": _shown_daily(asked, right)},
-    )
+    why = fill(written.why, {**drawn.names, "answer": answer}, {**drawn.shown, "answer": _shown_daily(asked, right)})
     return DailyQuestion(
         day=day,
         key=f"{name} {sha256(f'{asks} {right:.9g}'.encode()).hexdigest()[:12]}",
@@ -145,9 +139,7 @@ def _english_question(day: date) -> DailyQuestion:
         why=why.strip(),
         asked=asked,
         right=right,
-        formulas=tuple(
-            dict.fromkeys(_FORMULA.findall(f"{written.answer} {' '.join(written.let.values())}"))
-        ),
+        formulas=tuple(dict.fromkeys(_FORMULA.findall(f"{written.answer} {' '.join(written.let.values())}"))),
         exercise=written.exercise,
         explorer=written.explorer,
     )

@@ -16,11 +16,7 @@ from app.yaml_file import YamlDocument, read_document
 
 Severity = Literal["A", "B", "C"]
 _HERE = Path(__file__).parent / "data" / "errata"
-_FILES: dict[Severity, str] = {
-    "A": "answer_keys.yaml",
-    "B": "claims.yaml",
-    "C": "conventions.yaml",
-}
+_FILES: dict[Severity, str] = {"A": "answer_keys.yaml", "B": "claims.yaml", "C": "conventions.yaml"}
 _ROW = re.compile(r"(?P<says>.+?): (?P<expression>[^|]+?) \|(?: (?P<form>.*))?")
 _FORMULA = re.compile(r"\b(?:[a-z_]+)\.(?:[a-z0-9_]+)(?=\()")
 
@@ -79,11 +75,7 @@ def errata() -> tuple[Erratum, ...]:
         ContentError: a file cannot be read, or a derivation cannot be evaluated.
     """
     documents = [(severity, read_document(_HERE / name)) for severity, name in _FILES.items()]
-    return tuple(
-        _erratum(document, severity, key)
-        for severity, document in documents
-        for key in document.values
-    )
+    return tuple(_erratum(document, severity, key) for severity, document in documents for key in document.values)
 
 
 def erratum_called(name: str) -> Erratum:
@@ -96,11 +88,7 @@ def erratum_called(name: str) -> Erratum:
     found = known.get(name.upper())
     if found is None:
         raise NotFoundError(
-            translate(
-                "no erratum is called {name!r}{near}",
-                name=name[:40],
-                near=nearest(name[:40].upper(), known),
-            )
+            translate("no erratum is called {name!r}{near}", name=name[:40], near=nearest(name[:40].upper(), known))
         )
     return found
 
@@ -115,9 +103,7 @@ def _erratum(document: YamlDocument, severity: Severity, key: str) -> Erratum:
         entry = _ErratumInFile.model_validate(document.values[key])
     except ValidationError as error:
         raise refusal_of(document, error, _ErratumInFile, (key,)) from error
-    worked = tuple(
-        _errata_line(document, key, index, row) for index, row in enumerate(entry.worked)
-    )
+    worked = tuple(_errata_line(document, key, index, row) for index, row in enumerate(entry.worked))
     return Erratum(id=key, severity=severity, **{**entry.model_dump(), "worked": worked})
 
 

@@ -42,9 +42,7 @@ def read_topic(path: Path) -> tuple[TopicFile, YamlDocument]:
     return topic, document
 
 
-def read_exercise(
-    path: Path, topic: str, read: ReadTopic = read_topic
-) -> tuple[Exercise, YamlDocument]:
+def read_exercise(path: Path, topic: str, read: ReadTopic = read_topic) -> tuple[Exercise, YamlDocument]:
     """The exercise in the file at *path*, and the file; *read* reads its chapter's, if it must.
 
     Raises:

@@ -106,9 +106,9 @@ def _marked(text: str, seen: set[str]) -> str:
             return match[0]
         seen.add(key)
         says = meaning(term)
-        return Markup(
-            '<a class="term" href="/glossary#{}" data-says="{}" aria-description="{}">{}</a>'
-        ).format(key, says, says, Markup(match[0]))
+        return Markup('<a class="term" href="/glossary#{}" data-says="{}" aria-description="{}">{}</a>').format(
+            key, says, says, Markup(match[0])
+        )
 
     return _pattern().sub(one, text)
 

@@ -57,9 +57,7 @@ class PackFile(Strict):
         default="", description='versions of Wallclock that it works with, such as ">=0.1,<1"'
     )
     home: HomeText | None = Field(default=None, description="the front page of the site")
-    order: list[str] = Field(
-        default=[], description="chapters that come first, in this order; the others follow"
-    )
+    order: list[str] = Field(default=[], description="chapters that come first, in this order; the others follow")
     names: dict[str, Annotated[str, Field(min_length=2, max_length=60)]] = Field(
         default={}, description="chapters of others by name, and their titles in this course"
     )

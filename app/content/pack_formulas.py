@@ -131,9 +131,7 @@ def loaded(pack: CoursePack, files: Sequence[FormulaSource]) -> Mapping[str, Fun
     return found
 
 
-def _run(
-    pack: CoursePack, file: FormulaSource, problems: list[Problem]
-) -> Mapping[str, FunctionType]:
+def _run(pack: CoursePack, file: FormulaSource, problems: list[Problem]) -> Mapping[str, FunctionType]:
     """The public functions that *file* defines and that return something."""
     module = ModuleType(f"{PACKAGE}.{namespace(pack)}.{file.path.stem}")
     module.__file__ = str(file.path)

@@ -83,11 +83,7 @@ def read_parts_file(path: Path) -> tuple[PartsFile, YamlDocument]:
 
 def parts_texts(file: PartsFile) -> dict[Where, str]:
     """The texts of *file* that a translation says, by their place in it."""
-    return {
-        ("parts", name, key): getattr(part, key)
-        for name, part in file.parts.items()
-        for key in ("title", "says")
-    }
+    return {("parts", name, key): getattr(part, key) for name, part in file.parts.items() for key in ("title", "says")}
 
 
 def _parts(document: YamlDocument, values: Mapping[str, object]) -> PartsFile:

@@ -12,9 +12,7 @@ class FormulaProof(Strict):
 
     given: dict[str, str | float] = Field(description="arguments, such as size: 2 GB")
     equals: str | float = Field(description="the value, such as 70 ms")
-    because: str = Field(
-        min_length=10, description="where it is from: a table, a simulation, a limit, a symmetry"
-    )
+    because: str = Field(min_length=10, description="where it is from: a table, a simulation, a limit, a symmetry")
     within: float = Field(default=_EXACT, gt=0, le=0.1, description="relative, as 0.005")
 
 

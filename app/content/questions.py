@@ -39,6 +39,4 @@ def question_file() -> QuestionFile:
 def questions_of(page: str) -> tuple[str, ...]:
     """What people ask, in English and in the current language, where *page* answers."""
     asked = question_file().pages.get(page, {})
-    return tuple(
-        text for code in dict.fromkeys((SOURCE, language())) for text in asked.get(code, ())
-    )
+    return tuple(text for code in dict.fromkeys((SOURCE, language())) for text in asked.get(code, ()))

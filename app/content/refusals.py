@@ -18,8 +18,5 @@ def refusal_of(
         values = values[part] if isinstance(values, Mapping) else {}
     given = values if isinstance(values, Mapping) else {}
     return ContentError(
-        [
-            document.problem((*where, *inside), says, cure)
-            for inside, says, cure in faults(error, given, model)
-        ]
+        [document.problem((*where, *inside), says, cure) for inside, says, cure in faults(error, given, model)]
     )

@@ -40,9 +40,7 @@ class Spoken:
     topics: dict[str, tuple[str, TopicFile]] = field(default_factory=dict)
 
 
-def read_spoken(
-    folders: Iterable[Path], read: ReadTopic, problems: list[Problem]
-) -> Mapping[str, Spoken]:
+def read_spoken(folders: Iterable[Path], read: ReadTopic, problems: list[Problem]) -> Mapping[str, Spoken]:
     """The translations in *folders*, which are chapters, by language; adds to the *problems*.
 
     *read* reads the files of chapters.
@@ -60,9 +58,7 @@ def read_spoken(
 
 def topic_texts(topic: TopicFile) -> dict[Where, str]:
     """The texts of *topic* that a translation says, by their place in its file."""
-    texts: dict[Where, str] = {
-        (name,): getattr(topic, name) for name in ("title", "summary", "opening", "closing")
-    }
+    texts: dict[Where, str] = {(name,): getattr(topic, name) for name in ("title", "summary", "opening", "closing")}
     for index, fact in enumerate(topic.facts):
         texts |= {("facts", index, "name"): fact.name, ("facts", index, "says"): fact.says}
     for index, question in enumerate(topic.questions):
@@ -82,9 +78,7 @@ def _add(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[P
         return  # the catalog reports what is wrong with the original
 
 
-def _add_topic(
-    path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]
-) -> None:
+def _add_topic(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]) -> None:
     topic, document = read(path)
     for one in _fresh(path, topic_texts(topic), problems):
         with _collected(problems):
@@ -92,9 +86,7 @@ def _add_topic(
             spoken.topics[path.parent.name] = (topic.title, _topic(document, one))
 
 
-def _add_exercise(
-    path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]
-) -> None:
+def _add_exercise(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]) -> None:
     exercise, document = read_exercise(path, path.parent.name, read)
     for one in _fresh(path, exercise_texts(exercise), problems):
         with _collected(problems):
@@ -102,9 +94,7 @@ def _add_exercise(
             found.setdefault(one.language, Spoken(one.language)).exercises[made.id] = made
 
 
-def _fresh(
-    path: Path, texts: Mapping[Where, str], problems: list[Problem]
-) -> Sequence[Translation]:
+def _fresh(path: Path, texts: Mapping[Where, str], problems: list[Problem]) -> Sequence[Translation]:
     with _collected(problems):
         return [one for one in translations_of(path, texts) if one.is_fresh]
     return ()

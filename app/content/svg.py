@@ -106,9 +106,7 @@ class _SvgParts:
 
     def __init__(self, root: ElementTree.Element) -> None:
         self._root = root
-        self._named: dict[str | None, ElementTree.Element] = {
-            element.get("id"): element for element in root.iter()
-        }
+        self._named: dict[str | None, ElementTree.Element] = {element.get("id"): element for element in root.iter()}
         self._counted: dict[ElementTree.Element, int] = {}
 
     def check(self) -> None:

@@ -53,27 +53,16 @@ class TopicFile(Strict):
     position: float = Field(description="place among the chapters; the built-in ones are 1, 2, ...")
     part: str = Field(default="", description="the part that it stands in, by name in parts.yaml")
     summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
-    needs: list[str] = Field(
-        default=[], description="the chapters that come before it on the map, by folder"
-    )
-    routes: list[Route] = Field(
-        default=[], description="the routes that it is on, besides the one of all chapters"
-    )
-    placement: str = Field(
-        default="", description="the exercise of this chapter that the placement asks, by file name"
-    )
+    needs: list[str] = Field(default=[], description="the chapters that come before it on the map, by folder")
+    routes: list[Route] = Field(default=[], description="the routes that it is on, besides the one of all chapters")
+    placement: str = Field(default="", description="the exercise of this chapter that the placement asks, by file name")
     opening: str = Field(
         min_length=1,
         description="Markdown, above the exercises; {figure 1} on a line of its own is the place "
         "of the first figure, and {question 1} that of the first question",
     )
-    closing: str = Field(
-        default="",
-        description="Markdown: what one can now compute, shown when the path is finished",
-    )
-    facts: list[ChapterFact] = Field(
-        default=[], description="formulas and constants, shown beside the exercises"
-    )
+    closing: str = Field(default="", description="Markdown: what one can now compute, shown when the path is finished")
+    facts: list[ChapterFact] = Field(default=[], description="formulas and constants, shown beside the exercises")
     figures: list[Embedded] = Field(
         default=[], description="explorers: where the opening has a place for them, else below it"
     )

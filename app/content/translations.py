@@ -163,18 +163,14 @@ def _leaves(values: object, where: Where = ()) -> Iterator[tuple[Where, str]]:
         yield where, str(values)
 
 
-def _missing(
-    document: YamlDocument, texts: Mapping[Where, str], originals: Mapping[Where, str]
-) -> Iterator[Problem]:
+def _missing(document: YamlDocument, texts: Mapping[Where, str], originals: Mapping[Where, str]) -> Iterator[Problem]:
     for where in originals:
         if where not in texts:
             way = ".".join(map(str, where))
             yield document.problem((), f"has no translation of {way}", "add it")
 
 
-def _wrong(
-    document: YamlDocument, where: Where, text: str, originals: Mapping[Where, str]
-) -> Iterator[Problem]:
+def _wrong(document: YamlDocument, where: Where, text: str, originals: Mapping[Where, str]) -> Iterator[Problem]:
     if where not in originals:
         yield document.problem(where, "the original has no text there", _CURE)
         return

@@ -35,9 +35,7 @@ def store_files(database: Path, folder: Path) -> tuple[int, list[str]]:
                 if path.stat().st_size > _LARGEST:
                     left_out.append(name)
                     continue
-                archive.execute(
-                    f"INSERT INTO {FILES} VALUES (?, ?, ?, ?, ?)", _archive_row(name, path)
-                )
+                archive.execute(f"INSERT INTO {FILES} VALUES (?, ?, ?, ?, ?)", _archive_row(name, path))
                 count += 1
             archive.commit()
     except sqlite3.Error as error:

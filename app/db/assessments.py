@@ -46,9 +46,7 @@ class AssessedRow(SQLModel, table=True):
     """The table of answers in assessments, one per question."""
 
     __tablename__ = "assessed"
-    __table_args__ = (
-        UniqueConstraint("learner", "assessment", "draw", "number", name="uq_assessed_first"),
-    )
+    __table_args__ = (UniqueConstraint("learner", "assessment", "draw", "number", name="uq_assessed_first"),)
 
     id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
     learner: str = Field(max_length=LEARNER_LIMIT)
@@ -86,20 +84,14 @@ class KnownChapterRow(KnownChapter, table=True):
 
 def assessed_by(session: Session, learner: str, assessment: Assessment) -> Sequence[AssessedRow]:
     """The answers of *learner* in assessments of that sort, the latest first, up to a limit."""
-    own = select(AssessedRow).where(
-        AssessedRow.learner == learner, AssessedRow.assessment == assessment
-    )
+    own = select(AssessedRow).where(AssessedRow.learner == learner, AssessedRow.assessment == assessment)
     return session.exec(own.order_by(col(AssessedRow.id).desc()).limit(_LATEST)).all()
 
 
-def assessed_in(
-    session: Session, learner: str, assessment: Assessment, draw: int
-) -> Sequence[AssessedRow]:
+def assessed_in(session: Session, learner: str, assessment: Assessment, draw: int) -> Sequence[AssessedRow]:
     """The answers of *learner* in one assessment, in the order of their questions."""
     own = select(AssessedRow).where(
-        AssessedRow.learner == learner,
-        AssessedRow.assessment == assessment,
-        AssessedRow.draw == draw,
+        AssessedRow.learner == learner, AssessedRow.assessment == assessment, AssessedRow.draw == draw
     )
     return session.exec(own.order_by(col(AssessedRow.number)).limit(MOST_QUESTIONS)).all()
 

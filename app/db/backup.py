@@ -41,9 +41,7 @@ def backup(database: str, target: Path, finish: Callable[[Path], None] | None = 
             finish(partial)
 
 
-def restore(
-    file: Path, database: str, secret: str, *, replace: bool = False, sign_out: bool = False
-) -> int:
+def restore(file: Path, database: str, secret: str, *, replace: bool = False, sign_out: bool = False) -> int:
     """Put the rows of the backup *file* into *database*, all or none; returns how many.
 
     A backup of an earlier version gets the tables of this one. Rows that are there already are

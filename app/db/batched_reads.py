@@ -20,9 +20,7 @@ V = TypeVar("V")
 class Gathered(Generic[K, V]):
     """Looks up keys together with those that others ask for in the same few turns of the loop."""
 
-    def __init__(
-        self, look_up: Callable[[Sequence[K]], Sequence[V]], outage: Outage, most: int = _MOST
-    ) -> None:
+    def __init__(self, look_up: Callable[[Sequence[K]], Sequence[V]], outage: Outage, most: int = _MOST) -> None:
         """*look_up* returns the values of at most *most* keys, in their order.
 
         It is repeated after a short *outage* of the database that it reads.

@@ -12,17 +12,9 @@ from sqlmodel import Session, col
 from app.db.assessments import AssessedRow, KnownChapterRow
 from app.db.boards import BoardRow
 from app.db.measurements import MeasurementRow
-from app.db.tables import (
-    AttemptRow,
-    DailyGuessRow,
-    LabRunRow,
-    PredictionRow,
-    RevealRow,
-)
+from app.db.tables import AttemptRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow
 
-_FirstStays = type[
-    RevealRow | PredictionRow | DailyGuessRow | AssessedRow | KnownChapterRow | BoardRow
-]
+_FirstStays = type[RevealRow | PredictionRow | DailyGuessRow | AssessedRow | KnownChapterRow | BoardRow]
 # Tables in which a learner has one row at most with these fields.
 _FIRST_STAYS: Sequence[tuple[_FirstStays, tuple[str, ...]]] = (
     (RevealRow, ("exercise", "seed", "number")),
@@ -84,12 +76,8 @@ def movable_rows(session: Session, one: str, other: str) -> Mapping[str, Sequenc
         theirs = aliased(first)
         same = [getattr(theirs, name) == getattr(first, name) for name in fields]
         taken = exists().where(col(theirs.learner) == other, *same)
-        found[str(first.__tablename__)] = columns(col(first.id)).where(
-            col(first.learner) == one, ~taken
-        )
-    return {
-        name: [number or 0 for (number,) in run(statement)] for name, statement in found.items()
-    }
+        found[str(first.__tablename__)] = columns(col(first.id)).where(col(first.learner) == one, ~taken)
+    return {name: [number or 0 for (number,) in run(statement)] for name, statement in found.items()}
 
 
 def give_rows(session: Session, rows: Mapping[str, Sequence[int]], learner: str) -> None:

@@ -27,9 +27,7 @@ def remove_expired_copies(database: str, at: datetime) -> None:
     for path, made in _copies(database):
         if made + LIFE <= at:
             path.unlink(missing_ok=True)
-            _log.warning(
-                "a copy from before a change was removed after %d days: %s", LIFE.days, path
-            )
+            _log.warning("a copy from before a change was removed after %d days: %s", LIFE.days, path)
 
 
 @asynccontextmanager

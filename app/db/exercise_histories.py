@@ -26,12 +26,8 @@ _LEARNERS: BindParameter[str] = bindparam("learners", expanding=True)
 _EXERCISES: BindParameter[str] = bindparam("exercises", expanding=True)
 _SEEDS: BindParameter[int] = bindparam("seeds", expanding=True)
 
-_REVEALED = columns(
-    col(RevealRow.learner), col(RevealRow.exercise), col(RevealRow.seed), col(RevealRow.number)
-).where(
-    col(RevealRow.learner).in_(_LEARNERS),
-    col(RevealRow.exercise).in_(_EXERCISES),
-    col(RevealRow.seed).in_(_SEEDS),
+_REVEALED = columns(col(RevealRow.learner), col(RevealRow.exercise), col(RevealRow.seed), col(RevealRow.number)).where(
+    col(RevealRow.learner).in_(_LEARNERS), col(RevealRow.exercise).in_(_EXERCISES), col(RevealRow.seed).in_(_SEEDS)
 )
 _CELL = (col(AttemptRow.learner), col(AttemptRow.exercise))
 _RANKED = (
@@ -67,11 +63,7 @@ _ANSWERS = (
 )
 _OWN = col(AttemptRow.correct) & ~col(AttemptRow.revealed)
 _UNAIDED = _OWN & (col(AttemptRow.hints) == 0)
-_FIGURES = (
-    func.count(),
-    func.max(case((_OWN, 1), else_=0)),
-    func.max(case((_UNAIDED, 1), else_=0)),
-)
+_FIGURES = (func.count(), func.max(case((_OWN, 1), else_=0)), func.max(case((_UNAIDED, 1), else_=0)))
 _STANDINGS = columns(*_CELL, *_FIGURES).where(col(AttemptRow.learner).in_(_LEARNERS))
 _BY_EXERCISE = _STANDINGS.group_by(*_CELL)
 _BY_DRAWING = _STANDINGS.add_columns(col(AttemptRow.seed)).group_by(*_CELL, col(AttemptRow.seed))
@@ -80,20 +72,14 @@ Cell = tuple[str, str]  # a learner, an exercise
 
 
 def reveals_of(
-    connection: Connection,
-    learners: Collection[str],
-    exercises: Collection[str],
-    seeds: Collection[int],
+    connection: Connection, learners: Collection[str], exercises: Collection[str], seeds: Collection[int]
 ) -> Mapping[tuple[str, str, int], Revealed]:
     """What *learners* were shown of drawings, by learner, exercise and seed; nothing: no entry."""
     wanted = {"learners": [*learners], "exercises": [*exercises], "seeds": [*seeds]}
     found: dict[tuple[str, str, int], set[int]] = {}
     for learner, exercise, seed, number in connection.execute(_REVEALED, wanted):
         found.setdefault((learner, exercise, seed), set()).add(number)
-    return {
-        drawing: Revealed(len(numbers - {SOLUTION}), SOLUTION in numbers)
-        for drawing, numbers in found.items()
-    }
+    return {drawing: Revealed(len(numbers - {SOLUTION}), SOLUTION in numbers) for drawing, numbers in found.items()}
 
 
 def last_answers(
@@ -110,10 +96,7 @@ def last_answers(
             rows.append(last)
         if last.correct:
             right.setdefault(cell, set()).add(last.seed)
-    return {
-        cell: LastAnswers(tuple(rows), frozenset(right.get(cell, ())))
-        for cell, rows in shown.items()
-    }
+    return {cell: LastAnswers(tuple(rows), frozenset(right.get(cell, ()))) for cell, rows in shown.items()}
 
 
 def standings_by(

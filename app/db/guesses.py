@@ -29,9 +29,7 @@ def count_of_guesses(session: Session, learner: str) -> int:
     return int(session.connection().scalar(own) or 0)
 
 
-def spread_of(
-    session: Session, day: date, question: str, places: Iterable[int]
-) -> Mapping[int, int]:
+def spread_of(session: Session, day: date, question: str, places: Iterable[int]) -> Mapping[int, int]:
     """The number of guesses on *question* at each of *places* that has any, up to MOST.
 
     An imported guess has no place: it was counted where it was made.
@@ -49,9 +47,7 @@ def _counted(day: date, question: str, place: int) -> Select[int, int]:
     found = (
         columns(literal(1))
         .where(
-            col(DailyGuessRow.day) == day,
-            col(DailyGuessRow.question) == question,
-            col(DailyGuessRow.place) == place,
+            col(DailyGuessRow.day) == day, col(DailyGuessRow.question) == question, col(DailyGuessRow.place) == place
         )
         .limit(MOST)
         .subquery()

@@ -25,9 +25,7 @@ def join_histories(one: Standing | None, other: Standing) -> Standing:
     """The standing after what led to *one*, and to the *other*."""
     if one is None:
         return other
-    return Standing(
-        one.tried + other.tried, one.solved or other.solved, one.unaided or other.unaided
-    )
+    return Standing(one.tried + other.tried, one.solved or other.solved, one.unaided or other.unaided)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +72,7 @@ class LastAnswer:
     @classmethod
     def of(cls, attempt: "StoredAnswer") -> Self:
         """A stored answer, as its page lists it."""
-        return cls(
-            attempt.seed,
-            attempt.at,
-            attempt.answer,
-            attempt.correct,
-            attempt.revealed,
-            attempt.mistake or "",
-        )
+        return cls(attempt.seed, attempt.at, attempt.answer, attempt.correct, attempt.revealed, attempt.mistake or "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,7 @@ from app.db.measurements import MeasurementRow
 from app.db.people import PersonRow, SessionRow
 from app.db.personal import delete_learners
 from app.db.session import open_writing_session
-from app.db.tables import (
-    AttemptRow,
-    DailyGuessRow,
-    LabRunRow,
-    PredictionRow,
-    RevealRow,
-    now,
-)
+from app.db.tables import AttemptRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
 from app.errors import UnavailableError
 
 _log = logging.getLogger(__name__)

@@ -58,13 +58,11 @@ def enqueue(engine: Engine, row: LabRunRow, most: int, nearby: Collection[str] =
             raise QueueFullError(f"{most} runs are in the queue already; try again in a while")
         if _waiting(session, col(LabRunRow.learner) == row.learner) >= _OWN:
             raise QueueFullError(
-                f"{_OWN} of your runs are in the queue already; cancel one, or try again when one "
-                "has finished"
+                f"{_OWN} of your runs are in the queue already; cancel one, or try again when one has finished"
             )
         if nearby and _waiting(session, col(LabRunRow.name).in_(nearby)) >= queue_share(most):
             raise QueueFullError(
-                "half of the queue is taken by runs from your network address; try again when one "
-                "has finished"
+                "half of the queue is taken by runs from your network address; try again when one has finished"
             )
         session.add(row)
         session.commit()
@@ -87,9 +85,7 @@ def keep_sent(engine: Engine, row: LabRunRow) -> None:
         QueueFullError: the same learner has sent in too many.
     """
     with open_writing_session(engine) as session:
-        sent = columns(func.count()).where(
-            col(LabRunRow.learner) == row.learner, col(LabRunRow.host) == SENT
-        )
+        sent = columns(func.count()).where(col(LabRunRow.learner) == row.learner, col(LabRunRow.host) == SENT)
         if int(session.scalar(sent) or 0) >= SENT_LIMIT:
             raise QueueFullError(f"you have already sent in {SENT_LIMIT} runs, which is the limit")
         session.add(row)
@@ -99,9 +95,7 @@ def keep_sent(engine: Engine, row: LabRunRow) -> None:
 def claim_run(engine: Engine, host: str, worker: str) -> LabRunRow | None:
     """The next run for *host* whose devices are free, now followed by *worker*."""
     other = aliased(LabRunRow)
-    busy = columns(col(other.id)).where(
-        col(other.state) == RunState.RUNNING, col(other.pool) == col(LabRunRow.pool)
-    )
+    busy = columns(col(other.id)).where(col(other.state) == RunState.RUNNING, col(other.pool) == col(LabRunRow.pool))
     following = (
         columns(col(LabRunRow.id))
         .where(col(LabRunRow.state) == RunState.QUEUED, col(LabRunRow.host) == host)
@@ -111,10 +105,7 @@ def claim_run(engine: Engine, host: str, worker: str) -> LabRunRow | None:
     )
     change = (
         update(LabRunRow)
-        .where(
-            col(LabRunRow.id) == following.scalar_subquery(),
-            col(LabRunRow.state) == RunState.QUEUED,
-        )
+        .where(col(LabRunRow.id) == following.scalar_subquery(), col(LabRunRow.state) == RunState.QUEUED)
         .values(state=RunState.RUNNING, worker=worker, beat=now())
         .returning(col(LabRunRow.name))
     )
@@ -130,9 +121,7 @@ def claim_run(engine: Engine, host: str, worker: str) -> LabRunRow | None:
     return lab_run(engine, name) if name else None
 
 
-def record_progress(
-    engine: Engine, name: str, worker: str, progress: Progress | None = None
-) -> bool | None:
+def record_progress(engine: Engine, name: str, worker: str, progress: Progress | None = None) -> bool | None:
     """Store the *progress* of run *name*; whether its cancellation was requested.
 
     None if *worker* no longer follows it: another process does, and nothing was stored.
@@ -193,9 +182,7 @@ def finished_runs(session: Session, lab: str) -> Sequence[LabRunRow]:
     return [*_finished(session, lab, own, _LISTED), *_finished(session, lab, sent, _SENT_LISTED)]
 
 
-def _finished(
-    session: Session, lab: str, which: ColumnElement[bool], most: int
-) -> Sequence[LabRunRow]:
+def _finished(session: Session, lab: str, which: ColumnElement[bool], most: int) -> Sequence[LabRunRow]:
     light = (defer(getattr(LabRunRow, name), raiseload=True) for name in ("report", "log"))
     statement = (
         select(LabRunRow)

@@ -141,13 +141,9 @@ def _secret_in_file(engine: Engine) -> str:
     try:
         secret = path.read_text(encoding="ascii").strip() if path.is_file() else ""
     except OSError as error:
-        raise UnavailableError(
-            f"the secret {path} cannot be read: {error.strerror}; let this user read it"
-        ) from error
+        raise UnavailableError(f"the secret {path} cannot be read: {error.strerror}; let this user read it") from error
     except UnicodeError:
         secret = "?"
     if secret and len(secret) < _SHORTEST:
-        raise UnavailableError(
-            f"the secret {path} is damaged; delete it (learners without an account start over)"
-        )
+        raise UnavailableError(f"the secret {path} is damaged; delete it (learners without an account start over)")
     return secret

@@ -40,9 +40,7 @@ class IdentityRow(SQLModel, table=True):
     __tablename__ = "identity"
     __table_args__ = (Index("ix_identity_person", "person"),)
 
-    issuer: str = Field(
-        primary_key=True, max_length=ISSUER_LIMIT, description="of a platform: lti:ID"
-    )
+    issuer: str = Field(primary_key=True, max_length=ISSUER_LIMIT, description="of a platform: lti:ID")
     subject: str = Field(primary_key=True, max_length=SUBJECT_LIMIT)
     person: int = Field(foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
     seen: datetime = Field(default_factory=now, sa_type=UtcDateTime)
@@ -94,12 +92,8 @@ class MemberRow(SQLModel, table=True):
         Index("ix_member_outside", "class_id", "outside_id"),
     )
 
-    class_id: int = Field(
-        primary_key=True, foreign_key=_CLASS, ondelete="CASCADE", sa_type=BigInteger
-    )
-    person: int = Field(
-        primary_key=True, foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger
-    )
+    class_id: int = Field(primary_key=True, foreign_key=_CLASS, ondelete="CASCADE", sa_type=BigInteger)
+    person: int = Field(primary_key=True, foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
     role: str = Field(default="student", max_length=10, description="teacher, assistant, student")
     label: str = Field(default="", max_length=NAME_LIMIT, description="the name in this class")
     outside_id: str = Field(default="", max_length=SUBJECT_LIMIT, description="in other systems")
@@ -131,17 +125,13 @@ class AssignmentRow(SQLModel, table=True):
     solution: str = Field(default="due", max_length=10, description="shown: free, due or off")
     show_points: bool = Field(default=True, description="if not, points are hidden until due")
     sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
-    draws: str = Field(
-        default="", sa_type=Text, description="of each pool: how many exercises a student has"
-    )
+    draws: str = Field(default="", sa_type=Text, description="of each pool: how many exercises a student has")
     weight: float | None = Field(default=None, description="in the overall grade; none: its points")
     made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     changed: datetime | None = Field(
         default=None, sa_type=UtcDateTime, description="when anything last moved everyone's points"
     )
-    origins: str = Field(
-        default="", sa_type=Text, description="numbers of those that it is a copy of, oldest first"
-    )
+    origins: str = Field(default="", sa_type=Text, description="numbers of those that it is a copy of, oldest first")
 
 
 class AssignedRow(SQLModel, table=True):
@@ -150,9 +140,7 @@ class AssignedRow(SQLModel, table=True):
     __tablename__ = "assigned"
     __table_args__ = (Index("ix_assigned_exercise", "exercise"),)
 
-    assignment: int = Field(
-        primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger
-    )
+    assignment: int = Field(primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger)
     exercise: str = Field(primary_key=True, max_length=EXERCISE_LIMIT)
     points: float = Field(default=1.0)
     place: int = Field(default=0)
@@ -164,12 +152,8 @@ class ExtensionRow(SQLModel, table=True):
 
     __tablename__ = "extension"
 
-    assignment: int = Field(
-        primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger
-    )
-    person: int = Field(
-        primary_key=True, foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger
-    )
+    assignment: int = Field(primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger)
+    person: int = Field(primary_key=True, foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
     until: datetime = Field(sa_type=UtcDateTime)
     by: str = Field(default="", max_length=NAME_LIMIT)
     why: str = Field(default="", max_length=REASON_LIMIT)
@@ -181,9 +165,7 @@ class GroupDatesRow(SQLModel, table=True):
 
     __tablename__ = "group_dates"
 
-    assignment: int = Field(
-        primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger
-    )
+    assignment: int = Field(primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger)
     group_name: str = Field(primary_key=True, max_length=NAME_LIMIT)
     opens: datetime | None = Field(default=None, sa_type=UtcDateTime)
     due: datetime | None = Field(default=None, sa_type=UtcDateTime)
@@ -195,12 +177,8 @@ class SittingRow(SQLModel, table=True):
 
     __tablename__ = "sitting"
 
-    assignment: int = Field(
-        primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger
-    )
-    person: int = Field(
-        primary_key=True, foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger
-    )
+    assignment: int = Field(primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger)
+    person: int = Field(primary_key=True, foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
     began: datetime = Field(default_factory=now, sa_type=UtcDateTime)
 
 
@@ -209,9 +187,7 @@ class RegradeRow(SQLModel, table=True):
 
     __tablename__ = "regrade"
 
-    attempt: int = Field(
-        primary_key=True, foreign_key="attempt.id", ondelete="CASCADE", sa_type=BigInteger
-    )
+    attempt: int = Field(primary_key=True, foreign_key="attempt.id", ondelete="CASCADE", sa_type=BigInteger)
     digest: str = Field(primary_key=True, max_length=DIGEST_LENGTH, description="of the new file")
     score: float
     correct: bool

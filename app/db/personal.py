@@ -59,16 +59,12 @@ _TABLES: Mapping[str, _PersonalTable] = {
 }
 
 
-def everything(
-    session: Session, learner: str
-) -> Mapping[str, str | Sequence[Mapping[str, object]]]:
+def everything(session: Session, learner: str) -> Mapping[str, str | Sequence[Mapping[str, object]]]:
     """Everything stored about *learner*, ready for JSON."""
     stored: dict[str, str | Sequence[Mapping[str, object]]] = {"learner": learner}
     for name, table in _TABLES.items():
         rows = select(table).where(table.learner == learner).order_by(col(table.id))
-        stored[name] = [
-            row.model_dump(mode="json", exclude=_NOT_OF_A_FILE) for row in session.exec(rows)
-        ]
+        stored[name] = [row.model_dump(mode="json", exclude=_NOT_OF_A_FILE) for row in session.exec(rows)]
     return stored
 
 
@@ -102,18 +98,12 @@ def merge(engine: Engine, learner: str, rows: PersonalRows) -> MergeResult:
         _lock(connection, learner)
         attempts = _new(rows.attempts, _of_attempt, _stored(connection, AttemptRow, learner))
         reveals = _new(rows.reveals, _of_reveal, _stored(connection, RevealRow, learner))
-        predictions = _new(
-            rows.predictions, _of_prediction, _stored(connection, PredictionRow, learner)
-        )
+        predictions = _new(rows.predictions, _of_prediction, _stored(connection, PredictionRow, learner))
         guesses = _new(rows.guesses, _of_guess, _guessed(connection, learner))
         runs = _new(rows.runs, _named, _names(connection, LabRunRow, rows.runs))
-        saved = _new(
-            rows.measurements, _named, _names(connection, MeasurementRow, rows.measurements)
-        )
+        saved = _new(rows.measurements, _named, _names(connection, MeasurementRow, rows.measurements))
         assessed = _new(rows.assessed, _of_question, _keys(connection, AssessedRow, learner))
-        chapters = _new(
-            rows.known_chapters, _of_chapter, _keys(connection, KnownChapterRow, learner)
-        )
+        chapters = _new(rows.known_chapters, _of_chapter, _keys(connection, KnownChapterRow, learner))
         _refuse_too_many(connection, learner, len(attempts), len(runs))
         _refuse_measurements(connection, learner, len(saved))
         _insert(connection, AttemptRow, attempts)
@@ -179,9 +169,7 @@ def _of_chapter(row: KnownChapter) -> Key:
     return (row.chapter,)
 
 
-def _keys(
-    connection: Connection, table: type[AssessedRow | KnownChapterRow], learner: str
-) -> Iterator[Key]:
+def _keys(connection: Connection, table: type[AssessedRow | KnownChapterRow], learner: str) -> Iterator[Key]:
     """The keys of the rows of *learner* in *table*."""
     names = ("assessment", "draw", "number") if table is AssessedRow else ("chapter",)
     own = columns(*(getattr(table, name) for name in names)).where(col(table.learner) == learner)
@@ -192,9 +180,7 @@ def _named(row: LabRunRow | MeasurementRow) -> Key:
     return (row.name,)
 
 
-def _stored(
-    connection: Connection, table: type[AttemptRow | RevealRow | PredictionRow], learner: str
-) -> Iterator[Key]:
+def _stored(connection: Connection, table: type[AttemptRow | RevealRow | PredictionRow], learner: str) -> Iterator[Key]:
     """The keys of the rows of *learner* in *table*."""
     what = {AttemptRow: ("at", "answer"), RevealRow: ("number",), PredictionRow: ()}[table]
     fields = [getattr(table, name) for name in ("exercise", "seed", *what)]
@@ -212,9 +198,7 @@ def _guessed(connection: Connection, learner: str) -> Iterator[Key]:
 
 
 def _names(
-    connection: Connection,
-    table: type[LabRunRow | MeasurementRow],
-    rows: Sequence[LabRunRow | MeasurementRow],
+    connection: Connection, table: type[LabRunRow | MeasurementRow], rows: Sequence[LabRunRow | MeasurementRow]
 ) -> Iterator[Key]:
     """The names of those of *rows* that are stored in *table*, of any learner."""
     names = columns(col(table.name)).where(col(table.name).in_([row.name for row in rows]))
@@ -225,19 +209,12 @@ def _refuse_too_many(connection: Connection, learner: str, answers: int, runs: i
     own = columns(func.count()).where(col(AttemptRow.learner) == learner)
     if answers and answers + int(connection.scalar(own) or 0) > MOST:
         raise InputError(f"with this file there would be more than {MOST:,} answers, the limit")
-    sent = columns(func.count()).where(
-        col(LabRunRow.learner) == learner, col(LabRunRow.host) == SENT
-    )
+    sent = columns(func.count()).where(col(LabRunRow.learner) == learner, col(LabRunRow.host) == SENT)
     if runs and runs + int(connection.scalar(sent) or 0) > SENT_LIMIT:
-        raise InputError(
-            f"with this file there would be more than {SENT_LIMIT} sent runs, the limit"
-        )
+        raise InputError(f"with this file there would be more than {SENT_LIMIT} sent runs, the limit")
 
 
 def _refuse_measurements(connection: Connection, learner: str, count: int) -> None:
     own = columns(func.count()).where(col(MeasurementRow.learner) == learner)
     if count and count + int(connection.scalar(own) or 0) > MOST_MEASUREMENTS:
-        raise InputError(
-            f"with this file there would be more than {MOST_MEASUREMENTS} saved measurements, the"
-            " limit"
-        )
+        raise InputError(f"with this file there would be more than {MOST_MEASUREMENTS} saved measurements, the limit")

@@ -38,9 +38,7 @@ class DeploymentRow(SQLModel, table=True):
 
     __tablename__ = "deployment"
 
-    platform: int = Field(
-        primary_key=True, foreign_key=_PLATFORM, ondelete="CASCADE", sa_type=BigInteger
-    )
+    platform: int = Field(primary_key=True, foreign_key=_PLATFORM, ondelete="CASCADE", sa_type=BigInteger)
     deployment: str = Field(primary_key=True, max_length=SUBJECT_LIMIT)
 
 
@@ -50,9 +48,7 @@ class ContextRow(SQLModel, table=True):
     __tablename__ = "context"
     __table_args__ = (Index("ix_context_class", "class_id"),)
 
-    platform: int = Field(
-        primary_key=True, foreign_key=_PLATFORM, ondelete="CASCADE", sa_type=BigInteger
-    )
+    platform: int = Field(primary_key=True, foreign_key=_PLATFORM, ondelete="CASCADE", sa_type=BigInteger)
     deployment: str = Field(primary_key=True, max_length=SUBJECT_LIMIT)
     context: str = Field(primary_key=True, max_length=SUBJECT_LIMIT)
     class_id: int = Field(foreign_key=_CLASS, ondelete="CASCADE", sa_type=BigInteger)
@@ -76,9 +72,7 @@ class LinkRow(SQLModel, table=True):
     assignment: int = Field(foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger)
     lineitem_url: str = Field(default="", max_length=ADDRESS_LIMIT)
     lineitems_url: str = Field(default="", max_length=ADDRESS_LIMIT)
-    item_digest: str = Field(
-        default="", max_length=DIGEST_LENGTH, description="of what its line item was last told"
-    )
+    item_digest: str = Field(default="", max_length=DIGEST_LENGTH, description="of what its line item was last told")
     posted: datetime | None = Field(
         default=None, sa_type=UtcDateTime, description="when everyone's points were last computed"
     )
@@ -98,15 +92,10 @@ class OutboxRow(SQLModel, table=True):
     """The points of a person that a platform should have: one row per cell, overwritten."""
 
     __tablename__ = "outbox"
-    __table_args__ = (
-        CheckConstraint("tries >= 0", name="ck_outbox_tries"),
-        Index("ix_outbox_next", "next"),
-    )
+    __table_args__ = (CheckConstraint("tries >= 0", name="ck_outbox_tries"), Index("ix_outbox_next", "next"))
 
     link: int = Field(primary_key=True, foreign_key=_LINK, ondelete="CASCADE", sa_type=BigInteger)
-    person: int = Field(
-        primary_key=True, foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger
-    )
+    person: int = Field(primary_key=True, foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
     subject: str = Field(max_length=SUBJECT_LIMIT, description="the person's name there")
     points: float = Field(description="share of the assignment's points, 0 to 1")
     answered: datetime | None = Field(
@@ -115,9 +104,7 @@ class OutboxRow(SQLModel, table=True):
     sent_points: float | None = Field(default=None)
     sent_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     tries: int = Field(default=0)
-    next: datetime | None = Field(
-        default=None, sa_type=UtcDateTime, description="when to send; none: it arrived"
-    )
+    next: datetime | None = Field(default=None, sa_type=UtcDateTime, description="when to send; none: it arrived")
     said: str = Field(default="", max_length=REASON_LIMIT, description="why it was refused")
 
 

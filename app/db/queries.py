@@ -17,10 +17,7 @@ VEIL = "veil"  # of a session: the drawings whose answers are left out; a seed o
 def _given_by(session: Session, learner: str) -> ColumnElement[bool]:
     """Whether a row is an answer of *learner* that the session does not leave out."""
     hidden = [
-        and_(
-            col(AttemptRow.exercise) == exercise,
-            col(AttemptRow.seed) == seed if seed is not None else true(),
-        )
+        and_(col(AttemptRow.exercise) == exercise, col(AttemptRow.seed) == seed if seed is not None else true())
         for exercise, seed in session.info.get(VEIL, ())
     ]
     own = col(AttemptRow.learner) == learner
@@ -53,9 +50,7 @@ def answers(session: Session, learner: str) -> Sequence[PastAnswer]:
     """Every answer of *learner*, oldest first."""
     own = col(AttemptRow.correct) & ~col(AttemptRow.revealed)
     statement = (
-        columns(
-            col(AttemptRow.exercise), col(AttemptRow.at), own, own & (col(AttemptRow.hints) == 0)
-        )
+        columns(col(AttemptRow.exercise), col(AttemptRow.at), own, own & (col(AttemptRow.hints) == 0))
         .where(_given_by(session, learner))
         .order_by(col(AttemptRow.at), col(AttemptRow.id))
     )
@@ -66,16 +61,12 @@ def answers(session: Session, learner: str) -> Sequence[PastAnswer]:
 def prediction_of(session: Session, learner: str, exercise: str, seed: int) -> str | None:
     """The prediction of *learner* for that drawing, as JSON."""
     statement = select(PredictionRow.answer).where(
-        PredictionRow.learner == learner,
-        PredictionRow.exercise == exercise,
-        PredictionRow.seed == seed,
+        PredictionRow.learner == learner, PredictionRow.exercise == exercise, PredictionRow.seed == seed
     )
     return session.exec(statement).first()
 
 
-def forget_prediction(
-    session: Session, learner: str, exercise: str, seed: int, answer: str
-) -> None:
+def forget_prediction(session: Session, learner: str, exercise: str, seed: int, answer: str) -> None:
     """Delete the prediction *answer* of *learner*, because the exercise has changed since.
 
     A different prediction, which may have been stored a moment ago, stays.
@@ -90,9 +81,7 @@ def forget_prediction(
     session.commit()
 
 
-def last_right_answers(
-    session: Session, learner: str, exercises: Collection[str]
-) -> Mapping[str, Attempt]:
+def last_right_answers(session: Session, learner: str, exercises: Collection[str]) -> Mapping[str, Attempt]:
     """The last right answer of *learner* to each of *exercises*, by id, before any solution."""
     own = (
         _given_by(session, learner),
@@ -105,9 +94,7 @@ def last_right_answers(
     return {row.exercise: row for row in rows}
 
 
-def latest_attempts(
-    session: Session, learner: str, limit: int = 20, skip: int = 0
-) -> Sequence[Attempt]:
+def latest_attempts(session: Session, learner: str, limit: int = 20, skip: int = 0) -> Sequence[Attempt]:
     """The last attempts of *learner*, newest first."""
     statement = (
         select(AttemptRow)
@@ -158,7 +145,5 @@ def efforts(session: Session, learner: str) -> Mapping[str, Effort]:
 def attempts_by_day(session: Session, learner: str, since: date) -> Mapping[date, int]:
     """The number of answers of *learner* on each day from *since* on; a day begins at 00:00 UTC."""
     moment = datetime.combine(since, time(), UTC)
-    statement = select(AttemptRow.at).where(
-        AttemptRow.learner == learner, col(AttemptRow.at) >= moment
-    )
+    statement = select(AttemptRow.at).where(AttemptRow.learner == learner, col(AttemptRow.at) >= moment)
     return Counter(at.astimezone(UTC).date() for at in session.exec(statement))

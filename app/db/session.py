@@ -103,9 +103,7 @@ def _postgresql(url: URL, patience: float) -> Engine:
     try:
         engine = create_engine(url, connect_args=arguments, pool_pre_ping=True, **_POOL)
     except ModuleNotFoundError as error:
-        raise InputError(
-            f"PostgreSQL needs the package {error.name}; install wallclock[postgres]"
-        ) from error
+        raise InputError(f"PostgreSQL needs the package {error.name}; install wallclock[postgres]") from error
     Outage(engine)
     return engine
 
@@ -119,8 +117,7 @@ def _make(file: Path) -> None:
         return  # another server created it at the same moment
     except OSError as error:
         raise UnavailableError(
-            f"the database {file} cannot be created: {error.strerror}; choose another path with "
-            "WALLCLOCK_DATABASE"
+            f"the database {file} cannot be created: {error.strerror}; choose another path with WALLCLOCK_DATABASE"
         ) from error
 
 

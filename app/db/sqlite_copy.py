@@ -48,10 +48,7 @@ def copy_sqlite(source: Path, target: Path, address: str = "") -> None:
     """
     address = address or f"{source.resolve().as_uri()}?mode=ro"
     try:
-        with (
-            closing(sqlite3.connect(address, uri=True)) as live,
-            closing(sqlite3.connect(target)) as copy,
-        ):
+        with closing(sqlite3.connect(address, uri=True)) as live, closing(sqlite3.connect(target)) as copy:
             live.backup(copy)
             (verdict,) = copy.execute("PRAGMA integrity_check").fetchone()
     except sqlite3.Error as error:

@@ -116,9 +116,7 @@ class RevealRow(Reveal, table=True):
     model_config = {"frozen": False}
 
     __tablename__ = "reveal"
-    __table_args__ = (
-        UniqueConstraint("learner", "exercise", "seed", "number", name="uq_reveal_shown"),
-    )
+    __table_args__ = (UniqueConstraint("learner", "exercise", "seed", "number", name="uq_reveal_shown"),)
 
     id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
 
@@ -189,9 +187,7 @@ class DailyGuess(_FrozenRow):
     question: KeptText = Field(min_length=1, max_length=NAME_LIMIT)
     answer: KeptText = Field(max_length=GUESS_LIMIT, description="as typed")
     value: float = Field(gt=0, lt=math.inf, description="in the base unit of the question")
-    place: int | None = Field(
-        default=None, ge=-FARTHEST, le=FARTHEST, description="in the spread; none if imported"
-    )
+    place: int | None = Field(default=None, ge=-FARTHEST, le=FARTHEST, description="in the spread; none if imported")
     at: AwareDatetime = Field(default_factory=now, sa_type=UtcDateTime)
 
 
@@ -229,10 +225,7 @@ class ReplayRow(Replay, table=True):
     model_config = {"frozen": False}
 
     __tablename__ = "replay"
-    __table_args__ = (
-        UniqueConstraint("learner", "key", name="uq_replay_key"),
-        Index("ix_replay_at", "at"),
-    )
+    __table_args__ = (UniqueConstraint("learner", "key", name="uq_replay_key"), Index("ix_replay_at", "at"))
 
     id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
 

@@ -18,9 +18,9 @@ from app.errors import InputError, NotFoundError, nearest
 
 _PREFIX = "wc_"  # lets secret scanners recognize a leaked token
 _BYTES = 32
-_FIND = columns(
-    col(TokenRow.name), col(TokenRow.scope), col(TokenRow.class_id), col(TokenRow.until)
-).where(col(TokenRow.digest) == bindparam("digest"), col(TokenRow.revoked).is_(None))
+_FIND = columns(col(TokenRow.name), col(TokenRow.scope), col(TokenRow.class_id), col(TokenRow.until)).where(
+    col(TokenRow.digest) == bindparam("digest"), col(TokenRow.revoked).is_(None)
+)
 _FRESH = 1.0  # seconds that a token is cached as valid
 SCOPES = ("check", "class", "admin")
 
@@ -42,11 +42,7 @@ class Grant:
 
 
 def create_token(
-    session: Session,
-    name: str,
-    scope: str = "check",
-    class_id: int | None = None,
-    until: datetime | None = None,
+    session: Session, name: str, scope: str = "check", class_id: int | None = None, until: datetime | None = None
 ) -> str:
     """The secret of a new token called *name*, valid until *until*; it cannot be read again.
 

@@ -46,10 +46,7 @@ def contents(connection: Connection) -> list[TableContent]:
 def row_count(connection: Connection) -> int:
     """The rows of all tables, except of the one secret, which each new database gets by itself."""
     counted = [table for table in every_table() if table.name != tables.SecretRow.__tablename__]
-    return sum(
-        connection.execute(select(func.count()).select_from(table)).scalar_one()
-        for table in counted
-    )
+    return sum(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in counted)
 
 
 def delete_rows(connection: Connection) -> None:
@@ -125,8 +122,7 @@ def refuse_in_use(connection: Connection) -> None:
         in_use = _is_open_elsewhere(connection)
     if in_use:
         raise UnavailableError(
-            "a server is using the database; stop it first, or answers that it stores meanwhile "
-            "would be missing"
+            "a server is using the database; stop it first, or answers that it stores meanwhile would be missing"
         )
 
 
@@ -164,8 +160,7 @@ def _insert(target: Connection, table: Table, rows: Sequence[Row[Any]]) -> None:
     except (DataError, IntegrityError) as error:
         why = " ".join(str(error.orig).split())
         raise UnavailableError(
-            f"a row of the table {table.name!r} cannot be stored there, so nothing was copied: "
-            f"{why}"
+            f"a row of the table {table.name!r} cannot be stored there, so nothing was copied: {why}"
         ) from error
 
 

@@ -19,16 +19,7 @@ from sqlmodel import col
 from app.db.assessments import Assessed, AssessedRow
 from app.db.errors import ConnectionLostError, connected
 from app.db.replays import KeyTakenError, Once, insert_once, is_replayed
-from app.db.tables import (
-    Attempt,
-    AttemptRow,
-    DailyGuess,
-    DailyGuessRow,
-    Prediction,
-    PredictionRow,
-    Reveal,
-    RevealRow,
-)
+from app.db.tables import Attempt, AttemptRow, DailyGuess, DailyGuessRow, Prediction, PredictionRow, Reveal, RevealRow
 from app.errors import UnavailableError
 from app.metrics import WRITER_ROWS, WRITER_SECONDS
 
@@ -102,9 +93,7 @@ class Writer:
         rows = [row for row, _ in batch]
         loop = asyncio.get_running_loop()
         self._committing = loop.run_in_executor(thread, store, self._engine, rows)
-        self._committing.add_done_callback(
-            partial(self._committed, thread, batch, time.perf_counter())
-        )
+        self._committing.add_done_callback(partial(self._committed, thread, batch, time.perf_counter()))
 
     def _committed(
         self,

@@ -6,16 +6,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 
 from app.charts.svg import Figure
-from app.explorers.base import (
-    Explored,
-    Explorer,
-    Explorers,
-    Foreseen,
-    KeyFigure,
-    StateTable,
-    Values,
-    YesOrNo,
-)
+from app.explorers.base import Explored, Explorer, Explorers, Foreseen, KeyFigure, StateTable, Values, YesOrNo
 from app.explorers.controls import (
     Control,
     ControlValue,

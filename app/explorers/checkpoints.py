@@ -3,15 +3,7 @@
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.explorers.base import (
-    Explored,
-    Explorer,
-    Foreseen,
-    Values,
-    figure_summary,
-    quantity_figure,
-    share_figure,
-)
+from app.explorers.base import Explored, Explorer, Foreseen, Values, figure_summary, quantity_figure, share_figure
 from app.explorers.controls import Slider
 from app.formulas.faults import daly_interval, expected_waste, young_interval
 from app.simulators.faults import run_until
@@ -60,12 +52,7 @@ def _checkpoints(values: Values) -> Explored:
     )
     marks = (
         LabeledPoint(young, best, translate("Young: {share}", share=percent_text(best))),
-        LabeledPoint(
-            interval,
-            own,
-            translate("yours: {share}", share=percent_text(own)),
-            Grip("interval"),
-        ),
+        LabeledPoint(interval, own, translate("yours: {share}", share=percent_text(own)), Grip("interval")),
     )
     plot = Plot(
         title=translate("Time wasted"),
@@ -87,44 +74,15 @@ def _simulated(interval: float, cost: float, mtbf: float, restart: float) -> flo
 CHECKPOINTS = Explorer(
     name="checkpoints",
     title=noted("How often should a run save?"),
-    summary=noted(
-        "Wasted time over the interval, first order and simulated, with Young's and Daly's."
-    ),
-    question=noted(
-        "A machine fails every 24 hours; a checkpoint takes 98 s. What is the best interval?"
-    ),
+    summary=noted("Wasted time over the interval, first order and simulated, with Young's and Daly's."),
+    question=noted("A machine fails every 24 hours; a checkpoint takes 98 s. What is the best interval?"),
     predicts=noted("Young's interval"),
     chapter="checkpoints",
     formulas=("faults.young_interval", "faults.daly_interval", "faults.expected_waste"),
     controls=(
-        Slider(
-            "interval",
-            noted("Interval"),
-            (1, 1440),
-            default=60,
-            unit="min",
-            log=True,
-            whole=False,
-            aside=True,
-        ),
-        Slider(
-            "checkpoint",
-            noted("Time of a checkpoint"),
-            (1, 3600),
-            default=98,
-            unit="s",
-            log=True,
-            whole=False,
-        ),
-        Slider(
-            "mtbf",
-            noted("Time between failures"),
-            (0.5, 500),
-            default=24,
-            unit="h",
-            log=True,
-            whole=False,
-        ),
+        Slider("interval", noted("Interval"), (1, 1440), default=60, unit="min", log=True, whole=False, aside=True),
+        Slider("checkpoint", noted("Time of a checkpoint"), (1, 3600), default=98, unit="s", log=True, whole=False),
+        Slider("mtbf", noted("Time between failures"), (0.5, 500), default=24, unit="h", log=True, whole=False),
         Slider("restart", noted("Time of a restart"), (0, 3600), default=0, unit="s", aside=True),
     ),
     explore=_checkpoints,

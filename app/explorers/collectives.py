@@ -36,9 +36,7 @@ def _race(values: Values) -> Explored:
     algorithms = _algorithms(values)
     own = {name: time(size) for name, time in algorithms.items()}
     fastest = min(own, key=lambda name: own[name])
-    crossover = ring_double_tree_crossover_size(
-        ranks, values.number("bandwidth"), values.number("latency")
-    )
+    crossover = ring_double_tree_crossover_size(ranks, values.number("bandwidth"), values.number("latency"))
     says = f"{show(size, BYTE)}: {show(own[fastest], SECOND)}"
     marks = [LabeledPoint(size, own[fastest], says, Grip("size"))]
     if _SIZES[0] < crossover < _SIZES[-1]:
@@ -56,14 +54,9 @@ def _race(values: Values) -> Explored:
         tree_all_reduce_steps=tree_all_reduce_steps(ranks),
         crossover=show(crossover, BYTE),
     ) + (
-        translate(
-            "The hierarchical algorithm keeps most traffic inside the nodes of {node}.", node=node
-        )
+        translate("The hierarchical algorithm keeps most traffic inside the nodes of {node}.", node=node)
         if "hierarchical" in own
-        else translate(
-            "The hierarchical algorithm needs at least two full nodes of {node} GPUs.",
-            node=max(node, 2),
-        )
+        else translate("The hierarchical algorithm needs at least two full nodes of {node} GPUs.", node=max(node, 2))
     )
     facts = (
         quantity_figure(noted("crossover"), crossover, BYTE),
@@ -75,8 +68,7 @@ def _race(values: Values) -> Explored:
         x=Axis(translate("array size"), BYTE, log=True),
         y=Axis(translate("time of the all-reduce"), SECOND, log=True),
         series=tuple(
-            Series(_COLORS[name], name, tuple((s, time(s)) for s in _SIZES))
-            for name, time in algorithms.items()
+            Series(_COLORS[name], name, tuple((s, time(s)) for s in _SIZES)) for name, time in algorithms.items()
         ),
         marks=tuple(marks),
     )
@@ -92,9 +84,7 @@ def _algorithms(values: Values) -> dict[str, _TimeOfSize]:
         "naive": lambda size: naive_all_reduce_time(size, ranks, bandwidth, latency),
         "ring": lambda size: ring_all_reduce_time(size, ranks, bandwidth, latency),
         "tree": lambda size: tree_all_reduce_time(size, ranks, bandwidth, latency),
-        "double tree": lambda size: double_binary_tree_all_reduce_time(
-            size, ranks, bandwidth, latency
-        ),
+        "double tree": lambda size: double_binary_tree_all_reduce_time(size, ranks, bandwidth, latency),
     }
     if ranks > node > 1 and ranks % node == 0:
         found["hierarchical"] = lambda size: hierarchical_all_reduce_time(
@@ -114,12 +104,7 @@ def _not_the_crossover(values: Values) -> Iterator[tuple[float, str]]:
             "ahead until the ring's shorter transfer makes up for its extra steps."
         ),
     )
-    yield (
-        chunk,
-        translate(
-            "That is the size of one chunk; the array has as many chunks as there are ranks."
-        ),
-    )
+    yield (chunk, translate("That is the size of one chunk; the array has as many chunks as there are ranks."))
     yield (
         chunk * (ring_all_reduce_steps(ranks) - tree_all_reduce_steps(ranks)),
         translate(
@@ -132,10 +117,7 @@ def _not_the_crossover(values: Values) -> Iterator[tuple[float, str]]:
 RACE = Explorer(
     name="all-reduce",
     title=noted("Which all-reduce is fastest?"),
-    summary=noted(
-        "Naive, ring, tree, double tree and hierarchical all-reduce at every size, and "
-        "where they cross."
-    ),
+    summary=noted("Naive, ring, tree, double tree and hierarchical all-reduce at every size, and where they cross."),
     question=noted("Above which size does a ring beat the double tree on 64 ranks?"),
     predicts=noted("crossover"),
     chapter="collectives",
@@ -148,35 +130,12 @@ RACE = Explorer(
         "collectives.hierarchical_all_reduce_time",
     ),
     controls=(
-        Slider(
-            "size",
-            noted("Size"),
-            (0.001, 100_000),
-            default=100,
-            unit="MB",
-            log=True,
-            whole=False,
-            aside=True,
-        ),
+        Slider("size", noted("Size"), (0.001, 100_000), default=100, unit="MB", log=True, whole=False, aside=True),
         Slider("ranks", noted("Ranks"), (2, 16384), default=64, doubles=True),
         Slider(
-            "bandwidth",
-            noted("Bandwidth between nodes"),
-            (1, 1000),
-            default=50,
-            unit="GB/s",
-            log=True,
-            whole=False,
+            "bandwidth", noted("Bandwidth between nodes"), (1, 1000), default=50, unit="GB/s", log=True, whole=False
         ),
-        Slider(
-            "latency",
-            noted("Latency per step"),
-            (0.1, 100),
-            default=5,
-            unit="us",
-            log=True,
-            whole=False,
-        ),
+        Slider("latency", noted("Latency per step"), (0.1, 100), default=5, unit="us", log=True, whole=False),
         Slider("node", noted("GPUs per node"), (1, 72), default=8, aside=True),
         Slider(
             "inside",

@@ -8,10 +8,16 @@ from app.formulas.presets import Layout, ModelShape
 from app.translation import say
 
 _CONTROLS = {
-    "tensor": "tensor", "pipeline": "pipeline", "virtual": "virtual", "context": "context",
-    "expert": "expert", "micro_batch": "micro", "sequence": "sequence", "zero_stage": "stage",
+    "tensor": "tensor",
+    "pipeline": "pipeline",
+    "virtual": "virtual",
+    "context": "context",
+    "expert": "expert",
+    "micro_batch": "micro",
+    "sequence": "sequence",
+    "zero_stage": "stage",
     "recompute": "recompute",
-}  # fmt: skip
+}
 _NOT_OF_A_SHAPE = {"name", "source"}
 
 
@@ -39,9 +45,7 @@ def configured_state(text: str, gpus: int) -> Mapping[str, str]:
         ValueError: it is not a configuration, or says neither a model nor a layout.
     """
     if not is_configuration(text):
-        raise ValueError(
-            say("this is not a configuration: paste a config.json, arguments, a JSON or a TOML")
-        )
+        raise ValueError(say("this is not a configuration: paste a config.json, arguments, a JSON or a TOML"))
     model = _said(text, "model")
     layout = _said(text, "layout", gpus)
     if not model and not layout:
@@ -61,9 +65,7 @@ def _layout_state(text: str, gpus: int) -> Mapping[str, str]:
     found = layout_fields(text)
     said = set(found.fields) if found else set()
     layout = Layout.on(text, gpus)
-    state = {
-        control: str(getattr(layout, name)) for name, control in _CONTROLS.items() if name in said
-    }
+    state = {control: str(getattr(layout, name)) for name, control in _CONTROLS.items() if name in said}
     if found and (found.batch or "microbatches" in said):
         state["batch"] = str(layout.data * layout.microbatches * layout.micro_batch)
     return state

@@ -95,9 +95,7 @@ class Slider:
     def _instead(self, text: str, problem: str) -> str:
         """What is said of *text*, for which the start stands in: what is unclear in it."""
         label, value = translate(self.label), self.text(self._start)
-        return translate(
-            "{label}: {problem}; using {value}.", label=label, problem=problem, value=value
-        )
+        return translate("{label}: {problem}; using {value}.", label=label, problem=problem, value=value)
 
     @property
     def _start(self) -> float:

@@ -21,9 +21,7 @@ def since(now: KeyFigure, before: Explored) -> tuple[str, str]:
     if now.value.endswith(_PERCENT):
         points = 100 * (now.exact - old.exact)
         sign = "+" if points > 0 else "−"
-        return old.value, translate(
-            "{sign}{float:g} points", sign=sign, float=float(f"{abs(points):.2g}")
-        )
+        return old.value, translate("{sign}{float:g} points", sign=sign, float=float(f"{abs(points):.2g}"))
     return old.value, change_words(now.exact, old.exact)
 
 

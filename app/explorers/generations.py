@@ -5,15 +5,7 @@ from collections.abc import Iterator, Mapping
 from app.charts.axes import Axis
 from app.charts.color import Color
 from app.charts.plot import LabeledPoint, Plot, Series
-from app.explorers.base import (
-    Explored,
-    Explorer,
-    Foreseen,
-    KeyFigure,
-    Values,
-    figure_summary,
-    plain_figure,
-)
+from app.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values, figure_summary, plain_figure
 from app.explorers.controls import Select
 from app.formulas.presets import GPUS, Gpu
 from app.translation import noted, translate
@@ -45,21 +37,16 @@ def _generations(values: Values) -> Explored:
     )
     if not first.tensor_cores:
         says += translate(
-            " The {name} has no tensor cores: its peak is in FP32, the others' in 16 bits.",
-            name=first.name,
+            " The {name} has no tensor cores: its peak is in FP32, the others' in 16 bits.", name=first.name
         )
     if sparse:
-        says += translate(
-            " With sparsity every peak since 2020 is doubled, and no training run reaches it."
-        )
+        says += translate(" With sparsity every peak since 2020 is doubled, and no training run reaches it.")
     facts = (
         plain_figure(noted("growth of the peak"), grown["peak"], 3),
         *(plain_figure(f"{name}", factor, 3) for name, factor in grown.items() if name != "peak"),
         KeyFigure(noted("ridge"), f"{show(ridges[1], FLOP_PER_BYTE, 3)}", ridges[1], FLOP_PER_BYTE),
     )
-    return Explored(
-        says, facts, (_over_the_years(cards, figure_summary(says), sparse=sparse), _ridges())
-    )
+    return Explored(says, facts, (_over_the_years(cards, figure_summary(says), sparse=sparse), _ridges()))
 
 
 def _shown_generations(card: Gpu) -> str:
@@ -77,11 +64,7 @@ def _growth(cards: list[Gpu], *, sparse: bool) -> Mapping[str, tuple[tuple[float
     found = {}
     for name, sizes in quantities.items():
         start = next(size for size in sizes if size)
-        found[name] = tuple(
-            (float(card.year), size / start)
-            for card, size in zip(cards, sizes, strict=True)
-            if size
-        )
+        found[name] = tuple((float(card.year), size / start) for card, size in zip(cards, sizes, strict=True) if size)
     return found
 
 
@@ -98,10 +81,7 @@ def _over_the_years(cards: list[Gpu], summary: str, *, sparse: bool) -> Plot:
         summary=summary,
         x=_YEAR,
         y=Axis(translate("times that of the {name}", name=cards[0].name), RATIO, log=True),
-        series=tuple(
-            Series(color, name, points)
-            for color, (name, points) in zip(colors, grown.items(), strict=True)
-        ),
+        series=tuple(Series(color, name, points) for color, (name, points) in zip(colors, grown.items(), strict=True)),
         marks=tuple(
             LabeledPoint(year, factor, card.name.partition(" ")[0])
             for card, (year, factor) in zip(cards, grown["peak"], strict=True)
@@ -116,15 +96,12 @@ def _ridges() -> Plot:
     others = [GPUS[name] for name in _OTHERS]
     return Plot(
         title=translate("FLOPs per byte at the ridge"),
-        summary=translate(
-            "Peak over memory bandwidth: what a kernel must do with each byte to keep up"
-        ),
+        summary=translate("Peak over memory bandwidth: what a kernel must do with each byte to keep up"),
         x=_YEAR,
         y=Axis(translate("peak over memory bandwidth"), FLOP_PER_BYTE),
         series=(Series(Color.BLUE, "", points),),
         marks=tuple(
-            LabeledPoint(float(card.year), card.peak / card.memory_bandwidth, card.name)
-            for card in (*line, *others)
+            LabeledPoint(float(card.year), card.peak / card.memory_bandwidth, card.name) for card in (*line, *others)
         ),
     )
 
@@ -134,17 +111,13 @@ def _not_the_growth(values: Values) -> Iterator[tuple[float, str]]:
     first, last = GPUS[values.word("since")], GPUS[_LATEST]
     yield (
         last.memory_bandwidth / first.memory_bandwidth,
-        translate(
-            "That is how memory bandwidth grew. The peak grew faster, thanks to tensor cores and "
-            "fewer bits."
-        ),
+        translate("That is how memory bandwidth grew. The peak grew faster, thanks to tensor cores and fewer bits."),
     )
     yield last.memory / first.memory, translate("That is how the memory grew.")
     yield (
         2.0 ** ((last.year - first.year) / 2),
         translate(
-            "That is a doubling every two years, as in Moore's law. Tensor cores and shorter "
-            "numbers added to it."
+            "That is a doubling every two years, as in Moore's law. Tensor cores and shorter numbers added to it."
         ),
     )
 
@@ -152,22 +125,14 @@ def _not_the_growth(values: Values) -> Iterator[tuple[float, str]]:
 GENERATIONS = Explorer(
     name="gpus",
     title=noted("How much faster did GPUs get?"),
-    summary=noted(
-        "Peaks, memory, bandwidth and links over the years: what grew, and what fell behind."
-    ),
+    summary=noted("Peaks, memory, bandwidth and links over the years: what grew, and what fell behind."),
     question=noted("How many times the peak of a K40 (2013) is the peak of a B300 (2025)?"),
     predicts=noted("growth of the peak"),
     chapter="hardware",
     formulas=("throughput.ridge_intensity",),
     controls=(
-        Select(
-            "since", noted("Since"), {name: f"{name} ({GPUS[name].year})" for name in _LINE[:4]}
-        ),
-        Select(
-            "peak",
-            noted("Peak"),
-            {"dense": noted("dense"), "sparse": noted("with sparsity, as advertised")},
-        ),
+        Select("since", noted("Since"), {name: f"{name} ({GPUS[name].year})" for name in _LINE[:4]}),
+        Select("peak", noted("Peak"), {"dense": noted("dense"), "sparse": noted("with sparsity, as advertised")}),
     ),
     explore=_generations,
     asks=noted("How many times the peak of the first GPU is the peak of a B300?"),

@@ -19,9 +19,7 @@ def guess_question(explorer: Explorer, values: Values) -> str:
     changed = [text for aside, text in _changed(explorer, values) if not aside]
     if not changed:
         return translate(explorer.question)
-    return translate(
-        "{asks} Settings: {settings}.", asks=translate(explorer.asks), settings=", ".join(changed)
-    )
+    return translate("{asks} Settings: {settings}.", asks=translate(explorer.asks), settings=", ".join(changed))
 
 
 def settings_text(explorer: Explorer, values: Values) -> str:

@@ -6,15 +6,7 @@ from app.charts.axes import Axis, percent_text
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Tone
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.explorers.base import (
-    Explored,
-    Explorer,
-    Foreseen,
-    Values,
-    figure_summary,
-    quantity_figure,
-    share_figure,
-)
+from app.explorers.base import Explored, Explorer, Foreseen, Values, figure_summary, quantity_figure, share_figure
 from app.explorers.controls import Select, Slider
 from app.formulas.presets import GPUS, Gpu
 from app.translation import noted, translate, translate_known
@@ -31,12 +23,7 @@ _USES = {
     "across pods": noted("data parallelism"),
 }
 _MESSAGES = tuple(10.0**power for power in range(6, 13))  # 1 MB to 1 TB
-_TONES = {
-    "HBM": Tone.HBM,
-    "NVLink": Tone.NVLINK,
-    "network": Tone.NETWORK,
-    "across pods": Tone.ACROSS_PODS,
-}
+_TONES = {"HBM": Tone.HBM, "NVLink": Tone.NVLINK, "network": Tone.NETWORK, "across pods": Tone.ACROSS_PODS}
 GPU = Select("gpu", noted("GPU"), _CARDS)
 
 
@@ -80,13 +67,10 @@ def _race(rates: dict[str, float], size: float, says: str) -> Plot:
         x=Axis(translate("message"), BYTE, log=True),
         y=Axis(translate("time"), SECOND, log=True),
         series=tuple(
-            Series(_TONES[name], name, tuple((each, each / rate) for each in _MESSAGES))
-            for name, rate in rates.items()
+            Series(_TONES[name], name, tuple((each, each / rate) for each in _MESSAGES)) for name, rate in rates.items()
         ),
         marks=tuple(
-            LabeledPoint(
-                size, time, f"{translate_known(name)}: {show(time, SECOND, 3)}", grips.get(name)
-            )
+            LabeledPoint(size, time, f"{translate_known(name)}: {show(time, SECOND, 3)}", grips.get(name))
             for name, time in took.items()
         ),
     )
@@ -95,9 +79,7 @@ def _race(rates: dict[str, float], size: float, says: str) -> Plot:
 def _gap(card: Gpu, ways: int, network: float) -> str:
     """How much faster NVLink is than the network, by each convention."""
     if not card.nvlink:
-        return translate(
-            "This card has no NVLink; traffic to other GPUs goes over PCIe and the network."
-        )
+        return translate("This card has no NVLink; traffic to other GPUs goes over PCIe and the network.")
     alike = card.nvlink / network
     return translate(
         "NVLink is **{alike} times** as fast as the network of one GPU when both are "
@@ -120,11 +102,7 @@ def _rate_bars(rates: dict[str, float], first: str) -> tuple[Bar, ...]:
             name,
             (Part(_TONES[name], _USES[name], rates[name]),),
             show(rates[name], BYTE_PER_SECOND)
-            + (
-                ""
-                if name == "HBM"
-                else translate(", {rates} of HBM", rates=percent_text(rates[name] / rates["HBM"]))
-            ),
+            + ("" if name == "HBM" else translate(", {rates} of HBM", rates=percent_text(rates[name] / rates["HBM"]))),
         )
         for name in shown
     )
@@ -140,52 +118,25 @@ def _not_nvlink(values: Values) -> Iterator[tuple[float, str]]:
     else:
         yield 2 * nvlink, translate("That is the datasheet's number: both directions together.")
     yield card.memory_bandwidth * gpus, translate("That is HBM, the memory of the GPU itself.")
-    yield (
-        values.number("network") * gpus * (2 if both else 1),
-        translate("That is the network card."),
-    )
+    yield (values.number("network") * gpus * (2 if both else 1), translate("That is the network card."))
 
 
 HIERARCHY = Explorer(
     name="bandwidth",
     title=noted("How much slower is the network?"),
-    summary=noted(
-        "A message over HBM, NVLink, the network and across pods, by each way of counting."
-    ),
+    summary=noted("A message over HBM, NVLink, the network and across pods, by each way of counting."),
     question=noted("How fast is NVLink on an H100, counted in one direction?"),
     predicts=noted("NVLink"),
     chapter="hardware",
     formulas=("collectives.link_utilization",),
     controls=(
         GPU,
-        Select(
-            "direction",
-            noted("Count"),
-            {"one": noted("one direction"), "both": noted("both directions")},
-        ),
-        Select(
-            "of", noted("Bandwidth of"), {"gpu": noted("one GPU"), "node": noted("a node of 8")}
-        ),
+        Select("direction", noted("Count"), {"one": noted("one direction"), "both": noted("both directions")}),
+        Select("of", noted("Bandwidth of"), {"gpu": noted("one GPU"), "node": noted("a node of 8")}),
         Slider(
-            "network",
-            noted("Network per GPU"),
-            (1, 400),
-            default=50,
-            unit="GB/s",
-            log=True,
-            whole=False,
-            aside=True,
+            "network", noted("Network per GPU"), (1, 400), default=50, unit="GB/s", log=True, whole=False, aside=True
         ),
-        Slider(
-            "message",
-            noted("Message"),
-            (1e-3, 1000),
-            default=1,
-            unit="GB",
-            log=True,
-            whole=False,
-            aside=True,
-        ),
+        Slider("message", noted("Message"), (1e-3, 1000), default=1, unit="GB", log=True, whole=False, aside=True),
         Slider("over", noted("Times slower across pods"), (1, 16), default=7, aside=True),
         Select(
             "zoom",

@@ -63,11 +63,22 @@ _TIME_TONES = {
     "optimizer": Tone.OPTIMIZER,
 }  # the others are communication
 PARTS = (  # of a step, and the kinds of parallelism that communicate
-    noted("products"), noted("attention"), noted("element-wise"), noted("head"),
-    noted("recompute"), noted("launches"), noted("bubble"), noted("skew"), noted("optimizer"),
-    noted("tensor"), noted("pipeline"), noted("context"), noted("expert"), noted("data"),
+    noted("products"),
+    noted("attention"),
+    noted("element-wise"),
+    noted("head"),
+    noted("recompute"),
+    noted("launches"),
+    noted("bubble"),
+    noted("skew"),
+    noted("optimizer"),
+    noted("tensor"),
+    noted("pipeline"),
+    noted("context"),
+    noted("expert"),
+    noted("data"),
     noted("messages"),
-)  # fmt: skip
+)
 MORE_CARDS = ("B300", *RACKS)
 # Presets in the list after those that are asked for most; a shape is there once.
 MORE_MODELS = tuple(
@@ -111,9 +122,7 @@ def _explored(values: Values) -> Explored:
         quantity_figure(noted("memory per GPU"), memory.total, BYTE),
         quantity_figure(noted("step"), times.total, SECOND),
         share_figure(noted("projected MFU"), used),
-        share_figure(
-            noted("bubble"), bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)
-        ),
+        share_figure(noted("bubble"), bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)),
         *_measured(placed),
     )
     figures = (
@@ -136,9 +145,7 @@ def memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: st
     """The memory of the fullest GPU, against what there is."""
     kernels = attention_kernels(model, cluster.gpu)
     memory, room = memory_budget(model, layout, kernels=kernels), cluster.gpu.memory
-    parts = tuple(
-        Part(tone, name, float(getattr(memory, name))) for name, tone in _MEMORY_TONES.items()
-    )
+    parts = tuple(Part(tone, name, float(getattr(memory, name))) for name, tone in _MEMORY_TONES.items())
     return Bars(
         title=translate("Memory of the fullest GPU"),
         summary=summary,
@@ -156,11 +163,7 @@ def _time_bars(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
         title=translate("Time of a step"),
         summary=translate("Where the time of a step goes"),
         axis=Axis(translate("time"), SECOND),
-        bars=tuple(
-            Bar(_words(name), (Part(_tone(name), _words(name), time),))
-            for name, time in spent.items()
-            if time
-        ),
+        bars=tuple(Bar(_words(name), (Part(_tone(name), _words(name), time),)) for name, time in spent.items() if time),
     )
 
 
@@ -219,30 +222,18 @@ def _not_the_utilization(values: Values) -> Iterator[tuple[float, str]]:
     times = step_time(placed.model, placed.cluster, layout)
     yield (
         times.compute / times.total,
-        translate(
-            "That is the share of the step that computes; while it computes, a GPU does not reach "
-            "its peak."
-        ),
+        translate("That is the share of the step that computes; while it computes, a GPU does not reach its peak."),
     )
 
 
 CONFIGURATOR = Explorer(
     name="layout",
     title=noted("Which parallel layout is fastest?"),
-    summary=noted(
-        "Model, cluster and degrees: memory per GPU, step time, traffic, and faster neighbors."
-    ),
-    question=noted(
-        "Llama 3.1 405B on 16,384 H100s, tensor 8, pipeline 16, 8 chunks: what MFU does it reach?"
-    ),
+    summary=noted("Model, cluster and degrees: memory per GPU, step time, traffic, and faster neighbors."),
+    question=noted("Llama 3.1 405B on 16,384 H100s, tensor 8, pipeline 16, 8 chunks: what MFU does it reach?"),
     predicts=noted("projected MFU"),
     chapter="meshes",
-    formulas=(
-        "layout.step_time",
-        "layout.projected_utilization",
-        "layout.fits",
-        "memory.memory_budget",
-    ),
+    formulas=("layout.step_time", "layout.projected_utilization", "layout.fits", "memory.memory_budget"),
     controls=(
         *in_group(
             noted("Model and machine"),

@@ -5,30 +5,14 @@ from collections.abc import Iterator, Mapping
 from app.charts.axes import Axis
 from app.charts.bars import Bar, Bars, Part
 from app.charts.color import Tone
-from app.explorers.base import (
-    Explored,
-    Explorer,
-    Foreseen,
-    Values,
-    counted,
-    figure_summary,
-    quantity_figure,
-)
+from app.explorers.base import Explored, Explorer, Foreseen, Values, counted, figure_summary, quantity_figure
 from app.explorers.controls import Select, Slider
 from app.formulas.checks import ZeroStage
-from app.formulas.memory import (
-    hybrid_shard_state_bytes,
-    hybrid_shard_traffic,
-    zero_state_bytes,
-)
+from app.formulas.memory import hybrid_shard_state_bytes, hybrid_shard_traffic, zero_state_bytes
 from app.translation import noted, translate
 from app.units import BYTE, SECOND, figures, show
 
-_RECIPES = {
-    "16": noted("16 bytes, Adam"),
-    "18": noted("18, FP32 gradients"),
-    "12": noted("12, no master copy"),
-}
+_RECIPES = {"16": noted("16 bytes, Adam"), "18": noted("18, FP32 gradients"), "12": noted("12, no master copy")}
 _SPLIT = {"16": (2.0, 2.0, 12.0), "18": (2.0, 4.0, 12.0), "12": (2.0, 2.0, 8.0)}
 _MOMENT = 4.0  # bytes of each of Adam's two moments
 _STAGES: Mapping[ZeroStage, str] = {
@@ -58,8 +42,7 @@ def _state(values: Values) -> Explored:
         else translate("**None of them fits.**")
     )
     says = translate(
-        "{parameters} billion parameters on {gpu} of {memory}. {verdict} Activations "
-        "are not included.",
+        "{parameters} billion parameters on {gpu} of {memory}. {verdict} Activations are not included.",
         parameters=figures(parameters / 1e9),
         gpu=counted(ranks, "GPU"),
         memory=show(memory, BYTE),
@@ -78,9 +61,7 @@ def _state(values: Values) -> Explored:
     return Explored(says, facts, (chart,))
 
 
-def _parts(
-    parameters: int, ranks: int, stage: ZeroStage, split: tuple[float, float, float]
-) -> Iterator[Part]:
+def _parts(parameters: int, ranks: int, stage: ZeroStage, split: tuple[float, float, float]) -> Iterator[Part]:
     """The state on one GPU, the optimizer's state split into its parts."""
     weights, gradients, optimizer = (
         parameters * each / (ranks if stage >= sharded_from else 1)
@@ -135,9 +116,7 @@ def _hybrid(values: Values) -> Explored:
             Bar(
                 translate("groups of {size:,}", size=size) + (" ◀" if size == group else ""),
                 (
-                    Part(
-                        Tone.NVLINK if size <= _NODE else Tone.NETWORK, _INSIDE[size > _NODE], ins
-                    ),
+                    Part(Tone.NVLINK if size <= _NODE else Tone.NETWORK, _INSIDE[size > _NODE], ins),
                     Part(Tone.ACROSS_PODS, translate("across groups"), out),
                 ),
             )
@@ -191,26 +170,14 @@ STATE = Explorer(
     name="memory",
     title=noted("What fits on a GPU?"),
     summary=noted("Weights, gradients and optimizer state per GPU at each ZeRO stage."),
-    question=noted(
-        "70 billion parameters on 64 GPUs: how much state does each hold at ZeRO stage 3?"
-    ),
+    question=noted("70 billion parameters on 64 GPUs: how much state does each hold at ZeRO stage 3?"),
     predicts=noted("ZeRO stage 3"),
     chapter="memory",
     formulas=("memory.zero_state_bytes", "memory.state_bytes", "memory.zero_smallest_ranks"),
     controls=(
-        Slider(
-            "parameters",
-            noted("Parameters"),
-            (0.1, 2000),
-            default=70,
-            unit="billion",
-            log=True,
-            whole=False,
-        ),
+        Slider("parameters", noted("Parameters"), (0.1, 2000), default=70, unit="billion", log=True, whole=False),
         Slider("ranks", noted("Data-parallel GPUs"), (1, 16384), default=64, doubles=True),
-        Slider(
-            "memory", noted("Memory per GPU"), (8, 288), default=80, unit="GB", log=True, aside=True
-        ),
+        Slider("memory", noted("Memory per GPU"), (8, 288), default=80, unit="GB", log=True, aside=True),
         Select("recipe", noted("Bytes per parameter"), _RECIPES),
     ),
     explore=_state,
@@ -220,23 +187,13 @@ STATE = Explorer(
 HYBRID = Explorer(
     name="hybrid-sharding",
     title=noted("How large should a sharding group be?"),
-    summary=noted(
-        "Hybrid sharding: the time to send inside groups and across them, and the state held."
-    ),
+    summary=noted("Hybrid sharding: the time to send inside groups and across them, and the state held."),
     question=noted("14 GB of weights, groups of 8: how much does a GPU send inside its group?"),
     predicts=noted("inside"),
     chapter="sharding",
     formulas=("memory.hybrid_shard_traffic", "memory.hybrid_shard_state_bytes"),
     controls=(
-        Slider(
-            "weights",
-            noted("16-bit weights"),
-            (1, 2000),
-            default=14,
-            unit="GB",
-            log=True,
-            whole=False,
-        ),
+        Slider("weights", noted("16-bit weights"), (1, 2000), default=14, unit="GB", log=True, whole=False),
         Slider("gpus", noted("GPUs"), (2, 4096), default=64, doubles=True),
         Slider("group", noted("GPUs per group"), (1, 1024), default=8, doubles=True),
         Slider(

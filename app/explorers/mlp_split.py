@@ -52,11 +52,7 @@ def _split(values: Values) -> Explored:
         gpu=counted(ranks, "GPU"),
         up=up,
         down=down,
-    ) + (
-        " ".join(steps)
-        if ranks > 1
-        else translate("A single GPU holds everything and sends nothing.")
-    )
+    ) + (" ".join(steps) if ranks > 1 else translate("A single GPU holds everything and sends nothing."))
     facts = (
         KeyFigure(noted("first shard"), up),
         KeyFigure(noted("second shard"), down),
@@ -66,9 +62,7 @@ def _split(values: Values) -> Explored:
     )
     notice = (
         translate(
-            "{ranks} GPUs do not divide both sizes; shown on {ranks_2}.",
-            ranks=values.count("ranks"),
-            ranks_2=ranks,
+            "{ranks} GPUs do not divide both sizes; shown on {ranks_2}.", ranks=values.count("ranks"), ranks_2=ranks
         )
         if ranks != values.count("ranks")
         else ""
@@ -94,9 +88,7 @@ def _shape(shard: Shard) -> str:
     return f"[{shard.rows}, {shard.columns}]"
 
 
-def _collectives(
-    first: str, second: str, between: float, after: float, ranks: int
-) -> tuple[list[str], float]:
+def _collectives(first: str, second: str, between: float, after: float, ranks: int) -> tuple[list[str], float]:
     """The collectives of a forward pass, in words, and the bytes that each GPU sends in them."""
     steps, sent = [], 0.0
     if first == "row":
@@ -120,18 +112,11 @@ def _collectives(
     if second == "column":
         sent += ring_all_gather_bytes(after, ranks)
         steps.append(
-            translate(
-                "The result is split by columns: an **all-gather** of {after}.",
-                after=show(after, BYTE),
-            )
+            translate("The result is split by columns: an **all-gather** of {after}.", after=show(after, BYTE))
         )
     else:
         sent += ring_all_reduce_bytes(after, ranks)
-        nothing = (
-            ""
-            if first == "row"
-            else translate(" Nothing is sent between the two: this is Megatron's split.")
-        )
+        nothing = "" if first == "row" else translate(" Nothing is sent between the two: this is Megatron's split.")
         steps.append(
             translate(
                 "The results are partial sums: an **all-reduce** of {after}.{nothing}",
@@ -152,29 +137,20 @@ def _costs(chosen: str, between: float, after: float, ranks: int) -> Bars:
     least = min(sent.values())
     return Bars(
         title=translate("Sent by each GPU, by the way to split"),
-        summary="; ".join(
-            f"{translate(_ORDERS[name])}: {show(size, BYTE)}" for name, size in sent.items()
-        ),
+        summary="; ".join(f"{translate(_ORDERS[name])}: {show(size, BYTE)}" for name, size in sent.items()),
         axis=Axis(translate("bytes"), BYTE),
         bars=tuple(
             Bar(
                 translate(_ORDERS[name]) + (" ◀" if name == chosen else ""),
                 (Part(Tone.NVLINK, "NVLink", size),),
-                show(size, BYTE)
-                + (
-                    translate(", {size} times", size=figures(size / least, 3))
-                    if size > least
-                    else ""
-                ),
+                show(size, BYTE) + (translate(", {size} times", size=figures(size / least, 3)) if size > least else ""),
             )
             for name, size in sent.items()
         ),
     )
 
 
-def _drawing(
-    how: tuple[str, str], shards: tuple[Shard, Shard], hidden: int, wide: int, ranks: int
-) -> Drawing:
+def _drawing(how: tuple[str, str], shards: tuple[Shard, Shard], hidden: int, wide: int, ranks: int) -> Drawing:
     """Both matrices at the same scale, the shard of GPU 0 filled."""
     wholes = ((noted("first"), hidden, wide), (noted("second"), wide, hidden))
     rows = [
@@ -196,15 +172,10 @@ def _drawing(
         return Sheet(height=height, rects=tuple(rects), words=tuple(words))
 
     return Drawing(
-        title=translate("An MLP on {ranks} GPUs", ranks=ranks)
-        if ranks > 1
-        else translate("An MLP on one GPU"),
+        title=translate("An MLP on {ranks} GPUs", ranks=ranks) if ranks > 1 else translate("An MLP on one GPU"),
         summary=_ORDERS["-".join(how)],
         on=on,
-        table=(
-            (translate("Matrix"), translate("Shape"), translate("Split by"), translate("Per GPU")),
-            *rows,
-        ),
+        table=((translate("Matrix"), translate("Shape"), translate("Split by"), translate("Per GPU")), *rows),
     )
 
 
@@ -219,12 +190,7 @@ def _part(name: str, split: str, shard: Shard, rank: int, left: float, scale: fl
         round(height, 2),
         color=Tone.IDLE if rank else Tone.WEIGHTS,
         label="",
-        says=translate(
-            "{name} matrix, GPU {rank}: {shape}",
-            name=translate(name),
-            rank=rank,
-            shape=_shape(shard),
-        ),
+        says=translate("{name} matrix, GPU {rank}: {shape}", name=translate(name), rank=rank, shape=_shape(shard)),
         marked=not rank,
     )
 
@@ -232,27 +198,15 @@ def _part(name: str, split: str, shard: Shard, rank: int, left: float, scale: fl
 def _not_sent(values: Values) -> Iterator[tuple[float, str]]:
     """Bytes that are taken for those that a GPU sends."""
     after = tensor_all_reduce_size(1, values.count("tokens"), values.count("hidden"), _ELEMENT)
-    yield (
-        after,
-        translate(
-            "That is the size of the result. A ring sends each part of it twice, but its own."
-        ),
-    )
-    yield (
-        0.0,
-        translate(
-            "Columns, then rows, saves the exchange between the two, but not the one at the end."
-        ),
-    )
+    yield (after, translate("That is the size of the result. A ring sends each part of it twice, but its own."))
+    yield (0.0, translate("Columns, then rows, saves the exchange between the two, but not the one at the end."))
 
 
 SPLITTER = Explorer(
     name="split",
     title=noted("Columns or rows?"),
     summary=noted("Four ways to split the two matrices of an MLP over GPUs: shapes and traffic."),
-    question=noted(
-        "8 GPUs split two matrices, columns, then rows. What does each send for 8,192 tokens?"
-    ),
+    question=noted("8 GPUs split two matrices, columns, then rows. What does each send for 8,192 tokens?"),
     predicts=noted("sent, forward"),
     chapter="tensor",
     formulas=("sharding.column_shard", "sharding.row_shard", "sharding.tensor_all_reduce_size"),

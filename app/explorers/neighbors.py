@@ -12,12 +12,7 @@ from app.translation import noted, translate
 from app.units import BYTE, SECOND, figures, show
 
 MOST = 3  # neighbors that are shown
-HEADER = (
-    noted("One change"),
-    noted("Step"),
-    noted("Memory per GPU"),
-    noted("GPU-hours of the run"),
-)
+HEADER = (noted("One change"), noted("Step"), noted("Memory per GPU"), noted("GPU-hours of the run"))
 _DEGREES = ("gpus", "tensor", "pipeline", "virtual", "context", "micro")  # doubled and halved
 _RISING = {"stage": ("0", "1", "2", "3"), "recompute": ("none", "selective", "operations", "full")}
 _AGAIN = {
@@ -38,9 +33,7 @@ class Neighbor:
     state: Mapping[str, str]
 
 
-def best_neighbors(
-    controls: Sequence[Control], values: Values, run: Projection
-) -> tuple[Neighbor, ...]:
+def best_neighbors(controls: Sequence[Control], values: Values, run: Projection) -> tuple[Neighbor, ...]:
     """The best neighbors of *run*, the best first.
 
     Those that fit, by their GPU-hours; where nothing fits, those that need less memory.
@@ -57,9 +50,7 @@ def best_neighbors(
 
 def is_better(other: Neighbor, run: Projection) -> bool:
     """Whether *other* fits and takes fewer GPU-hours than *run*, or *run* does not fit."""
-    return other.run.spare >= 0 > run.spare or (
-        other.run.spare >= 0 and other.run.hours < run.hours * (1 - _GAIN)
-    )
+    return other.run.spare >= 0 > run.spare or (other.run.spare >= 0 and other.run.hours < run.hours * (1 - _GAIN))
 
 
 def neighbor_row(run: Projection, other: Neighbor) -> StateRow:
@@ -124,14 +115,10 @@ def _steps(control: Control, values: Values) -> Iterator[float | str]:
 def _named(name: str, value: str, layout: Layout) -> str:
     return {
         "tensor": translate(
-            "Tensor parallelism {tensor}, data parallelism {data}",
-            tensor=layout.tensor,
-            data=layout.data,
+            "Tensor parallelism {tensor}, data parallelism {data}", tensor=layout.tensor, data=layout.data
         ),
         "context": translate(
-            "Context parallelism {context}, data parallelism {data}",
-            context=layout.context,
-            data=layout.data,
+            "Context parallelism {context}, data parallelism {data}", context=layout.context, data=layout.data
         ),
         "virtual": counted(layout.virtual, "pipeline chunk") + translate(" per GPU"),
         "pipeline": translate(
@@ -139,12 +126,8 @@ def _named(name: str, value: str, layout: Layout) -> str:
             pipeline_stage=counted(layout.pipeline, "pipeline stage"),
             data=layout.data,
         ),
-        "gpus": translate(
-            "{gpu}: data parallelism {data}", gpu=counted(layout.gpus, "GPU"), data=layout.data
-        ),
-        "micro": translate(
-            "Micro-batches of {sequence}", sequence=counted(layout.micro_batch, "sequence")
-        ),
+        "gpus": translate("{gpu}: data parallelism {data}", gpu=counted(layout.gpus, "GPU"), data=layout.data),
+        "micro": translate("Micro-batches of {sequence}", sequence=counted(layout.micro_batch, "sequence")),
         "stage": translate("ZeRO stage {value}", value=value),
         "recompute": _AGAIN.get(value, ""),
     }[name]

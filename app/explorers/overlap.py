@@ -4,30 +4,15 @@ from collections.abc import Iterable, Iterator
 
 from app.charts.axes import percent_text
 from app.charts.timeline import Lane, TimeBar, Timeline
-from app.explorers.base import (
-    Explored,
-    Explorer,
-    Foreseen,
-    Values,
-    counted,
-    left,
-    quantity_figure,
-    share_figure,
-)
+from app.explorers.base import Explored, Explorer, Foreseen, Values, counted, left, quantity_figure, share_figure
 from app.explorers.controls import Select, Slider
 from app.formulas.overlap import exposed_gather_time
 from app.simulators.overlap import Span, buckets, gathers
 from app.translation import noted, translate
 from app.units import SECOND, show
 
-_BACKWARD = (
-    ("B", noted("backward pass of a layer")),
-    ("C", noted("all-reduce of a bucket's gradients")),
-)
-_FORWARD = (
-    ("F", noted("forward pass of a layer")),
-    ("C", noted("all-gather of a layer's weights")),
-)
+_BACKWARD = (("B", noted("backward pass of a layer")), ("C", noted("all-reduce of a bucket's gradients")))
+_FORWARD = (("F", noted("forward pass of a layer")), ("C", noted("all-gather of a layer's weights")))
 
 
 _SENT = {"gradients": noted("gradients, in buckets"), "weights": noted("weights, prefetched")}
@@ -52,23 +37,14 @@ def _gradients(values: Values) -> Explored:
     sends = _bars("C", sent, names, _reduced(bucket))
     exposed = left(sent[-1][1], backward)
     says = _says(exposed, talk, backward, noted("backward")) + (
-        translate(
-            "A bucket takes less time to reduce than the next one to compute, so only the last one "
-            "is exposed."
-        )
+        translate("A bucket takes less time to reduce than the next one to compute, so only the last one is exposed.")
         if latency + bucket * message <= bucket * compute
-        else translate(
-            "A bucket takes longer to reduce than the next one to compute, so buckets queue up."
-        )
+        else translate("A bucket takes longer to reduce than the next one to compute, so buckets queue up.")
     )
     if asked > layers:
-        says += translate(
-            " There are {layer}, so a single bucket holds them all.", layer=counted(layers, "layer")
-        )
+        says += translate(" There are {layer}, so a single bucket holds them all.", layer=counted(layers, "layer"))
     rows = (Lane(translate("compute"), "", works), Lane(translate("network"), "", sends))
-    return _shown_overlap(
-        says, translate("A backward pass"), rows, sent[-1][1], exposed, talk, backward, _BACKWARD
-    )
+    return _shown_overlap(says, translate("A backward pass"), rows, sent[-1][1], exposed, talk, backward, _BACKWARD)
 
 
 def _reduced(bucket: int) -> str:
@@ -96,15 +72,12 @@ def _weights(values: Values) -> Explored:
     )
     rows = (Lane(translate("compute"), "", works), Lane(translate("network"), "", sends))
     end = worked[-1][1]
-    return _shown_overlap(
-        says, translate("A forward pass"), rows, end, exposed, talk, forward, _FORWARD
-    )
+    return _shown_overlap(says, translate("A forward pass"), rows, end, exposed, talk, forward, _FORWARD)
 
 
 def _says(exposed: float, talk: float, work: float, which: str) -> str:
     return translate(
-        "**{exposed}** of the communication is hidden; {exposed_2} are exposed, "
-        "{exposed_3} of the {which} pass. ",
+        "**{exposed}** of the communication is hidden; {exposed_2} are exposed, {exposed_3} of the {which} pass. ",
         exposed=percent_text(1 - exposed / talk),
         exposed_2=show(exposed, SECOND),
         exposed_3=percent_text(exposed / work),
@@ -130,9 +103,7 @@ def _shown_overlap(
         quantity_figure(noted("without overlap"), talk, SECOND),
     )
     summary = translate(
-        "{hidden} hidden, {exposed} exposed",
-        hidden=percent_text(hidden),
-        exposed=show(exposed, SECOND),
+        "{hidden} hidden, {exposed} exposed", hidden=percent_text(hidden), exposed=show(exposed, SECOND)
     )
     said = tuple((kind, translate(name)) for kind, name in kinds)
     timeline = Timeline(title=title, summary=summary, rows=rows, end=end, kinds=said)
@@ -184,42 +155,18 @@ OVERLAP = Explorer(
     name="overlap",
     title=noted("How much communication is hidden?"),
     summary=noted("Gradient buckets in a backward pass, or weights prefetched in a forward pass."),
-    question=noted(
-        "16 layers of 5 ms, 6 ms of all-reduce each: what share of communication is hidden?"
-    ),
+    question=noted("16 layers of 5 ms, 6 ms of all-reduce each: what share of communication is hidden?"),
     predicts=noted("hidden"),
     chapter="overlap",
-    formulas=(
-        "overlap.overlapped_fraction",
-        "overlap.exposed_communication_time",
-        "overlap.exposed_gather_time",
-    ),
+    formulas=("overlap.overlapped_fraction", "overlap.exposed_communication_time", "overlap.exposed_gather_time"),
     controls=(
         Select("what", noted("What is sent"), _SENT),
         Slider("layers", noted("Layers"), (2, 128), default=16),
-        Slider(
-            "compute",
-            noted("Computation per layer"),
-            (0.1, 100),
-            default=5,
-            unit="ms",
-            log=True,
-            whole=False,
-        ),
-        Slider(
-            "reduce",
-            noted("Communication per layer"),
-            (0.1, 100),
-            default=6,
-            unit="ms",
-            log=True,
-            whole=False,
-        ),
+        Slider("compute", noted("Computation per layer"), (0.1, 100), default=5, unit="ms", log=True, whole=False),
+        Slider("reduce", noted("Communication per layer"), (0.1, 100), default=6, unit="ms", log=True, whole=False),
         Slider("bucket", noted("Layers per bucket (gradients)"), (1, 128), default=1, log=True),
         Slider("ahead", noted("Layers prefetched (weights)"), (0, 4), default=1),
-        Slider(
-            "latency", noted("Latency per collective"), (0, 20), default=0, unit="ms", whole=False
-        ),
+        Slider("latency", noted("Latency per collective"), (0, 20), default=0, unit="ms", whole=False),
     ),
     explore=_overlap,
     asks=noted("What share of the communication is hidden?"),

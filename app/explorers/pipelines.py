@@ -20,14 +20,7 @@ from app.explorers.base import (
 )
 from app.explorers.controls import Select, Slider, in_group
 from app.formulas.pipeline import bubble_fraction
-from app.simulators.pipeline import (
-    PipelineSchedule,
-    Played,
-    Times,
-    build,
-    kept_over_time,
-    simulate_schedule,
-)
+from app.simulators.pipeline import PipelineSchedule, Played, Times, build, kept_over_time, simulate_schedule
 from app.translation import noted, translate, translate_known
 from app.units import RATIO, SECOND, show
 
@@ -54,10 +47,7 @@ def _played(name: str, values: Values) -> tuple[Played, str]:
     if virtual > 1:
         microbatches = -(-microbatches // stages) * stages
     times = Times(
-        values.number("forward"),
-        values.number("input"),
-        values.number("weight"),
-        values.number("communication"),
+        values.number("forward"), values.number("input"), values.number("weight"), values.number("communication")
     )
     changed = ""
     if (stages, microbatches) != asked:
@@ -118,17 +108,14 @@ def _schedules(values: Values) -> Explored:
     for name, played, _ in runs:
         facts += [
             quantity_figure(
-                translate("{schedule}, step", schedule=translate_known(SCHEDULE_NAMES[name])),
-                played.step_time,
-                SECOND,
+                translate("{schedule}, step", schedule=translate_known(SCHEDULE_NAMES[name])), played.step_time, SECOND
             ),
             share_figure(noted("bubble over the step"), played.bubble_fraction),
             share_figure(noted("bubble over the ideal"), played.bubble_ratio),
             plain_figure(noted("held at most"), max(played.in_flight)),
         ]
     timelines = tuple(
-        replace(schedule_timeline(played, until), end=end, traced=_followed(played, values))
-        for _, played, _ in runs
+        replace(schedule_timeline(played, until), end=end, traced=_followed(played, values)) for _, played, _ in runs
     )
     return Explored(says, tuple(facts), (*timelines, *(_held(n, p) for n, p, _ in runs)))
 
@@ -136,9 +123,7 @@ def _schedules(values: Values) -> Explored:
 def _followed(played: Played, values: Values) -> str:
     """The label of the highlighted micro-batch."""
     count = played.schedule.microbatches
-    return {"first": "0", "middle": str(count // 2), "last": str(count - 1)}.get(
-        values.word("follow"), ""
-    )
+    return {"first": "0", "middle": str(count // 2), "last": str(count - 1)}.get(values.word("follow"), "")
 
 
 def _on(device: int, held: float) -> str:
@@ -149,26 +134,14 @@ def _held(name: str, played: Played) -> Plot:
     """Micro-batches whose activations the first, the middle and the last GPU hold."""
     devices = played.schedule.devices
     most = played.in_flight
-    shown = dict(
-        zip((0, devices // 2, devices - 1), (Color.BLUE, Color.ORANGE, Color.PURPLE), strict=True)
-    )
+    shown = dict(zip((0, devices // 2, devices - 1), (Color.BLUE, Color.ORANGE, Color.PURPLE), strict=True))
     series = tuple(
-        Series(
-            color,
-            translate("GPU {device}", device=device),
-            kept_over_time(played, device),
-            at_peak=True,
-        )
+        Series(color, translate("GPU {device}", device=device), kept_over_time(played, device), at_peak=True)
         for device, color in shown.items()
     )
     return Plot(
-        title=translate(
-            "Micro-batches held, {schedule}", schedule=translate_known(SCHEDULE_NAMES[name])
-        ),
-        summary=translate(
-            "At most {shown}",
-            shown=", ".join(_on(device, most[device]) for device in shown),
-        ),
+        title=translate("Micro-batches held, {schedule}", schedule=translate_known(SCHEDULE_NAMES[name])),
+        summary=translate("At most {shown}", shown=", ".join(_on(device, most[device]) for device in shown)),
         x=Axis(translate("time"), SECOND),
         y=Axis(translate("micro-batches held"), RATIO),
         series=series,
@@ -179,10 +152,7 @@ def _not_the_bubble(values: Values) -> Iterator[tuple[float, str]]:
     """Shares that are taken for the bubble of the step."""
     played, _ = _played(values.word("schedule"), values)
     stages, microbatches = values.count("stages"), values.count("microbatches")
-    yield (
-        played.bubble_ratio,
-        translate("That is idle over the ideal time. Here it is the whole step."),
-    )
+    yield (played.bubble_ratio, translate("That is idle over the ideal time. Here it is the whole step."))
     yield (
         bubble_fraction(stages, microbatches),
         translate(
@@ -199,9 +169,7 @@ def _not_the_bubble(values: Values) -> Iterator[tuple[float, str]]:
 SCHEDULES_SHOWN = Explorer(
     name="pipeline",
     title=noted("How large is a pipeline's bubble?"),
-    summary=noted(
-        "Nine schedules pass by pass: bubbles, micro-batches held, and two schedules compared."
-    ),
+    summary=noted("Nine schedules pass by pass: bubbles, micro-batches held, and two schedules compared."),
     question=noted("4 stages, 8 micro-batches: what share of the step is bubble?"),
     predicts=noted("bubble over the step"),
     chapter="pipelines",
@@ -221,57 +189,19 @@ SCHEDULES_SHOWN = Explorer(
         ),
         *in_group(
             noted("Comparison"),
-            Select(
-                "against",
-                noted("Compare with"),
-                {"none": noted("nothing"), **SCHEDULE_NAMES},
-                aside=True,
-            ),
+            Select("against", noted("Compare with"), {"none": noted("nothing"), **SCHEDULE_NAMES}, aside=True),
             Select("follow", noted("Highlight"), _FOLLOWED, aside=True),
         ),
         *in_group(
             noted("Times"),
-            Slider(
-                "forward",
-                noted("Forward"),
-                (0.1, 1000),
-                default=10,
-                unit="ms",
-                log=True,
-                whole=False,
-            ),
-            Slider(
-                "input",
-                noted("Backward, input"),
-                (0.1, 1000),
-                default=10,
-                unit="ms",
-                log=True,
-                whole=False,
-            ),
-            Slider(
-                "weight",
-                noted("Backward, weights"),
-                (0.1, 1000),
-                default=10,
-                unit="ms",
-                log=True,
-                whole=False,
-            ),
-            Slider(
-                "communication",
-                noted("Time per message"),
-                (0, 100),
-                default=0,
-                unit="ms",
-                whole=False,
-            ),
+            Slider("forward", noted("Forward"), (0.1, 1000), default=10, unit="ms", log=True, whole=False),
+            Slider("input", noted("Backward, input"), (0.1, 1000), default=10, unit="ms", log=True, whole=False),
+            Slider("weight", noted("Backward, weights"), (0.1, 1000), default=10, unit="ms", log=True, whole=False),
+            Slider("communication", noted("Time per message"), (0, 100), default=0, unit="ms", whole=False),
         ),
     ),
     explore=_schedules,
     asks=noted("What share of the step is bubble?"),
-    foreseen=Foreseen(
-        exercise="pipelines/bubble-two-ways", answer="fraction", others=_not_the_bubble
-    ),
+    foreseen=Foreseen(exercise="pipelines/bubble-two-ways", answer="fraction", others=_not_the_bubble),
     open=(0,),
 )

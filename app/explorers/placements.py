@@ -19,15 +19,7 @@ from app.formulas.step.memory import StageMemory
 from app.translation import localized, noted, translate
 from app.units import BytesPerSecond, figures
 
-MODELS = (
-    "Llama-3.1-405B",
-    "Llama-3-8B",
-    "Llama-3-70B",
-    "Llama-2-7B",
-    "Mixtral-8x7B",
-    "DeepSeek-V3",
-    "GPT-3 175B",
-)
+MODELS = ("Llama-3.1-405B", "Llama-3-8B", "Llama-3-70B", "Llama-2-7B", "Mixtral-8x7B", "DeepSeek-V3", "GPT-3 175B")
 CARDS = ("H100", "A100", "B200", "H800", "H200", "H100 96GB HBM2e 500 W")
 RACKS = {"GB200": 72, "GB300": 72}  # GPUs that share NVLink, where that is more than a node
 MOST_SEQUENCES = 65536  # per step
@@ -51,15 +43,9 @@ _NAMES = {  # what may be left out is 1
     "batch": noted("sequences per step"),
 }
 
-NETWORK_PER_GPU = Slider(
-    "network", noted("Network per GPU"), (1, 400), default=50, unit="GB/s", log=True, whole=False
-)
-SEQUENCES_PER_STEP = Slider(
-    "batch", noted("Sequences per step"), (1, MOST_SEQUENCES), default=2048, doubles=True
-)
-TOKENS_PER_SEQUENCE = Slider(
-    "sequence", noted("Tokens per sequence"), (512, 131072), default=8192, doubles=True
-)
+NETWORK_PER_GPU = Slider("network", noted("Network per GPU"), (1, 400), default=50, unit="GB/s", log=True, whole=False)
+SEQUENCES_PER_STEP = Slider("batch", noted("Sequences per step"), (1, MOST_SEQUENCES), default=2048, doubles=True)
+TOKENS_PER_SEQUENCE = Slider("sequence", noted("Tokens per sequence"), (512, 131072), default=8192, doubles=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +82,7 @@ def placement(values: Values) -> Placement:
         except ValueError:
             continue
         notice = translate(
-            "{problem} Shown with {changes}.",
-            problem=sentence(localized(str(why))),
-            changes=_changes(asked, other),
+            "{problem} Shown with {changes}.", problem=sentence(localized(str(why))), changes=_changes(asked, other)
         )
         return Placement(model=model, cluster=cluster, layout=layout, notice=notice)
     raise why
@@ -137,19 +121,14 @@ def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
     if gpus % copy:
         shown = f"{tensor} · {stages} · {context} = {figures(copy)}"
         raise ValueError(
-            translate(
-                "a copy of the model takes {shown} GPUs, which do not divide {gpus:,}",
-                shown=shown,
-                gpus=gpus,
-            )
+            translate("a copy of the model takes {shown} GPUs, which do not divide {gpus:,}", shown=shown, gpus=gpus)
         )
     data, micro = gpus // copy, degrees["micro"]
     if sequences % (data * micro):
         each = translate(" in micro-batches of {micro:,}", micro=micro) if micro > 1 else ""
         raise ValueError(
             translate(
-                "a batch of {sequences:,} sequences does not divide over {data:,} "
-                "data-parallel ranks{each}",
+                "a batch of {sequences:,} sequences does not divide over {data:,} data-parallel ranks{each}",
                 sequences=sequences,
                 data=data,
                 each=each,
@@ -198,9 +177,7 @@ def _alternatives(asked: Mapping[str, int], gpus: int) -> Iterator[Mapping[str, 
             for virtual, micro in product(*(_or_one(asked[name]) for name in ("virtual", "micro"))):
                 whole = data * micro * (copy["pipeline"] if virtual > 1 else 1)
                 for batch in _batches(asked["batch"], whole):
-                    yield {
-                        **copy, "expert": expert, "virtual": virtual, "micro": micro, "batch": batch
-                    }  # fmt: skip
+                    yield {**copy, "expert": expert, "virtual": virtual, "micro": micro, "batch": batch}
 
 
 def _batches(asked: int, whole: int) -> Sequence[int]:
@@ -228,15 +205,9 @@ def _common(degree: int, data: int) -> int:
 
 
 def _changes(asked: Mapping[str, int], chosen: Mapping[str, int]) -> str:
-    changed = [
-        f"{translate(what)} {chosen[name]:,}"
-        for name, what in _NAMES.items()
-        if chosen[name] != asked[name]
-    ]
+    changed = [f"{translate(what)} {chosen[name]:,}" for name, what in _NAMES.items() if chosen[name] != asked[name]]
     return (
-        translate(
-            "{changed} and {changed_2}", changed=", ".join(changed[:-1]), changed_2=changed[-1]
-        )
+        translate("{changed} and {changed_2}", changed=", ".join(changed[:-1]), changed_2=changed[-1])
         if changed[1:]
         else changed[0]
     )
@@ -274,11 +245,6 @@ def degree_controls(stages: int) -> tuple[Control, ...]:
         Select(
             "stage",
             noted("ZeRO stage"),
-            {
-                "2": noted("stage 2"),
-                "0": noted("stage 0"),
-                "1": noted("stage 1"),
-                "3": noted("stage 3"),
-            },
+            {"2": noted("stage 2"), "0": noted("stage 0"), "1": noted("stage 1"), "3": noted("stage 3")},
         ),
     )

@@ -9,22 +9,9 @@ from app.charts.color import Color
 from app.charts.diagram import Drawing, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.explorers.base import (
-    Explored,
-    Explorer,
-    Foreseen,
-    Values,
-    figure_summary,
-    plain_figure,
-)
+from app.explorers.base import Explored, Explorer, Foreseen, Values, figure_summary, plain_figure
 from app.explorers.controls import Select, Slider
-from app.formulas.precision import (
-    epsilon,
-    largest_finite,
-    round_to,
-    spacing,
-    update_survives,
-)
+from app.formulas.precision import epsilon, largest_finite, round_to, spacing, update_survives
 from app.formulas.precision.formats import Format, NumberFormat
 from app.translation import noted, translate
 from app.units import RATIO, figures
@@ -56,26 +43,19 @@ def _formats(values: Values) -> Explored:
     notice = ""
     if weight != values.number("weight"):
         notice = translate(
-            "{formats} ends at {weight}; shown with that weight.",
-            formats=_FORMATS[name],
-            weight=figures(weight),
+            "{formats} ends at {weight}; shown with that weight.", formats=_FORMATS[name], weight=figures(weight)
         )
     step, kept = spacing(weight, name), round_to(weight, name)
     after = round_to(kept + update, name)
     survives = update_survives(weight, update, name)
     says = translate(
-        "Near {weight}, {formats} has a number every **{step}**. The update of "
-        "{update} is {update_2} of that: it ",
+        "Near {weight}, {formats} has a number every **{step}**. The update of {update} is {update_2} of that: it ",
         weight=figures(weight),
         formats=_FORMATS[name],
         step=figures(step),
         update=figures(update),
         update_2=figures(update / step),
-    ) + (
-        translate("**survives**.")
-        if survives
-        else translate("**is rounded away**, however often it is applied.")
-    )
+    ) + (translate("**survives**.") if survives else translate("**is rounded away**, however often it is applied."))
     facts = (
         plain_figure(noted("spacing"), step, _PLACES),
         plain_figure(noted("weight, rounded"), kept, _PLACES),
@@ -177,16 +157,9 @@ def _placed_bits(groups: Sequence[_Bits], shown: str, paper: Paper) -> Sheet:
                     color=one.color,
                     label=digit,
                     says=translate(
-                        "{part}, bit {held}: {digit}",
-                        part=one.part,
-                        held=len(one.held) - 1 - place,
-                        digit=digit,
+                        "{part}, bit {held}: {digit}", part=one.part, held=len(one.held) - 1 - place, digit=digit
                     )
-                    + (
-                        translate("; flipped, the weight is {float}", float=figures(float(other)))
-                        if other
-                        else ""
-                    ),
+                    + (translate("; flipped, the weight is {float}", float=figures(float(other))) if other else ""),
                     sets=("weight", other) if other else None,
                 )
             )
@@ -217,9 +190,7 @@ def _not_the_spacing(values: Values) -> Iterator[tuple[float, str]]:
     weight = _weight(values, name)
     yield (
         epsilon(name),
-        translate(
-            "That is the spacing at 1. It halves with every power of two below, and doubles above."
-        ),
+        translate("That is the spacing at 1. It halves with every power of two below, and doubles above."),
     )
     yield (
         weight * epsilon(name),
@@ -235,28 +206,17 @@ def _not_the_spacing(values: Values) -> Iterator[tuple[float, str]]:
 FORMATS_SHOWN = Explorer(
     name="formats",
     title=noted("Does an update survive?"),
-    summary=noted(
-        "The spacing and the bits of a number, and whether a small update is rounded away."
-    ),
+    summary=noted("The spacing and the bits of a number, and whether a small update is rounded away."),
     question=noted("What is the spacing of BF16 numbers at 0.02?"),
     predicts=noted("spacing"),
     chapter="precision",
-    formulas=(
-        "precision.spacing",
-        "precision.round_to",
-        "precision.update_survives",
-        "precision.epsilon",
-    ),
+    formulas=("precision.spacing", "precision.round_to", "precision.update_survives", "precision.epsilon"),
     controls=(
         Select("format", noted("Format"), {str(name): text for name, text in _FORMATS.items()}),
         Slider("weight", noted("Weight"), (_LEAST, _MOST), default=0.02, log=True, whole=False),
-        Slider(
-            "update", noted("Update"), (1e-9, 10), default=1e-6, log=True, whole=False, aside=True
-        ),
+        Slider("update", noted("Update"), (1e-9, 10), default=1e-6, log=True, whole=False, aside=True),
     ),
     explore=_formats,
     asks=noted("What is the spacing of the format's numbers at this weight?"),
-    foreseen=Foreseen(
-        exercise="precision/does-an-update-survive", answer="spacing", others=_not_the_spacing
-    ),
+    foreseen=Foreseen(exercise="precision/does-an-update-survive", answer="spacing", others=_not_the_spacing),
 )

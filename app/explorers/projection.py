@@ -11,18 +11,7 @@ from app.formulas.step.memory import StageMemory
 from app.formulas.step.model_flops import counted_flops
 from app.formulas.throughput import model_utilization, training_time
 from app.translation import translate
-from app.units import (
-    Bytes,
-    Count,
-    Dollars,
-    DollarsPerHour,
-    Flops,
-    FlopsPerSecond,
-    Joules,
-    PerSecond,
-    Ratio,
-    Seconds,
-)
+from app.units import Bytes, Count, Dollars, DollarsPerHour, Flops, FlopsPerSecond, Joules, PerSecond, Ratio, Seconds
 
 _TRILLION = 10**12
 
@@ -124,12 +113,7 @@ def projection(values: Values, placed: Placement) -> Projection:
     )
 
 
-def projected(
-    placed: Placement,
-    tokens: Count,
-    shares: Shares = GIVEN,
-    price: DollarsPerHour = 0.0,
-) -> Projection:
+def projected(placed: Placement, tokens: Count, shares: Shares = GIVEN, price: DollarsPerHour = 0.0) -> Projection:
     """A run over *tokens*; kernels and links reach *shares* of their peaks.
 
     Raises:

@@ -15,10 +15,16 @@ from app.units import FLOP_PER_SECOND, figures, show
 _GIGA, _TRILLION = 1e9, 1e12
 _TOKENS = 160e9  # of a run of 8 billion parameters whose length was not published
 _STATE = (  # controls that are fields of a layout
-    ("tensor", "tensor"), ("pipeline", "pipeline"), ("virtual", "virtual"), ("context", "context"),
-    ("expert", "expert"), ("micro", "micro_batch"), ("sequence", "sequence"),
-    ("stage", "zero_stage"), ("recompute", "recompute"),
-)  # fmt: skip
+    ("tensor", "tensor"),
+    ("pipeline", "pipeline"),
+    ("virtual", "virtual"),
+    ("context", "context"),
+    ("expert", "expert"),
+    ("micro", "micro_batch"),
+    ("sequence", "sequence"),
+    ("stage", "zero_stage"),
+    ("recompute", "recompute"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,9 +152,7 @@ class ExplorableRun:
         return same == own and machine == (placed.model, placed.cluster.gpu)
 
 
-def _run(
-    row: str, name: str, *measures: PublishedMeasure, gpu: str, apart: str = "", model: str = ""
-) -> ExplorableRun:
+def _run(row: str, name: str, *measures: PublishedMeasure, gpu: str, apart: str = "", model: str = "") -> ExplorableRun:
     """The published *row*, as the controls describe it: products in 16 bits."""
     run = published_run(row)
     if run.shape is None or run.layout is None:
@@ -171,10 +175,7 @@ LLAMA = _run(
     noted("Llama 3 405B on 16,384 H100s"),
     *(MFU, RATE, HOURS),
     gpu="H100",
-    apart=noted(
-        "The GPU-hours are those of the model card, a total that may include other stages and "
-        "interruptions."
-    ),
+    apart=noted("The GPU-hours are those of the model card, a total that may include other stages and interruptions."),
 )
 DEEPSEEK = _run(
     "deepseek-v3 table row 1",
@@ -206,8 +207,7 @@ RUNS = (
         gpu="H100 96GB HBM2e 500 W",
         model="Llama-3-8B",
         apart=noted(
-            "Limited to 500 W, these GPUs run below the clock of their peak; how far below it is "
-            "is not published."
+            "Limited to 500 W, these GPUs run below the clock of their peak; how far below it is is not published."
         ),
     ),
     DEEPSEEK,
@@ -222,14 +222,7 @@ def published_as(placed: Placement) -> ExplorableRun | None:
 def published_near(placed: Placement) -> ExplorableRun | None:
     """A published run of the same model on as many of the same GPUs, if there is one."""
     wanted = placed.model, placed.cluster.gpu, placed.cluster.gpus
-    return next(
-        (
-            run
-            for run in RUNS
-            if (ModelShape.named(run.model), GPUS[run.gpu], run.layout.gpus) == wanted
-        ),
-        None,
-    )
+    return next((run for run in RUNS if (ModelShape.named(run.model), GPUS[run.gpu], run.layout.gpus) == wanted), None)
 
 
 @cache

@@ -5,22 +5,9 @@ from math import ceil, floor, log2
 from app.charts.axes import Axis, percent_text
 from app.charts.color import Color
 from app.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.explorers.base import (
-    Explored,
-    Explorer,
-    Foreseen,
-    Values,
-    figure_summary,
-    plain_figure,
-    share_figure,
-)
+from app.explorers.base import Explored, Explorer, Foreseen, Values, figure_summary, plain_figure, share_figure
 from app.explorers.controls import Slider
-from app.formulas.batching import (
-    cosine_rate,
-    linear_scaled_rate,
-    square_root_scaled_rate,
-    steps_to_target,
-)
+from app.formulas.batching import cosine_rate, linear_scaled_rate, square_root_scaled_rate, steps_to_target
 from app.translation import noted, translate
 from app.units import RATIO, figures
 
@@ -35,18 +22,9 @@ def _rates(values: Values) -> Explored:
     linear = linear_scaled_rate(base, start, batch)
     root = square_root_scaled_rate(base, start, batch)
     taken = [round(steps * place / _POINTS) for place in range(_POINTS + 1)]
-    rules = {
-        "linear": (Color.BLUE, linear),
-        "square root": (Color.ORANGE, root),
-        "unchanged": (Color.GRAY, base),
-    }
+    rules = {"linear": (Color.BLUE, linear), "square root": (Color.ORANGE, root), "unchanged": (Color.GRAY, base)}
     series = tuple(
-        Series(
-            color,
-            name,
-            tuple((float(s), cosine_rate(s, steps, peak, 0.0, warmup)) for s in taken),
-            at_peak=True,
-        )
+        Series(color, name, tuple((float(s), cosine_rate(s, steps, peak, 0.0, warmup)) for s in taken), at_peak=True)
         for name, (color, peak) in rules.items()
     )
     says = translate(
@@ -98,22 +76,16 @@ def _batches(values: Values) -> Plot:
     return Plot(
         title=translate("Steps and examples to the same loss"),
         summary=translate(
-            "At a batch of {batch}, {own} × the minimum number of steps and {used} × the "
-            "minimum of examples",
+            "At a batch of {batch}, {own} × the minimum number of steps and {used} × the minimum of examples",
             batch=figures(batch, 6),
             own=figures(own, 3),
             used=figures(used, 3),
         ),
         x=Axis(translate("batch"), RATIO, log=True),
         y=Axis(translate("relative to the minimum"), RATIO, log=True),
-        series=(
-            Series(Color.BLUE, translate("steps"), steps),
-            Series(Color.ORANGE, translate("examples"), examples),
-        ),
+        series=(Series(Color.BLUE, translate("steps"), steps), Series(Color.ORANGE, translate("examples"), examples)),
         marks=(
-            LabeledPoint(
-                batch, own, translate("{own} × the steps", own=figures(own, 3)), Grip("batch")
-            ),
+            LabeledPoint(batch, own, translate("{own} × the steps", own=figures(own, 3)), Grip("batch")),
             LabeledPoint(batch, used, translate("{used} × the examples", used=figures(used, 3))),
             LabeledPoint(critical, 2.0, translate("critical batch")),
         ),
@@ -124,9 +96,7 @@ RATES = Explorer(
     name="learning-rate",
     title=noted("How far can the batch grow?"),
     summary=noted("Steps and examples over the batch, and the learning rate by two rules."),
-    question=noted(
-        "A rate of 3e-4 was tuned at a batch of 256. What is it at 2,048 by the linear rule?"
-    ),
+    question=noted("A rate of 3e-4 was tuned at a batch of 256. What is it at 2,048 by the linear rule?"),
     predicts=noted("linear"),
     chapter="rates",
     formulas=(
@@ -138,12 +108,8 @@ RATES = Explorer(
     controls=(
         Slider("batch", noted("New batch"), (1, 1_000_000), default=2048, log=True),
         Slider("base", noted("Old batch"), (1, 100_000), default=256, log=True),
-        Slider(
-            "rate", noted("Rate at the old batch"), (1e-6, 1), default=3e-4, log=True, whole=False
-        ),
-        Slider(
-            "critical", noted("Critical batch"), (16, 1_000_000), default=1024, log=True, aside=True
-        ),
+        Slider("rate", noted("Rate at the old batch"), (1e-6, 1), default=3e-4, log=True, whole=False),
+        Slider("critical", noted("Critical batch"), (16, 1_000_000), default=1024, log=True, aside=True),
         Slider("steps", noted("Steps"), (100, 2_000_000), default=100_000, log=True, aside=True),
         Slider("warmup", noted("Warm-up"), (0, 100_000), default=8000, aside=True),
     ),

@@ -6,15 +6,7 @@ from dataclasses import dataclass
 from app.charts.color import Color, Tone
 from app.charts.diagram import Arrow, Drawing, Rect, Sheet, Words
 from app.charts.paper import NARROW, Paper, widest, wrapped
-from app.explorers.base import (
-    Explored,
-    Explorer,
-    Foreseen,
-    KeyFigure,
-    Values,
-    plain_figure,
-    quantity_figure,
-)
+from app.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values, plain_figure, quantity_figure
 from app.explorers.controls import Slider
 from app.explorers.ring_words import holding, phase_of, ring_progress
 from app.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce_steps
@@ -40,9 +32,7 @@ def _ring(values: Values) -> Explored:
     now = steps[step]
     says = ring_progress(now, step, ranks, size)
     if asked > last:
-        says += translate(
-            " {ranks} ranks need only {last} steps; step {last} is shown.", ranks=ranks, last=last
-        )
+        says += translate(" {ranks} ranks need only {last} steps; step {last} is shown.", ranks=ranks, last=last)
     facts = (
         KeyFigure(noted("step"), translate("{step} of {last}", step=step, last=last)),
         quantity_figure(noted("sent by each rank"), now.sent_bytes, BYTE),
@@ -92,11 +82,7 @@ class _Circle:
         middle, center = self.paper.width / 2, _RADII[1] + _ROOM
         at = center - (_OVER_A_PAIR if self._is_pair else 0)
         phase = phase_of(self.step, self.ranks)
-        note = (
-            translate("step {step}; arrows show chunk numbers", step=self.step)
-            if self.step
-            else translate("step 0")
-        )
+        note = translate("step {step}; arrows show chunk numbers", step=self.step) if self.step else translate("step 0")
         return Sheet(
             height=2 * center,
             rects=tuple(self._box(rank) for rank in range(self.ranks)),
@@ -133,9 +119,7 @@ class _Circle:
             28,
             color=Color.GRAY,
             label=translate("rank {rank}", rank=rank),
-            says=translate(
-                "rank {rank} holds {done} of {ranks} sums", rank=rank, done=done, ranks=self.ranks
-            ),
+            says=translate("rank {rank} holds {done} of {ranks} sums", rank=rank, done=done, ranks=self.ranks),
             outlined=True,
         )
 
@@ -160,11 +144,7 @@ class _Circle:
             carries=True,
             label=str(self.now.sent[rank]),
             says=translate(
-                "rank {rank} to rank {to}: {what} chunk {sent}",
-                rank=rank,
-                to=to,
-                what=what,
-                sent=self.now.sent[rank],
+                "rank {rank} to rank {to}: {what} chunk {sent}", rank=rank, to=to, what=what, sent=self.now.sent[rank]
             ),
         )
 
@@ -176,9 +156,7 @@ def _longest(ranks: int) -> float:
 
 def _grid(now: RingStep, step: int, ranks: int) -> Drawing:
     """What each rank holds of each chunk."""
-    table = [
-        (translate("Rank"), *(translate("chunk {chunk}", chunk=chunk) for chunk in range(ranks)))
-    ]
+    table = [(translate("Rank"), *(translate("chunk {chunk}", chunk=chunk) for chunk in range(ranks)))]
     table += [
         (translate("rank {rank}", rank=rank), *(holding(share, ranks) for share in now.held[rank]))
         for rank in range(ranks)
@@ -200,11 +178,7 @@ def _cells(now: RingStep, ranks: int, paper: Paper) -> Sheet:
         x = left + chunk * wide + (wide - 4) / 2
         words.append(Words(x, _TOP - 10, f"{chunk}", anchor="middle", quiet=True))
     for rank in range(ranks):
-        words.append(
-            Words(
-                left - 10, _ring_row(rank) + 17, translate("rank {rank}", rank=rank), anchor="end"
-            )
-        )
+        words.append(Words(left - 10, _ring_row(rank) + 17, translate("rank {rank}", rank=rank), anchor="end"))
     says = translate("Number of ranks whose values are summed; outlined: received in this step.")
     notes = wrapped(says, paper.width)
     below = _ring_row(ranks) + 18
@@ -212,9 +186,7 @@ def _cells(now: RingStep, ranks: int, paper: Paper) -> Sheet:
     return Sheet(
         height=below + 17 * len(notes) - 8,
         rects=tuple(
-            _cell(now, rank, chunk, left + chunk * wide, wide - 4)
-            for rank in range(ranks)
-            for chunk in range(ranks)
+            _cell(now, rank, chunk, left + chunk * wide, wide - 4) for rank in range(ranks) for chunk in range(ranks)
         ),
         words=tuple(words),
     )
@@ -234,12 +206,7 @@ def _cell(now: RingStep, rank: int, chunk: int, x: float, width: float) -> Rect:
         _CELL,
         color=Tone.IDLE if own else Tone.COMMUNICATION,
         label=translate("all") if full else str(len(share)),
-        says=translate(
-            "rank {rank}, chunk {chunk}: {holds}",
-            rank=rank,
-            chunk=chunk,
-            holds=holding(share, ranks),
-        ),
+        says=translate("rank {rank}, chunk {chunk}: {holds}", rank=rank, chunk=chunk, holds=holding(share, ranks)),
         outlined=not full and not own,
         marked=bool(now.sent) and chunk == now.sent[rank - 1],
     )
@@ -249,9 +216,7 @@ RING = Explorer(
     name="ring",
     title=noted("What moves around the ring?"),
     summary=noted("A ring all-reduce step by step: what each rank sends and holds, in bytes."),
-    question=noted(
-        "8 ranks all-reduce 1 GB. How much does each rank send until every rank has the sum?"
-    ),
+    question=noted("8 ranks all-reduce 1 GB. How much does each rank send until every rank has the sum?"),
     predicts=noted("sent in total"),
     chapter="collectives",
     formulas=(
@@ -262,9 +227,7 @@ RING = Explorer(
     controls=(
         Slider("step", noted("Step"), (0, 2 * (_MOST - 1)), default=3, plays=True, aside=True),
         Slider("ranks", noted("Ranks"), (2, _MOST), default=8),
-        Slider(
-            "size", noted("Size"), (0.001, 100_000), default=1000, unit="MB", log=True, whole=False
-        ),
+        Slider("size", noted("Size"), (0.001, 100_000), default=1000, unit="MB", log=True, whole=False),
         Slider(
             "bandwidth",
             noted("Bandwidth, one direction"),
@@ -276,14 +239,7 @@ RING = Explorer(
             aside=True,
         ),
         Slider(
-            "latency",
-            noted("Latency per step"),
-            (0.1, 100),
-            default=5,
-            unit="us",
-            log=True,
-            whole=False,
-            aside=True,
+            "latency", noted("Latency per step"), (0.1, 100), default=5, unit="us", log=True, whole=False, aside=True
         ),
     ),
     explore=_ring,

@@ -14,16 +14,10 @@ def ring_progress(now: RingStep, step: int, ranks: int, size: float) -> str:
         sent_bytes=show(now.sent_bytes, BYTE),
     )
     if step == 0:
-        return translate(
-            "Nothing has been sent yet. Every rank holds only its own values of every chunk."
-        )
+        return translate("Nothing has been sent yet. Every rank holds only its own values of every chunk.")
     chunk = now.sent[0]
     if step < ranks - 1:
-        summed = (
-            translate("the values of one rank")
-            if step == 1
-            else translate("the sum of {step} ranks", step=step)
-        )
+        summed = translate("the values of one rank") if step == 1 else translate("the sum of {step} ranks", step=step)
         return translate(
             "Step {step} of the reduce-scatter: rank 0 sent chunk {chunk}, {summed}, and "
             "its neighbor added its own values. {sent}",
@@ -34,8 +28,7 @@ def ring_progress(now: RingStep, step: int, ranks: int, size: float) -> str:
         )
     if step == ranks - 1:
         return translate(
-            "The reduce-scatter is done: rank r owns the sum of chunk r + 1, and the last "
-            "rank that of chunk 0. {sent}",
+            "The reduce-scatter is done: rank r owns the sum of chunk r + 1, and the last rank that of chunk 0. {sent}",
             sent=sent,
         )
     if step < 2 * (ranks - 1):

@@ -56,10 +56,7 @@ def _roofline(values: Values) -> Explored:
         y=Axis(translate("attainable"), FLOP_PER_SECOND, log=True),
         series=(Series(Color.BLUE, card.name, roof),),
         marks=(
-            *(
-                LabeledPoint(x, reached[name], _named(name), _grip(name, x, size))
-                for name, x in kernels.items()
-            ),
+            *(LabeledPoint(x, reached[name], _named(name), _grip(name, x, size)) for name, x in kernels.items()),
             LabeledPoint(ridge, peak, translate("ridge {intensity}", intensity=_intensity(ridge))),
         ),
     )
@@ -112,21 +109,9 @@ ROOFLINE = Explorer(
     ),
     controls=(
         GPU,
+        Slider("size", noted("Side of the product"), (16, 32768), default=4096, doubles=True, aside=True),
         Slider(
-            "size",
-            noted("Side of the product"),
-            (16, 32768),
-            default=4096,
-            doubles=True,
-            aside=True,
-        ),
-        Slider(
-            "sequence",
-            noted("Sequence length of the attention"),
-            (128, 131072),
-            default=4096,
-            doubles=True,
-            aside=True,
+            "sequence", noted("Sequence length of the attention"), (128, 131072), default=4096, doubles=True, aside=True
         ),
     ),
     explore=_roofline,

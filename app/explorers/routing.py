@@ -101,10 +101,7 @@ def _bins(loads: Sequence[int], capacity: int, summary: str) -> Drawing:
         on=lambda paper: _placed_bins(loads, capacity, paper),
         table=(
             (translate("Expert"), translate("Copies"), translate("Dropped")),
-            *(
-                (str(expert), figures(load), figures(max(0, load - capacity)))
-                for expert, load in enumerate(loads)
-            ),
+            *((str(expert), figures(load), figures(max(0, load - capacity))) for expert, load in enumerate(loads)),
         ),
     )
 
@@ -119,10 +116,7 @@ def _placed_bins(loads: Sequence[int], capacity: int, paper: Paper) -> Sheet:
     for expert, load in enumerate(loads):
         x, kept, over = left + expert * step, min(load, capacity), max(0, load - capacity)
         says = translate(
-            "expert {expert}: {copy}, {over:,} dropped",
-            expert=expert,
-            copy=counted(load, "copy", "copies"),
-            over=over,
+            "expert {expert}: {copy}, {over:,} dropped", expert=expert, copy=counted(load, "copy", "copies"), over=over
         )
         for count, below, tone in (
             (capacity - kept, kept, Tone.IDLE),
@@ -136,11 +130,7 @@ def _placed_bins(loads: Sequence[int], capacity: int, paper: Paper) -> Sheet:
             words.append(Words(x + width / 2, foot + 16, str(expert), anchor="middle", quiet=True))
     brim = round(foot - capacity * scale, 2)
     words.append(Words(right + 6, brim + 4, translate("capacity {capacity:,}", capacity=capacity)))
-    words.append(
-        Words(
-            left, 14, translate("copies of tokens; what is above the line is dropped"), quiet=True
-        )
-    )
+    words.append(Words(left, 14, translate("copies of tokens; what is above the line is dropped"), quiet=True))
     words.append(Words(right, foot + 33, translate("expert"), anchor="end", quiet=True))
     line = Arrow(0, brim, right, brim, color=Color.GRAY, head=False, dashed=True)
     return Sheet(height=foot + 40, rects=tuple(rects), arrows=(line,), words=tuple(words))
@@ -180,50 +170,27 @@ def _not_the_capacity(values: Values) -> Iterator[tuple[float, str]]:
     share = values.count("tokens") / values.count("experts")
     yield (
         share * values.number("factor"),
-        translate(
-            "Each token goes to {active} experts, so there are as many copies.",
-            active=values.count("active"),
-        ),
+        translate("Each token goes to {active} experts, so there are as many copies.", active=values.count("active")),
     )
-    yield (
-        share,
-        translate("That is the tokens per expert, without their copies and without the factor."),
-    )
+    yield (share, translate("That is the tokens per expert, without their copies and without the factor."))
 
 
 ROUTING = Explorer(
     name="routing",
     title=noted("Which expert overflows?"),
-    summary=noted(
-        "Tokens routed to experts at random: loads, dropped copies, bytes of the all-to-all."
-    ),
-    question=noted(
-        "2,048 tokens, 2 of 8 experts each, capacity factor 1.25: what is the capacity?"
-    ),
+    summary=noted("Tokens routed to experts at random: loads, dropped copies, bytes of the all-to-all."),
+    question=noted("2,048 tokens, 2 of 8 experts each, capacity factor 1.25: what is the capacity?"),
     predicts=noted("capacity of an expert"),
     chapter="experts",
-    formulas=(
-        "sharding.expert_capacity",
-        "sharding.expert_imbalance",
-        "sharding.expert_all_to_all_bytes",
-    ),
+    formulas=("sharding.expert_capacity", "sharding.expert_imbalance", "sharding.expert_all_to_all_bytes"),
     controls=(
         Slider("experts", noted("Experts"), (2, 256), default=8, doubles=True),
         Slider("active", noted("Experts per token"), (1, 8), default=2),
         Slider("tokens", noted("Tokens"), (64, 4096), default=2048, doubles=True),
         Slider("ranks", noted("GPUs"), (1, 64), default=8, doubles=True, aside=True),
         Slider("factor", noted("Capacity factor"), (1, 4), default=1.25, whole=False),
-        Slider(
-            "skew",
-            noted("Skew of the router (0: even)"),
-            (0, 2),
-            default=0.3,
-            whole=False,
-            aside=True,
-        ),
-        Slider(
-            "hidden", noted("Hidden size"), (256, 16384), default=4096, doubles=True, aside=True
-        ),
+        Slider("skew", noted("Skew of the router (0: even)"), (0, 2), default=0.3, whole=False, aside=True),
+        Slider("hidden", noted("Hidden size"), (256, 16384), default=4096, doubles=True, aside=True),
     ),
     explore=_routing,
     asks=noted("What is the capacity of an expert, in copies of tokens?"),

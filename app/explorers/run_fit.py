@@ -36,14 +36,7 @@ from app.explorers.placements import (
     placement,
 )
 from app.explorers.projection import Projection, projection
-from app.explorers.published_runs import (
-    HOURS,
-    LLAMA,
-    LLAMA_LONG,
-    ExplorableRun,
-    published_as,
-    trust_figures,
-)
+from app.explorers.published_runs import HOURS, LLAMA, LLAMA_LONG, ExplorableRun, published_as, trust_figures
 from app.explorers.run_fit_words import fit_of, fitting_next_steps, limit_of, said_of, verdict_of
 from app.explorers.runs import bill_drawing, energy_text
 from app.explorers.traffic import traffic_bars
@@ -118,11 +111,7 @@ def _facts(run: Projection, paper: ExplorableRun | None) -> Iterator[KeyFigure]:
 def _step_bars(run: Projection, paper: ExplorableRun | None) -> Bars:
     times = run.times
     parts = (
-        Part(
-            Tone.COMPUTE,
-            translate("compute, optimizer"),
-            times.compute + times.launches + times.optimizer,
-        ),
+        Part(Tone.COMPUTE, translate("compute, optimizer"), times.compute + times.launches + times.optimizer),
         Part(Tone.RECOMPUTE, translate("recompute"), times.recompute),
         Part(Tone.EXPOSED, translate("communication"), run.communication),
         Part(Tone.IDLE, translate("bubble"), times.bubble),
@@ -131,9 +120,7 @@ def _step_bars(run: Projection, paper: ExplorableRun | None) -> Bars:
     if paper and paper.printed:
         first = paper.printed[0]
         took = times.total * first.slower(run)
-        bars.append(
-            Bar(translate("published"), (Part(Color.GRAY, translate("as published"), took),))
-        )
+        bars.append(Bar(translate("published"), (Part(Color.GRAY, translate("as published"), took),)))
     return Bars(
         title=translate("Time of a step"),
         summary=translate("A step takes {total}", total=show(times.total, SECOND)),
@@ -165,10 +152,7 @@ def _bill_of_energy(run: Projection, dollars_per_kwh: float) -> Iterator[tuple[s
     electricity = electricity_cost(run.gpus, watts, run.duration, dollars_per_kwh)
     yield translate("Energy at {watts:,.0f} W", watts=watts), energy_text(run.energy)
     cents = 100 * dollars_per_kwh
-    yield (
-        translate("Of it, electricity at {electricity:.3g} ¢/kWh", electricity=cents),
-        money_text(electricity),
-    )
+    yield (translate("Of it, electricity at {electricity:.3g} ¢/kWh", electricity=cents), money_text(electricity))
 
 
 def _not_the_memory(values: Values) -> Iterator[tuple[float, str]]:
@@ -176,15 +160,11 @@ def _not_the_memory(values: Values) -> Iterator[tuple[float, str]]:
     memory = projection(values, placement(values)).memory
     state = memory.weights + memory.gradients + memory.optimizer
     yield memory.weights, translate("Those are the weights alone.")
-    yield (
-        state,
-        translate("That is the training state alone. Activations and buffers come on top of it."),
-    )
+    yield (state, translate("That is the training state alone. Activations and buffers come on top of it."))
     yield (
         state + memory.activations / max(1, values.count("pipeline")),
         translate(
-            "A stage of a pipeline holds the activations of several micro-batches at once, until "
-            "their backward passes."
+            "A stage of a pipeline holds the activations of several micro-batches at once, until their backward passes."
         ),
     )
 
@@ -206,21 +186,12 @@ FIT = Explorer(
     controls=(
         *in_group(
             noted("Model and machine"),
-            Select(
-                "model",
-                noted("Model"),
-                {name: name for name in (*MODELS, *MORE_MODELS)},
-                own=model_value,
-            ),
+            Select("model", noted("Model"), {name: name for name in (*MODELS, *MORE_MODELS)}, own=model_value),
             Select("gpu", "GPU", {name: name for name in (*CARDS, *MORE_CARDS)}),
             Slider("gpus", "GPUs", (1, 32768), default=16384, doubles=True),
             replace(NETWORK_PER_GPU, aside=True),
             Slider(
-                "product",
-                noted("Percent of the peak in products (0: known value)"),
-                (0, 100),
-                default=0,
-                aside=True,
+                "product", noted("Percent of the peak in products (0: known value)"), (0, 100), default=0, aside=True
             ),
         ),
         *degree_controls(64),
@@ -244,18 +215,8 @@ FIT = Explorer(
                 whole=False,
                 aside=True,
             ),
-            Slider(
-                "price",
-                noted("Dollars per GPU-hour"),
-                (0.1, 20),
-                default=2,
-                log=True,
-                whole=False,
-                aside=True,
-            ),
-            Slider(
-                "electricity", noted("Cents per kWh"), (1, 60), default=5, whole=False, aside=True
-            ),
+            Slider("price", noted("Dollars per GPU-hour"), (0.1, 20), default=2, log=True, whole=False, aside=True),
+            Slider("electricity", noted("Cents per kWh"), (1, 60), default=5, whole=False, aside=True),
         ),
     ),
     explore=_explored,

@@ -15,11 +15,7 @@ def verdict_of(run: Projection, paper: ExplorableRun | None) -> YesOrNo:
     """Whether it fits, in a few words and in a sentence."""
     if run.spare >= 0:
         return YesOrNo(True, translate("It fits"), fit_of(run))
-    title = (
-        translate("It ran, but these formulas say it does not fit")
-        if paper
-        else translate("It does not fit")
-    )
+    title = translate("It ran, but these formulas say it does not fit") if paper else translate("It does not fit")
     return YesOrNo(False, title, fit_of(run))
 
 
@@ -27,16 +23,8 @@ def fit_of(run: Projection) -> str:
     """How much memory is left, or lacking."""
     room = show(run.room, BYTE)
     if run.spare >= 0:
-        return translate(
-            "{spare} of {room} to spare on the fullest GPU.",
-            spare=show(run.spare, BYTE, 3),
-            room=room,
-        )
-    return translate(
-        "The fullest GPU needs {spare} more than its {room}.",
-        spare=show(-run.spare, BYTE, 3),
-        room=room,
-    )
+        return translate("{spare} of {room} to spare on the fullest GPU.", spare=show(run.spare, BYTE, 3), room=room)
+    return translate("The fullest GPU needs {spare} more than its {room}.", spare=show(-run.spare, BYTE, 3), room=room)
 
 
 def _limits(run: Projection) -> tuple[tuple[float, str], ...]:
@@ -73,15 +61,11 @@ def said_of(run: Projection, paper: ExplorableRun | None) -> str:
     if run.communication > _SEEN * total:
         longest, kind = max((spent, kind) for kind, spent in run.sent)
         says += translate(
-            " Most of the communication is for {kind}, {longest}.",
-            kind=kind,
-            longest=show(longest, SECOND, 3),
+            " Most of the communication is for {kind}, {longest}.", kind=kind, longest=show(longest, SECOND, 3)
         )
     near, far = off_by()
     limits = translate(
-        "This is a projection. For the published runs below, it is off by {near} to {far}.",
-        near=near,
-        far=far,
+        "This is a projection. For the published runs below, it is off by {near} to {far}.", near=near, far=far
     )
     return f"{says}\n\n{' '.join(filter(None, (_published(run, paper), limits)))}"
 
@@ -102,8 +86,7 @@ def _published(run: Projection, paper: ExplorableRun | None) -> str:
         printed = near.printed[0]
         here = printed.measure.of(near.projected)
         return translate(
-            "**Published, in another layout:** {name} reports {text}. Projected, that "
-            "layout gets {text_2} ({change}).",
+            "**Published, in another layout:** {name} reports {text}. Projected, that layout gets {text_2} ({change}).",
             name=translate_known(near.name),
             text=printed.text,
             text_2=printed.measure.text(here),
@@ -117,19 +100,14 @@ def fitting_next_steps(run: Projection, others: tuple[Neighbor, ...]) -> str:
     better = [one for one in others if is_better(one, run)]
     if run.spare < 0:
         if better:
-            return translate(
-                "Single changes that make it fit, those with the fewest GPU-hours first."
-            )
+            return translate("Single changes that make it fit, those with the fewest GPU-hours first.")
         smaller = translate("These save the most memory.") if others else ""
         return translate("No single change makes it fit. {smaller}", smaller=smaller).rstrip()
     if len(better) == len(others) > 0:
         return translate("The single changes that save the most GPU-hours.")
     if better:
-        return translate(
-            "The single changes with the fewest GPU-hours. Not all of them are better."
-        )
+        return translate("The single changes with the fewest GPU-hours. Not all of them are better.")
     nearest = translate("These come closest.") if others else ""
     return translate(
-        "No single change that fits saves half a percent of the GPU-hours. {nearest}",
-        nearest=nearest,
+        "No single change that fits saves half a percent of the GPU-hours. {nearest}", nearest=nearest
     ).rstrip()

@@ -42,8 +42,7 @@ def _run(values: Values) -> Explored:
     notice = ""
     if used > 1:
         notice = translate(
-            "{took} would take {used} times the peak of these GPUs. Shown at the full "
-            "peak, the shortest time.",
+            "{took} would take {used} times the peak of these GPUs. Shown at the full peak, the shortest time.",
             took=show(took, SECOND),
             used=figures(used, 3),
         )
@@ -80,12 +79,7 @@ def _run(values: Values) -> Explored:
         y=Axis(translate("time"), SECOND, log=True),
         series=(Series(Color.BLUE, translate("this run"), curve),),
         marks=(
-            LabeledPoint(
-                used,
-                time,
-                f"{percent_text(used)}: {time_text(time)}",
-                None if took else Grip("mfu", 100),
-            ),
+            LabeledPoint(used, time, f"{percent_text(used)}: {time_text(time)}", None if took else Grip("mfu", 100)),
         ),
     )
     return Explored(says, facts, (plot, _bill(values, facts)), notice=notice)
@@ -105,24 +99,14 @@ def _bill(values: Values, facts: Sequence[KeyFigure]) -> Drawing:
     lines = (
         (translate("6 FLOP per parameter and token"), show(flops, FLOP)),
         (
-            translate(
-                "{gpu} at {shown}",
-                gpu=counted(values.count("gpus"), "GPU"),
-                shown=shown["utilization"],
-            ),
+            translate("{gpu} at {shown}", gpu=counted(values.count("gpus"), "GPU"), shown=shown["utilization"]),
             shown["time"],
         ),
         (translate("GPU-hours"), shown["GPU-hours"]),
-        (
-            translate("Rent at {price} an hour", price=money_text(values.number("price"))),
-            shown["rent"],
-        ),
+        (translate("Rent at {price} an hour", price=money_text(values.number("price"))), shown["rent"]),
         (translate("Energy at {watts:,.0f} W", watts=values.number("watts")), shown["energy"]),
         (
-            translate(
-                "Of it, electricity at {electricity:.3g} ¢/kWh",
-                electricity=values.number("electricity"),
-            ),
+            translate("Of it, electricity at {electricity:.3g} ¢/kWh", electricity=values.number("electricity")),
             shown["electricity"],
         ),
     )
@@ -170,10 +154,7 @@ def _not_the_days(values: Values) -> Iterator[tuple[float, str]]:
     forward = training_time(flops, gpus, peak, used) / 3
     yield forward, translate("That is 2 FLOP per parameter and token: the forward pass alone.")
     yield training_time(flops, gpus, peak, 1.0), translate("That is at full peak.")
-    yield (
-        training_time(flops, gpus, 2 * peak, used),
-        translate("That is at twice the peak, with sparsity."),
-    )
+    yield (training_time(flops, gpus, 2 * peak, used), translate("That is at twice the peak, with sparsity."))
 
 
 RUN = Explorer(
@@ -184,64 +165,25 @@ RUN = Explorer(
     predicts=noted("time"),
     chapter="capstone",
     part_of="fit",
-    formulas=(
-        "transformer.training_flops",
-        "throughput.training_time",
-        "cost.rental_cost",
-        "cost.energy",
-    ),
+    formulas=("transformer.training_flops", "throughput.training_time", "cost.rental_cost", "cost.energy"),
     controls=(
         *in_group(
             noted("Training"),
-            Slider(
-                "parameters",
-                noted("Parameters"),
-                (0.1, 2000),
-                default=405,
-                unit="billion",
-                log=True,
-                whole=False,
-            ),
-            Slider(
-                "tokens",
-                noted("Tokens"),
-                (0.01, 100),
-                default=15.6,
-                unit="trillion",
-                log=True,
-                whole=False,
-            ),
+            Slider("parameters", noted("Parameters"), (0.1, 2000), default=405, unit="billion", log=True, whole=False),
+            Slider("tokens", noted("Tokens"), (0.01, 100), default=15.6, unit="trillion", log=True, whole=False),
         ),
         *in_group(
             noted("GPUs"),
             Slider("gpus", noted("GPUs"), (1, 100_000), default=16384, log=True),
-            Slider(
-                "peak", noted("Peak per GPU"), (50, 5000), default=989, unit="TFLOP/s", log=True
-            ),
+            Slider("peak", noted("Peak per GPU"), (50, 5000), default=989, unit="TFLOP/s", log=True),
             Slider("mfu", noted("Utilization in percent"), (5, 70), default=40, whole=False),
-            Slider(
-                "days",
-                noted("Or days taken (0: use the utilization)"),
-                (0, 1000),
-                default=0,
-                whole=False,
-            ),
+            Slider("days", noted("Or days taken (0: use the utilization)"), (0, 1000), default=0, whole=False),
         ),
         *in_group(
             noted("Bill"),
-            Slider(
-                "price",
-                noted("Dollars per GPU-hour"),
-                (0.1, 20),
-                default=2,
-                log=True,
-                whole=False,
-                aside=True,
-            ),
+            Slider("price", noted("Dollars per GPU-hour"), (0.1, 20), default=2, log=True, whole=False, aside=True),
             Slider("watts", noted("Power per GPU"), (100, 2000), default=700, unit="W", aside=True),
-            Slider(
-                "electricity", noted("Cents per kWh"), (1, 60), default=5, whole=False, aside=True
-            ),
+            Slider("electricity", noted("Cents per kWh"), (1, 60), default=5, whole=False, aside=True),
         ),
     ),
     explore=_run,

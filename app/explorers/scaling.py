@@ -6,15 +6,7 @@ from collections.abc import Iterator, Sequence
 from app.charts.axes import Axis
 from app.charts.color import Color
 from app.charts.plot import Plot, Series
-from app.explorers.base import (
-    Explored,
-    Explorer,
-    Foreseen,
-    Values,
-    counted,
-    figure_summary,
-    plain_figure,
-)
+from app.explorers.base import Explored, Explorer, Foreseen, Values, counted, figure_summary, plain_figure
 from app.explorers.controls import Slider
 from app.formulas.precision import loss_scale
 from app.translation import noted, translate
@@ -27,22 +19,14 @@ def _loss_scale(values: Values) -> Explored:
     steps, interval = values.count("steps"), values.count("interval")
     initial, every = values.number("initial"), values.count("every")
     asked, steps = steps, _steps_in_range(values, steps)
-    notice = (
-        ""
-        if asked == steps
-        else translate("Shown up to step {steps}, where the scale leaves 1e±30.", steps=steps)
-    )
+    notice = "" if asked == steps else translate("Shown up to step {steps}, where the scale leaves 1e±30.", steps=steps)
     overflows, scales = _scales(values, steps)
     points = tuple((float(step), scale) for step, scale in enumerate(scales, 1))
     last = scales[-1]
     trend = (
-        translate(
-            "Overflows come before enough clean steps have passed, so the scale can only fall."
-        )
+        translate("Overflows come before enough clean steps have passed, so the scale can only fall.")
         if 0 < every <= interval
-        else translate(
-            "There are enough clean steps between overflows for the scale to grow again."
-        )
+        else translate("There are enough clean steps between overflows for the scale to grow again.")
     )
     says = translate(
         "After {step} the scale is **{last}**, from {initial}. It halves on every "
@@ -94,15 +78,10 @@ def _not_the_scale(values: Values) -> Iterator[tuple[float, str]]:
     """Scales that are taken for the one at the end."""
     initial, every = values.number("initial"), values.count("every")
     overflows = values.count("steps") // every if every else 0
-    yield (
-        initial,
-        translate("That is the scale at the start: overflows halve it, clean steps double it."),
-    )
+    yield (initial, translate("That is the scale at the start: overflows halve it, clean steps double it."))
     yield (
         initial / 2**overflows,
-        translate(
-            "That counts the overflows alone. Between them, enough clean steps double the scale."
-        ),
+        translate("That counts the overflows alone. Between them, enough clean steps double the scale."),
     )
     yield (
         initial * 2.0 ** (values.count("steps") // values.count("interval")),
@@ -117,9 +96,7 @@ LOSS_SCALE = Explorer(
     name="loss-scale",
     title=noted("Where does a loss scale settle?"),
     summary=noted("A dynamic loss scale: halved on overflow, doubled after enough clean steps."),
-    question=noted(
-        "65,536 halves every 30 steps, doubles after 20 clean ones. What is it at step 200?"
-    ),
+    question=noted("65,536 halves every 30 steps, doubles after 20 clean ones. What is it at step 200?"),
     predicts=noted("scale at the end"),
     chapter="precision",
     formulas=("precision.loss_scale", "precision.smallest_loss_scale"),

@@ -19,9 +19,7 @@ class OpenExplorer:
     shown: Explored
 
 
-def open_explorer(
-    explorers: Explorers, name: str, state: Mapping[str, str] = MappingProxyType({})
-) -> OpenExplorer:
+def open_explorer(explorers: Explorers, name: str, state: Mapping[str, str] = MappingProxyType({})) -> OpenExplorer:
     """The explorer called *name* with its controls set to *state*, the others to their defaults.
 
     Raises:

@@ -52,9 +52,7 @@ def _tolls(values: Values) -> Explored:
     chosen = _BY_NAME.get(values.word("technique"))
     drawing = Drawing(
         title=translate("Five tolls (bottlenecks)"),
-        summary=translate(
-            "Which technique lowers which of five tolls, and which chapter covers it"
-        ),
+        summary=translate("Which technique lowers which of five tolls, and which chapter covers it"),
         on=lambda paper: _map(chosen, paper),
         table=(
             (translate("Technique"), translate("Lowers"), translate("Chapter"), translate("Paper")),
@@ -65,10 +63,7 @@ def _tolls(values: Values) -> Explored:
         return Explored(_says_all(), (), (drawing,))
     names = tuple(translate(_TOLLS[toll][0]) for toll in chosen.tolls)
     fact = KeyFigure(
-        noted("toll"),
-        translate(" and ").join(names),
-        among=tuple(name for name, _ in _TOLLS.values()),
-        right=names,
+        noted("toll"), translate(" and ").join(names), among=tuple(name for name, _ in _TOLLS.values()), right=names
     )
     return Explored(_says(chosen), (fact,), (drawing,))
 
@@ -79,8 +74,7 @@ def _says(chosen: Technique) -> str:
     )
     others = [one for one in TECHNIQUES if one is not chosen and set(one.tolls) & set(chosen.tolls)]
     return translate(
-        "{name} lowers {lowered}: {chapter}, and "
-        "[arXiv:{paper}](https://arxiv.org/abs/{paper}). So do {others}.",
+        "{name} lowers {lowered}: {chapter}, and [arXiv:{paper}](https://arxiv.org/abs/{paper}). So do {others}.",
         name=translate_known(chosen.name),
         lowered=lowered,
         chapter=_chapter(chosen, translate("the chapter")),
@@ -92,14 +86,10 @@ def _says(chosen: Technique) -> str:
 def _says_all() -> str:
     lines = [
         f"- **{translate(name)}** ({translate(meaning)}): "
-        + ", ".join(
-            _chapter(one, translate_known(one.name)) for one in TECHNIQUES if toll in one.tolls
-        )
+        + ", ".join(_chapter(one, translate_known(one.name)) for one in TECHNIQUES if toll in one.tolls)
         for toll, (name, meaning) in _TOLLS.items()
     ]
-    return translate(
-        "Each technique lowers one or two tolls, and most raise another.\n\n"
-    ) + "\n".join(lines)
+    return translate("Each technique lowers one or two tolls, and most raise another.\n\n") + "\n".join(lines)
 
 
 def _chapter(one: Technique, text: str) -> str:
@@ -111,9 +101,7 @@ def _map(chosen: Technique | None, paper: Paper) -> Sheet:
     height = 16 + len(TECHNIQUES) * _ROW
     wide = paper is WIDE
     box, right = (190, 350) if wide else (128, 190)
-    heights = {
-        toll: round(height / len(_TOLLS) * (place + 0.5)) for place, toll in enumerate(_TOLLS)
-    }
+    heights = {toll: round(height / len(_TOLLS) * (place + 0.5)) for place, toll in enumerate(_TOLLS)}
     rects, arrows, words = [], [], []
     for toll, (name, meaning) in _said().items():
         lit, y = chosen is None or toll in chosen.tolls, heights[toll] - 22
@@ -126,15 +114,10 @@ def _map(chosen: Technique | None, paper: Paper) -> Sheet:
         lit, y = chosen in (None, one), 20 + place * _ROW
         color = Color.GRAY if chosen is None else Color.BLUE
         if lit:
-            arrows += [
-                Arrow(box + 2, heights[toll], right, y, color=color, head=False)
-                for toll in one.tolls
-            ]
+            arrows += [Arrow(box + 2, heights[toll], right, y, color=color, head=False) for toll in one.tolls]
         words.append(Words(right + 6, y + 4, one.name, strong=chosen is one, quiet=not lit))
         if wide:
-            words.append(
-                Words(568, y + 4, translate("chapter “{chapter}”", chapter=one.chapter), quiet=True)
-            )
+            words.append(Words(568, y + 4, translate("chapter “{chapter}”", chapter=one.chapter), quiet=True))
     return Sheet(height=height, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words))
 
 
@@ -150,20 +133,13 @@ def _tolls_row(one: Technique) -> tuple[str, ...]:
 
 def _not_the_toll(chosen: str) -> str:
     meaning = next(meaning for name, meaning in _said().values() if name == chosen)
-    return translate(
-        "{upper}{chosen} is {meaning}.",
-        upper=chosen[:1].upper(),
-        chosen=chosen[1:],
-        meaning=meaning,
-    )
+    return translate("{upper}{chosen} is {meaning}.", upper=chosen[:1].upper(), chosen=chosen[1:], meaning=meaning)
 
 
 TOLLS = Explorer(
     name="tolls",
     title=noted("Which bottleneck does it lower?"),
-    summary=noted(
-        "Fourteen techniques, the tolls (bottlenecks) that each lowers, and its chapter."
-    ),
+    summary=noted("Fourteen techniques, the tolls (bottlenecks) that each lowers, and its chapter."),
     question=noted("Which of the five tolls of a training step does ZeRO lower?"),
     predicts=noted("toll"),
     chapter="diagnosis",

@@ -28,8 +28,7 @@ def traffic_bars(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
         bars.append(Bar(translate(name), (Part(tone, link, sent),), f"{show(sent, BYTE)}, {link}"))
     return Bars(
         title=translate("Sent by a GPU in a step"),
-        summary="; ".join(f"{bar.name} {bar.note}" for bar in bars)
-        or translate("A single GPU sends nothing"),
+        summary="; ".join(f"{bar.name} {bar.note}" for bar in bars) or translate("A single GPU sends nothing"),
         axis=Axis(translate("bytes sent"), BYTE),
         bars=tuple(bars),
     )

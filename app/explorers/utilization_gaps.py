@@ -71,9 +71,7 @@ def _comb(values: Values) -> Explored:
     used = utilization_with_exposed(1.0, useful, waited)
     period = useful + waited
     says = translate(
-        "{seen} The GPU is busy for **{used}** of the time.",
-        seen=translate(_SEEN[stall]),
-        used=percent_text(used),
+        "{seen} The GPU is busy for **{used}** of the time.", seen=translate(_SEEN[stall]), used=percent_text(used)
     )
     facts = (
         *_to_find(values.word("stall")),
@@ -102,10 +100,7 @@ def _step_marks(stall: str, pieces: list[_Piece]) -> tuple[LabeledPoint, ...]:
     if stall == "checkpoint":
         return ()
     step = sum(long for long, _ in pieces) / _STEPS
-    return tuple(
-        LabeledPoint(place * step, 1.0, translate("step {place}", place=place + 1))
-        for place in range(_STEPS)
-    )
+    return tuple(LabeledPoint(place * step, 1.0, translate("step {place}", place=place + 1)) for place in range(_STEPS))
 
 
 def _to_find(word: str) -> Iterator[KeyFigure]:
@@ -155,37 +150,17 @@ def _not_the_cause(chosen: str) -> str:
 COMB = Explorer(
     name="comb",
     title=noted("What causes the gaps?"),
-    summary=noted(
-        "A utilization trace with a stall: find the cause by its pattern of gaps, the comb."
-    ),
+    summary=noted("A utilization trace with a stall: find the cause by its pattern of gaps, the comb."),
     question=noted("This is the utilization of one GPU over four steps. What causes the gaps?"),
     predicts=noted("cause"),
     chapter="diagnosis",
     formulas=("overlap.utilization_with_exposed",),
     controls=(
         Select("stall", noted("Trace"), _CHOICES),
-        Slider(
-            "work", noted("Work per step"), (0.1, 100), default=8, unit="s", log=True, whole=False
-        ),
+        Slider("work", noted("Work per step"), (0.1, 100), default=8, unit="s", log=True, whole=False),
         Slider("micro", noted("Micro-batches per step"), (1, 32), default=8),
-        Slider(
-            "lost",
-            noted("Length of a stall"),
-            (0.01, 600),
-            default=2,
-            unit="s",
-            log=True,
-            whole=False,
-        ),
-        Slider(
-            "interval",
-            noted("Time between checkpoints"),
-            (1, 600),
-            default=68,
-            unit="min",
-            log=True,
-            whole=False,
-        ),
+        Slider("lost", noted("Length of a stall"), (0.01, 600), default=2, unit="s", log=True, whole=False),
+        Slider("interval", noted("Time between checkpoints"), (1, 600), default=68, unit="min", log=True, whole=False),
     ),
     explore=_comb,
     asks=noted("What causes the gaps in this trace?"),

@@ -83,10 +83,7 @@ class Compiler:
             (folder / "compile.py").write_text(_COMPILE)
             (folder / "run.mjs").write_text(_SCRIPT)
             try:
-                subprocess.run(
-                    [node, "run.mjs"],
-                    cwd=folder, check=True, capture_output=True, timeout=_PATIENCE,
-                )  # fmt: skip
+                subprocess.run([node, "run.mjs"], cwd=folder, check=True, capture_output=True, timeout=_PATIENCE)
             except (subprocess.SubprocessError, OSError) as error:
                 says = "Node cannot compile the course: use version 20 or newer"
                 raise UnavailableError(says, _said(error)) from error

@@ -16,14 +16,7 @@ from app.exporting.archive import course_archive, programs_archive
 from app.exporting.modules import licenses
 from app.exporting.pages import Page, as_file, crawled
 from app.exporting.python import BrowserPython
-from app.exporting.scripts import (
-    digest,
-    license_texts,
-    scripts,
-    service,
-    static_files,
-    web_manifest,
-)
+from app.exporting.scripts import digest, license_texts, scripts, service, static_files, web_manifest
 from app.exporting.site import exported_site
 from app.translation import speaking
 
@@ -108,9 +101,7 @@ def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> 
     return files
 
 
-def _core(
-    catalog: Catalog, python: BrowserPython, pages: frozenset[str]
-) -> tuple[dict[str, str], dict[str, bytes]]:
+def _core(catalog: Catalog, python: BrowserPython, pages: frozenset[str]) -> tuple[dict[str, str], dict[str, bytes]]:
     """The files that a worker starts from: their names by what they are, and their contents."""
     contents = {
         "glue": python.glue,

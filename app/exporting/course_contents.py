@@ -70,9 +70,7 @@ def of_packs() -> Mapping[str, tuple[str, str]]:
     """The formulas of course packs: where each of them is, as its module and its own name."""
     found = {name: formula.function for name, formula in FORMULAS.items()}
     return {
-        name: (one.__module__, one.__name__)
-        for name, one in found.items()
-        if one.__module__.startswith(f"{PACKAGE}.")
+        name: (one.__module__, one.__name__) for name, one in found.items() if one.__module__.startswith(f"{PACKAGE}.")
     }
 
 

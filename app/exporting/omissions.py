@@ -3,16 +3,12 @@
 import re
 from collections.abc import Callable
 
-_LINK = re.compile(
-    r'<a\b[^>]*?\shref="(?P<address>/(?!/)[^"]*)"[^>]*>(?P<text>(?:(?!</a>).)*)</a>', re.DOTALL
-)
+_LINK = re.compile(r'<a\b[^>]*?\shref="(?P<address>/(?!/)[^"]*)"[^>]*>(?P<text>(?:(?!</a>).)*)</a>', re.DOTALL)
 _FORM = re.compile(r"<form\b(?P<attributes>[^>]*)>.*?</form>\s*", re.DOTALL)
 _SECTION = re.compile(r"<section\b(?:(?!</?section\b).)*</section>\s*", re.DOTALL)
 _ACTION = re.compile(r'\saction="(/[^"]*)"')
 _ALONE = re.compile(r'<a\b[^>]*(?:\sclass="(?:other|button)|\sdownload\b)')
-_EMPTY = re.compile(
-    r'<p(?: class="quiet")?>\s*</p>\s*|(?:<h2\b[^>]*>[^<]*</h2>\s*)?<dl\b[^>]*>\s*</dl>\s*'
-)
+_EMPTY = re.compile(r'<p(?: class="quiet")?>\s*</p>\s*|(?:<h2\b[^>]*>[^<]*</h2>\s*)?<dl\b[^>]*>\s*</dl>\s*')
 _WINDOW = 800  # characters around a link that may belong to it
 # What stands before and behind a link that goes with it: an entry of a list, or its separator.
 _ENTRIES = (

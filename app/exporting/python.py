@@ -26,13 +26,7 @@ _DIGEST = "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+S
 _REGISTRY = "https://registry.npmjs.org"
 _PATIENCE = 120  # seconds
 _LARGEST = 64 << 20  # bytes of the package
-_NAMES = (
-    "pyodide.mjs",
-    "pyodide.asm.mjs",
-    "pyodide.asm.wasm",
-    "python_stdlib.zip",
-    "pyodide-lock.json",
-)
+_NAMES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 # Of the standard library: what neither the course nor a program of an exercise may use.
 LEFT_OUT = {
     "__hello__.py", "__phello__", "_pyio.py", "_pyrepl", "_ssl.py",
@@ -70,9 +64,7 @@ class BrowserPython:
     compiler: Compiler
 
 
-def browser_python(
-    cache: Path, package: Path | None = None, wheels: Path | None = None
-) -> BrowserPython:
+def browser_python(cache: Path, package: Path | None = None, wheels: Path | None = None) -> BrowserPython:
     """Python for browsers, from the npm *package* and the folder of *wheels* where they are given.
 
     Else, they are fetched into *cache* once.
@@ -119,8 +111,7 @@ def _read_python(package: Path) -> bytes:
         raise InputError(f"{package} cannot be read: {error.strerror}") from error
     if not _is_right(content):
         raise InputError(
-            f"{package} is not {PACKAGE} of npm, which `npm pack pyodide@{VERSION}`"
-            " writes: its digest is another"
+            f"{package} is not {PACKAGE} of npm, which `npm pack pyodide@{VERSION}` writes: its digest is another"
         )
     return content
 

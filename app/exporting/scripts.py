@@ -80,28 +80,20 @@ def web_manifest() -> bytes:
             "background_color": _COLOR,
             "theme_color": _COLOR,
             "icons": [
-                {"src": f"..{asset_url(name)}", "sizes": sizes, "type": assets()[name].type}
-                for name, sizes in icons
+                {"src": f"..{asset_url(name)}", "sizes": sizes, "type": assets()[name].type} for name, sizes in icons
             ],
         }
     ).encode()
 
 
-def service(
-    contents: Iterable[bytes], names: Collection[str], *, bundle: str, folder: str
-) -> bytes:
+def service(contents: Iterable[bytes], names: Collection[str], *, bundle: str, folder: str) -> bytes:
     """The service worker, which keeps the files *names*, and changes with any of the *contents*.
 
     All pages are in *bundle*, and the scripts in *folder*.
     """
     text = (_SCRIPTS / _SERVICE).read_text("utf-8")
     version = digest(b"".join(hashlib.sha256(content).digest() for content in contents))
-    known = {
-        "version": version,
-        "files": list(names),
-        "pages": bundle,
-        "unpacks": f"course/{folder}/xz.js",
-    }
+    known = {"version": version, "files": list(names), "pages": bundle, "unpacks": f"course/{folder}/xz.js"}
     return text.replace("= COURSE", f"= {json.dumps(known)}").encode()
 
 

@@ -86,9 +86,7 @@ def exported_site(settings: Settings) -> Iterator[ExportedSite]:
             }
         )
         site = create_site(inside)
-        app = create_app(
-            inside, replace(site, runner=_Ready(inside), labs=_Elsewhere(inside, site.engine))
-        )
+        app = create_app(inside, replace(site, runner=_Ready(inside), labs=_Elsewhere(inside, site.engine)))
         app.router.routes.extend(router.routes)
         with asyncio.Runner() as runner:
             yield ExportedSite(site.catalog, lambda path: runner.run(_asked(app, path)))

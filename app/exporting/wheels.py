@@ -15,21 +15,13 @@ from app.errors import InputError, UnavailableError
 PLATFORM = "pyemscripten_2026_0_wasm32"  # of the Pyodide that an export has
 # What pydantic is made of, with the digests of its wheels (SHA-256).
 WHEELS = {
-    "annotated_types-0.8.0-py3-none-any.whl": (
-        "f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"
-    ),
-    "pydantic-2.14.4-py3-none-any.whl": (
-        "653a2ad9f6d8858529c77c72717d0ea991d6c6837fe683246b2f4b2bbfc3fadc"
-    ),
+    "annotated_types-0.8.0-py3-none-any.whl": ("f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"),
+    "pydantic-2.14.4-py3-none-any.whl": ("653a2ad9f6d8858529c77c72717d0ea991d6c6837fe683246b2f4b2bbfc3fadc"),
     f"pydantic_core-2.50.5-cp314-cp314-{PLATFORM}.whl": (
         "b2910ec0fa5aeb9bef70156f2b79f4783978fdcfaa7b2f1b5d1814458d2e79a1"
     ),
-    "typing_extensions-4.16.0-py3-none-any.whl": (
-        "481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"
-    ),
-    "typing_inspection-0.4.5-py3-none-any.whl": (
-        "bc210535442b39e1bf2805e0c7a17dfd6a4ace760c84c7f7d16245d23a6b1c39"
-    ),
+    "typing_extensions-4.16.0-py3-none-any.whl": ("481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"),
+    "typing_inspection-0.4.5-py3-none-any.whl": ("bc210535442b39e1bf2805e0c7a17dfd6a4ace760c84c7f7d16245d23a6b1c39"),
 }
 _PATIENCE = 120  # seconds
 # Of pydantic: what neither an exercise nor a file of progress needs.

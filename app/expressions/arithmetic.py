@@ -83,9 +83,7 @@ def work_out(text: str, shown: Scale) -> Reading:
         ExpressionError: *text* has no value, or a value of another dimension.
     """
     if len(text) > _LONGEST:
-        raise ExpressionError(
-            translate("cannot read an answer of {text} characters: it is too long", text=len(text))
-        )
+        raise ExpressionError(translate("cannot read an answer of {text} characters: it is too long", text=len(text)))
     try:
         return _worked_out(simplified(text, shown), shown)
     except ExpressionError as error:
@@ -195,14 +193,10 @@ def _as_it_stands(typed: str, shown: Scale) -> Reading:
     if found.dimension == expected or (counted and same_kind(found.dimension, expected)):
         return Reading(found.value, scale=_written(units, shown), worked_out=True)
     if found.dimension == PLAIN:
-        raise ExpressionError(
-            translate("the result is a plain number, but {unit} is expected", unit=shown.unit)
-        )
+        raise ExpressionError(translate("the result is a plain number, but {unit} is expected", unit=shown.unit))
     raise ExpressionError(
         translate(
-            "the result is in {dimension}, but {unit} is expected",
-            dimension=spelled(found.dimension),
-            unit=shown.unit,
+            "the result is in {dimension}, but {unit} is expected", dimension=spelled(found.dimension), unit=shown.unit
         )
     )
 

@@ -5,16 +5,7 @@ from collections.abc import Callable, Mapping
 from app.errors import nearest
 from app.expressions.operations import FUNCTIONS, OPERATIONS, Quantity
 from app.expressions.parser import ExpressionError, parse_expression
-from app.expressions.tree import (
-    COMPARISONS,
-    Binary,
-    FunctionCall,
-    Name,
-    Negative,
-    Node,
-    Number,
-    Word,
-)
+from app.expressions.tree import COMPARISONS, Binary, FunctionCall, Name, Negative, Node, Number, Word
 from app.formulas import FORMULAS, Argument, Formula
 from app.translation import localized, translate
 
@@ -43,9 +34,7 @@ def evaluate(text: str | Node, names: Names) -> Quantity:
     try:
         return _value(node, names)
     except (OverflowError, ZeroDivisionError) as error:
-        raise ExpressionError(
-            translate("the value is not a finite number ({error})", error=error)
-        ) from None
+        raise ExpressionError(translate("the value is not a finite number ({error})", error=error)) from None
 
 
 def _tree(text: str | Node, names: Names) -> Node:
@@ -63,9 +52,7 @@ def holds(text: str | Node, names: Names) -> bool:
 def _value(node: Node, names: Names) -> Quantity:
     match node:
         case Number(_, value, scale):
-            return (
-                Quantity(value * scale.factor, scale.unit.dimension) if scale else Quantity(value)
-            )
+            return Quantity(value * scale.factor, scale.unit.dimension) if scale else Quantity(value)
         case Name(name):
             return _named(name, names)
         case Negative(term):
@@ -86,9 +73,7 @@ def _named(name: str, names: Names) -> Quantity:
         taken = {key: names[key] for key in formula.inputs if key in names}
         return _result(formula, {key: _argument(formula, key, q) for key, q in taken.items()})
     raise ExpressionError(
-        translate(
-            "{name!r} is not known here{near}", name=name, near=nearest(name, [*names, *FORMULAS])
-        )
+        translate("{name!r} is not known here{near}", name=name, near=nearest(name, [*names, *FORMULAS]))
     )
 
 
@@ -98,17 +83,11 @@ def _called(call: FunctionCall, names: Names) -> Quantity:
     if call.name not in FUNCTIONS:
         known = [*FUNCTIONS, *FORMULAS]
         raise ExpressionError(
-            translate(
-                "no function is called {name!r}{near}",
-                name=call.name,
-                near=nearest(call.name, known),
-            )
+            translate("no function is called {name!r}{near}", name=call.name, near=nearest(call.name, known))
         )
     values = [_value(argument, names) for argument in call.arguments]
     if not values or call.named or call.part:
-        raise ExpressionError(
-            translate("{name} takes one or more values, without names", name=call.name)
-        )
+        raise ExpressionError(translate("{name} takes one or more values, without names", name=call.name))
     return FUNCTIONS[call.name](values)
 
 
@@ -116,17 +95,13 @@ def _arguments(formula: Formula, call: FunctionCall, names: Names) -> dict[str, 
     """The arguments of *call*, by the names that *formula* gives them."""
     if len(call.arguments) > len(formula.inputs):
         raise ExpressionError(
-            translate(
-                "{name} takes only {inputs}", name=formula.name, inputs=", ".join(formula.inputs)
-            )
+            translate("{name} takes only {inputs}", name=formula.name, inputs=", ".join(formula.inputs))
         )
     given = [*zip(formula.inputs, call.arguments, strict=False), *call.named]
     arguments: dict[str, Argument] = {}
     for key, node in given:
         if key in arguments:
-            raise ExpressionError(
-                translate("{name} is given {key} twice", name=formula.name, key=key)
-            )
+            raise ExpressionError(translate("{name} is given {key} twice", name=formula.name, key=key))
         if isinstance(node, Word):
             arguments[key] = node.text
         else:
@@ -160,9 +135,7 @@ def _result(formula: Formula, arguments: Mapping[str, Argument], part: str = "")
     if isinstance(value, tuple):
         value = _picked(formula, value, part)
     elif part:
-        raise ExpressionError(
-            translate("{name} returns one value; it has no .{part}", name=formula.name, part=part)
-        )
+        raise ExpressionError(translate("{name} returns one value; it has no .{part}", name=formula.name, part=part))
     return Quantity(float(value), formula.result.dimension)
 
 
@@ -174,6 +147,4 @@ def _picked(formula: Formula, values: tuple[float, ...] | tuple[str, ...], part:
     if formula.form == "list" and part in _OF_A_LIST and numbers:
         return _OF_A_LIST[part](numbers)
     known = formula.parts if formula.form == "parts" else _OF_A_LIST
-    raise ExpressionError(
-        translate("{name} needs one of .{known}", name=formula.name, known=", .".join(known))
-    )
+    raise ExpressionError(translate("{name} needs one of .{known}", name=formula.name, known=", .".join(known)))

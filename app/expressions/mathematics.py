@@ -2,16 +2,7 @@
 
 import re
 
-from app.expressions.tree import (
-    COMPARISONS,
-    Binary,
-    FunctionCall,
-    Name,
-    Negative,
-    Node,
-    Number,
-    Word,
-)
+from app.expressions.tree import COMPARISONS, Binary, FunctionCall, Name, Negative, Node, Number, Word
 from app.units import Scale
 
 _GREEK = {

@@ -51,18 +51,14 @@ def _same(left: Quantity, right: Quantity) -> Dimension:
         return left.dimension
     if not left.value:
         return right.dimension
-    raise ExpressionError(
-        translate("{left} and {right} are of different kinds", left=left, right=right)
-    )
+    raise ExpressionError(translate("{left} and {right} are of different kinds", left=left, right=right))
 
 
 def _power(base: Quantity, exponent: Quantity) -> Quantity:
     if exponent.dimension != PLAIN:
         raise ExpressionError(translate("{exponent} cannot be an exponent", exponent=exponent))
     if isinstance(value := base.value**exponent.value, complex):
-        raise ExpressionError(
-            translate("{base} to the {exponent} is not a real number", base=base, exponent=exponent)
-        )
+        raise ExpressionError(translate("{base} to the {exponent} is not a real number", base=base, exponent=exponent))
     return Quantity(value, _raised(base.dimension, exponent))
 
 
@@ -70,9 +66,7 @@ def _raised(dimension: Dimension, exponent: Quantity) -> Dimension:
     if dimension == PLAIN:
         return PLAIN
     if abs(exponent.value) > _HIGHEST:
-        raise ExpressionError(
-            translate("the exponent {exponent} is too large for a unit", exponent=exponent)
-        )
+        raise ExpressionError(translate("the exponent {exponent} is too large for a unit", exponent=exponent))
     times = Fraction(exponent.value).limit_denominator(100)
     return tuple(_lowest(part * times) for part in dimension)
 
@@ -127,9 +121,7 @@ def _plain(function: Callable[[float], float]) -> Callable[[list[Quantity]], Qua
         try:
             return Quantity(float(function(values[0].value)))
         except ValueError:
-            raise ExpressionError(
-                translate("this function has no value at {values}", values=values[0])
-            ) from None
+            raise ExpressionError(translate("this function has no value at {values}", values=values[0])) from None
 
     return applied
 
@@ -156,9 +148,7 @@ def _of_one(function: Callable[[Quantity], Quantity]) -> Callable[[list[Quantity
 def _logarithm(values: list[Quantity]) -> Quantity:
     """The logarithm of the first value to the base of the second."""
     if len(values) != 2:  # noqa: PLR2004
-        raise ExpressionError(
-            translate("log takes a value and a base, such as log(x, 2); or use ln(x)")
-        )
+        raise ExpressionError(translate("log takes a value and a base, such as log(x, 2); or use ln(x)"))
     number, base = (_plain(math.log)([value]).value for value in values)
     return Quantity(number / base)
 

@@ -14,16 +14,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from app.expressions.tree import (
-    COMPARISONS,
-    Binary,
-    FunctionCall,
-    Name,
-    Negative,
-    Node,
-    Number,
-    Word,
-)
+from app.expressions.tree import COMPARISONS, Binary, FunctionCall, Name, Negative, Node, Number, Word
 from app.translation import translate
 from app.units import Scale, scale_of
 from app.units.physics import unit_at
@@ -39,9 +30,7 @@ _TOKEN = re.compile(
     r"|(?P<word>'[^']*'|\"[^\"]*\")"
     r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^()<>,=%.$√]))"
 )
-_UNIT = re.compile(
-    r"\s*(" + "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True)) + r")(?!\w)"
-)
+_UNIT = re.compile(r"\s*(" + "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True)) + r")(?!\w)")
 _LETTER_FOR_TIMES = re.compile(r"(?<=[\d)])\s*x\s*(?=[\d(.])")
 _TIDY = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "[": "(", "]": ")"})
 _BEGINS_A_FACTOR = (("sign", "("), ("sign", "√"))
@@ -74,9 +63,7 @@ class Reader:
             return "end", "", len(self.text)
         match = _TOKEN.match(self.text, self.at)
         if match is None:
-            raise ExpressionError(
-                translate("cannot read {text!r} here", text=self.text[self.at :].strip()[:20])
-            )
+            raise ExpressionError(translate("cannot read {text!r} here", text=self.text[self.at :].strip()[:20]))
         return str(match.lastgroup), match[str(match.lastgroup)], match.end()
 
     def take(self) -> tuple[str, str]:
@@ -94,9 +81,7 @@ class Reader:
         """Move past *sign*, which must come next."""
         if not self.accept(sign):
             raise ExpressionError(
-                translate(
-                    "{sign!r} is missing before {quoted}", sign=sign, quoted=_quoted(self.peek()[1])
-                )
+                translate("{sign!r} is missing before {quoted}", sign=sign, quoted=_quoted(self.peek()[1]))
             )
 
     def whole(self) -> Node:
@@ -175,17 +160,13 @@ class Reader:
         if text == "√":
             return FunctionCall("sqrt", (self._deeper(self.atom),))
         self.at = before
-        raise ExpressionError(
-            translate("a number or a name is missing before {quoted}", quoted=_quoted(text))
-        )
+        raise ExpressionError(translate("a number or a name is missing before {quoted}", quoted=_quoted(text)))
 
     def counted(self, atoms: int) -> None:
         """Count *atoms* more numbers and names, and refuse too many."""
         self.atoms += atoms
         if self.atoms > MOST:
-            raise ExpressionError(
-                translate("more than {most} numbers and names are too many", most=MOST)
-            )
+            raise ExpressionError(translate("more than {most} numbers and names are too many", most=MOST))
 
     def number(self, text: str) -> Node:
         """The tree of the number *text* and the unit that follows it."""
@@ -238,9 +219,7 @@ def _quoted(token: str) -> str:
     return repr(token) if token else translate("the end")
 
 
-def parse_expression(
-    text: str, symbols: Collection[str] = (), *, has_physics: bool = False
-) -> Node:
+def parse_expression(text: str, symbols: Collection[str] = (), *, has_physics: bool = False) -> Node:
     """The tree of *text*; names in *symbols* are symbols, even where a unit could be.
 
     Where it *has_physics*, a word that is not among them may be a unit such as kg.
@@ -263,9 +242,7 @@ def ascii_text(text: str, symbols: Collection[str]) -> str:
         ExpressionError: *text* is empty or too long.
     """
     if len(text) > LONGEST:
-        raise ExpressionError(
-            translate("an expression of {text} characters is too long", text=len(text))
-        )
+        raise ExpressionError(translate("an expression of {text} characters is too long", text=len(text)))
     if not text.strip():
         raise ExpressionError(translate("an expression is missing"))
     tidied = text.translate(_TIDY)

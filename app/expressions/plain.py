@@ -7,16 +7,7 @@ from functools import lru_cache
 from app.errors import nearest
 from app.expressions.operations import FUNCTIONS
 from app.expressions.parser import ExpressionError, Reader, ascii_text
-from app.expressions.tree import (
-    COMPARISONS,
-    Binary,
-    FunctionCall,
-    Name,
-    Negative,
-    Node,
-    Number,
-    Word,
-)
+from app.expressions.tree import COMPARISONS, Binary, FunctionCall, Name, Negative, Node, Number, Word
 from app.translation import localized, translate
 from app.units.scales import SCALES, close_symbols, physical_scale
 
@@ -122,15 +113,11 @@ def _check(node: Node) -> None:
             _check(term)
         case Binary(operator, left, right):
             if operator in COMPARISONS:
-                raise ExpressionError(
-                    translate("enter a formula without {operator}", operator=operator)
-                )
+                raise ExpressionError(translate("enter a formula without {operator}", operator=operator))
             _check(left)
             _check(right)
         case FunctionCall(name, arguments, named, part):
             if named or part:
-                raise ExpressionError(
-                    translate("{name} takes values only, without names or parts", name=name)
-                )
+                raise ExpressionError(translate("{name} takes values only, without names or parts", name=name))
             for argument in arguments:
                 _check(argument)

@@ -111,18 +111,14 @@ def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:
         raise ExpressionError(f"{{{slot}}}: {error}") from None
     if scale.unit.dimension != quantity.dimension:
         raise ExpressionError(
-            translate(
-                "{{{slot}}} is {quantity}, not in {unit}", slot=slot, quantity=quantity, unit=unit
-            )
+            translate("{{{slot}}} is {quantity}, not in {unit}", slot=slot, quantity=quantity, unit=unit)
         )
     return localized(show_in(quantity.value, scale, int(digits or 4)))
 
 
 def _in_math(text: str) -> str:
     number, _, unit = text.partition(" ")
-    figure = (
-        number.replace(",", r"{,}").replace("\u202f", r"\,").replace("%", r"\%").replace("$", r"\$")
-    )
+    figure = number.replace(",", r"{,}").replace("\u202f", r"\,").replace("%", r"\%").replace("$", r"\$")
     mantissa, times, exponent = figure.partition("e")
     if times and exponent.lstrip("-").isdigit():
         figure = rf"{mantissa} \cdot 10^{{{exponent}}}"

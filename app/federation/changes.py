@@ -68,9 +68,7 @@ def _changed(start: _Mark) -> Iterable[Executable]:
     )
     since = start.at - _OVERLAP
     yield answered.where(col(AttemptRow.id) > start.attempt)
-    yield answered.join(RegradeRow, col(RegradeRow.attempt) == col(AttemptRow.id)).where(
-        col(RegradeRow.at) > since
-    )
+    yield answered.join(RegradeRow, col(RegradeRow.attempt) == col(AttemptRow.id)).where(col(RegradeRow.at) > since)
     yield columns(col(ExtensionRow.assignment), col(ExtensionRow.person)).where(
         col(ExtensionRow.at) > since, col(ExtensionRow.assignment).in_(linked)
     )

@@ -42,13 +42,7 @@ _log = logging.getLogger(__name__)
 class Courier:
     """Keeps the outbox, and empties it."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        secret: str,
-        services: Services,
-        clock: Callable[[], datetime] = now,
-    ) -> None:
+    def __init__(self, engine: Engine, secret: str, services: Services, clock: Callable[[], datetime] = now) -> None:
         self._engine = engine
         self._secret = secret
         self._services = services
@@ -149,9 +143,7 @@ class Courier:
         sent = max(at, one.previous + _TICK) if one.previous else at
         try:
             await self._send(
-                platform,
-                link,
-                Score(subject=one.subject, share=one.share, answered=one.answered, at=sent),
+                platform, link, Score(subject=one.subject, share=one.share, answered=one.answered, at=sent)
             )
         except RefusedError as error:
             SCORES.labels("refused").inc()

@@ -28,9 +28,7 @@ class Description:
 class Descriptions:
     """Fetches each once an hour; while a provider is down, its own stays valid for a day."""
 
-    def __init__(
-        self, outgoing: Outgoing, private: frozenset[str], clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, outgoing: Outgoing, private: frozenset[str], clock: Callable[[], float]) -> None:
         self._outgoing = outgoing
         self._private = private
         self._clock = clock

@@ -23,11 +23,7 @@ class EarnedShare:
 
 
 def shares_of(
-    session: Session,
-    secret: str,
-    assignment: int,
-    at: datetime,
-    persons: Collection[int] | None = None,
+    session: Session, secret: str, assignment: int, at: datetime, persons: Collection[int] | None = None
 ) -> Mapping[int, EarnedShare]:
     """The share of the points of *persons*, or everyone, as platforms should have it.
 
@@ -40,19 +36,13 @@ def shares_of(
     cells, most = cells_of(session, secret, found, members), found.points
     answered = _last_answers(cells, best_answer_times(session, secret, found, members))
     shares = {
-        person: EarnedShare(
-            min(1.0, max(0.0, total(cells, person, found) / most)) if most else 0.0, at
-        )
+        person: EarnedShare(min(1.0, max(0.0, total(cells, person, found) / most)) if most else 0.0, at)
         for person, at in answered.items()
     }
     if found.policy.show_points:
         return shares
     released = {person: release_of(found, dates_for(session, found, person)) for person in shares}
-    return {
-        person: share
-        for person, share in shares.items()
-        if (moment := released[person]) is None or at > moment
-    }
+    return {person: share for person, share in shares.items() if (moment := released[person]) is None or at > moment}
 
 
 def _last_answers(cells: Cells, times: Mapping[Key, datetime]) -> Mapping[int, datetime | None]:

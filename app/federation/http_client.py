@@ -48,9 +48,7 @@ class HttpAnswer:
         try:
             return json.loads(self.body) if self.body.strip() else None
         except (ValueError, RecursionError):
-            raise UnavailableError(
-                f"{host_in(self.url)} answered {self.status} without JSON", self.said()
-            ) from None
+            raise UnavailableError(f"{host_in(self.url)} answered {self.status} without JSON", self.said()) from None
 
     def fields(self) -> Mapping[str, object]:
         """The body, read as a JSON object.
@@ -60,9 +58,7 @@ class HttpAnswer:
         """
         found = self.json()
         if not isinstance(found, dict):
-            raise UnavailableError(
-                f"{host_in(self.url)} answered {self.status} without a JSON object", self.said()
-            )
+            raise UnavailableError(f"{host_in(self.url)} answered {self.status} without a JSON object", self.said())
         return found
 
     def said(self) -> str:
@@ -179,13 +175,7 @@ class Outgoing:
         return await self._ask(method, target, last, headers, body, most)
 
     async def _ask(
-        self,
-        method: str,
-        target: Target,
-        address: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        most: int,
+        self, method: str, target: Target, address: str, headers: Mapping[str, str], body: bytes, most: int
     ) -> HttpAnswer:
         """The answer from *address*, over a connection of its own."""
         request = httpx2.Request(
@@ -202,12 +192,7 @@ class Outgoing:
             content=body or None,
             extensions={
                 "sni_hostname": target.host,
-                "timeout": {
-                    "connect": _PATIENCE,
-                    "pool": _PATIENCE,
-                    "read": self._seconds,
-                    "write": self._seconds,
-                },
+                "timeout": {"connect": _PATIENCE, "pool": _PATIENCE, "read": self._seconds, "write": self._seconds},
             },
         )
         context = self._context or _certificates()

@@ -89,11 +89,7 @@ class LineItems:
 
     def _told(self, one: _Change) -> None:
         with open_writing_session(self._engine) as session:
-            told = (
-                update(LinkRow)
-                .where(col(LinkRow.id) == one.link)
-                .values(item_digest=one.terms.digest)
-            )
+            told = update(LinkRow).where(col(LinkRow.id) == one.link).values(item_digest=one.terms.digest)
             session.connection().execute(told)
             session.commit()
 

@@ -64,8 +64,7 @@ class Flight:
         except (BadSignature, TypeError):
             raise RefusedError(
                 translate(
-                    "this sign-in did not begin in this browser, or more than ten minutes ago; "
-                    "{again_says}",
+                    "this sign-in did not begin in this browser, or more than ten minutes ago; {again_says}",
                     again_says=translate(_AGAIN_SAYS),
                 )
             ) from None
@@ -120,9 +119,7 @@ class SignIns:
         joint = "&" if "?" in about.authorization else "?"
         return f"{about.authorization}{joint}{urlencode(query)}"
 
-    async def end(
-        self, provider: Provider, flight: Flight, returned: ProviderReturn, back: str
-    ) -> Identity:
+    async def end(self, provider: Provider, flight: Flight, returned: ProviderReturn, back: str) -> Identity:
         """Who has signed in.
 
         Raises:
@@ -132,8 +129,7 @@ class SignIns:
         if not hmac.compare_digest(returned.state.encode(), flight.state.encode()):
             raise RefusedError(
                 translate(
-                    "this is the answer to a sign-in in another tab; {again_says}",
-                    again_says=translate(_AGAIN_SAYS),
+                    "this is the answer to a sign-in in another tab; {again_says}", again_says=translate(_AGAIN_SAYS)
                 )
             )
         about = await self._descriptions.of(provider)
@@ -150,26 +146,15 @@ class SignIns:
             raise RefusedError(_declined(provider, returned.error))
         if not returned.code:
             raise RefusedError(
-                translate(
-                    "{name} sent no code; {again_says}",
-                    name=provider.name,
-                    again_says=translate(_AGAIN_SAYS),
-                )
+                translate("{name} sent no code; {again_says}", name=provider.name, again_says=translate(_AGAIN_SAYS))
             )
         token = await self._token(provider, about, flight, returned.code, back)
         claims = await verified(
-            token,
-            self._keys,
-            about.keys,
-            issuer=about.issuer,
-            audience=provider.client,
-            nonce=flight.nonce,
+            token, self._keys, about.keys, issuer=about.issuer, audience=provider.client, nonce=flight.nonce
         )
         return Identity(about.issuer, str(claims["sub"]))
 
-    async def _token(
-        self, provider: Provider, about: Description, flight: Flight, code: str, back: str
-    ) -> str:
+    async def _token(self, provider: Provider, about: Description, flight: Flight, code: str, back: str) -> str:
         """The ID token for *code*."""
         form = {
             "grant_type": "authorization_code",
@@ -242,8 +227,7 @@ def _accepted(provider: Provider, answer: HttpAnswer) -> Mapping[str, object]:
         raise UnavailableError(says, answer.said())
     raise RefusedError(
         translate(
-            "{name} did not accept the code, which is valid once and for a short time "
-            "({status}); {again_says}",
+            "{name} did not accept the code, which is valid once and for a short time ({status}); {again_says}",
             name=provider.name,
             status=answer.status,
             again_says=translate(_AGAIN_SAYS),

@@ -61,12 +61,7 @@ def unposted(session: Session) -> Collection[int]:
 
 
 def post(
-    session: Session,
-    assignment: int,
-    shares: Mapping[int, EarnedShare],
-    at: datetime,
-    *,
-    everyone: bool = False,
+    session: Session, assignment: int, shares: Mapping[int, EarnedShare], at: datetime, *, everyone: bool = False
 ) -> int:
     """Put *shares* of persons in an assignment into the outbox; how many have changed. Commits.
 
@@ -87,11 +82,7 @@ def due_scores(session: Session, platform: int, at: datetime, most: int) -> Sequ
     """The scores of a platform that are due, those that wait longest first."""
     statement = (
         select(OutboxRow)
-        .where(
-            LinkRow.id == OutboxRow.link,
-            LinkRow.platform == platform,
-            col(OutboxRow.next) <= at,
-        )
+        .where(LinkRow.id == OutboxRow.link, LinkRow.platform == platform, col(OutboxRow.next) <= at)
         .order_by(col(OutboxRow.next))
         .limit(most)
     )
@@ -112,11 +103,7 @@ def waiting_platforms(session: Session, at: datetime) -> Sequence[int]:
 
 def claim_score(session: Session, one: Due, at: datetime) -> bool:
     """Whether this server may send a score now: another may have taken it. Commits."""
-    taken = (
-        update(OutboxRow)
-        .where(*_cell(one), col(OutboxRow.next) <= at)
-        .values(next=at + LEASE, tries=one.tries + 1)
-    )
+    taken = update(OutboxRow).where(*_cell(one), col(OutboxRow.next) <= at).values(next=at + LEASE, tries=one.tries + 1)
     count = session.connection().execute(taken).rowcount
     session.commit()
     return bool(count)
@@ -125,25 +112,15 @@ def claim_score(session: Session, one: Due, at: datetime) -> bool:
 def arrived(session: Session, one: Due, sent: datetime) -> None:
     """Note that the platform has a score; a newer one stays due. Commits."""
     connection = session.connection()
+    connection.execute(update(OutboxRow).where(*_cell(one)).values(sent_points=one.share, sent_at=sent))
     connection.execute(
-        update(OutboxRow).where(*_cell(one)).values(sent_points=one.share, sent_at=sent)
-    )
-    connection.execute(
-        update(OutboxRow)
-        .where(*_cell(one), col(OutboxRow.points) == one.share)
-        .values(next=None, tries=0, said="")
+        update(OutboxRow).where(*_cell(one), col(OutboxRow.points) == one.share).values(next=None, tries=0, said="")
     )
     session.commit()
 
 
 def mark_failed(
-    session: Session,
-    one: Due,
-    why: str,
-    at: datetime,
-    *,
-    refused: bool,
-    after: timedelta | None = None,
+    session: Session, one: Due, why: str, at: datetime, *, refused: bool, after: timedelta | None = None
 ) -> None:
     """Note why a score did not arrive, and when it is sent again, if at all. Commits.
 
@@ -153,9 +130,7 @@ def mark_failed(
     again = None if one.tries + 1 >= most else at + (after or wait_after(one.tries))
     connection = session.connection()
     connection.execute(
-        update(OutboxRow)
-        .where(*_cell(one), col(OutboxRow.points) == one.share)
-        .values(next=again, said=why[:_SAID])
+        update(OutboxRow).where(*_cell(one), col(OutboxRow.points) == one.share).values(next=again, said=why[:_SAID])
     )
     session.commit()
 
@@ -163,11 +138,7 @@ def mark_failed(
 def postpone(session: Session, platform: int, at: datetime, until: datetime) -> None:
     """Send what is due to a platform later: it does not answer. Counts no try. Commits."""
     links = columns(col(LinkRow.id)).where(col(LinkRow.platform) == platform)
-    later = (
-        update(OutboxRow)
-        .where(col(OutboxRow.link).in_(links), col(OutboxRow.next) <= at)
-        .values(next=until)
-    )
+    later = update(OutboxRow).where(col(OutboxRow.link).in_(links), col(OutboxRow.next) <= at).values(next=until)
     session.connection().execute(later)
     session.commit()
 
@@ -212,9 +183,7 @@ def wait_after(tries: int) -> timedelta:
     return min(_FIRST_WAIT * doubled, _LONGEST_WAIT)
 
 
-def _post_link(
-    session: Session, link: LinkRow, shares: Mapping[int, EarnedShare], at: datetime
-) -> int:
+def _post_link(session: Session, link: LinkRow, shares: Mapping[int, EarnedShare], at: datetime) -> int:
     """Store what a link should have; the number of cells that changed."""
     if link.id is None:
         raise ValueError("this link is not stored yet")
@@ -224,14 +193,10 @@ def _post_link(
         for row in session.exec(select(IdentityRow).where(IdentityRow.issuer == issuer))
         if row.person in shares
     }
-    known = {
-        row.person: row for row in session.exec(select(OutboxRow).where(OutboxRow.link == link.id))
-    }
+    known = {row.person: row for row in session.exec(select(OutboxRow).where(OutboxRow.link == link.id))}
     changes = 0
     for person, subject in subjects.items():
-        row = known.get(person) or OutboxRow(
-            link=link.id, person=person, subject=subject, points=-1.0
-        )
+        row = known.get(person) or OutboxRow(link=link.id, person=person, subject=subject, points=-1.0)
         earned = shares[person]
         if abs(row.points - earned.share) > _NEAR or row.subject != subject:
             row.subject, row.points, row.tries, row.said = subject, earned.share, 0, ""

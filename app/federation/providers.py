@@ -59,8 +59,7 @@ def check_packages() -> None:
     """
     if missing := missing_packages():
         raise UnavailableError(
-            f"this server needs {' and '.join(missing)} for that; its operator can install them "
-            f"with {_INSTALL}"
+            f"this server needs {' and '.join(missing)} for that; its operator can install them with {_INSTALL}"
         )
 
 
@@ -71,8 +70,7 @@ def obstacles(settings: Settings) -> Sequence[str]:
     found = []
     if missing := missing_packages():
         found.append(
-            f"To sign in with a provider, this server needs {' and '.join(missing)}: "
-            f"{_INSTALL}, then restart it."
+            f"To sign in with a provider, this server needs {' and '.join(missing)}: {_INSTALL}, then restart it."
         )
     if not settings.url:
         found.append(
@@ -88,8 +86,7 @@ def _provider(entry: str, settings: Settings) -> Provider:
     parts = [part.strip() for part in rest.split(",", 2)]  # a secret may have a comma
     if not equals or len(parts) < 2 or not all(parts[:2]):  # noqa: PLR2004  # issuer and client
         raise InputError(
-            f"WALLCLOCK_OIDC must be {_FORM}, with a semicolon between two providers; the entry "
-            f"{name[:40]!r} is not"
+            f"WALLCLOCK_OIDC must be {_FORM}, with a semicolon between two providers; the entry {name[:40]!r} is not"
         )
     slug = _NAMED.sub("-", name.lower()).strip("-")
     if not slug or slug in _TAKEN or len(name) > _LONGEST_NAME or not name.isprintable():

@@ -135,9 +135,7 @@ async def verified(
     try:
         claims = jwt.decode(token, key, algorithms=[algorithm]).claims
     except (JoseError, ValueError, RecursionError) as error:
-        raise RefusedError(
-            translate("the signature of the token is not valid ({error})", error=error)
-        ) from None
+        raise RefusedError(translate("the signature of the token is not valid ({error})", error=error)) from None
     _check_texts(claims)
     _check_issuer(claims, issuer)
     _check_audience(claims, audience)
@@ -166,9 +164,7 @@ def _key(given: object) -> Key | None:
     """A key of a set; None where it is not one that we use, which must not lose the others."""
     if not isinstance(given, dict) or given.get("use", "sig") != "sig":
         return None
-    public: dict[str, str | list[str]] = {
-        name: value for name in _PUBLIC if isinstance(value := given.get(name), str)
-    }
+    public: dict[str, str | list[str]] = {name: value for name in _PUBLIC if isinstance(value := given.get(name), str)}
     try:
         if public.get("kty") == "EC":
             return jwk.ECKey.import_key(public)
@@ -235,9 +231,7 @@ def _check_issuer(claims: Claims, issuer: str) -> None:
     if claims.get("iss") != issuer:
         raise RefusedError(
             translate(
-                "the token is from {claims!r}, not {issuer!r}",
-                claims=str(claims.get("iss"))[:200],
-                issuer=issuer,
+                "the token is from {claims!r}, not {issuer!r}", claims=str(claims.get("iss"))[:200], issuer=issuer
             )
         )
 
@@ -248,9 +242,7 @@ def _check_audience(claims: Claims, audience: str) -> None:
     party = claims.get("azp")
     alone = len(several) == 1 and party is None
     if audience not in several or not (alone or party == audience):
-        raise RefusedError(
-            translate("the token is for another client than {audience!r}", audience=audience)
-        )
+        raise RefusedError(translate("the token is for another client than {audience!r}", audience=audience))
 
 
 def _check_times(claims: Claims, now: float) -> None:
@@ -267,9 +259,7 @@ def _check_times(claims: Claims, now: float) -> None:
     if (early := max(issued, begins) - now) > SKEW:
         raise RefusedError(
             translate(
-                "the token becomes valid in {early:,.0f} seconds: compare the clocks of both "
-                "servers",
-                early=early,
+                "the token becomes valid in {early:,.0f} seconds: compare the clocks of both servers", early=early
             )
         )
 

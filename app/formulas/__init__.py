@@ -31,15 +31,7 @@ from app.formulas import (
     transformer,
 )
 from app.formulas.records import Record
-from app.formulas.signature import (
-    Argument,
-    Formula,
-    FormulaResult,
-    Input,
-    Single,
-    formula_of,
-    shown_default,
-)
+from app.formulas.signature import Argument, Formula, FormulaResult, Input, Single, formula_of, shown_default
 from app.translation import offer, say
 
 __all__ = [
@@ -92,9 +84,7 @@ def lookup(name: str) -> Formula:
     raise ValueError(say("no formula is called {name!r}{offer}", name=name, offer=near))
 
 
-def formula_value(
-    formula: Formula, given: Mapping[str, Argument], most: int | None = None
-) -> FormulaResult:
+def formula_value(formula: Formula, given: Mapping[str, Argument], most: int | None = None) -> FormulaResult:
     """The finite value of *formula* for *given*, numbers in base units or texts with units.
 
     At most *most* items are read of a list, and parts of a result returned.
@@ -121,9 +111,7 @@ def formula_value(
             )
         )
     if not all(isinstance(v, str) or math.isfinite(v) for v in values):
-        raise ValueError(
-            say("{formula}: the result is too large for a number", formula=formula.name)
-        )
+        raise ValueError(say("{formula}: the result is too large for a number", formula=formula.name))
     return value
 
 

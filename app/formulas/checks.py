@@ -43,9 +43,7 @@ def signed(name: str, value: float) -> float:
 def positive(name: str, value: float) -> float:
     """*value*, which must be a number above zero within the allowed range."""
     if not (_is_number(value) and value > 0):
-        raise ValueError(
-            say("{name} must be a number above 0, not {value}", name=name, value=short_value(value))
-        )
+        raise ValueError(say("{name} must be a number above 0, not {value}", name=name, value=short_value(value)))
     if not SMALLEST <= value <= LARGEST:
         raise ValueError(
             say(
@@ -62,17 +60,10 @@ def positive(name: str, value: float) -> float:
 def whole(name: str, value: float, least: int = 1) -> Count:
     """*value* as an int; it must be a whole number of at least *least*."""
     if not (_is_number(value) and value == int(value)):
-        raise ValueError(
-            say("{name} must be a whole number, not {value}", name=name, value=short_value(value))
-        )
+        raise ValueError(say("{name} must be a whole number, not {value}", name=name, value=short_value(value)))
     if value < least:
         raise ValueError(
-            say(
-                "{name} must be at least {least}, not {value}",
-                name=name,
-                least=least,
-                value=short_value(value),
-            )
+            say("{name} must be at least {least}, not {value}", name=name, least=least, value=short_value(value))
         )
     if value > LARGEST:
         raise too_large(name, short_value(value), f"{LARGEST:g}")
@@ -81,10 +72,7 @@ def whole(name: str, value: float, least: int = 1) -> Count:
 
 def one_of(name: str, value: object, allowed: Collection[object]) -> None:
     """Refuse *value* if it is not one of *allowed*; True does not count as 1."""
-    if not any(
-        value == choice and isinstance(value, bool) == isinstance(choice, bool)
-        for choice in allowed
-    ):
+    if not any(value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in allowed):
         raise ValueError(
             say(
                 "{name} must be one of {allowed}, not {value}",
@@ -98,9 +86,7 @@ def one_of(name: str, value: object, allowed: Collection[object]) -> None:
 def several(name: str, values: object, least: int = 1) -> Sequence[Any]:
     """*values*, which must be a list of at least *least* items; the caller checks the items."""
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
-        raise ValueError(
-            say("{name} must be a list, not {value}", name=name, value=short_value(values))
-        )
+        raise ValueError(say("{name} must be a list, not {value}", name=name, value=short_value(values)))
     if len(values) < least:
         raise ValueError(
             say(

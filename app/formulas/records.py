@@ -64,9 +64,7 @@ class Record:
         pieces = _FIELD.split(text)
         name = pieces[0].strip(" ,;")
         # The last one counts, so that fields can be changed behind the text of a record.
-        given = {
-            key: value.strip(" ,;") for key, value in zip(pieces[1::2], pieces[2::2], strict=True)
-        }
+        given = {key: value.strip(" ,;") for key, value in zip(pieces[1::2], pieces[2::2], strict=True)}
         return cls._changed(cls.named(name), given) if name else cls.of(given)
 
     @classmethod
@@ -108,12 +106,7 @@ class Record:
         plain, name = _plain_names(cls), name[:_LONGEST_NAME]
         closest = get_close_matches(_plain(name), plain, n=1, cutoff=0.5)
         near = say("; did you mean {name!r}?", name=plain[closest[0]]) if closest else ""
-        return say(
-            "no {what} is called {name!r}{offer}",
-            what=cls.what,
-            name=name,
-            offer=near or _all(cls.known()),
-        )
+        return say("no {what} is called {name!r}{offer}", what=cls.what, name=name, offer=near or _all(cls.known()))
 
     @property
     def text(self) -> str:
@@ -177,9 +170,7 @@ def _value(cls: type[Record], key: str, given: object) -> Any:
         near = _offered(cls.elsewhere.get(key.lower().strip("-").replace("-", "_"))) or offer(
             key, forms, say(": it has {names}", names=", ".join(forms))
         )
-        raise ValueError(
-            say("a {what} has no field {name!r}{offer}", what=cls.what, name=key, offer=near)
-        )
+        raise ValueError(say("a {what} has no field {name!r}{offer}", what=cls.what, name=key, offer=near))
     form = forms[key]
     if form.record is not None:
         return _nested(form.record, key, given)
@@ -192,9 +183,7 @@ def _value(cls: type[Record], key: str, given: object) -> Any:
     if form.unit is not None and isinstance(given, int | float):
         return given
     takes = noted("a number, or text with a unit") if form.unit else noted("text")
-    raise ValueError(
-        say("{name} must be {takes}, not {value}", name=key, takes=takes, value=_written(given))
-    )
+    raise ValueError(say("{name} must be {takes}, not {value}", name=key, takes=takes, value=_written(given)))
 
 
 def _offered(name: str | None) -> str:

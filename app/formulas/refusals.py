@@ -7,9 +7,7 @@ from app.translation import noted, say
 
 def too_large(name: str, value: object, most: object) -> ValueError:
     """*name* must be at most *most*."""
-    return ValueError(
-        say("{name} must be at most {most}, not {value}", name=name, most=most, value=value)
-    )
+    return ValueError(say("{name} must be at most {most}, not {value}", name=name, most=most, value=value))
 
 
 def larger_than(name: str, value: object, what: str, most: object) -> ValueError:

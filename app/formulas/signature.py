@@ -139,9 +139,7 @@ class Formula:
                     )
                 )
         if missing := self.missing(given):
-            raise ValueError(
-                say("{formula} also needs {names}", formula=self.name, names=", ".join(missing))
-            )
+            raise ValueError(say("{formula} also needs {names}", formula=self.name, names=", ".join(missing)))
         return {name: self.inputs[name].read(value) for name, value in given.items()}
 
     def plain(self, value: FormulaResult) -> object:

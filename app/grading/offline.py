@@ -145,18 +145,14 @@ class FileGrader:
         await self._runner.start()
         await self._runner.ready()
 
-    async def _run(
-        self, number: int, line: bytes | None, submission: Submission, exercise: Exercise
-    ) -> bytes:
+    async def _run(self, number: int, line: bytes | None, submission: Submission, exercise: Exercise) -> bytes:
         """The result row for an answer that runs in the sandbox."""
         if self._starting is not None:
             await self._starting
         async with self._runs:
             return await self._judge(number, line, submission, exercise)
 
-    async def _judge(
-        self, number: int, line: bytes | None, submission: Submission, exercise: Exercise
-    ) -> bytes:
+    async def _judge(self, number: int, line: bytes | None, submission: Submission, exercise: Exercise) -> bytes:
         try:
             answer = submission.read(self._limit)
             verdict = await exercise.grade(submission.seed, answer, self._runner)

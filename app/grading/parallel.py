@@ -130,11 +130,7 @@ class _Crew:
 
 
 def grade_on(
-    processes: int,
-    lines: Iterable[Numbered],
-    catalog: Catalog,
-    settings: Settings,
-    tally: VerdictTally,
+    processes: int, lines: Iterable[Numbered], catalog: Catalog, settings: Settings, tally: VerdictTally
 ) -> Iterator[list[bytes]]:
     """One line of JSON per numbered line that is not blank, graded by *processes*, in order.
 

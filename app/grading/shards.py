@@ -36,9 +36,7 @@ class FileShard:
         if not (number.isascii() and number.isdigit() and of.isascii() and of.isdigit()):
             raise InputError(f"--shard must be I/N, such as 3/8, not {text[:40]!r}")
         if not 1 <= int(number) <= int(of):
-            raise InputError(
-                f"shards are counted from 1: --shard 1/{of} to {of}/{of}, not {text[:40]}"
-            )
+            raise InputError(f"shards are counted from 1: --shard 1/{of} to {of}/{of}, not {text[:40]}")
         return cls(int(number), int(of))
 
     def __str__(self) -> str:
@@ -94,9 +92,7 @@ class Seal(BaseModel):
 def span_of(source: BinaryIO, shard: FileShard) -> ByteSpan:
     """The lines of *source* that belong to *shard*; each belongs to one."""
     size = source.seek(0, 2)
-    begin, end = (
-        _boundary(source, size * number // shard.of) for number in (shard.number - 1, shard.number)
-    )
+    begin, end = (_boundary(source, size * number // shard.of) for number in (shard.number - 1, shard.number))
     digest, position, before, inside, last = hashlib.sha256(), 0, 0, 0, b"\n"
     source.seek(0)
     while block := source.read(_BLOCK):

@@ -4,15 +4,7 @@ import json
 from codecs import BOM_UTF8
 from typing import Annotated, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 
 from app.errors import AnswerError, InputError
 from app.kinds import SEEDS, Answer, Verdict
@@ -36,26 +28,22 @@ class Submission(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "examples": [
-                {"exercise": "collectives/ring-all-reduce-time", "seed": 7, "answer": "70 ms"}
-            ]
+            "examples": [{"exercise": "collectives/ring-all-reduce-time", "seed": 7, "answer": "70 ms"}]
         },
     )
 
     exercise: StrictStr = Field(max_length=200)
     seed: Annotated[StrictInt, BeforeValidator(_whole), Field(ge=0, lt=SEEDS)] = 0
-    answer: (
-        StrictStr | StrictInt | FiniteNumber | list[StrictStr] | dict[str, StrictStr | FiniteNumber]
-    )
+    answer: StrictStr | StrictInt | FiniteNumber | list[StrictStr] | dict[str, StrictStr | FiniteNumber]
     ref: StrictStr | StrictInt | None = Field(default=None, description="copied to the result")
     learner: StrictStr | None = Field(
-        default=None, min_length=1, max_length=255,
+        default=None,
+        min_length=1,
+        max_length=255,
         description="whose answer it is, copied to the result: with a token of a class, the id of "
         "a member in other systems, or their number; with others, any name",
-    )  # fmt: skip
-    expect: Expectation | None = Field(
-        default=None, description="the verdict that is expected, copied to the result"
     )
+    expect: Expectation | None = Field(default=None, description="the verdict that is expected, copied to the result")
     says: StrictStr | None = Field(
         default=None, description="a sentence that is expected in the feedback; `grade` compares it"
     )

@@ -35,11 +35,7 @@ def illustrated(figure: Illustrated, drawn: Draw) -> Sketch:
     """
     if figure.draws not in ILLUSTRATIONS:
         raise ValueError(
-            say(
-                "no figure is called {name!r}{offer}",
-                name=figure.draws,
-                offer=nearest(figure.draws, ILLUSTRATIONS),
-            )
+            say("no figure is called {name!r}{offer}", name=figure.draws, offer=nearest(figure.draws, ILLUSTRATIONS))
         )
     found = ILLUSTRATIONS[figure.draws]
     for name in figure.given:
@@ -56,18 +52,14 @@ def illustrated(figure: Illustrated, drawn: Draw) -> Sketch:
             )
     needed = [one.name for one in found.inputs.values() if one.required]
     if missing := [name for name in needed if name not in figure.given]:
-        raise ValueError(
-            say("{formula} also needs {names}", formula=found.name, names=", ".join(missing))
-        )
+        raise ValueError(say("{formula} also needs {names}", formula=found.name, names=", ".join(missing)))
     return found.draw(**{n: _value(found.inputs[n], v, drawn) for n, v in figure.given.items()})
 
 
 def listed_inputs(found: Illustration) -> str:
     """What *found* is drawn from, with the units; in parentheses what may be left out."""
     return ", ".join(
-        text if one.required else f"({text})"
-        for one in found.inputs.values()
-        for text in [_input_text(one)]
+        text if one.required else f"({text})" for one in found.inputs.values() for text in [_input_text(one)]
     )
 
 
@@ -92,12 +84,5 @@ def _value(taken: Input, given: str | int | float, drawn: Draw) -> Argument:
     except ExpressionError as error:
         raise ValueError(say("{name}: {problem}", name=taken.name, problem=error)) from None
     if found.dimension != taken.unit.dimension:
-        raise ValueError(
-            say(
-                "{name} must be in {unit}, not {value}",
-                name=taken.name,
-                unit=taken.unit,
-                value=found,
-            )
-        )
+        raise ValueError(say("{name} must be in {unit}, not {value}", name=taken.name, unit=taken.unit, value=found))
     return int(found.value) if found.value.is_integer() and taken.unit.whole else found.value

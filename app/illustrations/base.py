@@ -44,13 +44,9 @@ class Piece:
     outlined: bool = False
 
 
-def sketch(
-    title: str, summary: str, on: Callable[[Paper], Sheet], facts: Sequence[tuple[str, str]] = ()
-) -> Drawing:
+def sketch(title: str, summary: str, on: Callable[[Paper], Sheet], facts: Sequence[tuple[str, str]] = ()) -> Drawing:
     """A drawing of what is given; *facts* are what its table says."""
-    return Drawing(
-        title=title, summary=summary, on=on, table=((translate("What"), translate("Value")), *facts)
-    )
+    return Drawing(title=title, summary=summary, on=on, table=((translate("What"), translate("Value")), *facts))
 
 
 def box(
@@ -93,9 +89,7 @@ def row(pieces: Iterable[Piece], left: float, right: float, y: float, height: fl
     return found
 
 
-def gaps(
-    pieces: Sequence[Piece], left: float, right: float, y: float, height: float
-) -> list[Words]:
+def gaps(pieces: Sequence[Piece], left: float, right: float, y: float, height: float) -> list[Words]:
     """The dots between the *pieces* of a row that stand for those that are left out."""
     scale = (right - left) / sum(piece.share for piece in pieces)
     found, x = [], left
@@ -118,16 +112,11 @@ def few(count: int, most: int) -> list[int | None]:
     return [*range(most - 2), None, count - 1]
 
 
-def key(
-    names: Sequence[tuple[Tone | Color, str]], y: float, paper: Paper
-) -> tuple[list[Rect], list[Words], float]:
+def key(names: Sequence[tuple[Tone | Color, str]], y: float, paper: Paper) -> tuple[list[Rect], list[Words], float]:
     """What the colors stand for, from *y* down: boxes, names, and where they end."""
-    placed = legend(
-        [(str(color.value), translate_known(name)) for color, name in names], 0, paper.width
-    )
+    placed = legend([(str(color.value), translate_known(name)) for color, name in names], 0, paper.width)
     rects = [
-        box(entry.x, y + entry.y, 11, 11, "", color)
-        for entry, (color, _) in zip(placed.entries, names, strict=True)
+        box(entry.x, y + entry.y, 11, 11, "", color) for entry, (color, _) in zip(placed.entries, names, strict=True)
     ]
     words = [Words(entry.x + 17, y + entry.y + 10, entry.name) for entry in placed.entries]
     return rects, words, y + placed.height

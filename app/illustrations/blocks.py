@@ -22,9 +22,7 @@ def played_sketch(played: PlayedPlan) -> Drawing:
     """What each rank holds at first and after each move; a line for each array that changes."""
     lines = list(_lines(played))
     said = "; ".join(title for title, _, _ in lines)
-    return sketch(
-        translate("What each rank holds"), said, lambda paper: _sheet(played, lines, paper)
-    )
+    return sketch(translate("What each rank holds"), said, lambda paper: _sheet(played, lines, paper))
 
 
 def _lines(played: PlayedPlan) -> Iterator[tuple[str, str, Blocks]]:
@@ -34,19 +32,13 @@ def _lines(played: PlayedPlan) -> Iterator[tuple[str, str, Blocks]]:
     for number, step in enumerate(played.steps, 1):
         name = step.move.array or played.task.want[0]
         part = (
-            translate(
-                ": each rank sends {fraction} of {name}", fraction=_fraction(step.sent), name=name
-            )
+            translate(": each rank sends {fraction} of {name}", fraction=_fraction(step.sent), name=name)
             if step.sent
             else ""
         )
         yield f"{number}. {step.move}{part}", name, step.arrays[name]
     if not played.is_right:
-        yield (
-            translate("Target: {want}", want=played.task.want[0]),
-            played.task.want[0],
-            played.task.goal,
-        )
+        yield (translate("Target: {want}", want=played.task.want[0]), played.task.want[0], played.task.goal)
 
 
 def _fraction(part: float) -> str:

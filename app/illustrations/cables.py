@@ -25,10 +25,7 @@ def _cables(flows: Count, links: Count) -> Sketch:
 def _between(flows: int, links: int, paper: Paper) -> Sheet:
     arrows: list[Arrow] = []
     words: list[Words] = []
-    for many, top, foot, color in (
-        (flows, 4.0, _TOP, Color.BLUE),
-        (links, _TOP + _HIGH, _FOOT, Color.GRAY),
-    ):
+    for many, top, foot, color in ((flows, 4.0, _TOP, Color.BLUE), (links, _TOP + _HIGH, _FOOT, Color.GRAY)):
         shown = few(many, _MOST)
         step = paper.width / len(shown)
         for at, number in enumerate(shown):
@@ -38,26 +35,10 @@ def _between(flows: int, links: int, paper: Paper) -> Sheet:
             else:
                 arrows.append(Arrow(x, top, x, foot - 2, color=color, head=color is Color.BLUE))
     rects = [
-        box(
-            0,
-            _TOP,
-            paper.width,
-            _HIGH,
-            translate("leaf switch: {flows:,} flows", flows=flows),
-            outlined=True,
-        ),
-        box(
-            0,
-            _FOOT,
-            paper.width,
-            _HIGH,
-            translate("{links:,} cables to the next switch", links=links),
-            outlined=True,
-        ),
+        box(0, _TOP, paper.width, _HIGH, translate("leaf switch: {flows:,} flows", flows=flows), outlined=True),
+        box(0, _FOOT, paper.width, _HIGH, translate("{links:,} cables to the next switch", links=links), outlined=True),
     ]
-    return Sheet(
-        height=_FOOT + _HIGH + 4, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words)
-    )
+    return Sheet(height=_FOOT + _HIGH + 4, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words))
 
 
 CABLES = Illustration("cables", "flows at a switch, and the cables to the next one", _cables)

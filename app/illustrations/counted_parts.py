@@ -16,9 +16,7 @@ def counted_sketch(counted: CountedParts, *, finished: bool) -> Drawing:
     """The parts that a wrong answer counts; to scale and with both values once *finished*."""
     left_out = [part.name for part in counted.parts if not part.counted]
     return sketch(
-        translate("Your answer beside the right one")
-        if finished
-        else translate("What your answer counts"),
+        translate("Your answer beside the right one") if finished else translate("What your answer counts"),
         translate("left out: {left_out}", left_out=", ".join(left_out)),
         lambda paper: _beside(counted, paper) if finished else _checked(counted.parts, paper),
     )
@@ -50,9 +48,7 @@ def _beside(counted: CountedParts, paper: Paper) -> Sheet:
     rects = row(_pieces(own), 1, reach, _LABEL, _ROW)
     rects += row(_pieces(counted.parts), 1, paper.width - 1, _ROW + 2 * _LABEL + 8, _ROW)
     left_out = ", ".join(part.name for part in counted.parts if not part.counted)
-    words.append(
-        Words(0, below + 13, translate("left out: {left_out}", left_out=left_out), quiet=True)
-    )
+    words.append(Words(0, below + 13, translate("left out: {left_out}", left_out=left_out), quiet=True))
     return Sheet(height=below + 20, rects=tuple(rects), words=tuple(words))
 
 

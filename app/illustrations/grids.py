@@ -14,27 +14,17 @@ _CELL = 20  # pixels
 _SQUARE = 120
 _COPIES = 4  # that are drawn
 _ONE = {"nodes": noted("a node"), "groups": noted("a group"), "pods": noted("a pod")}
-GROUPS = (
-    noted("nodes"), noted("groups"), noted("pods"), noted("node"), noted("group"), noted("pod")
-)  # fmt: skip
+GROUPS = (noted("nodes"), noted("groups"), noted("pods"), noted("node"), noted("group"), noted("pod"))
 
 
-def _mesh(
-    tensor: Count, pipeline: Count = 1, data: Count | None = None, context: Count = 1
-) -> Sketch:
-    degrees = [
-        (translate("tensor"), tensor),
-        (translate("context"), context),
-        (translate("pipeline"), pipeline),
-    ]
+def _mesh(tensor: Count, pipeline: Count = 1, data: Count | None = None, context: Count = 1) -> Sketch:
+    degrees = [(translate("tensor"), tensor), (translate("context"), context), (translate("pipeline"), pipeline)]
     for name, degree in degrees:
         whole(name, degree)
     if data is not None:
         whole("data", data)
     says = note_lines(f"{name} {figures(degree)}" for name, degree in degrees if degree > 1)
-    count = (
-        translate("{data:,} times", data=data) if data else translate("as many as the GPUs allow")
-    )
+    count = translate("{data:,} times", data=data) if data else translate("as many as the GPUs allow")
     return sketch(
         translate("A copy of the model, and its replicas"),
         note_lines([says, translate("data-parallel replicas: {count}", count=count)]),
@@ -79,18 +69,10 @@ def _nodes(
     whole("gpus", gpus)
     one = translate(group.removesuffix("s"))
     links = [
-        translate(
-            "{bandwidth} inside {group}",
-            bandwidth=show(inside, BYTE_PER_SECOND),
-            group=translate(_ONE[group]),
-        )
+        translate("{bandwidth} inside {group}", bandwidth=show(inside, BYTE_PER_SECOND), group=translate(_ONE[group]))
         if inside
         else "",
-        translate(
-            "{bandwidth} between {groups}",
-            bandwidth=show(across, BYTE_PER_SECOND),
-            groups=translate(group),
-        )
+        translate("{bandwidth} between {groups}", bandwidth=show(across, BYTE_PER_SECOND), groups=translate(group))
         if across
         else "",
     ]
@@ -138,21 +120,15 @@ def _racks(nodes: int, gpus: int, one: str, links: list[str], paper: Paper) -> S
 
 
 def _grids_line(x1: float, y1: float, x2: float, y2: float) -> Arrow:
-    return Arrow(
-        round(x1, 2), round(y1, 2), round(x2, 2), round(y2, 2), color=Color.GREEN, head=False
-    )
+    return Arrow(round(x1, 2), round(y1, 2), round(x2, 2), round(y2, 2), color=Color.GREEN, head=False)
 
 
-def _matrix(
-    rows: Count, columns: Count, ranks: Count, split: Literal["columns", "rows"] = "columns"
-) -> Sketch:
+def _matrix(rows: Count, columns: Count, ranks: Count, split: Literal["columns", "rows"] = "columns") -> Sketch:
     whole("rows", rows)
     whole("columns", columns)
     whole("ranks", ranks)
     return sketch(
-        translate("A matrix, split by columns")
-        if split == "columns"
-        else translate("A matrix, split by rows"),
+        translate("A matrix, split by columns") if split == "columns" else translate("A matrix, split by rows"),
         translate(
             "{rows:,} by {columns:,}, in {ranks:,} parts; the part of GPU 0 is filled",
             rows=rows,
@@ -193,9 +169,7 @@ def _scores(heads: Count, sequence: Count, batch: Count = 1) -> Sketch:
     )
     return sketch(
         translate("Attention scores"),
-        translate(
-            "a square of {sequence:,} by {sequence:,} tokens; {says}", sequence=sequence, says=says
-        ),
+        translate("a square of {sequence:,} by {sequence:,} tokens; {says}", sequence=sequence, says=says),
         lambda paper: _squares(heads * batch, sequence, says),
     )
 
@@ -230,9 +204,7 @@ def _dispatch(nodes: Count, experts: Count) -> Sketch:
     def on(paper: Paper) -> Sheet:
         shown = few(nodes, 5)
         step = paper.width / len(shown)
-        rects = [
-            box(paper.width / 2 - 34, 2, 68, 26, translate("token"), Color.GRAY, outlined=True)
-        ]
+        rects = [box(paper.width / 2 - 34, 2, 68, 26, translate("token"), Color.GRAY, outlined=True)]
         arrows: list[Arrow] = []
         words: list[Words] = []
         for at, node in enumerate(shown):
@@ -240,15 +212,9 @@ def _dispatch(nodes: Count, experts: Count) -> Sketch:
             if node is None:
                 words.append(Words(middle, 100, GAP, anchor="middle"))
                 continue
-            rects.append(
-                box(middle - step / 2 + 4, 88, step - 8, 40, "", Color.GRAY, outlined=True)
-            )
-            words.append(
-                Words(middle, 112, translate("node {node}", node=node + 1), anchor="middle")
-            )
-            arrows.append(
-                Arrow(paper.width / 2, 30, round(middle, 2), 84, color=Color.GREEN, head=True)
-            )
+            rects.append(box(middle - step / 2 + 4, 88, step - 8, 40, "", Color.GRAY, outlined=True))
+            words.append(Words(middle, 112, translate("node {node}", node=node + 1), anchor="middle"))
+            arrows.append(Arrow(paper.width / 2, 30, round(middle, 2), 84, color=Color.GREEN, head=True))
         note = translate("{experts:,} experts on {nodes:,} nodes", experts=experts, nodes=nodes)
         words.append(Words(0, 148, note, quiet=True))
         return Sheet(height=154, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words))

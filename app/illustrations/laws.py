@@ -21,32 +21,21 @@ def _isoflop(times: Ratio | None = None) -> Sketch:
 
         def place(at: float) -> tuple[float, float]:
             """A point of the curve; *at* is -1 at its left end and 1 at its right."""
-            return round(middle + at * half, 2), round(
-                _FOOT - 34 - (_FOOT - 34 - _TOP) * at * at, 2
-            )
+            return round(middle + at * half, 2), round(_FOOT - 34 - (_FOOT - 34 - _TOP) * at * at, 2)
 
         points = [place(2 * k / _PIECES - 1) for k in range(_PIECES + 1)]
         arrows = [
-            Arrow(*start, *end, color=Color.BLUE, head=False)
-            for start, end in zip(points, points[1:], strict=False)
+            Arrow(*start, *end, color=Color.BLUE, head=False) for start, end in zip(points, points[1:], strict=False)
         ]
         axes = ((_LEFT, _FOOT, right, _FOOT), (_LEFT, _FOOT, _LEFT, 8.0))
         arrows += [Arrow(*ends, color=Color.GRAY, head=False) for ends in axes]
         marks = [(0.0, translate("optimum"))]
         if far:
-            marks.append(
-                (0.6 if far > 1 else -0.6, translate("{far} times as large", far=figures(far)))
-            )
+            marks.append((0.6 if far > 1 else -0.6, translate("{far} times as large", far=figures(far))))
         rects: list[Rect] = []
         words = [
             Words(_LEFT + 8, 18, translate("loss"), quiet=True),
-            Words(
-                right,
-                _FOOT + 18,
-                translate("parameters (fewer tokens to the right)"),
-                anchor="end",
-                quiet=True,
-            ),
+            Words(right, _FOOT + 18, translate("parameters (fewer tokens to the right)"), anchor="end", quiet=True),
         ]
         for at, says in marks:
             x, y = place(at)
@@ -56,9 +45,7 @@ def _isoflop(times: Ratio | None = None) -> Sketch:
                 words.append(Words(x + gap, y - 4, says, anchor=side))
             else:
                 words.append(Words(x, y + 22, says, anchor="middle", strong=True))
-        return Sheet(
-            height=_FOOT + 24, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words)
-        )
+        return Sheet(height=_FOOT + 24, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words))
 
     says = translate("the loss of models of all sizes, with the same training computation")
     return sketch(translate("One budget, not to scale"), says, on)

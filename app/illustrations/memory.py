@@ -35,20 +35,10 @@ def _state(
             y, wide = at * _STEP, paper.width * size / most
             whole_one = stage is None or stage < sharded_from
             own = wide if whole_one else max(_LEAST, wide / ranks)
-            where = (
-                ""
-                if stage is None
-                else translate(", on every GPU")
-                if whole_one
-                else translate(", sharded")
-            )
+            where = "" if stage is None else translate(", on every GPU") if whole_one else translate(", sharded")
             words.append(
                 Words(
-                    0,
-                    y + 13,
-                    translate(
-                        "{name}: {size:g} B per parameter{where}", name=name, size=size, where=where
-                    ),
+                    0, y + 13, translate("{name}: {size:g} B per parameter{where}", name=name, size=size, where=where)
                 )
             )
             rects.append(box(0, y + 19, wide, _ROW, "", Color.GRAY, outlined=True))
@@ -62,11 +52,7 @@ def _state(
         words.append(Words(0, len(held) * _STEP + 13, note, quiet=True))
         return Sheet(height=len(held) * _STEP + 18, rects=tuple(rects), words=tuple(words))
 
-    title = (
-        translate("Model state of one parameter")
-        if stage is None
-        else translate("ZeRO stage {stage}", stage=stage)
-    )
+    title = translate("Model state of one parameter") if stage is None else translate("ZeRO stage {stage}", stage=stage)
     return sketch(title, ", ".join(f"{name} {size:g} B" for name, _, size, _ in held), on)
 
 
@@ -81,30 +67,22 @@ def _memory(memory: Bytes, activations: Bytes | None = None, state: Bytes | None
     ]
     left = positive("memory", memory) - sum(size for _, _, size in known)
     if not known or left < 0:
-        raise ValueError(
-            say("what is held must be from 0 B to {memory}", memory=show(memory, BYTE))
-        )
+        raise ValueError(say("what is held must be from 0 B to {memory}", memory=show(memory, BYTE)))
     other = translate("model state") if activations else translate("activations")
     pieces = [Piece(size, f"{name} {show(size, BYTE)}", tone) for name, tone, size in known]
     if left:
-        pieces.append(
-            Piece(left, translate("room for {other}", other=other), Color.GRAY, outlined=True)
-        )
+        pieces.append(Piece(left, translate("room for {other}", other=other), Color.GRAY, outlined=True))
 
     def on(paper: Paper) -> Sheet:
         rects = row(pieces, 0, paper.width, 20, _ROW + 6)
-        words = [
-            Words(0, 13, translate("{memory} of memory", memory=show(memory, BYTE)), quiet=True)
-        ]
+        words = [Words(0, 13, translate("{memory} of memory", memory=show(memory, BYTE)), quiet=True)]
         for at, (piece, rect) in enumerate(zip(pieces, rects, strict=True)):
             if not rect.label:
                 words.append(Words(0, 68 + 17 * at, piece.label, quiet=True))
         return Sheet(height=56 + 18 * (len(words) - 1), rects=tuple(rects), words=tuple(words))
 
     return sketch(
-        translate("The memory of a GPU"),
-        f"{show(memory, BYTE)}: " + ", ".join(piece.label for piece in pieces),
-        on,
+        translate("The memory of a GPU"), f"{show(memory, BYTE)}: " + ", ".join(piece.label for piece in pieces), on
     )
 
 
@@ -118,12 +96,7 @@ def _batch(batch: Count, context: Count) -> Sketch:
         rects += row(across, 0, paper.width, 76, _ROW)
         words = [
             Words(0, 13, translate("read once for the whole batch"), quiet=True),
-            Words(
-                0,
-                69,
-                translate("read for each sequence: a cache of {tokens:,} tokens", tokens=tokens),
-                quiet=True,
-            ),
+            Words(0, 69, translate("read for each sequence: a cache of {tokens:,} tokens", tokens=tokens), quiet=True),
             *gaps(across, 0, paper.width, 76, _ROW),
         ]
         return Sheet(height=80 + _ROW, rects=tuple(rects), words=tuple(words))

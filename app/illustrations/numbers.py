@@ -6,15 +6,7 @@ from app.charts.paper import NARROW, Paper
 from app.formulas.checks import positive, whole
 from app.illustrations.base import Illustration, Sketch, box, key, sketch
 from app.translation import plural, translate
-from app.units import (
-    BYTE_PER_SECOND,
-    FLOP_PER_SECOND,
-    BytesPerSecond,
-    Count,
-    FlopsPerSecond,
-    Ratio,
-    show,
-)
+from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, BytesPerSecond, Count, FlopsPerSecond, Ratio, show
 
 _LEFT, _FOOT, _TOP = 24.0, 150.0, 40.0
 
@@ -60,9 +52,7 @@ def _bits(exponent: Count, fraction: Count) -> Sketch:
         cell = min(30.0, paper.width / sum(count for _, count, _ in fields))
         rects: list[Rect] = []
         for _, count, tone in fields:
-            rects += [
-                box((len(rects) + bit) * cell, 0, cell - 2, 28, "", tone) for bit in range(count)
-            ]
+            rects += [box((len(rects) + bit) * cell, 0, cell - 2, 28, "", tone) for bit in range(count)]
         names = [
             (tone, plural("{name}: {number} bit", "{name}: {number} bits", count, name=name))
             for name, count, tone in fields
@@ -72,9 +62,7 @@ def _bits(exponent: Count, fraction: Count) -> Sketch:
 
     return sketch(
         translate("The bits of the format"),
-        translate(
-            "1 sign, {exponent} exponent, {fraction} fraction", exponent=exponent, fraction=fraction
-        ),
+        translate("1 sign, {exponent} exponent, {fraction} fraction", exponent=exponent, fraction=fraction),
         on,
     )
 
@@ -113,11 +101,7 @@ def _bins(experts: Count, factor: Ratio, popular: Ratio) -> Sketch:
         words.append(Words(0, foot + 18, more, quiet=True))
         return Sheet(height=foot + 24, rects=tuple(rects), arrows=lines, words=tuple(words))
 
-    says = (
-        translate("the popular expert is above its capacity")
-        if popular > factor
-        else translate("all experts fit")
-    )
+    says = translate("the popular expert is above its capacity") if popular > factor else translate("all experts fit")
     return sketch(translate("Tokens that reach each expert"), says, on)
 
 

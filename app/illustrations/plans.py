@@ -20,10 +20,7 @@ def _rent(gpus: Count) -> Sketch:
         return Sheet(
             height=foot + 24,
             rects=(box(left, top, end - left, _HIGH, "GPU-hours", Tone.COMPUTE),),
-            arrows=(
-                Arrow(left, foot, right, foot, color=Color.GRAY),
-                Arrow(left, foot, left, 8.0, color=Color.GRAY),
-            ),
+            arrows=(Arrow(left, foot, right, foot, color=Color.GRAY), Arrow(left, foot, left, 8.0, color=Color.GRAY)),
             words=(
                 Words(left + 10, 14, many, quiet=True),
                 Words(end, foot + 18, "the money is spent", anchor="end", quiet=True),
@@ -55,6 +52,4 @@ def _sharded_step() -> Sketch:
 
 
 RENT = Illustration("rent", "the GPU-hours that money buys: GPUs, and time", _rent)
-SHARDED_STEP = Illustration(
-    "sharded-step", "computation and messages of a step with FSDP", _sharded_step
-)
+SHARDED_STEP = Illustration("sharded-step", "computation and messages of a step with FSDP", _sharded_step)

@@ -19,9 +19,7 @@ def _product(rows: Count, inner: Count, columns: Count) -> Sketch:
 
     def on(paper: Paper) -> Sheet:
         tall = max(high for high, _ in shapes)
-        scale = min(
-            (paper.width - 2 * _SIGN - 4) / sum(wide for _, wide in shapes), _TALLEST / tall
-        )
+        scale = min((paper.width - 2 * _SIGN - 4) / sum(wide for _, wide in shapes), _TALLEST / tall)
         middle = 2 + tall * scale / 2
         rects: list[Rect] = []
         words: list[Words] = []

@@ -45,25 +45,15 @@ def schedule_sketch(played: PlayedSchedule) -> Drawing:
     shown = spans[:_MOST]
     end = shown[-1].end if len(shown) < len(spans) else max(played.time, 1)
     peaks = ", ".join(map(str, played.peaks))
-    held = (
-        translate("; the most that each rank held: {peaks}", peaks=peaks)
-        if played.machine.sizes
-        else ""
-    )
+    held = translate("; the most that each rank held: {peaks}", peaks=peaks) if played.machine.sizes else ""
     cut = translate(", of which the first {end} are drawn", end=end) if end < played.time else ""
     says = translate("{time} units of time{cut}{held}", time=played.time, cut=cut, held=held)
     if played.problem:
         says = translate("It stops at {time}: {problem}", time=played.time, problem=played.problem)
-    return sketch(
-        translate("What your schedule did"),
-        says,
-        lambda paper: _sheet(played, shown, end, says, paper),
-    )
+    return sketch(translate("What your schedule did"), says, lambda paper: _sheet(played, shown, end, says, paper))
 
 
-def _sheet(
-    played: PlayedSchedule, spans: Sequence[PlayedSpan], end: int, says: str, paper: Paper
-) -> Sheet:
+def _sheet(played: PlayedSchedule, spans: Sequence[PlayedSpan], end: int, says: str, paper: Paper) -> Sheet:
     limit = played.machine.limit
     first = played.first_wait
     left = text_width(translate("rank 15")) + 8
@@ -87,21 +77,12 @@ def _sheet(
         if played.machine.sizes:
             rects += _memory(played, rank, limit, axis, y)
             lines += _limit(played, limit, axis, y)
-            words.append(
-                Words(
-                    0, y + _HIGH - 8, translate("max {peaks}", peaks=played.peaks[rank]), quiet=True
-                )
-            )
+            words.append(Words(0, y + _HIGH - 8, translate("max {peaks}", peaks=played.peaks[rank]), quiet=True))
             y += _HIGH + 8
     words += [Words(left, y + 12, "0", quiet=True)]
     words += [Words(paper.width, y + 12, str(end), anchor="end", quiet=True)]
     marks, names, foot = key(list(_names(played, spans, limit)), y + 22, paper)
-    return Sheet(
-        height=foot + 4,
-        rects=(*rects, *marks),
-        arrows=tuple(lines),
-        words=(*words, *names),
-    )
+    return Sheet(height=foot + 4, rects=(*rects, *marks), arrows=tuple(lines), words=(*words, *names))
 
 
 def _bar(span: PlayedSpan, axis: _Axis, y: float, *, waits: bool) -> Rect:
@@ -109,9 +90,7 @@ def _bar(span: PlayedSpan, axis: _Axis, y: float, *, waits: bool) -> Rect:
     tone, _ = _TONES.get(step.op, _SENT)
     wide = (span.end - span.start) * axis.scale
     label = str(step.batch if span.stream == "compute" else step.layer)
-    return box(
-        axis.x(span.start), y, wide - min(1.5, wide / 4), _ROW - 2, label, tone, marked=waits
-    )
+    return box(axis.x(span.start), y, wide - min(1.5, wide / 4), _ROW - 2, label, tone, marked=waits)
 
 
 def _levels(played: PlayedSchedule, rank: int, end: int) -> Iterator[tuple[int, int, int]]:
@@ -122,9 +101,7 @@ def _levels(played: PlayedSchedule, rank: int, end: int) -> Iterator[tuple[int, 
             yield start, min(stop, end), held[rank]
 
 
-def _memory(
-    played: PlayedSchedule, rank: int, limit: int | None, axis: _Axis, y: float
-) -> Iterator[Rect]:
+def _memory(played: PlayedSchedule, rank: int, limit: int | None, axis: _Axis, y: float) -> Iterator[Rect]:
     top = max(*played.peaks, limit or 0, 1)
     before: tuple[int, int, int] | None = None
     for level in (*_levels(played, rank, axis.end), (-1, -1, -1)):
@@ -148,9 +125,7 @@ def _limit(played: PlayedSchedule, limit: int | None, axis: _Axis, y: float) -> 
         yield Arrow(axis.left, high, right, high, color=Color.GRAY, head=False, dashed=True)
 
 
-def _names(
-    played: PlayedSchedule, spans: Sequence[PlayedSpan], limit: int | None
-) -> Iterator[tuple[Tone, str]]:
+def _names(played: PlayedSchedule, spans: Sequence[PlayedSpan], limit: int | None) -> Iterator[tuple[Tone, str]]:
     used = {span.instruction.op for span in spans}
     found = dict(_TONES.get(op, _SENT) for op in sorted(used))
     if played.machine.sizes:

@@ -14,9 +14,7 @@ _ROW = 28
 def _replica(memory: Bytes, weights: Bytes, free: Bytes = 0.0) -> Sketch:
     left = positive("memory", memory) - positive("weights", weights) - at_least("free", free, 0)
     if left <= 0:
-        raise ValueError(
-            say("weights and free must be less than {memory}", memory=show(memory, BYTE))
-        )
+        raise ValueError(say("weights and free must be less than {memory}", memory=show(memory, BYTE)))
     names = [(Tone.WEIGHTS, f"weights {show(weights, BYTE)}")]
     pieces = [Piece(weights, "", Tone.WEIGHTS), Piece(left, "caches", Color.GRAY, outlined=True)]
     if free:
@@ -61,10 +59,7 @@ def _queue() -> Sketch:
         wide, high, y = 34.0, 26.0, 30.0
         end = paper.width - 96.0
         start = end - 34 - waiting * (wide + 4)
-        rects: list[Rect] = [
-            box(start + at * (wide + 4), y, wide, high, "", Tone.ACTIVATIONS)
-            for at in range(waiting)
-        ]
+        rects: list[Rect] = [box(start + at * (wide + 4), y, wide, high, "", Tone.ACTIVATIONS) for at in range(waiting)]
         rects.append(box(end, y - 6, 96, high + 12, "replica", Tone.COMPUTE))
         middle = y + high / 2
         ends = ((0.0, start - 6), (end - 36, end - 4))

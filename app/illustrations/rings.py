@@ -8,18 +8,7 @@ from app.charts.paper import NARROW, Paper
 from app.formulas.checks import whole
 from app.illustrations.base import GAP, Illustration, Sketch, few, note_lines, sketch
 from app.translation import translate
-from app.units import (
-    BYTE,
-    BYTE_PER_SECOND,
-    SECOND,
-    Bytes,
-    BytesPerSecond,
-    Count,
-    Seconds,
-    figures,
-    show,
-    show_size,
-)
+from app.units import BYTE, BYTE_PER_SECOND, SECOND, Bytes, BytesPerSecond, Count, Seconds, figures, show, show_size
 
 _MOST = 12  # ranks in a circle
 _SHOWN = 9  # of more
@@ -29,22 +18,15 @@ _LEVELS = 4
 
 
 def _ring(
-    ranks: Count,
-    size: Bytes | None = None,
-    bandwidth: BytesPerSecond | None = None,
-    latency: Seconds | None = None,
+    ranks: Count, size: Bytes | None = None, bandwidth: BytesPerSecond | None = None, latency: Seconds | None = None
 ) -> Sketch:
     whole("ranks", ranks, 2)
     notes = [
         translate("{size} on each", size=_size_as_given(size)) if size else "",
-        translate("{bandwidth} per link", bandwidth=show(bandwidth, BYTE_PER_SECOND))
-        if bandwidth
-        else "",
+        translate("{bandwidth} per link", bandwidth=show(bandwidth, BYTE_PER_SECOND)) if bandwidth else "",
         translate("{latency} per step", latency=show(latency, SECOND)) if latency else "",
     ]
-    says = translate(
-        "each sends to its neighbor on the right and receives from the one on the left"
-    )
+    says = translate("each sends to its neighbor on the right and receives from the one on the left")
     return sketch(
         translate("{ranks:,} ranks in a ring", ranks=ranks),
         note_lines([says, *notes]),
@@ -70,20 +52,12 @@ def _circle(ranks: int, notes: list[str], paper: Paper) -> Sheet:
     ]
     names = [_name(rank, paper) for rank in shown]
     rects = [_node(place, name) for place, name in zip(places, names, strict=True) if name != GAP]
-    dots = [
-        Words(x, y + 4, GAP, anchor="middle")
-        for (x, y), name in zip(places, names, strict=True)
-        if name == GAP
-    ]
+    dots = [Words(x, y + 4, GAP, anchor="middle") for (x, y), name in zip(places, names, strict=True) if name == GAP]
     beside = 24 if paper is NARROW else 34
-    arrows = [
-        _between(places[at], places[(at + 1) % len(places)], beside=beside)
-        for at in range(len(places))
-    ]
+    arrows = [_between(places[at], places[(at + 1) % len(places)], beside=beside) for at in range(len(places))]
     first = center + 4 - 9 * (len(notes) - 1)
     words = [
-        Words(middle, first + 18 * line, note, anchor="middle", strong=not line)
-        for line, note in enumerate(notes)
+        Words(middle, first + 18 * line, note, anchor="middle", strong=not line) for line, note in enumerate(notes)
     ]
     return Sheet(height=2 * center, rects=tuple(rects), arrows=tuple(arrows), words=(*words, *dots))
 
@@ -131,8 +105,7 @@ def _tree(ranks: Count) -> Sketch:
     cut = ranks >= 2**_LEVELS
     says = translate("sums go up to the root, rank 0; then the total goes down the same way")
     return sketch(
-        translate("{ranks:,} ranks in a binary tree", ranks=ranks)
-        + (translate(", the upper levels") if cut else ""),
+        translate("{ranks:,} ranks in a binary tree", ranks=ranks) + (translate(", the upper levels") if cut else ""),
         says,
         lambda paper: _levels(ranks, paper),
     )

@@ -6,18 +6,7 @@ from app.charts.color import Tone
 from app.charts.diagram import Rect, Sheet, Words
 from app.charts.paper import Paper
 from app.formulas.checks import several, whole
-from app.illustrations.base import (
-    GAP,
-    Illustration,
-    Piece,
-    Sketch,
-    box,
-    few,
-    gaps,
-    key,
-    row,
-    sketch,
-)
+from app.illustrations.base import GAP, Illustration, Piece, Sketch, box, few, gaps, key, row, sketch
 from app.translation import translate
 from app.units import Count, figures
 
@@ -29,19 +18,12 @@ def _answers(lengths: Sequence[Count]) -> Sketch:
 
     def on(paper: Paper) -> Sheet:
         scale = (paper.width - 60) / max(tokens)
-        rects = [
-            box(0, at * _STEP, one * scale, _BAR, "", Tone.COMPUTE) for at, one in enumerate(tokens)
-        ]
-        words = [
-            Words(round(one * scale + 6, 2), at * _STEP + 11, f"{figures(one)}")
-            for at, one in enumerate(tokens)
-        ]
+        rects = [box(0, at * _STEP, one * scale, _BAR, "", Tone.COMPUTE) for at, one in enumerate(tokens)]
+        words = [Words(round(one * scale + 6, 2), at * _STEP + 11, f"{figures(one)}") for at, one in enumerate(tokens)]
         return Sheet(height=len(tokens) * _STEP, rects=tuple(rects), words=tuple(words))
 
     return sketch(
-        translate("The answers of a step"),
-        translate("{tokens} answers and their tokens", tokens=len(tokens)),
-        on,
+        translate("The answers of a step"), translate("{tokens} answers and their tokens", tokens=len(tokens)), on
     )
 
 
@@ -68,11 +50,7 @@ def _groups(group: Count) -> Sketch:
         samples, said, foot = key(names, len(rows) * (_BAR + 8) + 4, paper)
         return Sheet(height=foot, rects=(*rects, *samples), words=(*words, *said))
 
-    return sketch(
-        translate("Groups of answers to one prompt"),
-        translate("{group} answers each", group=group),
-        on,
-    )
+    return sketch(translate("Groups of answers to one prompt"), translate("{group} answers each", group=group), on)
 
 
 def _policy_step() -> Sketch:
@@ -86,18 +64,14 @@ def _policy_step() -> Sketch:
         one = [Piece(4, "", Tone.COMPUTE), Piece(3, "", Tone.IDLE), Piece(3, "", Tone.BACKWARD)]
         rects = row([*one, *one], 0, paper.width, 20, _ROW)
         words = [Words(0, 12, translate("one after the other, on all GPUs"), quiet=True)]
-        words.append(
-            Words(0, 20 + _ROW + 20, translate("side by side, on two sets of GPUs"), quiet=True)
-        )
+        words.append(Words(0, 20 + _ROW + 20, translate("side by side, on two sets of GPUs"), quiet=True))
         top = 20 + _ROW + 28
         for at, tone in enumerate((Tone.COMPUTE, Tone.BACKWARD)):
             rects += row([Piece(1, "", tone)] * 4, 0, paper.width, top + at * 18, 15)
         samples, said, foot = key(names, top + 42, paper)
         return Sheet(height=foot, rects=(*rects, *samples), words=(*words, *said))
 
-    return sketch(
-        translate("Steps in two ways, not to scale"), translate("writing, waiting, learning"), on
-    )
+    return sketch(translate("Steps in two ways, not to scale"), translate("writing, waiting, learning"), on)
 
 
 def _copies(trainers: Count, ranks: Count) -> Sketch:
@@ -113,29 +87,18 @@ def _copies(trainers: Count, ranks: Count) -> Sketch:
             Words(
                 0,
                 12,
-                translate(
-                    "{trainers:,} GPUs train, each with its part of the weights", trainers=trainers
-                ),
+                translate("{trainers:,} GPUs train, each with its part of the weights", trainers=trainers),
                 quiet=True,
             ),
             *gaps(above, 0, paper.width, 20, 18),
-            Words(
-                0,
-                68,
-                translate("copies that generate, {ranks:,} GPUs each", ranks=ranks),
-                quiet=True,
-            ),
+            Words(0, 68, translate("copies that generate, {ranks:,} GPUs each", ranks=ranks), quiet=True),
             Words(round(paper.width / 2, 2), 88, GAP, anchor="middle"),
         ]
         for left in (0.0, paper.width - half):
             rects += row(parts, left, left + half, 76, 18)
         return Sheet(height=98, rects=tuple(rects), words=tuple(words))
 
-    return sketch(
-        translate("New weights on their way"),
-        translate("from the GPUs that train to those that write"),
-        on,
-    )
+    return sketch(translate("New weights on their way"), translate("from the GPUs that train to those that write"), on)
 
 
 ANSWERS = Illustration("answers", "the answers of a step, and how long they are", _answers)

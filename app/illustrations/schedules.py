@@ -10,18 +10,7 @@ from app.charts.paper import NARROW, Paper
 from app.charts.timeline import SAID, SCHEDULE_NAMES, Lane, TimeBar, Timeline
 from app.errors import capitalized
 from app.formulas.checks import positive, whole
-from app.illustrations.base import (
-    GAP,
-    Illustration,
-    Piece,
-    Sketch,
-    few,
-    gaps,
-    key,
-    note_lines,
-    row,
-    sketch,
-)
+from app.illustrations.base import GAP, Illustration, Piece, Sketch, few, gaps, key, note_lines, row, sketch
 from app.simulators.overlap import buckets
 from app.simulators.pipeline import Played, Times, build, simulate_schedule
 from app.translation import say, translate, translate_known
@@ -42,13 +31,7 @@ def _pipeline(
 ) -> Sketch:
     for name, count in (("stages", stages), ("microbatches", microbatches), ("virtual", virtual)):
         if whole(name, count) > _STAGES * (1 if name == "stages" else 16):
-            raise ValueError(
-                say(
-                    "a pipeline of {count} {name} is too large to draw",
-                    count=figures(count),
-                    name=name,
-                )
-            )
+            raise ValueError(say("a pipeline of {count} {name} is too large to draw", count=figures(count), name=name))
     played = _played(schedule, stages, min(microbatches, _enough(stages)), virtual)
     bars = sum(map(len, played.slots))
     end = played.makespan * min(1.0, _MOST / bars)
@@ -57,9 +40,7 @@ def _pipeline(
         title=capitalized(translate_known(SCHEDULE_NAMES[schedule]))
         + (translate(", the beginning of a step") if cut else ""),
         summary=translate(
-            "{stages:,} stages, {microbatches:,} micro-batches; gray is idle",
-            stages=stages,
-            microbatches=microbatches,
+            "{stages:,} stages, {microbatches:,} micro-batches; gray is idle", stages=stages, microbatches=microbatches
         ),
         rows=tuple(
             Lane(translate("stage {device}", device=device), "", tuple(_bars(played, device, end)))
@@ -96,20 +77,12 @@ def _bars(played: Played, device: int, end: float) -> Iterator[TimeBar]:
 def _overlap(layers: Count, compute: Seconds, reduce: Seconds) -> Sketch:
     if whole("layers", layers) > _LAYERS:
         raise ValueError(
-            say(
-                "{layers} layers are too many to draw: at most {most}",
-                layers=figures(layers),
-                most=_LAYERS,
-            )
+            say("{layers} layers are too many to draw: at most {most}", layers=figures(layers), most=_LAYERS)
         )
     positive("compute", compute)
     sent = buckets(layers, 1, compute, positive("reduce", reduce), 0.0)
-    work = tuple(
-        TimeBar(at * compute, (at + 1) * compute, "B", str(layers - at), "") for at in range(layers)
-    )
-    talk = tuple(
-        TimeBar(start, end, "C", str(layers - at), "") for at, (start, end) in enumerate(sent)
-    )
+    work = tuple(TimeBar(at * compute, (at + 1) * compute, "B", str(layers - at), "") for at in range(layers))
+    talk = tuple(TimeBar(start, end, "C", str(layers - at), "") for at, (start, end) in enumerate(sent))
     return Timeline(
         title=translate("{layers} layers, the last one first", layers=layers),
         summary=translate(
@@ -119,17 +92,12 @@ def _overlap(layers: Count, compute: Seconds, reduce: Seconds) -> Sketch:
         ),
         rows=(Lane(translate("compute"), "", work), Lane(translate("network"), "", talk)),
         end=sent[-1][1],
-        kinds=(
-            ("B", translate("backward pass of a layer")),
-            ("C", translate("all-reduce of its gradients")),
-        ),
+        kinds=(("B", translate("backward pass of a layer")), ("C", translate("all-reduce of its gradients"))),
         untimed=True,
     )
 
 
-def _accumulation(
-    compute: Seconds | None = None, reduce: Seconds | None = None, count: Count | None = None
-) -> Sketch:
+def _accumulation(compute: Seconds | None = None, reduce: Seconds | None = None, count: Count | None = None) -> Sketch:
     work, talk = compute or reduce or 1.0, reduce or compute or 1.0
     many = whole("count", count, 2) if count else 0
     note = note_lines(
@@ -161,10 +129,7 @@ def _accumulation(
             words.append(Words(0, y + 13, says, quiet=True))
             rects += row(pieces, 0, right, y + 20, _ROW)
             words += gaps(pieces, 0, right, y + 20, _ROW)
-        names_of = (
-            (Tone.COMPUTE, translate("micro-batch")),
-            (Tone.COMMUNICATION, translate("all-reduce")),
-        )
+        names_of = ((Tone.COMPUTE, translate("micro-batch")), (Tone.COMMUNICATION, translate("all-reduce")))
         samples, says_of, foot = key(names_of, 2 * (_ROW + 30), paper)
         return Sheet(height=foot, rects=(*rects, *samples), words=(*words, *says_of))
 
@@ -173,18 +138,11 @@ def _accumulation(
 
 def _waiting(share: Ratio) -> Sketch:
     if not 0 < share < 1:
-        raise ValueError(
-            say("{name} must be between 0 and 1, not {value}", name="share", value=f"{share:g}")
-        )
-    names = (
-        (Tone.COMPUTE, translate("computation")),
-        (Tone.COMMUNICATION, translate("waiting for communication")),
-    )
+        raise ValueError(say("{name} must be between 0 and 1, not {value}", name="share", value=f"{share:g}"))
+    names = ((Tone.COMPUTE, translate("computation")), (Tone.COMMUNICATION, translate("waiting for communication")))
 
     def on(paper: Paper) -> Sheet:
-        pieces = [
-            Piece(size, "", tone) for size, (tone, _) in zip((1 - share, share), names, strict=True)
-        ]
+        pieces = [Piece(size, "", tone) for size, (tone, _) in zip((1 - share, share), names, strict=True)]
         samples, words, foot = key(names, _ROW + 8, paper)
         rects = row(pieces, 0, paper.width, 0, _ROW)
         return Sheet(height=foot, rects=(*rects, *samples), words=tuple(words))
@@ -193,17 +151,11 @@ def _waiting(share: Ratio) -> Sketch:
 
 
 def _saves(
-    checkpoint: Seconds | None = None,
-    interval: Seconds | None = None,
-    restart: Seconds | None = None,
+    checkpoint: Seconds | None = None, interval: Seconds | None = None, restart: Seconds | None = None
 ) -> Sketch:
     facts = (
-        translate("a checkpoint takes {checkpoint}", checkpoint=show(checkpoint, SECOND))
-        if checkpoint
-        else "",
-        translate("one is saved every {interval}", interval=show(interval, SECOND))
-        if interval
-        else "",
+        translate("a checkpoint takes {checkpoint}", checkpoint=show(checkpoint, SECOND)) if checkpoint else "",
+        translate("one is saved every {interval}", interval=show(interval, SECOND)) if interval else "",
         translate("a restart takes {restart}", restart=show(restart, SECOND)) if restart else "",
     )
     work, save = Piece(6, "", Tone.COMPUTE), Piece(1, "", Tone.OPTIMIZER)
@@ -238,9 +190,7 @@ def _layers(layers: Count, stages: Count) -> Sketch:
         left, right = 0.0, float(paper.width)
         cells = [Piece(1, "", Tone.WEIGHTS) for _ in range(min(layers, 200))]
         shown = few(stages, 6 if paper is NARROW else 16)
-        boxes = [
-            Piece(1, GAP if at is None else str(at), Color.GRAY, outlined=True) for at in shown
-        ]
+        boxes = [Piece(1, GAP if at is None else str(at), Color.GRAY, outlined=True) for at in shown]
         rects = row(cells, left, right, 20, 18)
         rects += row(boxes, left, right, 76, 30)
         words = [
@@ -259,9 +209,7 @@ def _layers(layers: Count, stages: Count) -> Sketch:
 
 PIPELINE = Illustration("pipeline", "a schedule of a pipeline, without times", _pipeline)
 OVERLAP = Illustration("overlap", "a backward pass, and the messages beside it", _overlap)
-ACCUMULATION = Illustration(
-    "accumulation", "a step that reduces after each micro-batch, or once", _accumulation
-)
+ACCUMULATION = Illustration("accumulation", "a step that reduces after each micro-batch, or once", _accumulation)
 WAITING = Illustration("waiting", "a step that waits for a share of its time", _waiting)
 SAVES = Illustration("saves", "a run with checkpoints and a failure, not to scale", _saves)
 LAYERS = Illustration("layers", "the layers of a model, and the stages of a pipeline", _layers)

@@ -23,10 +23,7 @@ Fill = Callable[[str, Names], str]
 
 
 def keys_of(
-    asked: Mapping[str, AskedQuantity],
-    names: Names,
-    fill: Fill,
-    numbers: QuestionNumbers | None = None,
+    asked: Mapping[str, AskedQuantity], names: Names, fill: Fill, numbers: QuestionNumbers | None = None
 ) -> dict[str, "AnswerKey"]:
     """The key of each quantity in *asked*; one may build on those before it.
 
@@ -83,10 +80,7 @@ class AnswerKey:
 
     def holds(self, reading: Reading) -> bool:
         """Whether *reading* counts as right, in one of the ways to read it."""
-        return any(
-            value is not None and self.low <= value <= self.high
-            for value in (reading.value, reading.other)
-        )
+        return any(value is not None and self.low <= value <= self.high for value in (reading.value, reading.other))
 
     def judge(self, reading: Reading) -> PartVerdict:
         """The verdict on *reading*, with its value where the learner wrote arithmetic."""
@@ -116,11 +110,7 @@ class AnswerKey:
         """The right value as a person writes it, to as many figures as count as right."""
         scale = self.asked.scale
         for digits in range(_FIGURES, _ALL_FIGURES):
-            if (
-                self.low
-                <= float(f"{self.right / scale.factor:.{digits}g}") * scale.factor
-                <= self.high
-            ):
+            if self.low <= float(f"{self.right / scale.factor:.{digits}g}") * scale.factor <= self.high:
                 return show_in(self.right, scale, digits)
         return self.asked.typed(self.right)
 
@@ -129,9 +119,7 @@ class AnswerKey:
         if self.asked.tolerance == "exact":
             return translate("Right: {value}.", value=self._told[0])
         value, low, high = self._told
-        return translate(
-            "Right: {value}. Anything from {low} to {high} counts.", value=value, low=low, high=high
-        )
+        return translate("Right: {value}. Anything from {low} to {high} counts.", value=value, low=low, high=high)
 
     @cached_property
     def _told(self) -> tuple[str, str, str]:

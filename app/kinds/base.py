@@ -81,37 +81,27 @@ class Base(Strict, Worded, ABC):
         default_factory=dict, description="those of the chapter; not written in it", repr=False
     )
     exhibits: dict[str, str] = Field(
-        default_factory=dict,
-        description="published measurements by name: {table} is the text, table_busbw a quantity",
+        default_factory=dict, description="published measurements by name: {table} is the text, table_busbw a quantity"
     )
-    let: dict[str, str | int | float] = Field(
-        default_factory=dict, description="named intermediate values"
-    )
+    let: dict[str, str | int | float] = Field(default_factory=dict, description="named intermediate values")
     where: str = Field(default="", description="a condition that every variant meets")
     hints: list[Markdown] = Field(min_length=2, description="from a nudge to nearly all")
     solution: Markdown = Field(description="the argument, step by step, with the drawn values")
     sources: list[HttpUrl] = Field(min_length=1, description="one or more URLs")
-    figures: list[Embedded] = Field(
-        default_factory=list, description="explorers, shown once it is solved"
-    )
-    figure: Illustrated | None = Field(
-        default=None, description="drawn under the prompt: what is given, and its shape"
-    )
+    figures: list[Embedded] = Field(default_factory=list, description="explorers, shown once it is solved")
+    figure: Illustrated | None = Field(default=None, description="drawn under the prompt: what is given, and its shape")
     skills: list[str] = Field(default_factory=list, description="search terms")
     claims: dict[str, Quotes] = Field(
-        default_factory=dict,
-        description="condition that holds in every drawing: the words in texts that rely on it",
+        default_factory=dict, description="condition that holds in every drawing: the words in texts that rely on it"
     )
     fixed: list[str] = Field(
-        default_factory=list,
-        description="numbers and comparisons as texts say them that hold whatever is drawn",
+        default_factory=list, description="numbers and comparisons as texts say them that hold whatever is drawn"
     )
     implied: list[str] = Field(
         default_factory=list, description="drawn values that the prompt does not show but implies"
     )
     unmarked: list[str] = Field(
-        default_factory=list,
-        description="glossary terms without a tooltip here, since it would give the answer away",
+        default_factory=list, description="glossary terms without a tooltip here, since it would give the answer away"
     )
 
     @model_validator(mode="after")
@@ -179,10 +169,7 @@ class Base(Strict, Worded, ABC):
         """The controls of *figure* as *seed* sets them."""
         drawn = self.draw(seed)
         with speaking(SOURCE):
-            return {
-                name: fill(str(text), drawn.names, drawn.shown).strip()
-                for name, text in figure.state.items()
-            }
+            return {name: fill(str(text), drawn.names, drawn.shown).strip() for name, text in figure.state.items()}
 
     def solved(self, drawn: Draw) -> Draw:
         """*drawn* with the other values that the solution may name."""

@@ -49,10 +49,7 @@ class ScoredOption(Offered):
     """An option that may be worth a part of the points where it is not right."""
 
     score: float = Field(
-        default=0.0,
-        ge=0,
-        lt=1,
-        description="the share of the points, such as 0.5, for this option where it is wrong",
+        default=0.0, ge=0, lt=1, description="the share of the points, such as 0.5, for this option where it is wrong"
     )
 
 
@@ -70,8 +67,7 @@ class Choice(Base):
     pace = 1.0
     kind: Literal["choice"]
     options: dict[Slug, ScoredOption] = Field(
-        min_length=2,
-        description="key: text, says, and perhaps when and score; shuffled by the seed",
+        min_length=2, description="key: text, says, and perhaps when and score; shuffled by the seed"
     )
     correct: str | list[str] = Field(description="the key, the keys, or: first whose when holds")
 
@@ -155,16 +151,10 @@ class Choice(Base):
         wrong = [key for key in self.options if key in chosen - right]
         says = [self.fill(self.options[key].says, drawn) for key in wrong]
         if chosen == right:
-            praise = (
-                self.fill(self.options[key].says, drawn) for key in self.options if key in right
-            )
+            praise = (self.fill(self.options[key].says, drawn) for key in self.options if key in right)
             return Verdict(True, 1.0, tuple(praise))
         if self.many and (missing := len(right - chosen)):
-            says.append(
-                plural(
-                    "{number} more option is right.", "{number} more options are right.", missing
-                )
-            )
+            says.append(plural("{number} more option is right.", "{number} more options are right.", missing))
         agreed = sum((key in chosen) == (key in right) for key in self.options)
         mistake = mistake_key(self.options[wrong[0]].says) if wrong else ""
         score = agreed / len(self.options) if self.many else self.options[wrong[0]].score
@@ -212,10 +202,6 @@ class Choice(Base):
         for key in chosen:
             if key not in self.options:
                 raise AnswerError(
-                    translate(
-                        "no option is called {key!r}{near}",
-                        key=key,
-                        near=nearest(key, self.options),
-                    )
+                    translate("no option is called {key!r}{near}", key=key, near=nearest(key, self.options))
                 )
         return chosen

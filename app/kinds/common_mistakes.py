@@ -58,9 +58,7 @@ def common_mistake(ratio: float, scale: Scale, tolerance: float, *, has_eight: b
     return ""
 
 
-def in_another_unit(
-    value: float, right: float, slack: float, shown: Scale, *, has_eight: bool = False
-) -> str:
+def in_another_unit(value: float, right: float, slack: float, shown: Scale, *, has_eight: bool = False) -> str:
     """Feedback on a bare number, read as *value*, that is right in a unit other than *shown*."""
     number = value / shown.factor
     for other in map(scale_of, _family(shown)):
@@ -165,16 +163,13 @@ def _share(number: float, form: str) -> str:
 
 
 _LABELED = noted(
-    "The figure is right in {twin}: it was computed in {twin} and labeled {unit}. They differ by a "
-    "factor of {factor}."
+    "The figure is right in {twin}: it was computed in {twin} and labeled {unit}. They differ by a factor of {factor}."
 )
 _MIXED_UP = noted(
     "Your number is off by a factor of {factor}: {unit} and {twin} were mixed up. The prefix of GB "
     "is a power of 1000, that of GiB a power of 1024."
 )
-_NO_PERCENTAGE = noted(
-    "The number is right, but it is not a percentage: leave out the percent sign."
-)
+_NO_PERCENTAGE = noted("The number is right, but it is not a percentage: leave out the percent sign.")
 _POINT = noted("Your number is {times} times the right one: check the decimal point.")
 _SMALL_POINT = noted("Your number is {share} of the right one: check the decimal point.")
 _TOO_LARGE = noted("Your number is {times} times the right one.")
@@ -187,90 +182,47 @@ _COMMON = (
     CommonMistake(
         "bits-as-bytes",
         8,
-        _times(
-            8,
-            noted(
-                "Your number is {times} times the right one: were bits counted as bytes? A byte is "
-                "8 bits."
-            ),
-        ),
+        _times(8, noted("Your number is {times} times the right one: were bits counted as bytes? A byte is 8 bits.")),
         _counts_data,
     ),
     CommonMistake(
         "bytes-as-bits",
         1 / 8,
-        _share(
-            8,
-            noted(
-                "Your number is {share} of the right one: were bytes divided by 8 as if they were "
-                "bits?"
-            ),
-        ),
+        _share(8, noted("Your number is {share} of the right one: were bytes divided by 8 as if they were bits?")),
         _counts_data,
     ),
     CommonMistake(
         "both-directions",
         2,
-        noted(
-            "Your number is twice the right one: does the question ask for one direction, or both?"
-        ),
+        noted("Your number is twice the right one: does the question ask for one direction, or both?"),
         lambda scale: scale.unit is BYTE_PER_SECOND,
     ),
     CommonMistake(
         "one-direction",
         1 / 2,
-        noted(
-            "Your number is half the right one: does the question ask for one direction, or both?"
-        ),
+        noted("Your number is half the right one: does the question ask for one direction, or both?"),
         lambda scale: scale.unit is BYTE_PER_SECOND,
     ),
-    CommonMistake(
-        "twice",
-        2,
-        noted("Your number is twice the right one: is something counted twice?"),
-        _anything,
-    ),
-    CommonMistake(
-        "half",
-        1 / 2,
-        noted("Your number is half the right one: is a factor of 2 missing?"),
-        _anything,
-    ),
+    CommonMistake("twice", 2, noted("Your number is twice the right one: is something counted twice?"), _anything),
+    CommonMistake("half", 1 / 2, noted("Your number is half the right one: is a factor of 2 missing?"), _anything),
     CommonMistake("times-8", 8, _times(8, _TOO_LARGE), _anything),
     CommonMistake("over-8", 1 / 8, _share(8, _TOO_SMALL), _anything),
     *(CommonMistake(f"time-times-{n}", n, _times(n, _TIMES_TIME), _is_time) for n in _TIMES),
     *(CommonMistake(f"time-over-{n}", 1 / n, _share(n, _SHARE_TIME), _is_time) for n in _TIMES),
     CommonMistake("sign", -1, noted("The magnitude is right, but the sign is wrong."), _anything),
-    *(
-        CommonMistake(f"prefix-times-{n:.0f}", n, _times(n, _LARGE_PREFIX), takes_prefix)
-        for n in _THOUSANDS
-    ),
-    *(
-        CommonMistake(f"prefix-over-{n:.0f}", 1 / n, _share(n, _SMALL_PREFIX), takes_prefix)
-        for n in _THOUSANDS
-    ),
+    *(CommonMistake(f"prefix-times-{n:.0f}", n, _times(n, _LARGE_PREFIX), takes_prefix) for n in _THOUSANDS),
+    *(CommonMistake(f"prefix-over-{n:.0f}", 1 / n, _share(n, _SMALL_PREFIX), takes_prefix) for n in _THOUSANDS),
     *(CommonMistake(f"times-{n:.0f}", n, _times(n, _TOO_LARGE), _anything) for n in _THOUSANDS),
     *(CommonMistake(f"over-{n:.0f}", 1 / n, _share(n, _TOO_SMALL), _anything) for n in _THOUSANDS),
     CommonMistake(
         "percent-as-fraction",
         100,
-        _times(
-            100,
-            noted(
-                "Your number is {times} times the right one: was a percentage used as a fraction?"
-            ),
-        ),
+        _times(100, noted("Your number is {times} times the right one: was a percentage used as a fraction?")),
         _is_a_share,
     ),
     CommonMistake(
-        "fraction-as-percent",
-        1 / 100,
-        noted("You entered a fraction, but the answer is a percentage."),
-        _is_a_share,
+        "fraction-as-percent", 1 / 100, noted("You entered a fraction, but the answer is a percentage."), _is_a_share
     ),
     *(CommonMistake(f"point-{n}", n, _times(n, _POINT), _anything) for n in (10, 100)),
-    *(
-        CommonMistake(f"point-{1 / n:g}", 1 / n, _share(n, _SMALL_POINT), _anything)
-        for n in (10, 100)
-    ),
+    *(CommonMistake(f"point-{1 / n:g}", 1 / n, _share(n, _SMALL_POINT), _anything) for n in (10, 100)),
 )

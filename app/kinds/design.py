@@ -48,20 +48,11 @@ class Design(Base):
         description="a training run whose layout is chosen, with degrees such as tensor; the best"
         " is then the fastest of all layouts that fit, not of the choices",
     )
-    require: dict[str, Markdown] = Field(
-        min_length=1, description="condition: feedback when it does not hold"
-    )
+    require: dict[str, Markdown] = Field(min_length=1, description="condition: feedback when it does not hold")
     least: str = Field(default="", description="an expression that the best design minimizes")
-    within: float = Field(
-        default=0.001, gt=0, lt=1, description="how close to the best still counts, 0.05"
-    )
-    better: Markdown = Field(
-        default=BETTER,
-        description="feedback on a design that works but is not the best",
-    )
-    shows: dict[str, str] = Field(
-        default_factory=dict, description="label: text with values, shown with every verdict"
-    )
+    within: float = Field(default=0.001, gt=0, lt=1, description="how close to the best still counts, 0.05")
+    better: Markdown = Field(default=BETTER, description="feedback on a design that works but is not the best")
+    shows: dict[str, str] = Field(default_factory=dict, description="label: text with values, shown with every verdict")
     _works: Remembered[int, list[tuple[float, Chosen]]] = PrivateAttr(default_factory=Remembered)
 
     def question(self, seed: int) -> DesignQuestion:
@@ -111,9 +102,7 @@ class Design(Base):
         if self.least and not self._is_best(evaluate(self.least, names).value, seed):
             says = [self._better(names), *self._shows(names)]
             return Verdict(False, _HALF, tuple(says), mistake=mistake_key(self.better))
-        return Verdict(
-            True, 1.0, (translate("Right: it meets every condition."), *self._shows(names))
-        )
+        return Verdict(True, 1.0, (translate("Right: it meets every condition."), *self._shows(names)))
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """A field "answer.NAME" for each choice."""
@@ -158,9 +147,7 @@ class Design(Base):
             if condition not in deciding:
                 cure = "remove it, or offer choices that only it forbids"
                 yield Finding(
-                    ("require", condition),
-                    "decides nothing alone: no choice fails this condition alone",
-                    cure,
+                    ("require", condition), "decides nothing alone: no choice fails this condition alone", cure
                 )
         if self.run and not (self.least and self._is_best(works[0][0], drawn.seed)):
             cure = "offer its degrees, and minimize step"
@@ -259,24 +246,14 @@ class Design(Base):
 
     def _read(self, answer: Answer) -> Chosen:
         if not isinstance(answer, dict):
-            raise AnswerError(
-                translate(
-                    "the answer must be an object with {choose}", choose=", ".join(self.choose)
-                )
-            )
+            raise AnswerError(translate("the answer must be an object with {choose}", choose=", ".join(self.choose)))
         for name in answer:
             if name not in self.choose:
                 raise AnswerError(
-                    translate(
-                        "no choice is called {name!r}{near}",
-                        name=name,
-                        near=nearest(name, self.choose),
-                    )
+                    translate("no choice is called {name!r}{near}", name=name, near=nearest(name, self.choose))
                 )
         if missing := [name for name in self.choose if not answer.get(name, "").strip()]:
-            raise AnswerError(
-                translate("still to be chosen: {missing}", missing=", ".join(missing))
-            )
+            raise AnswerError(translate("still to be chosen: {missing}", missing=", ".join(missing)))
         return {name: self._place(name, text) for name, text in answer.items()}
 
     def _place(self, name: str, text: str) -> int:
@@ -285,10 +262,5 @@ class Design(Base):
             return place
         among = ", ".join(map(shown_value, knob.among))
         raise AnswerError(
-            translate(
-                "{name} must be one of {among}, not {text!r}",
-                name=name,
-                among=among,
-                text=text[:40],
-            )
+            translate("{name} must be one of {among}, not {text!r}", name=name, among=among, text=text[:40])
         )

@@ -66,9 +66,7 @@ class Worded(BaseModel):
         Mistakes are stored under the keys that they have there.
         """
         self._language = language
-        self._kept_keys.update(
-            {mistake_key(ours): mistake_key(its) for its, ours in wordings.items()}
-        )
+        self._kept_keys.update({mistake_key(ours): mistake_key(its) for its, ours in wordings.items()})
 
     def untold(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
         """Texts, by their place, that are filled with other values than drawn ones."""

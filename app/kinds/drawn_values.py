@@ -123,10 +123,7 @@ def _exhibit(name: str) -> Exhibit:
 
 
 def _quantities(found: Exhibit) -> dict[str, Quantity]:
-    return {
-        key: Quantity(value, scale_of(unit).unit.dimension)
-        for key, (value, unit) in found.quantities.items()
-    }
+    return {key: Quantity(value, scale_of(unit).unit.dimension) for key, (value, unit) in found.quantities.items()}
 
 
 def shuffled(seed: int, things: Sequence[_Item]) -> list[_Item]:

@@ -8,10 +8,7 @@ from app.translation import noted, translate
 from app.units import FLOP, RATIO, Dimension, spelled
 
 _CLOSE = 1e-6
-_CURES = {
-    "multiply": noted("multiply by something in {unit}"),
-    "divide": noted("divide by something in {unit}"),
-}
+_CURES = {"multiply": noted("multiply by something in {unit}"), "divide": noted("divide by something in {unit}")}
 
 
 def value_at(node: Node, names: Names) -> Quantity | None:
@@ -66,8 +63,7 @@ def of_another_kind(values: Sequence[Quantity | None], right: Sequence[Quantity]
 def _missing(found: Dimension, expected: Dimension) -> Mapping[str, Dimension]:
     """The dimensions to multiply and divide by to get from *found* to *expected*, FLOP aside."""
     powers = [
-        0 if flop else wanted - power
-        for power, wanted, flop in zip(found, expected, FLOP.dimension, strict=True)
+        0 if flop else wanted - power for power, wanted, flop in zip(found, expected, FLOP.dimension, strict=True)
     ]
 
     def part(sign: int) -> Dimension:

@@ -14,14 +14,7 @@ from app.kinds.answers import Answer, Verdict, single_text
 from app.kinds.base import Base, Finding, Where
 from app.kinds.diagnosis_key import key_told
 from app.kinds.drawn_values import Draw, DrawnValue, UnitName
-from app.kinds.equivalence import (
-    dimension_words,
-    near,
-    of_another_kind,
-    same_values,
-    value_at,
-    why_none,
-)
+from app.kinds.equivalence import dimension_words, near, of_another_kind, same_values, value_at, why_none
 from app.kinds.memo import Remembered
 from app.kinds.mistake import MISTAKES, Mistake, ScoredMistake, worth_sentence
 from app.kinds.strict import Markdown, Strict
@@ -61,9 +54,7 @@ class Symbol(Strict):
     """A symbol of the formula, and the range of its values."""
 
     says: Markdown = Field(description="what it stands for")
-    range: tuple[DrawnValue, DrawnValue] = Field(
-        description="from and to; whole numbers if both are whole"
-    )
+    range: tuple[DrawnValue, DrawnValue] = Field(description="from and to; whole numbers if both are whole")
 
     @property
     def ends(self) -> tuple[Quantity, Quantity]:
@@ -89,9 +80,7 @@ class Expression(Base):
     pace = 3.0
     kind: Literal["expression"]
     answer: str = Field(description="the formula, in the symbols alone")
-    reference: str = Field(
-        default="", description="a formula of the core that it must equal, called with the symbols"
-    )
+    reference: str = Field(default="", description="a formula of the core that it must equal, called with the symbols")
     unit: UnitName = Field(default="", description="of the result: s, B, or empty")
     symbols: dict[SymbolName, Symbol] = Field(
         min_length=1, description="symbol: says and range, such as [1 MB, 4 GB] or [2, 1024]"
@@ -147,11 +136,7 @@ class Expression(Base):
         points = self.points(seed)
         values = [value_at(node, names) for names in points]
         if not any(values):
-            raise AnswerError(
-                translate(
-                    "this formula has no value: {why_none}", why_none=why_none(node, points[0])
-                )
-            )
+            raise AnswerError(translate("this formula has no value: {why_none}", why_none=why_none(node, points[0])))
         right = [evaluate(parse_plain(self.answer, self.symbols), names) for names in points]
         if same_values(values, right):
             return Verdict(True, 1.0, (translate("Right at every point that was tested."), shown))
@@ -167,9 +152,7 @@ class Expression(Base):
         wordings = [mistake.says for mistake in self.wrong.values()]
         mistake = key_told(says, (self.fill(text, drawn) for text in wordings), wordings)
         score = known.score if known else 0.0
-        told = (
-            (localized(says), shown, worth_sentence(score)) if score else (localized(says), shown)
-        )
+        told = (localized(says), shown, worth_sentence(score)) if score else (localized(says), shown)
         return Verdict(False, score, told, mistake=mistake)
 
     def points(self, seed: int) -> tuple[Names, ...]:
@@ -205,18 +188,14 @@ class Expression(Base):
             return translate(_FACTORS[ratio])
         return translate("Your formula is always {ratio:.4g} times the right one.", ratio=ratio)
 
-    def _counterexample(
-        self, seed: int, values: Sequence[Quantity | None], right: Sequence[Quantity]
-    ) -> str:
+    def _counterexample(self, seed: int, values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
         for names, value, expected in zip(self.points(seed), values, right, strict=True):
             if value is None or not near(value, expected):
                 where = ", ".join(f"{name} = {quantity}" for name, quantity in names.items())
                 right_one = self._shown(expected)
                 if value is None:
                     return translate(
-                        "For {where} your formula has no value; {right} is right.",
-                        where=where,
-                        right=right_one,
+                        "For {where} your formula has no value; {right} is right.", where=where, right=right_one
                     )
                 return translate(
                     "For {where} your formula gives {got}; {right} is right.",
@@ -275,16 +254,12 @@ class Expression(Base):
             except ExpressionError as error:
                 yield Finding(where, str(error))
                 continue
-            same = next(
-                (other for other, earlier in seen.items() if same_values(values, earlier)), ""
-            )
+            same = next((other for other, earlier in seen.items() if same_values(values, earlier)), "")
             if same:
                 yield Finding(where, f"has the same values as {same}")
             seen[expression] = values
 
-    def _prove_reference(
-        self, points: Sequence[Names], right: Sequence[Quantity]
-    ) -> Iterator[Finding]:
+    def _prove_reference(self, points: Sequence[Names], right: Sequence[Quantity]) -> Iterator[Finding]:
         try:
             values = [evaluate(self.reference, names) for names in points]
         except ExpressionError as error:

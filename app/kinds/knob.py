@@ -32,9 +32,7 @@ class Knob(Strict):
     """Something to choose."""
 
     says: Markdown = Field(description="what it is")
-    among: list[DrawnValue] = Field(
-        min_length=2, max_length=12, description="the values to choose from"
-    )
+    among: list[DrawnValue] = Field(min_length=2, max_length=12, description="the values to choose from")
 
     def place(self, text: str) -> int | None:
         """The place of the value that *text* says; None where it says none of them."""

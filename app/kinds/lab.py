@@ -53,9 +53,7 @@ class Predicted(AskedQuantity):
     at: dict[str, str | int | float] = Field(
         default_factory=dict, description="where, as in size: 4 MiB; else the last place"
     )
-    over: dict[str, str | int | float] = Field(
-        default_factory=dict, description="divided by what is measured there"
-    )
+    over: dict[str, str | int | float] = Field(default_factory=dict, description="divided by what is measured there")
 
 
 class Cause(Strict):
@@ -87,21 +85,15 @@ class LabExercise(Base):
     backend: Literal["gloo", "nccl"] = Field(
         default="gloo", description="nccl: the form of the lab with one GPU per rank"
     )
-    any_ranks: bool = Field(
-        default=False, description="a published test may be taken whatever its number of ranks"
-    )
+    any_ranks: bool = Field(default=False, description="a published test may be taken whatever its number of ranks")
     predict: dict[str, Predicted] = Field(min_length=1, description="name: what is predicted")
-    cause: Cause = Field(
-        description="prompt, options and correct: why the measurement came out as it did"
-    )
+    cause: Cause = Field(description="prompt, options and correct: why the measurement came out as it did")
     _keys: Remembered[int, Mapping[str, AnswerKey]] = PrivateAttr(default_factory=Remembered)
 
     @model_validator(mode="after")
     def _keeps_names_apart(self) -> Self:
         if CAUSE in self.predict:
-            raise ValueError(
-                f"a prediction cannot be called {CAUSE!r}: that is the name of the choice"
-            )
+            raise ValueError(f"a prediction cannot be called {CAUSE!r}: that is the name of the choice")
         return self
 
     def parameters(self, seed: int) -> Mapping[str, str]:
@@ -140,8 +132,7 @@ class LabExercise(Base):
     def solved(self, drawn: Draw) -> Draw:
         """*drawn* with what the formulas predict, by name."""
         right = {
-            name: Quantity(key.right, key.asked.scale.unit.dimension)
-            for name, key in self.keys(drawn.seed).items()
+            name: Quantity(key.right, key.asked.scale.unit.dimension) for name, key in self.keys(drawn.seed).items()
         }
         return replace(drawn, names={**drawn.names, **right})
 
@@ -152,9 +143,7 @@ class LabExercise(Base):
 
     def reveal(self, seed: int) -> str:
         """The values of the formulas, and the right cause."""
-        shown = [
-            f"{self._title(seed, name)}: **{key.shown()}**" for name, key in self.keys(seed).items()
-        ]
+        shown = [f"{self._title(seed, name)}: **{key.shown()}**" for name, key in self.keys(seed).items()]
         text = self.fill(self.cause.options[self.cause.correct].text, self.draw(seed))
         return "\n".join(f"- {one}" for one in [*shown, text])
 
@@ -181,18 +170,12 @@ class LabExercise(Base):
         for name in answer:
             if name != CAUSE and name not in self.predict:
                 raise AnswerError(
-                    translate(
-                        "no prediction is called {name!r}{near}",
-                        name=name,
-                        near=nearest(name, self.predict),
-                    )
+                    translate("no prediction is called {name!r}{near}", name=name, near=nearest(name, self.predict))
                 )
         readings = {}
         for name, asked in self.predict.items():
             if not answer.get(name, "").strip():
-                raise AnswerError(
-                    translate("{name}: the prediction is empty: enter a number", name=name)
-                )
+                raise AnswerError(translate("{name}: the prediction is empty: enter a number", name=name))
             try:
                 readings[name] = asked.read(answer[name])
             except AnswerError as error:
@@ -205,9 +188,7 @@ class LabExercise(Base):
         chosen = answer.get(CAUSE, "").strip() if isinstance(answer, dict) else ""
         if chosen and chosen not in self.cause.options:
             near = nearest(chosen, self.cause.options)
-            raise AnswerError(
-                translate("no cause is called {chosen!r}{near}", chosen=chosen, near=near)
-            )
+            raise AnswerError(translate("no cause is called {chosen!r}{near}", chosen=chosen, near=near))
         parts = self.judged(seed, readings)
         titles = {name: self._title(seed, name) for name in parts}
         numbers = dict(parts)

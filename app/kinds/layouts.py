@@ -26,9 +26,7 @@ def read_layout(text: str, axes: Sequence[str]) -> ShardedLayout:
     layout = ShardedLayout(tuple(dim for dim, _ in pairs), tuple(cut for _, cut in pairs))
     for axis in layout.axes:
         if axis not in axes:
-            raise ValueError(
-                f"{text!r}: the mesh axis {axis} does not exist, only {', '.join(axes)}"
-            )
+            raise ValueError(f"{text!r}: the mesh axis {axis} does not exist, only {', '.join(axes)}")
         if layout.axes.count(axis) > 1:
             raise ValueError(f"{text!r}: the axis {axis} splits it twice")
     if len(set(layout.dims)) < len(layout.dims):
@@ -38,10 +36,7 @@ def read_layout(text: str, axes: Sequence[str]) -> ShardedLayout:
 
 def in_jax(name: str, layout: ShardedLayout) -> str:
     """The array with its layout as in JAX and the scaling book, as mathematics: A[I_X, J]."""
-    dims = (
-        f"{dim}_{{{''.join(cut)}}}" if cut else dim
-        for dim, cut in zip(layout.dims, layout.cuts, strict=True)
-    )
+    dims = (f"{dim}_{{{''.join(cut)}}}" if cut else dim for dim, cut in zip(layout.dims, layout.cuts, strict=True))
     return rf"${name}[{', '.join(dims)}]$"
 
 
@@ -87,10 +82,7 @@ def task_of(mesh: RankMesh, have: Mapping[str, str], want: Mapping[str, str]) ->
 
 
 def refuse_unrelated(
-    axes: Sequence[str],
-    have: Mapping[str, str],
-    want: Mapping[str, str],
-    sizes: Collection[str],
+    axes: Sequence[str], have: Mapping[str, str], want: Mapping[str, str], sizes: Collection[str]
 ) -> None:
     """Refuse a target that is neither one of the others nor their product.
 

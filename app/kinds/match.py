@@ -40,9 +40,7 @@ class Thing(Strict):
 
     text: Markdown
     to: Slug | list[Slug] = Field(description="the partner, or several of which each is right")
-    says: dict[Slug, Markdown] = Field(
-        default_factory=dict, description="a wrong partner: its feedback"
-    )
+    says: dict[Slug, Markdown] = Field(default_factory=dict, description="a wrong partner: its feedback")
 
     @property
     def partners(self) -> list[str]:
@@ -60,9 +58,7 @@ class Match(Base):
     partners: dict[Slug, Markdown] = Field(
         min_length=2, description="key: text; one may go with several things, or with none"
     )
-    things: dict[Slug, Thing] = Field(
-        min_length=2, description="key: text, to, and says of wrong partners"
-    )
+    things: dict[Slug, Thing] = Field(min_length=2, description="key: text, to, and says of wrong partners")
 
     @model_validator(mode="after")
     def _partners_are_known(self) -> Self:
@@ -124,9 +120,7 @@ class Match(Base):
             if part.correct is False
         ]
         if empty := sum(part.correct is None for part in parts.values()):
-            says.append(
-                plural("{number} is not matched yet.", "{number} are not matched yet.", empty)
-            )
+            says.append(plural("{number} is not matched yet.", "{number} are not matched yet.", empty))
         return Verdict(False, score, tuple(says), parts, first_mistake(parts.values()))
 
     def _judge(self, key: str, partner: str, drawn: Draw) -> PartVerdict:
@@ -162,29 +156,14 @@ class Match(Base):
 
     def _read(self, answer: Answer) -> dict[str, str]:
         if not isinstance(answer, dict):
-            raise AnswerError(
-                translate(
-                    "the answer must be an object with {things}", things=", ".join(self.things)
-                )
-            )
+            raise AnswerError(translate("the answer must be an object with {things}", things=", ".join(self.things)))
         for key, partner in answer.items():
             if key not in self.things:
-                raise AnswerError(
-                    translate(
-                        "no item is called {key!r}{near}",
-                        key=key,
-                        near=nearest(key, self.things),
-                    )
-                )
+                raise AnswerError(translate("no item is called {key!r}{near}", key=key, near=nearest(key, self.things)))
             if partner and partner not in self.partners:
                 near = nearest(partner, self.partners)
                 raise AnswerError(
-                    translate(
-                        "{key}: no partner is called {partner!r}{near}",
-                        key=key,
-                        partner=partner,
-                        near=near,
-                    )
+                    translate("{key}: no partner is called {partner!r}{near}", key=key, partner=partner, near=near)
                 )
         given = {key: partner for key, partner in answer.items() if partner}
         if not given:

@@ -27,9 +27,7 @@ def read_plan(text: str, task: Resharding, most: int) -> tuple[Move, ...]:
     if not texts:
         raise AnswerError(translate("choose the first move of your plan"))
     if len(texts) > most:
-        raise AnswerError(
-            translate("a plan has at most {most} moves, not {texts}", most=most, texts=len(texts))
-        )
+        raise AnswerError(translate("a plan has at most {most} moves, not {texts}", most=most, texts=len(texts)))
     known = {str(move).casefold(): move for move in task.moves}
     return tuple(_move(number, one, known) for number, one in enumerate(texts, 1))
 
@@ -40,10 +38,7 @@ def _move(number: int, text: str, known: dict[str, Move]) -> Move:
     names = [str(move) for move in known.values()]
     raise AnswerError(
         translate(
-            "move {count}: {text!r} is not on the list{near}",
-            count=number,
-            text=text[:60],
-            near=nearest(text, names),
+            "move {count}: {text!r} is not on the list{near}", count=number, text=text[:60], near=nearest(text, names)
         )
     )
 
@@ -70,21 +65,14 @@ def trouble_of(played: PlayedPlan) -> str:
 def _differs(rank: str, name: str, found: BlockDifference) -> str:
     if found.times:
         return translate(
-            "At the end, rank {rank} holds numbers that are {times} times too large: they were "
-            "complete already.",
+            "At the end, rank {rank} holds numbers that are {times} times too large: they were complete already.",
             rank=rank,
             times=found.times,
         )
     if found.wrong:
-        return translate(
-            "At the end, rank {rank} still holds partial sums of {name}.", rank=rank, name=name
-        )
+        return translate("At the end, rank {rank} still holds partial sums of {name}.", rank=rank, name=name)
     if found.lacks and found.extra:
-        return translate(
-            "At the end, rank {rank} holds another block of {name} than its own.",
-            rank=rank,
-            name=name,
-        )
+        return translate("At the end, rank {rank} holds another block of {name} than its own.", rank=rank, name=name)
     if found.lacks:
         return translate(
             "At the end, rank {rank} lacks {share} % of {name} that it should hold.",
@@ -118,7 +106,4 @@ def dearer(own: float, best: float) -> str:
     """What is said of a plan that works and sends *own* bytes, where *best* would do."""
     if not best:
         return translate("It works, but it sends, unlike the cheapest plan.")
-    return translate(
-        "It works, but it sends {times} times as much as the cheapest plan.",
-        times=figures(own / best, 3),
-    )
+    return translate("It works, but it sends {times} times as much as the cheapest plan.", times=figures(own / best, 3))

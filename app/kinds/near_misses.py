@@ -16,12 +16,9 @@ def too_coarse(reading: Reading, right: float, tolerance: str, scale: Scale) -> 
     if scale.unit is RATIO and reading.value in _NO_CHANGE:
         return ""
     if tolerance == "exact":
-        return translate(
-            "Right as far as it goes, but the answer must be exact: give at least one more digit."
-        )
+        return translate("Right as far as it goes, but the answer must be exact: give at least one more digit.")
     return translate(
-        "Right as far as it goes, but the answer must be within {tolerance}: give at least one "
-        "more digit.",
+        "Right as far as it goes, but the answer must be within {tolerance}: give at least one more digit.",
         tolerance=tolerance,
     )
 
@@ -48,10 +45,7 @@ def no_factor(reading: Reading, right: float, scale: Scale, slack: float) -> str
         return ""
     share = show_in(reading.value, typed)
     if abs(1 + reading.value - right) <= max(slack, reading.step / 2):
-        return translate(
-            "{share} more is the right idea, but the answer is the factor: 1 + {share}.",
-            share=share,
-        )
+        return translate("{share} more is the right idea, but the answer is the factor: 1 + {share}.", share=share)
     if reading.value < 1 < right:
         return translate("{share} is a share, but the question asks for a number.", share=share)
     return ""

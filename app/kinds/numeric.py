@@ -41,15 +41,11 @@ class Numeric(Asking):
     only_draws = True
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")
-    unit: UnitName = Field(
-        default="", description="of a number without a unit: ms, GB, %, or empty"
-    )
+    unit: UnitName = Field(default="", description="of a number without a unit: ms, GB, %, or empty")
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
     accept: str = Field(default="", description="a second value: anything between the two is right")
     wrong: dict[str, Mistake] = Field(default_factory=dict, alias="mistakes", description=MISTAKES)
-    parts: dict[str, str] = Field(
-        default_factory=dict, description="what the answer adds up: name: expression"
-    )
+    parts: dict[str, str] = Field(default_factory=dict, description="what the answer adds up: name: expression")
     part_names: dict[str, str] = Field(
         default_factory=dict, description="in a translation: what a part is called there"
     )
@@ -201,11 +197,7 @@ class Numeric(Asking):
         for name in answer:
             if name not in self.asked:
                 raise AnswerError(
-                    translate(
-                        "no answer is called {name!r}{near}",
-                        name=name,
-                        near=nearest(name, self.asked),
-                    )
+                    translate("no answer is called {name!r}{near}", name=name, near=nearest(name, self.asked))
                 )
         filled = {name: text for name, text in answer.items() if text.strip()}
         if not filled:

@@ -64,9 +64,7 @@ class Order(Base):
     strangers: dict[Slug, Stranger] = Field(
         default_factory=dict, description="key: text and says, of what belongs nowhere"
     )
-    says: dict[str, Markdown] = Field(
-        default_factory=dict, description='"b before a": feedback on that order'
-    )
+    says: dict[str, Markdown] = Field(default_factory=dict, description='"b before a": feedback on that order')
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
@@ -147,22 +145,16 @@ class Order(Base):
         guests = [key for key in keys if key in self.strangers]
         missing = [key for key in self.items if key not in keys]
         if not (wrong or guests or missing):
-            return Verdict(
-                True, 1.0, (translate("Right: every step comes after those that it needs."),)
-            )
+            return Verdict(True, 1.0, (translate("Right: every step comes after those that it needs."),))
         told = [self.says[pair] for pair in self.says if _pair(pair) in wrong]
         told += [self.strangers[key].says for key in guests]
         says = [self.fill(text, drawn) for text in told]
         if missing:
-            says.append(
-                plural("{number} step is missing.", "{number} steps are missing.", len(missing))
-            )
+            says.append(plural("{number} step is missing.", "{number} steps are missing.", len(missing)))
         if not says:
             early, late = min(wrong, key=lambda pair: keys.index(pair[0]))
             first, second = (self.fill(self.items[key].text, drawn) for key in (early, late))
-            says = [
-                translate("“{first}” cannot come before “{second}”.", first=first, second=second)
-            ]
+            says = [translate("“{first}” cannot come before “{second}”.", first=first, second=second)]
         mistake = mistake_key(told[0]) if told else ""
         return Verdict(False, self._score(keys, wrong), tuple(says), mistake=mistake)
 
@@ -185,10 +177,7 @@ class Order(Base):
             if written := next(iter(form.get(f"place.{key}", [])), "").strip():
                 if not (written.isdecimal() and len(written) <= len("999")):
                     raise AnswerError(
-                        translate(
-                            "a place must be a whole number such as 1, not {written!r}",
-                            written=written,
-                        )
+                        translate("a place must be a whole number such as 1, not {written!r}", written=written)
                     )
                 places.append((int(written), key))
         numbers = [place for place, _ in places]
@@ -222,9 +211,7 @@ class Order(Base):
         known = [*self.items, *self.strangers]
         for place, key in enumerate(answer):
             if key not in known:
-                raise AnswerError(
-                    translate("no item is called {key!r}{near}", key=key, near=nearest(key, known))
-                )
+                raise AnswerError(translate("no item is called {key!r}{near}", key=key, near=nearest(key, known)))
             if key in answer[:place]:
                 raise AnswerError(translate("{key!r} appears twice", key=key))
         return answer

@@ -34,9 +34,7 @@ class ChapterParameter(BaseModel):
     unit: str = Field(default="", description="of a number, such as $")
     least: int = Field(default=0, ge=0, description="the smallest number")
     most: int = Field(default=0, ge=0, description="the largest number")
-    by: int = Field(
-        default=0, ge=0, description="the step from one number to the next; 0: two figures count"
-    )
+    by: int = Field(default=0, ge=0, description="the step from one number to the next; 0: two figures count")
     default: int = Field(default=0, ge=0, description="the number without a choice")
     among: dict[str, dict[str, DrawnValue]] = Field(
         default_factory=dict, description="rows by name: the values that each stands for"
@@ -131,9 +129,7 @@ class ChapterParameter(BaseModel):
         return translate("a multiple of {by} from {low} to {high}", by=by, low=low, high=high)
 
     def _near(self, found: int) -> str:
-        return (
-            "" if found < 0 else translate("; the nearest is {number}", number=self._shown(found))
-        )
+        return "" if found < 0 else translate("; the nearest is {number}", number=self._shown(found))
 
     def _shown(self, number: int) -> str:
         return show_in(number * (scale := scale_of(self.unit)).factor, scale, 9)
@@ -183,9 +179,7 @@ def _few(parameters: dict[str, ChapterParameter]) -> dict[str, ChapterParameter]
 ChapterParameters = Annotated[dict[str, ChapterParameter], AfterValidator(_few)]
 
 
-def refuse_others(
-    named: Sequence[str], parameters: Mapping[str, ChapterParameter], where: str
-) -> None:
+def refuse_others(named: Sequence[str], parameters: Mapping[str, ChapterParameter], where: str) -> None:
     """Refuse names of values that *parameters* do not give, and a condition on them.
 
     Raises:
@@ -224,9 +218,7 @@ def values(parameters: Mapping[str, ChapterParameter], seed: int) -> dict[str, D
 def seed_choice(parameters: Mapping[str, ChapterParameter], seed: int) -> Chosen:
     """The choice that belongs to *seed*, as a form shows it."""
     at = places(parameters, seed)
-    return {
-        name: one.text(place) for (name, one), place in zip(parameters.items(), at, strict=True)
-    }
+    return {name: one.text(place) for (name, one), place in zip(parameters.items(), at, strict=True)}
 
 
 def seed_of_choice(parameters: Mapping[str, ChapterParameter], given: Mapping[str, str]) -> int:

@@ -25,9 +25,7 @@ class AskedQuantity(Strict):
 
     prompt: str = Field(default="", description="what this answer is, where there are several")
     answer: str = Field(description="a formula's name, or an expression of the drawn values")
-    unit: UnitName = Field(
-        default="", description="of a number without a unit: ms, GB, %, or empty"
-    )
+    unit: UnitName = Field(default="", description="of a number without a unit: ms, GB, %, or empty")
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
     accept: str = Field(default="", description="a second value: anything between the two is right")
     mistakes: dict[str, Mistake] = Field(default_factory=dict, description=MISTAKES)
@@ -80,9 +78,7 @@ class AskedQuantity(Strict):
         """*value* as a person writes it, in the unit of this answer."""
         return show_in(value, self.scale)
 
-    def foreseen(
-        self, value: float, mistakes: Iterable[tuple[float, str]], step: float = 0.0
-    ) -> str:
+    def foreseen(self, value: float, mistakes: Iterable[tuple[float, str]], step: float = 0.0) -> str:
         """What to say of *value* if it is one of *mistakes*, else nothing.
 
         A value that was typed to a *step* may be a mistake that was rounded to it.

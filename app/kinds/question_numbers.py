@@ -13,12 +13,9 @@ _APART = 0.1  # of the distance between n and n - 1
 _EIGHT = 8
 _READ_AS = 6  # significant digits of what was typed
 _PARTS = ((1, 3), (2, 3), (1, 4), (3, 4), (3, 1), (3, 2), (4, 1), (4, 3))
-_TOO_FEW = noted(
-    "Your number is {share} of the right one: are there several equal parts, and are some left out?"
-)
+_TOO_FEW = noted("Your number is {share} of the right one: are there several equal parts, and are some left out?")
 _TOO_MANY = noted(
-    "Your number is {share} times the right one: are there several equal parts, and are too many "
-    "counted?"
+    "Your number is {share} times the right one: are there several equal parts, and are too many counted?"
 )
 
 
@@ -35,9 +32,7 @@ class QuestionNumbers:
         return _EIGHT in self.counts
 
 
-def told_by_the_question(
-    reading: Reading, right: float, scale: Scale, numbers: QuestionNumbers
-) -> str:
+def told_by_the_question(reading: Reading, right: float, scale: Scale, numbers: QuestionNumbers) -> str:
     """Feedback on a wrong *reading* that the *numbers* of the question explain; else empty."""
     value = reading.value
     if not value or not right:
@@ -54,13 +49,10 @@ def told_by_the_question(
 def _another_relation(value: float, right: float, scale: Scale, close: float) -> str:
     """Feedback on a plain number that is the inverse of the right one, its rest, or one off."""
     if _is_near(value * right, 1, close):
-        return translate(
-            "Your number is the inverse of the right one: check what is divided by what."
-        )
+        return translate("Your number is the inverse of the right one: check what is divided by what.")
     if scale.factor < 1 and _is_near(value + right, 1, close):
         return translate(
-            "Your number and the right one add up to 100 %: does the question ask for this part, "
-            "or for the rest?"
+            "Your number and the right one add up to 100 %: does the question ask for this part, or for the rest?"
         )
     is_whole = float(right).is_integer()
     if not scale.symbol and not is_whole and _is_near(abs(value - right), 1, close):

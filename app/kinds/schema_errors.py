@@ -37,9 +37,7 @@ _SAYS: Mapping[str, str] = {
     "model_type": "must be keys with values, not {given}",
     "string_too_short": "is too short: {given}",
     "string_too_long": "is too long",
-    "string_pattern_mismatch": (
-        "is {given}, and a name here has lowercase letters, digits and hyphens"
-    ),
+    "string_pattern_mismatch": ("is {given}, and a name here has lowercase letters, digits and hyphens"),
 }
 _DIGITS = "write digits only"
 _CURES: Mapping[str, str] = {
@@ -128,9 +126,7 @@ def _near_unit(name: str) -> str:
     return near or (f"did you mean {begins!r}?" if begins else "")
 
 
-def _unknown(
-    where: Where, values: Mapping[str, object], model: type[BaseModel] | None
-) -> tuple[str, str]:
+def _unknown(where: Where, values: Mapping[str, object], model: type[BaseModel] | None) -> tuple[str, str]:
     """The sentence on an unknown key, and the keys that exist there."""
     around = model_at(where[:-1], model)
     known = sorted(model_keys(around) - _NOT_WRITTEN) if around else []

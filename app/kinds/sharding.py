@@ -22,15 +22,7 @@ from app.kinds.quantity import AskedQuantity
 from app.kinds.strict import Markdown
 from app.kinds.unclear_numbers import refuse_unclear_answers
 from app.sandbox.runner import Runner
-from app.simulators.sharding import (
-    Move,
-    PlayedPlan,
-    RankMesh,
-    Resharding,
-    WorkingPlan,
-    play_plan,
-    working_plans,
-)
+from app.simulators.sharding import Move, PlayedPlan, RankMesh, Resharding, WorkingPlan, play_plan, working_plans
 from app.translation import noted, translate
 from app.units import BYTE, Reading, show
 
@@ -62,20 +54,13 @@ class Sharding(Asking):
     only_draws = True
     is_played = True
     kind: Literal["sharding"]
-    mesh: dict[Letter, str | int] = Field(
-        min_length=1, max_length=2, description="axis: its number of ranks"
-    )
-    have: dict[Letter, str] = Field(
-        min_length=1, max_length=2, description="array: its layout, such as I/X, J"
-    )
-    want: dict[Letter, str] = Field(
-        min_length=1, max_length=1, description="array: the target layout"
-    )
+    mesh: dict[Letter, str | int] = Field(min_length=1, max_length=2, description="axis: its number of ranks")
+    have: dict[Letter, str] = Field(min_length=1, max_length=2, description="array: its layout, such as I/X, J")
+    want: dict[Letter, str] = Field(min_length=1, max_length=1, description="array: the target layout")
     sizes: dict[Letter, str | int] = Field(description="dimension: its size")
     element: str = Field(default="2 B", description="bytes of a number")
     accept: str = Field(
-        default="cheapest",
-        description="cheapest; right, for any plan that works; or how much more it may send, 10 %",
+        default="cheapest", description="cheapest; right, for any plan that works; or how much more it may send, 10 %"
     )
     says: dict[str, Markdown] = Field(
         default_factory=dict, description="a plan that is not right, its moves with ; between them"
@@ -176,22 +161,14 @@ class Sharding(Asking):
         refuse_unclear_answers(keys, readings, given)
         parts = {PLAN: self._judge(seed, plan, played)}
         parts |= {
-            name: key.judge(readings[name]) if name in readings else PartVerdict(None, "")
-            for name, key in keys.items()
+            name: key.judge(readings[name]) if name in readings else PartVerdict(None, "") for name, key in keys.items()
         }
         score = sum(part.share for part in parts.values()) / len(parts)
         titles = {name: self.title_of(name, seed) for name in parts}
         says = part_sentences(parts, titles)
         if missing := [titles[name] for name, part in parts.items() if part.correct is None]:
             says.append(translate("Still empty: {missing}.", missing="; ".join(missing)))
-        return Verdict(
-            score == 1,
-            score,
-            tuple(says),
-            parts,
-            first_mistake(parts.values()),
-            played,
-        )
+        return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()), played)
 
     def _judge(self, seed: int, plan: Sequence[Move], played: PlayedPlan) -> PartVerdict:
         """The verdict on a plan; what it sends is left to the numbers."""
@@ -220,9 +197,7 @@ class Sharding(Asking):
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """A field "answer.NAME" for each number, and "move.1" and so on, or "answer.plan"."""
-        found = {
-            n: form[f"answer.{n}"][0] for n in (PLAN, *self.answers) if form.get(f"answer.{n}")
-        }
+        found = {n: form[f"answer.{n}"][0] for n in (PLAN, *self.answers) if form.get(f"answer.{n}")}
         moves = [one for at in range(1, MOVES + 1) for one in form.get(f"move.{at}", [])[:1] if one]
         return {PLAN: THEN.join(moves), **found}
 
@@ -277,18 +252,10 @@ class Sharding(Asking):
     def _read(self, answer: Answer) -> dict[str, str]:
         names = [PLAN, *self.answers]
         if not isinstance(answer, dict):
-            raise AnswerError(
-                translate("the answer must be an object with {names}", names=", ".join(names))
-            )
+            raise AnswerError(translate("the answer must be an object with {names}", names=", ".join(names)))
         for name in answer:
             if name not in names:
-                raise AnswerError(
-                    translate(
-                        "no answer is called {name!r}{near}",
-                        name=name,
-                        near=nearest(name, names),
-                    )
-                )
+                raise AnswerError(translate("no answer is called {name!r}{near}", name=name, near=nearest(name, names)))
         return {PLAN: "", **{name: text for name, text in answer.items() if text.strip()}}
 
     def _number(self, name: str, text: str) -> Reading:

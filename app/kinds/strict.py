@@ -8,8 +8,7 @@ Markdown = Annotated[str, Field(min_length=1)]
 Quotes = Annotated[
     list[Markdown],
     BeforeValidator(
-        lambda quote: [quote] if isinstance(quote, str) else quote,
-        json_schema_input_type=Markdown | list[Markdown],
+        lambda quote: [quote] if isinstance(quote, str) else quote, json_schema_input_type=Markdown | list[Markdown]
     ),
 ]  # one or several, of the texts of a file
 

@@ -32,9 +32,7 @@ def counted_in(key: AnswerKey, value: float) -> CountedParts | None:
     if not near:
         return None
     names = sums[min(near)[1]][0]
-    parts = tuple(
-        CountedPart(key.asked.part_name(name), size, name in names) for name, size in values.items()
-    )
+    parts = tuple(CountedPart(key.asked.part_name(name), size, name in names) for name, size in values.items())
     return CountedParts(parts, key.asked.shown(value), key.shown())
 
 

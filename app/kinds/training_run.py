@@ -32,9 +32,7 @@ class TrainingRun(Strict):
     cluster: str = Field(description="a cluster, or one with some fields changed")
     batch: str | int = Field(description="sequences per step")
     sequence: str | int = Field(description="tokens per sequence")
-    fix: list[str] = Field(
-        default_factory=list, description="fields of the layout that are given: zero_stage=1"
-    )
+    fix: list[str] = Field(default_factory=list, description="fields of the layout that are given: zero_stage=1")
 
     def names(self, drawn: Mapping[str, Quantity], chosen: Mapping[str, Quantity]) -> Named:
         """What follows from the *chosen* degrees, as far as there is such a layout.
@@ -55,9 +53,12 @@ class TrainingRun(Strict):
 
         try:
             return (
-                filled(self.model), filled(self.cluster), int(filled(self.batch)),
-                int(filled(self.sequence)), tuple(map(filled, self.fix)),
-            )  # fmt: skip
+                filled(self.model),
+                filled(self.cluster),
+                int(filled(self.batch)),
+                int(filled(self.sequence)),
+                tuple(map(filled, self.fix)),
+            )
         except KeyError as error:
             raise ValueError(f"{error} is not drawn") from None
 
@@ -81,11 +82,7 @@ def _laid_out(told: Told, degrees: tuple[tuple[str, int], ...]) -> Mapping[str, 
         memory = memory_budget(space.model, layout, kernels=kernels).total
     except ValueError:
         return found  # conditions on what is not there do not hold
-    return {
-        **found,
-        "step": Quantity(time, _SECONDS),
-        "memory": Quantity(memory, BYTE.dimension),
-    }
+    return {**found, "step": Quantity(time, _SECONDS), "memory": Quantity(memory, BYTE.dimension)}
 
 
 def _whole(space: Space, given: Mapping[str, int], data: float, count: float) -> dict[str, object]:

@@ -43,9 +43,7 @@ def slot_names(text: str, drawn: Draw) -> set[str]:
     found = set[str]()
     for slot in slots(text):
         try:
-            found |= (
-                {slot} if slot in drawn.shown else names_in(parse_expression(slot, drawn.names))
-            )
+            found |= {slot} if slot in drawn.shown else names_in(parse_expression(slot, drawn.names))
         except ExpressionError:  # reported where it is proven
             found.add(slot)
     return found

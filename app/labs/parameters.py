@@ -100,11 +100,7 @@ class Parameter(FrozenModel):
             raise InputError(f"{name}: {error}") from None
         low, high = self._parsed(str(self.least)), self._parsed(str(self.most))
         if low == high != value:
-            raise InputError(
-                translate(
-                    "{name} must be {only}, not {text}", name=name, only=self.least, text=text
-                )
-            )
+            raise InputError(translate("{name} must be {only}, not {text}", name=name, only=self.least, text=text))
         if not low <= value <= high:
             raise InputError(
                 translate(
@@ -116,9 +112,7 @@ class Parameter(FrozenModel):
                 )
             )
         if self.whole and value != round(value):
-            raise InputError(
-                translate("{name} must be a whole number, not {text}", name=name, text=text.strip())
-            )
+            raise InputError(translate("{name} must be a whole number, not {text}", name=name, text=text.strip()))
         return value
 
     def _parsed(self, text: str) -> float:
@@ -131,12 +125,7 @@ class Parameter(FrozenModel):
         value, last = self.number(name, low), self.number(name, high)
         if not 0 < value <= last:
             raise InputError(
-                translate(
-                    "{name}: {low} to {high} is not a range",
-                    name=name,
-                    low=low.strip(),
-                    high=high.strip(),
-                )
+                translate("{name}: {low} to {high} is not a range", name=name, low=low.strip(), high=high.strip())
             )
         for _ in range(_MOST):
             if value > last:

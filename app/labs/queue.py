@@ -57,12 +57,7 @@ class Dispatcher:
     """Starts what is queued for this machine or cluster, and records how it goes."""
 
     def __init__(
-        self,
-        settings: Settings,
-        engine: Engine,
-        beat: float = _BEAT,
-        silent: float = _SILENT,
-        asking: float = _ASKING,
+        self, settings: Settings, engine: Engine, beat: float = _BEAT, silent: float = _SILENT, asking: float = _ASKING
     ) -> None:
         """*beat*, *silent* and *asking* are in seconds; *silent* must be several times *beat*."""
         self.launcher: Launcher = launcher_of(settings)
@@ -170,9 +165,7 @@ class Dispatcher:
             self._add(row.name, run)
 
     def _fail(self, name: str, says: str) -> None:
-        record_progress(
-            self._engine, name, self._worker, Progress(state=RunState.FAILED, says=says)
-        )
+        record_progress(self._engine, name, self._worker, Progress(state=RunState.FAILED, says=says))
         LAB_RUNS.labels(RunState.FAILED).inc()
 
     def _follow(self, name: str) -> None:

@@ -66,17 +66,13 @@ class Lab(FrozenModel):
     parameters: dict[str, Parameter]
     measures: dict[str, Measured]
     let: dict[str, str] = {}
-    alone: bool = Field(
-        default=False, description="whether each rank does the same by itself, and sends nothing"
-    )
+    alone: bool = Field(default=False, description="whether each rank does the same by itself, and sends nothing")
     asks: str = Field(description="the measure to predict; {parameter} is filled in")
     fits: str = ""
     explains: str
     waits: bool = Field(default=False, description="whether its ranks wait for a disk or the like")
     sources: tuple[str, ...] = ()
-    processors_only: str = Field(
-        default="", description="why it has no form for GPUs, if its links do not say so"
-    )
+    processors_only: str = Field(default="", description="why it has no form for GPUs, if its links do not say so")
     gpu: "Lab | None" = Field(
         default=None,
         description="the lab with one GPU per rank; its lab.yaml says what is different there. "
@@ -87,10 +83,7 @@ class Lab(FrozenModel):
     def _has_bounds(self) -> Self:
         least, most, start = self.ranks
         if not 1 <= least <= start <= most <= MOST_RANKS:
-            raise ValueError(
-                f"ranks are [minimum, maximum, default], from 1 to {MOST_RANKS}, "
-                f"not {list(self.ranks)}"
-            )
+            raise ValueError(f"ranks are [minimum, maximum, default], from 1 to {MOST_RANKS}, not {list(self.ranks)}")
         return self
 
     def on(self, backend: str) -> "Lab":
@@ -201,11 +194,7 @@ def lab_called(name: str) -> Lab:
     """
     if name not in known_labs():
         raise NotFoundError(
-            translate(
-                "no lab is called {name!r}{near}",
-                name=name[:80],
-                near=nearest(name[:80], known_labs()),
-            )
+            translate("no lab is called {name!r}{near}", name=name[:80], near=nearest(name[:80], known_labs()))
         )
     return known_labs()[name]
 
@@ -228,9 +217,7 @@ def read_job(lab: Lab, given: Mapping[str, str]) -> LabJob:
                 )
             )
         if len(text) > _LONGEST:
-            raise InputError(
-                translate("{name} has more than {longest} characters", name=name, longest=_LONGEST)
-            )
+            raise InputError(translate("{name} has more than {longest} characters", name=name, longest=_LONGEST))
     least, most, start = lab.ranks
     ranks = Parameter(says="ranks", start=start, least=least, most=most, whole=True)
     count = int(ranks.number(RANKS, given.get(RANKS, str(start))))
@@ -248,16 +235,12 @@ def _nodes_in(lab: Lab, ranks: int, text: str) -> int:
     count = int(nodes.number(NODES, text))
     if ranks % count:
         raise InputError(
-            translate(
-                "{ranks} ranks cannot be spread evenly over {count} nodes", ranks=ranks, count=count
-            )
+            translate("{ranks} ranks cannot be spread evenly over {count} nodes", ranks=ranks, count=count)
         )
     if count > 1 and lab.links == "emulated":
         raise InputError(
             translate(
-                "{name} runs on one node: its link is emulated, which requires one clock for all "
-                "ranks",
-                name=lab.name,
+                "{name} runs on one node: its link is emulated, which requires one clock for all ranks", name=lab.name
             )
         )
     return count

@@ -17,8 +17,7 @@ def final_questions(catalog: Catalog, draw: int) -> tuple[AssessmentQuestion, ..
     """The questions of the final with the number *draw*, in the order of the course."""
     chosen = sorted(_chosen(catalog, Random(draw)), key=catalog.exercises.index)
     return tuple(
-        AssessmentQuestion(number, exercise, seed_in(draw, number))
-        for number, exercise in enumerate(chosen, start=1)
+        AssessmentQuestion(number, exercise, seed_in(draw, number)) for number, exercise in enumerate(chosen, start=1)
     )
 
 

@@ -23,9 +23,7 @@ def mastery_of(exercises: Iterable[Exercise], memories: Mapping[str, Memory]) ->
     return Mastery(solved, len(chances), sum(chances) / len(chances) if chances else 0.0)
 
 
-def mastery_by_skill(
-    exercises: Iterable[Exercise], memories: Mapping[str, Memory]
-) -> Mapping[str, Mastery]:
+def mastery_by_skill(exercises: Iterable[Exercise], memories: Mapping[str, Memory]) -> Mapping[str, Mastery]:
     """The mastery of each skill with a solved exercise, the least remembered first."""
     by_skill: dict[str, list[Exercise]] = {}
     for exercise in exercises:

@@ -50,10 +50,7 @@ def place_learner(graph: Prerequisites, answers: Sequence[tuple[str, bool]]) -> 
 
 
 def placement_question(
-    catalog: Catalog,
-    answers: Sequence[tuple[str, bool]],
-    draw: int,
-    topics: Sequence[Topic] | None = None,
+    catalog: Catalog, answers: Sequence[tuple[str, bool]], draw: int, topics: Sequence[Topic] | None = None
 ) -> AssessmentQuestion | None:
     """The question after *answers*, about one of *topics*; by default, of all chapters.
 

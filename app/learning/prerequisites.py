@@ -36,8 +36,7 @@ class Prerequisites:
     def after(self) -> Mapping[str, frozenset[str]]:
         """All chapters that build on each one, by id."""
         return {
-            name: frozenset(other for other, before in self.before.items() if name in before)
-            for name in self.before
+            name: frozenset(other for other, before in self.before.items() if name in before) for name in self.before
         }
 
     @cached_property
@@ -74,19 +73,12 @@ class Prerequisites:
 
     @cached_property
     def _followers(self) -> Mapping[str, tuple[str, ...]]:
-        return {
-            name: tuple(other for other, needs in self.direct.items() if name in needs)
-            for name in self.direct
-        }
+        return {name: tuple(other for other, needs in self.direct.items() if name in needs) for name in self.direct}
 
 
 def _heights(columns: Sequence[Sequence[Topic]]) -> Mapping[str, float]:
     """The height of each chapter in its column, from 0 to 1."""
-    return {
-        topic.id: (place + 0.5) / len(column)
-        for column in columns
-        for place, topic in enumerate(column)
-    }
+    return {topic.id: (place + 0.5) / len(column) for column in columns for place, topic in enumerate(column)}
 
 
 def _mean(names: Collection[str], heights: Mapping[str, float], otherwise: float) -> float:

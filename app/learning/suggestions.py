@@ -18,9 +18,7 @@ class Suggestion:
     reason: str
 
 
-def due_exercises(
-    catalog: Catalog, memories: Mapping[str, Memory], today: date
-) -> tuple[Suggestion, ...]:
+def due_exercises(catalog: Catalog, memories: Mapping[str, Memory], today: date) -> tuple[Suggestion, ...]:
     """The exercises due for review, the least remembered first."""
     waiting = [
         (memory.chance, exercise)
@@ -28,9 +26,7 @@ def due_exercises(
         if (memory := memories.get(exercise.id)) and memory.due <= today
     ]
     waiting.sort(key=lambda pair: (pair[0], pair[1].id))
-    return tuple(
-        Suggestion(exercise, _why(memories[exercise.id], today)) for _, exercise in waiting
-    )
+    return tuple(Suggestion(exercise, _why(memories[exercise.id], today)) for _, exercise in waiting)
 
 
 def onward(
@@ -48,10 +44,7 @@ def onward(
     chapters that are *known* come last. On a *route*, its chapters come first, after *chapter*.
     """
     there = [topic.id for topic in catalog.topics if not route or route in topic.routes]
-    chapters = sorted(
-        _from(catalog, chapter),
-        key=lambda topic: (topic.id in known, topic.id not in (*there, chapter)),
-    )
+    chapters = sorted(_from(catalog, chapter), key=lambda topic: (topic.id in known, topic.id not in (*there, chapter)))
     paths = [one for topic in chapters if topic.id not in known for one in topic.path]
     others = [one for topic in chapters for one in topic.exercises]
     extras = [one for topic in chapters if topic.id not in known for one in topic.extras]

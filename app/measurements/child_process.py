@@ -45,11 +45,7 @@ def measured_apart(paths: Sequence[Path]) -> list[Report]:
     """
     try:
         done = subprocess.run(
-            command(paths),
-            env=child_environment(),
-            capture_output=True,
-            timeout=LONGEST,
-            check=False,
+            command(paths), env=child_environment(), capture_output=True, timeout=LONGEST, check=False
         )
     except subprocess.TimeoutExpired as error:
         raise InputError(_TOO_LONG) from error

@@ -173,9 +173,7 @@ def _cause(row: SizeRow, nodes: int, wire: BytesPerSecond, cluster: Cluster) -> 
         )
     if abs(row.busbw / cluster.inter_bandwidth - 1) < _NEAR and wire > cluster.inter_bandwidth:
         card = show(cluster.inter_bandwidth, BYTE_PER_SECOND)
-        form = noted(
-            "One network card in use of several: its {card} are what was reached (NCCL_IB_HCA)."
-        )
+        form = noted("One network card in use of several: its {card} are what was reached (NCCL_IB_HCA).")
         return say(form, card=card)
     return noted(
         "GPUDirect RDMA that is off (NCCL_NET_GDR_LEVEL), PCIe access control (ACS), network cards"

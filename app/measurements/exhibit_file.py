@@ -7,12 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from app.measurements.comparison import compare_test
 from app.measurements.exhibits import FILE, Exhibit
-from app.measurements.published import (
-    PublishedMeasurement,
-    published_logs,
-    published_tests,
-    text_of,
-)
+from app.measurements.published import PublishedMeasurement, published_logs, published_tests, text_of
 from app.measurements.ranks import factor_of
 from app.measurements.readers.nccl_tables import TableReader
 from app.measurements.reports import CollectiveTest, TrainingLog
@@ -177,9 +172,7 @@ def _of_job(reports: Sequence[TraceReport]) -> Exhibit:
     return Exhibit(
         address="",
         hardware=f"{len(reports)} ranks, {reports[0].steps} steps: made, not measured",
-        text="\n".join(
-            ["| rank | GPU computes (ms) | all-reduces run (ms) |", "|---:|---:|---:|", *rows]
-        ),
+        text="\n".join(["| rank | GPU computes (ms) | all-reduces run (ms) |", "|---:|---:|---:|", *rows]),
         quantities={
             "last": (last, ""),
             "longest": (longest, ""),

@@ -11,9 +11,7 @@ from app.measurements.readers import TEXT_READERS
 _SNIFFED = 1 << 18  # bytes at the beginning of a file that decide
 # A dictionary as Python prints it begins with another quote, and is a line of a log.
 _JSON = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?(?:\{\s*[\"}]|\{\s*$|(?<=\[)\s*\])")
-_TRACE = re.compile(
-    rb'"(?:traceEvents|ph|schemaVersion|deviceProperties|distributedInfo|displayTimeUnit)"\s*:'
-)
+_TRACE = re.compile(rb'"(?:traceEvents|ph|schemaVersion|deviceProperties|distributedInfo|displayTimeUnit)"\s*:')
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _OTHERS = {
     b"\x80\x02": "a pickle, such as a snapshot of memory",

@@ -37,9 +37,7 @@ def _entry(entry: Entry, total: object) -> Iterator[str]:
     if "train_steps_per_second" in entry:
         totals = {name: entry[name] for name in _TOTALS if name in entry}
         yield json.dumps({"train_runtime": 0, **totals, "epoch": 0})
-    elif "loss" in entry and isinstance(
-        number := entry.get("current_steps", entry.get("step")), int
-    ):
+    elif "loss" in entry and isinstance(number := entry.get("current_steps", entry.get("step")), int):
         yield json.dumps({"current_steps": number, "total_steps": total, **entry})
     elif "loss" in entry and "epoch" in entry:
         yield json.dumps({"loss": 0, **entry})

@@ -146,9 +146,7 @@ def _place(value: object) -> tuple[str, ...]:
     if not place:
         return ()
     time = place.get("time", place.get("cpu_time", ""))
-    return tuple(
-        str(v) for v in (time, place.get("alg_bw"), place.get("bus_bw"), place.get("nwrong"))
-    )
+    return tuple(str(v) for v in (time, place.get("alg_bw"), place.get("bus_bw"), place.get("nwrong")))
 
 
 def _object(value: object) -> Mapping[str, object]:

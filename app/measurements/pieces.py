@@ -34,9 +34,13 @@ class Sums:
 
     def __sub__(self, other: "Sums") -> "Sums":
         return Sums(
-            self.count - other.count, self.aa - other.aa, self.ab - other.ab,
-            self.bb - other.bb, self.a - other.a, self.b - other.b,
-        )  # fmt: skip
+            self.count - other.count,
+            self.aa - other.aa,
+            self.ab - other.ab,
+            self.bb - other.bb,
+            self.a - other.a,
+            self.b - other.b,
+        )
 
     def line(self) -> tuple[Seconds, float] | None:
         """Alpha and seconds per byte with the least squares of relative errors; None if none rises.
@@ -87,21 +91,12 @@ def _best(points: Sequence[Point], cuts: Sequence[int]) -> list[tuple[tuple[int,
     """For one line, two lines, and so on: where they begin and end, and their squared errors."""
     none = Sums(0, 0, 0, 0, 0, 0)
     upto = list(accumulate(map(_sums, points), _added, initial=none))
-    cost = {
-        (i, j): (upto[cuts[j]] - upto[cuts[i]]).squares()
-        for j in range(len(cuts))
-        for i in range(j)
-    }
+    cost = {(i, j): (upto[cuts[j]] - upto[cuts[i]]).squares() for j in range(len(cuts)) for i in range(j)}
     found = []
-    best: list[tuple[float, tuple[int, ...]]] = [
-        (0.0 if i == 0 else math.inf, (0,)) for i in range(len(cuts))
-    ]
+    best: list[tuple[float, tuple[int, ...]]] = [(0.0 if i == 0 else math.inf, (0,)) for i in range(len(cuts))]
     for _ in range(MOST):
         best = [
-            min(
-                ((best[i][0] + cost[i, j], (*best[i][1], cuts[j])) for i in range(j)),
-                default=(math.inf, ()),
-            )
+            min(((best[i][0] + cost[i, j], (*best[i][1], cuts[j])) for i in range(j)), default=(math.inf, ()))
             for j in range(len(cuts))
         ]
         squares, ends = best[-1]
@@ -117,10 +112,7 @@ def _sums(point: Point) -> Sums:
 
 
 def _added(one: Sums, two: Sums) -> Sums:
-    return Sums(
-        one.count + two.count, one.aa + two.aa, one.ab + two.ab, one.bb + two.bb,
-        one.a + two.a, one.b + two.b,
-    )  # fmt: skip
+    return Sums(one.count + two.count, one.aa + two.aa, one.ab + two.ab, one.bb + two.bb, one.a + two.a, one.b + two.b)
 
 
 def _piece(points: Sequence[Point]) -> AlphaBetaPiece | None:

@@ -8,14 +8,7 @@ from app.measurements.pieces import pieces
 from app.measurements.ranks import Interval, agrees, common_ratio, factor_of, ranks_by, tells_ranks
 from app.measurements.reports import CollectiveTest, SizeRow, join_doubts
 from app.measurements.row_checks import checked_rows
-from app.measurements.table import (
-    CollectiveTable,
-    RawRow,
-    element_size,
-    nodes_of,
-    prints_bandwidths,
-    sound_rows,
-)
+from app.measurements.table import CollectiveTable, RawRow, element_size, nodes_of, prints_bandwidths, sound_rows
 from app.measurements.table_split import tests_in
 from app.units import SECOND, show, show_size
 
@@ -121,9 +114,7 @@ def _parts_of(row: RawRow) -> int:
     return round(row.size / (row.count * element)) if element and row.count else 1
 
 
-def _ranks(
-    table: CollectiveTable, collective: str | None, ratio: Interval | None
-) -> tuple[int | None, str]:
+def _ranks(table: CollectiveTable, collective: str | None, ratio: Interval | None) -> tuple[int | None, str]:
     """How many ranks took part, and a doubt if that is not what the table says."""
     said = table.said
     if ratio is None or not tells_ranks(collective):
@@ -140,9 +131,7 @@ def _ranks(
         return tells.likely, f"said to be {said} ranks, but the bandwidths say {tells.likely}"
     if tells.fewest == tells.most:
         return tells.likely, ""
-    return tells.likely, (
-        f"no line says how many ranks there are; the bandwidths say {tells.fewest} to {tells.most}"
-    )
+    return tells.likely, (f"no line says how many ranks there are; the bandwidths say {tells.fewest} to {tells.most}")
 
 
 def _about_bandwidths(
@@ -229,9 +218,7 @@ def _is_count(text: str) -> bool:
 
 def _about_average(table: CollectiveTable) -> Iterator[str]:
     """Whether the printed mean is that of the rows; a listing is often cut."""
-    columns = [
-        place[2] for row in table.rows for place in (row.out_of_place, row.in_place) if place[2:]
-    ]
+    columns = [place[2] for row in table.rows for place in (row.out_of_place, row.in_place) if place[2:]]
     values = [float(text) for text in columns if text.replace(".", "", 1).isdigit()]
     if table.average and values:
         mean = statistics.fmean(values)

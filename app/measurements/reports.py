@@ -113,12 +113,7 @@ def _reports_row(row: SizeRow) -> Json:
 
 
 def _piece(piece: AlphaBetaPiece) -> Json:
-    return {
-        "from": piece.first,
-        "to": piece.last,
-        "alpha": piece.alpha,
-        "bandwidth": piece.bandwidth,
-    }
+    return {"from": piece.first, "to": piece.last, "alpha": piece.alpha, "bandwidth": piece.bandwidth}
 
 
 def join_doubts(doubts: Iterable[str]) -> tuple[str, ...]:

@@ -23,9 +23,7 @@ class CheckedRows:
     doubts: tuple[str, ...] = ()
 
 
-def checked_rows(
-    table: CollectiveTable, rows: Sequence[SizeRow], ranks: int | None, hardware: str
-) -> CheckedRows:
+def checked_rows(table: CollectiveTable, rows: Sequence[SizeRow], ranks: int | None, hardware: str) -> CheckedRows:
     """*rows* without those that fail a check, of a table on *ranks* GPUs called *hardware*."""
     doubts = list(_about_columns(table))
     if rows and table.cpu_time:

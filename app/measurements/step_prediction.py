@@ -68,9 +68,7 @@ def guesses_of(log: TrainingLog, given: Mapping[str, str]) -> tuple[str, ...]:
     return (*of_model, *of_layout)
 
 
-def _compared(
-    log: TrainingLog, model: ModelShape, cluster: Cluster, layout: Layout
-) -> PredictedStep:
+def _compared(log: TrainingLog, model: ModelShape, cluster: Cluster, layout: Layout) -> PredictedStep:
     found, unexplained = step_time(model, cluster, layout), 0.0
     says = f"Predicted: {show(found.total, SECOND)} a step."
     if log.step_time is not None:
@@ -88,20 +86,12 @@ def _compared(
     else:
         says += _first(parts, found.total)
     rows = [
-        (
-            capitalized(name.replace("_", " ")),
-            show(time, SECOND, 3),
-            f"{100 * time / found.total:.1f} %",
-        )
+        (capitalized(name.replace("_", " ")), show(time, SECOND, 3), f"{100 * time / found.total:.1f} %")
         for name, time in parts
         if time > 0
     ]
     return PredictedStep(
-        model=model,
-        cluster=cluster,
-        layout=layout,
-        says=says,
-        parts=(("Part", "Time", "Share"), *rows),
+        model=model, cluster=cluster, layout=layout, says=says, parts=(("Part", "Time", "Share"), *rows)
     )
 
 

@@ -29,10 +29,7 @@ class SlowRank:
 
     def reports(self) -> Sequence[TraceReport]:
         """What the reader says of each rank."""
-        ranks = [
-            read_rank(io.BytesIO(self._trace(rank)), f"rank{rank}.json")
-            for rank in range(len(self.compute))
-        ]
+        ranks = [read_rank(io.BytesIO(self._trace(rank)), f"rank{rank}.json") for rank in range(len(self.compute))]
         return reports(ranks)
 
     def _trace(self, rank: int) -> bytes:

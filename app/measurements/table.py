@@ -111,11 +111,7 @@ def sound_rows(table: CollectiveTable) -> list[SizeRow]:
     """The rows that are measurements: out of place, and in place where there is nothing else."""
     values = [(row.size, _values_of(row, table)) for row in table.rows]
     found = [(s, v, row) for (s, v), row in zip(values, table.rows, strict=True) if v]
-    unit = (
-        _MILLI
-        if table.in_milliseconds or _are_milliseconds([(s, v) for s, v, _ in found])
-        else _MICRO
-    )
+    unit = _MILLI if table.in_milliseconds or _are_milliseconds([(s, v) for s, v, _ in found]) else _MICRO
     return [
         SizeRow(size, v[0] * unit, v[1] * _GIGA, v[2] * _GIGA, _rounding(row) * _GIGA)
         for size, v, row in found

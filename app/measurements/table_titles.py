@@ -124,9 +124,7 @@ class TableTitle:
         return raw_row(start, words[:first], found)
 
 
-def raw_row(
-    start: re.Match[str], words: Sequence[str], places: Sequence[tuple[str, ...]]
-) -> RawRow:
+def raw_row(start: re.Match[str], words: Sequence[str], places: Sequence[tuple[str, ...]]) -> RawRow:
     """The row that begins with *start*, has *words* before its times, and these *places*."""
     return RawRow(
         size=int(start[1]),

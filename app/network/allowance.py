@@ -76,9 +76,7 @@ class Allowance:
         if not self._each or not cost:
             return
         now = self._clock()
-        self._table.change(
-            self._key(address), now, lambda full_at: max(full_at, now) + cost * self._each
-        )
+        self._table.change(self._key(address), now, lambda full_at: max(full_at, now) + cost * self._each)
 
     def _delay(self, full_at: float, now: float, due: float) -> float:
         """The seconds until *due* may be spent; exactly 0 for all of a bucket that is full."""

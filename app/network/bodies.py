@@ -58,9 +58,7 @@ class LimitedBody:
         self._coded += body.count(b"%")
         self._fields += body.count(b"&")
         if self._coded > _MOST_CODED or self._fields > _MOST_FIELDS:
-            raise HTTPException(
-                413, "the form is too large: it has too many fields, or too many special characters"
-            )
+            raise HTTPException(413, "the form is too large: it has too many fields, or too many special characters")
 
     def _too_large(self) -> HTTPException:
         return HTTPException(413, f"the body is too large: at most {self._limit:,} bytes are read")

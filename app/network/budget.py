@@ -66,8 +66,7 @@ class Budget:
 def _refusal(wait: float) -> HTTPException:
     seconds = math.ceil(wait)
     says = translate(
-        "your requests have used more processor time than the server gives to one visitor; try "
-        "again {when}",
+        "your requests have used more processor time than the server gives to one visitor; try again {when}",
         when=plural("in a second", "in {number:,} seconds", seconds),
     )
     return HTTPException(429, says, {"Retry-After": str(seconds)})

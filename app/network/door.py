@@ -85,13 +85,7 @@ class _ResponseSender:
     __slots__ = ("_headers", "_private", "_scope", "_send", "bodiless", "started", "status")
 
     def __init__(
-        self,
-        scope: Scope,
-        send: Send,
-        headers: Callable[[], _Headers],
-        *,
-        bodiless: bool,
-        private: bool,
+        self, scope: Scope, send: Send, headers: Callable[[], _Headers], *, bodiless: bool, private: bool
     ) -> None:
         self._scope = scope
         self._send = send
@@ -202,9 +196,7 @@ class Door:
             beyond: Beyond | None = scope["state"].get(BEYOND)
             forms = " ".join(("'self'", *sorted(beyond.forms))) if beyond else "'self'"
             ancestors = " ".join(sorted(beyond.frames)) if beyond else ""
-            policy = _POLICY.format(
-                nonce=nonce, frames=frames, forms=forms, ancestors=ancestors or frames
-            )
+            policy = _POLICY.format(nonce=nonce, frames=frames, forms=forms, ancestors=ancestors or frames)
             policies = (b"content-security-policy", policy.encode())
             opener = _OPENED if beyond and beyond.opener else _ALONE
             return [*_ALWAYS, opener, policies, *self._parting()]
@@ -221,9 +213,8 @@ def note_fault(request: Request, error: Exception) -> None:
     what = f"{type(error).__name__}: {str(error)[:_SAID]}"
     fields = {"request": number, "method": request.method, "path": path}
     _log.error(
-        "request %s failed: %s %s: %s", number, request.method, path, what,
-        exc_info=error, extra={"fields": fields},
-    )  # fmt: skip
+        "request %s failed: %s %s: %s", number, request.method, path, what, exc_info=error, extra={"fields": fields}
+    )
 
 
 def note_trouble(request: Request, error: Exception, cause: str) -> None:

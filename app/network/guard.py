@@ -80,9 +80,7 @@ class Guard:
         self._open.add(connection)
         self._by_address[connection.address] += 1
         crowded = self._by_address[connection.address] > self.limits.each
-        return len(self._open) <= self.limits.all and not (
-            crowded and not self.is_proxy(connection.address)
-        )
+        return len(self._open) <= self.limits.all and not (crowded and not self.is_proxy(connection.address))
 
     def leave(self, connection: Guarded) -> None:
         """Stop counting *connection*, which is closed."""

@@ -33,9 +33,7 @@ def check_head(scope: Scope) -> None:
     if size > HEADERS:
         raise HTTPException(431, f"the headers are too large: at most {HEADERS:,} bytes are read")
     if cookies > _COOKIES:
-        raise HTTPException(
-            431, f"the cookies are too large: at most {_COOKIES:,} bytes are read; delete some"
-        )
+        raise HTTPException(431, f"the cookies are too large: at most {_COOKIES:,} bytes are read; delete some")
 
 
 def announced(scope: Scope) -> int:
@@ -64,9 +62,7 @@ def without_cookies(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes,
 
 def _check_address(path: str, query: bytes) -> None:
     if len(path) + len(query) > _ADDRESS:
-        raise HTTPException(
-            414, f"the address is too long: at most {_ADDRESS:,} characters are read"
-        )
+        raise HTTPException(414, f"the address is too long: at most {_ADDRESS:,} characters are read")
     if "\0" in path:
         raise HTTPException(404, f"there is nothing at this address: it {_NUL}")
     if b"%00" in query or b"\0" in query:

@@ -32,10 +32,7 @@ class PageLimit:
         limited = _Limited(send, self._most)
         await self._app(scope, receive, limited)
         if limited.size:
-            raise HTTPException(
-                422,
-                translate("the page would have {size:,} bytes: ask for less", size=limited.size),
-            )
+            raise HTTPException(422, translate("the page would have {size:,} bytes: ask for less", size=limited.size))
 
 
 class _Limited:

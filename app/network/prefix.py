@@ -15,9 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _Headers = list[tuple[bytes, bytes]]
 # Attributes that hold an address; in text, quotation marks are escaped.
-_ADDRESSES = re.compile(
-    r'(\s(?:href|src|srcset|action|formaction|poster|data-[a-z-]+)=")/(?![/\\])'
-)
+_ADDRESSES = re.compile(r'(\s(?:href|src|srcset|action|formaction|poster|data-[a-z-]+)=")/(?![/\\])')
 _COOKIE_PATH = re.compile(rb"(;\s*path=)/", re.IGNORECASE)
 _LINK = re.compile(rb"</(?!/)")
 
@@ -91,9 +89,7 @@ def _first_cookies(headers: Iterable[tuple[bytes, bytes]]) -> _Headers:
     Browsers send the one with the longest path first: ours, where a site at the root of the same
     host sets one of the same name.
     """
-    return [
-        (name, _first(value)) if name == b"cookie" else (name, value) for name, value in headers
-    ]
+    return [(name, _first(value)) if name == b"cookie" else (name, value) for name, value in headers]
 
 
 def _first(cookies: bytes) -> bytes:

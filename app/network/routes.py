@@ -57,12 +57,7 @@ def _called_aside(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 def methods_at(routes: Iterable[BaseRoute], scope: Scope) -> list[str]:
     """The methods of all *routes* at the path of *scope*; HEAD is answered wherever GET is."""
     here = (one for one in routes if isinstance(one, Route))
-    found = {
-        method
-        for route in here
-        if route.matches(scope)[0] is not Match.NONE
-        for method in route.methods or ()
-    }
+    found = {method for route in here if route.matches(scope)[0] is not Match.NONE for method in route.methods or ()}
     return sorted(found | ({"HEAD"} if "GET" in found else set()))
 
 

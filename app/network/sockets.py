@@ -134,8 +134,7 @@ def _passed(descriptor: int) -> socket.socket:
         listens = listening.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
     except OSError as error:
         raise InputError(
-            f"LISTEN_FDS names file descriptor {descriptor}, which is not a socket: "
-            f"{error.strerror}"
+            f"LISTEN_FDS names file descriptor {descriptor}, which is not a socket: {error.strerror}"
         ) from error
     if not listens or listening.type != socket.SOCK_STREAM:
         raise InputError(
@@ -147,9 +146,7 @@ def _passed(descriptor: int) -> socket.socket:
 
 
 @contextmanager
-def listening_at(
-    path: Path | None, host: str, port: int, patience: float = 0
-) -> Iterator[list[socket.socket]]:
+def listening_at(path: Path | None, host: str, port: int, patience: float = 0) -> Iterator[list[socket.socket]]:
     """The sockets of systemd; without them, a Unix socket at *path*; without that, a port.
 
     A port in use is tried again for *patience* seconds.

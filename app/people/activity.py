@@ -85,16 +85,11 @@ def work_in(
     found: dict[Key, ExerciseActivity] = {}
     again = judged_again(session, assignment)
     single = persons.keys() & {one.learner for one in again.values()}
-    rows = chain(
-        _rows(session, assignment, persons.keys() - single),
-        _rows_again(session, assignment, single, again),
-    )
+    rows = chain(_rows(session, assignment, persons.keys() - single), _rows_again(session, assignment, single, again))
     for learner, exercise, seed, *answers in rows:
         if drawings.counts(learner, exercise, seed):
             person = persons[learner]
-            work = found.setdefault(
-                (person, exercise), ExerciseActivity(person=person, exercise=exercise)
-            )
+            work = found.setdefault((person, exercise), ExerciseActivity(person=person, exercise=exercise))
             _add(work, *answers)
     _give(found, session, assignment, set(persons.values()))
     whose = {person: learner for learner, person in persons.items()}
@@ -131,9 +126,7 @@ def _figures(those: Sequence[ExerciseActivity]) -> ExerciseFigures:
     )
 
 
-def _rows(
-    session: Session, assignment: Assignment, learners: Collection[str]
-) -> Iterator[Sequence[Any]]:
+def _rows(session: Session, assignment: Assignment, learners: Collection[str]) -> Iterator[Sequence[Any]]:
     """The answers to each drawing that were told the same mistake, counted."""
     own = col(AttemptRow.correct) & ~col(AttemptRow.revealed)
     counted = columns(
@@ -149,10 +142,7 @@ def _rows(
 
 
 def _rows_again(
-    session: Session,
-    assignment: Assignment,
-    learners: Collection[str],
-    again: Mapping[int, JudgedAgain],
+    session: Session, assignment: Assignment, learners: Collection[str], again: Mapping[int, JudgedAgain]
 ) -> Iterator[Sequence[Any]]:
     """The answers of those who had one judged *again*, each by its latest verdict."""
     names = ("mistake", "id", "correct", "revealed", "seconds", "at")
@@ -165,10 +155,7 @@ def _rows_again(
 
 
 def _found(
-    session: Session,
-    assignment: Assignment,
-    learners: Collection[str],
-    statement: Select[*tuple[Any, ...]],
+    session: Session, assignment: Assignment, learners: Collection[str], statement: Select[*tuple[Any, ...]]
 ) -> Iterator[Sequence[Any]]:
     wanted, exercises = sorted(learners), [entry.exercise for entry in assignment.entries]
     for start in range(0, len(wanted), _AT_ONCE):
@@ -181,10 +168,7 @@ def _found(
 
 
 def _give(
-    found: dict[Key, ExerciseActivity],
-    session: Session,
-    assignment: Assignment,
-    persons: Collection[int],
+    found: dict[Key, ExerciseActivity], session: Session, assignment: Assignment, persons: Collection[int]
 ) -> None:
     """Add to the work *found* the points of *persons* that were given by hand."""
     most = {entry.exercise: entry.points for entry in assignment.entries}

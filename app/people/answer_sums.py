@@ -17,11 +17,7 @@ Steps = Sequence[tuple[datetime, float]]
 
 
 def drawing_sums(
-    session: Session,
-    policy: Policy,
-    dates: Dates,
-    exercises: Collection[str],
-    learners: Collection[str],
+    session: Session, policy: Policy, dates: Dates, exercises: Collection[str], learners: Collection[str]
 ) -> Iterator[Sequence[Any]]:
     """Exercise, learner, seed, answers that count, and the most earned in time and late, 0 to 1.
 
@@ -46,9 +42,7 @@ def drawing_sums(
         yield from session.connection().execute(statement).all()
 
 
-def _countable(
-    policy: Policy, dates: Dates, exercises: Collection[str], learners: Collection[str]
-) -> FromClause:
+def _countable(policy: Policy, dates: Dates, exercises: Collection[str], learners: Collection[str]) -> FromClause:
     """The answers that may count, as a table: of those in the window, the first *attempts*."""
     first, last = dates.window(policy.grace)
     drawing = _drawing(policy, AttemptRow.__table__)  # type: ignore[attr-defined]
@@ -92,8 +86,5 @@ def _unaided(policy: Policy, answers: FromClause) -> ColumnElement[float]:
 
 def _worth(answers: FromClause, earned: ColumnElement[float], steps: Steps) -> ColumnElement[float]:
     """What is left of *earned* at the time of an answer."""
-    parts = [
-        (answers.c.at <= until, earned * literal(part, Float) if part else _NOTHING)
-        for until, part in steps
-    ]
+    parts = [(answers.c.at <= until, earned * literal(part, Float) if part else _NOTHING) for until, part in steps]
     return case(*parts, else_=_NOTHING)

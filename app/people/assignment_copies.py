@@ -11,12 +11,7 @@ from sqlmodel import Session, col, select
 
 from app.db.people import AssignmentRow
 from app.errors import InputError, NotFoundError
-from app.people.assignments import (
-    Assignment,
-    AssignmentEntry,
-    assignments_of,
-    create_assignment,
-)
+from app.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
 from app.people.local_time import local_moment
 from app.people.policy import GroupDates, Policy
 from app.people.pool_numbers import entries_left
@@ -57,11 +52,7 @@ def copies_of(
     """
     if abs(weeks) > MOST_WEEKS:
         raise InputError(
-            translate(
-                "dates are moved by at most {most:,} weeks, not {weeks:,}",
-                most=MOST_WEEKS,
-                weeks=weeks,
-            )
+            translate("dates are moved by at most {most:,} weeks, not {weeks:,}", most=MOST_WEEKS, weeks=weeks)
         )
     return [_copy(one, weeks, zone, known) for one in assignments]
 
@@ -72,9 +63,7 @@ def weeks_to(assignments: Iterable[Assignment], start: date) -> int:
     return (_monday(start) - _monday(first)) // _WEEK
 
 
-def chosen_assignments(
-    session: Session, class_id: int, numbers: Collection[int] = ()
-) -> Sequence[Assignment]:
+def chosen_assignments(session: Session, class_id: int, numbers: Collection[int] = ()) -> Sequence[Assignment]:
     """The assignments of a class with those *numbers*, or all of them, as teachers set them.
 
     Raises:
@@ -91,25 +80,16 @@ def chosen_assignments(
 
 def copies_digest(copies: Sequence[AssignmentCopy]) -> str:
     """A name for *copies*: what was shown is what is made."""
-    said = repr(
-        [
-            (one.source.id, one.source.title, one.policy, one.entries, one.groups, one.draws)
-            for one in copies
-        ]
-    )
+    said = repr([(one.source.id, one.source.title, one.policy, one.entries, one.groups, one.draws) for one in copies])
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
-def store_copies(
-    session: Session, class_id: int, copies: Iterable[AssignmentCopy]
-) -> Mapping[int, int]:
+def store_copies(session: Session, class_id: int, copies: Iterable[AssignmentCopy]) -> Mapping[int, int]:
     """The number of each copy, by that of its source; not committed."""
     made = {}
     for one in copies:
         source = one.source.id
-        number = create_assignment(
-            session, class_id, one.source.title, one.policy, one.entries, one.groups, one.draws
-        )
+        number = create_assignment(session, class_id, one.source.title, one.policy, one.entries, one.groups, one.draws)
         row = session.get_one(AssignmentRow, number)
         row.weight = one.source.weight
         row.origins = f"{session.get_one(AssignmentRow, source).origins} {source}".strip()
@@ -134,10 +114,7 @@ def _copy(one: Assignment, weeks: int, zone: ZoneInfo, known: Container[str]) ->
     entries, draws = entries_left(one, left)
     if not entries:
         raise InputError(
-            translate(
-                "the course does not have the exercises of {title} anymore: leave it out",
-                title=one.title,
-            )
+            translate("the course does not have the exercises of {title} anymore: leave it out", title=one.title)
         )
     notes: dict[str, None] = {}
 

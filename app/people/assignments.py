@@ -203,18 +203,13 @@ def assignment_to_change(session: Session, assignment: int) -> Assignment:
 def assignments_with(session: Session, numbers: Collection[int]) -> Sequence[Assignment]:
     """The assignments with those numbers, in their order."""
     known = col(AssignmentRow.id).in_(numbers)
-    return _assignments(
-        session,
-        session.exec(select(AssignmentRow).where(known).order_by(col(AssignmentRow.id))).all(),
-    )
+    return _assignments(session, session.exec(select(AssignmentRow).where(known).order_by(col(AssignmentRow.id))).all())
 
 
 def assignments_of(session: Session, class_id: int) -> Sequence[Assignment]:
     """The assignments of a class, in the order in which they were made."""
     rows = session.exec(
-        select(AssignmentRow)
-        .where(AssignmentRow.class_id == class_id)
-        .order_by(col(AssignmentRow.id))
+        select(AssignmentRow).where(AssignmentRow.class_id == class_id).order_by(col(AssignmentRow.id))
     ).all()
     return _assignments(session, rows)
 
@@ -234,23 +229,16 @@ def _with(row: AssignmentRow, policy: Policy) -> AssignmentRow:
     return row
 
 
-def _store_entries(
-    session: Session, assignment: int, entries: Iterable[AssignmentEntry], draws: Sequence[int]
-) -> None:
+def _store_entries(session: Session, assignment: int, entries: Iterable[AssignmentEntry], draws: Sequence[int]) -> None:
     chosen = {entry.exercise: entry for entry in entries}
     if not 0 < len(chosen) <= MOST_EXERCISES:
         raise InputError(f"an assignment has 1 to {MOST_EXERCISES} exercises, not {len(chosen)}")
     for entry in chosen.values():
         if not 0 <= entry.points <= MOST_POINTS:
-            raise InputError(
-                f"{entry.exercise}: points must be from 0 to {MOST_POINTS:,.0f}, "
-                f"not {entry.points:g}"
-            )
+            raise InputError(f"{entry.exercise}: points must be from 0 to {MOST_POINTS:,.0f}, not {entry.points:g}")
     for number, draw in enumerate(draws, 1):
         check_pool(number, draw, [one.points for one in chosen.values() if one.pool == number])
-    session.connection().execute(
-        delete(AssignedRow).where(col(AssignedRow.assignment) == assignment)
-    )
+    session.connection().execute(delete(AssignedRow).where(col(AssignedRow.assignment) == assignment))
     for place, entry in enumerate(chosen.values()):
         session.add(
             AssignedRow(
@@ -273,9 +261,7 @@ def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[As
     groups = read_group_dates(session, numbers)
     classes = {
         row.id: row
-        for row in session.exec(
-            select(ClassRow).where(col(ClassRow.id).in_({row.class_id for row in rows}))
-        )
+        for row in session.exec(select(ClassRow).where(col(ClassRow.id).in_({row.class_id for row in rows})))
     }
     return [
         Assignment(

@@ -127,8 +127,7 @@ class AssignmentAnswers:
         return {
             dates: learners
             for dates, learners in found.items()
-            if (dates == general or len(learners) >= _MANY)
-            and worth_steps(policy, dates) is not None
+            if (dates == general or len(learners) >= _MANY) and worth_steps(policy, dates) is not None
         }
 
     def _summed(
@@ -189,6 +188,5 @@ def judged_again(session: Session, assignment: Assignment) -> Mapping[int, Judge
     )
     rows = session.connection().execute(statement)
     return {
-        attempt: JudgedAgain(exercise, learner, score, correct)
-        for attempt, exercise, learner, score, correct in rows
+        attempt: JudgedAgain(exercise, learner, score, correct) for attempt, exercise, learner, score, correct in rows
     }

@@ -66,9 +66,7 @@ class Member:
     group: str = ""
 
 
-def create_class(
-    session: Session, secret: str, name: str, zone: str = "UTC", *, pseudonyms: bool = False
-) -> ClassRow:
+def create_class(session: Session, secret: str, name: str, zone: str = "UTC", *, pseudonyms: bool = False) -> ClassRow:
     """A new class, flushed but not committed.
 
     Raises:
@@ -136,10 +134,7 @@ def refuse_archived(row: ClassRow) -> None:
     """
     if row.archived is not None:
         raise InputError(
-            translate(
-                "{name} is archived, so nothing in it changes: take it out of the archive first",
-                name=row.name,
-            )
+            translate("{name} is archived, so nothing in it changes: take it out of the archive first", name=row.name)
         )
 
 
@@ -176,12 +171,7 @@ def class_of_code(session: Session, code: str) -> ClassRow | None:
 
 
 def enroll(
-    session: Session,
-    class_id: int,
-    person: int,
-    role: Role = Role.STUDENT,
-    name: str = "",
-    outside_id: str = "",
+    session: Session, class_id: int, person: int, role: Role = Role.STUDENT, name: str = "", outside_id: str = ""
 ) -> MemberRow:
     """The membership of *person*, made or taken up again; not committed.
 
@@ -233,11 +223,7 @@ def members_of(session: Session, class_id: int) -> Sequence[Member]:
     """Everyone in a class, by name. A person without a name is called by a number."""
     statement = (
         select(MemberRow, PersonRow)
-        .where(
-            MemberRow.class_id == class_id,
-            col(MemberRow.left).is_(None),
-            PersonRow.id == MemberRow.person,
-        )
+        .where(MemberRow.class_id == class_id, col(MemberRow.left).is_(None), PersonRow.id == MemberRow.person)
         .order_by(col(MemberRow.joined), col(MemberRow.person))
     )
     found = [
@@ -260,11 +246,7 @@ def classes_of(session: Session, person: int) -> Sequence[tuple[ClassRow, Role]]
     """The classes of *person*, the newest first, and the role in each."""
     statement = (
         select(ClassRow, MemberRow)
-        .where(
-            MemberRow.person == person,
-            col(MemberRow.left).is_(None),
-            ClassRow.id == MemberRow.class_id,
-        )
+        .where(MemberRow.person == person, col(MemberRow.left).is_(None), ClassRow.id == MemberRow.class_id)
         .order_by(col(ClassRow.id).desc())
     )
     return [(row, Role.read(member.role)) for row, member in session.exec(statement)]

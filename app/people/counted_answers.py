@@ -43,9 +43,7 @@ class Given:
     why: str
 
 
-def given_in(
-    session: Session, secret: str, assignment: Assignment, member: Member
-) -> Mapping[str, Sequence[Given]]:
+def given_in(session: Session, secret: str, assignment: Assignment, member: Member) -> Mapping[str, Sequence[Given]]:
     """The answers of *member* in *assignment*, by exercise; the first one first."""
     drawings = Drawings(secret, assignment, former_learners(session))
     dates = dates_for(session, assignment, member.person)
@@ -63,17 +61,11 @@ def given_in(
         if drawings.counts(row.learner, row.exercise, row.seed):
             own.setdefault(row.exercise, []).append(row)
     regraded = _regraded(session, [row.id or 0 for those in own.values() for row in those])
-    return {
-        exercise: _judged(assignment.policy, dates, those, regraded)[-_LATEST:]
-        for exercise, those in own.items()
-    }
+    return {exercise: _judged(assignment.policy, dates, those, regraded)[-_LATEST:] for exercise, those in own.items()}
 
 
 def _judged(
-    policy: Policy,
-    dates: Dates,
-    rows: Sequence[AttemptRow],
-    regraded: Mapping[int, RegradeRow],
+    policy: Policy, dates: Dates, rows: Sequence[AttemptRow], regraded: Mapping[int, RegradeRow]
 ) -> Sequence[Given]:
     found, counted = [], 0
     for row in rows:
@@ -121,7 +113,5 @@ def _part(policy: Policy, dates: Dates, one: CountableAnswer, counted: int) -> t
 
 def _regraded(session: Session, attempts: Sequence[int]) -> Mapping[int, RegradeRow]:
     """The latest regrade of each of *attempts* that has one."""
-    rows = session.exec(
-        select(RegradeRow).where(col(RegradeRow.attempt).in_(attempts)).order_by(col(RegradeRow.at))
-    )
+    rows = session.exec(select(RegradeRow).where(col(RegradeRow.attempt).in_(attempts)).order_by(col(RegradeRow.at)))
     return {row.attempt: row for row in rows}

@@ -10,16 +10,18 @@ from app.translation import translate
 FILE_LIMIT = 8 << 20  # bytes
 _HEAD = 2_000  # bytes that tell UTF-16
 # Older encodings, and words of a head in them: where one is there, the encoding is that.
-_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType({
-    "gb18030": ("姓名", "学号", "姓氏"),
-    "big5": ("姓名", "學號", "姓氏"),
-    "cp932": ("氏名", "学籍番号", "名前"),
-    "cp949": ("이름", "성명", "학번"),
-    "cp1251": ("имя", "фамилия", "фио"),
-    "cp1250": ("imię", "příjmení", "jméno", "vezetéknév", "családi név"),
-    "cp1253": ("όνομα", "επώνυμο"),
-    "cp1254": ("adı", "öğrenci"),
-})  # fmt: skip
+_WORDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "gb18030": ("姓名", "学号", "姓氏"),
+        "big5": ("姓名", "學號", "姓氏"),
+        "cp932": ("氏名", "学籍番号", "名前"),
+        "cp949": ("이름", "성명", "학번"),
+        "cp1251": ("имя", "фамилия", "фио"),
+        "cp1250": ("imię", "příjmení", "jméno", "vezetéknév", "családi név"),
+        "cp1253": ("όνομα", "επώνυμο"),
+        "cp1254": ("adı", "öğrenci"),
+    }
+)
 _QUOTES = "’‘“”„–—…ºª°€£§«»·\xa0"  # signs that a text in Windows-1252 has among its letters
 _MOST_SIGNS = 0.25  # of what is not ASCII: in Windows-1252, most of that are letters
 
@@ -44,11 +46,7 @@ def decode_csv(content: bytes) -> str:
 
 def csv_too_large() -> InputError:
     """The error for a file above the limit."""
-    return InputError(
-        translate(
-            "this file is larger than {file_limit} MiB, the limit", file_limit=FILE_LIMIT >> 20
-        )
-    )
+    return InputError(translate("this file is larger than {file_limit} MiB, the limit", file_limit=FILE_LIMIT >> 20))
 
 
 def _wide_order(head: bytes) -> str:

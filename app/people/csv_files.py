@@ -84,9 +84,7 @@ def read_roster(content: bytes | str) -> ReadRoster:
     return ReadRoster(entries=tuple(entries), unused=head.unused, left_out=(*problems, *several))
 
 
-def _in_one_group(
-    entries: Sequence[RosterEntry],
-) -> tuple[Sequence[RosterEntry], Sequence[str]]:
+def _in_one_group(entries: Sequence[RosterEntry]) -> tuple[Sequence[RosterEntry], Sequence[str]]:
     """*entries*, where those who are in several groups keep theirs; and who that is.
 
     Moodle writes "Monday, Tuesday", and Canvas "Monday and Tuesday".
@@ -98,8 +96,7 @@ def _in_one_group(
         if len(parts) > 1 and known.issuperset(parts):
             says.append(
                 translate(
-                    "line {line}: {name} is in several groups ({groups}), so their group is left "
-                    "as it is",
+                    "line {line}: {name} is in several groups ({groups}), so their group is left as it is",
                     line=one.line,
                     name=one.name,
                     groups=one.group,
@@ -124,9 +121,7 @@ def limited(lines: Iterable[CsvRow]) -> Iterator[CsvRow]:
     for count, line in enumerate(lines):
         if count > MOST_LINES:  # besides the head
             most = f"{MOST_LINES:,}"
-            raise InputError(
-                translate("this file has more than {most} lines, the limit", most=most)
-            )
+            raise InputError(translate("this file has more than {most} lines, the limit", most=most))
         yield line
 
 

@@ -7,14 +7,7 @@ from itertools import islice
 
 from app.errors import InputError, nearest
 from app.people.csv_heads import Head, first_of
-from app.people.csv_points import (
-    PointsTitle,
-    decimal_sign,
-    is_blank,
-    maximum_of,
-    plain_points,
-    points_columns,
-)
+from app.people.csv_points import PointsTitle, decimal_sign, is_blank, maximum_of, plain_points, points_columns
 from app.people.csv_text import CsvRow
 from app.people.csv_titles import POSSIBLE, plain_head
 from app.translation import translate
@@ -37,9 +30,7 @@ class GradeLine:
 class GradeTable:
     """The columns of points of a file, and how their cells are written."""
 
-    def __init__(
-        self, cells: Sequence[str], rows: Sequence[CsvRow], head: Head, known: Collection[str]
-    ) -> None:
+    def __init__(self, cells: Sequence[str], rows: Sequence[CsvRow], head: Head, known: Collection[str]) -> None:
         self._cells, self._head = cells, head
         self._titles = [PointsTitle.read(cell) for cell in cells]
         columns = [[_cell(row, place) for row in rows] for place in range(len(cells))]
@@ -62,20 +53,11 @@ class GradeTable:
         for cell, title in zip(self._cells, self._titles, strict=True):
             if title.other_scale and own & title.names.keys():
                 raise InputError(
-                    translate(
-                        "the column {name!r} has percent, letters or comments: export the points",
-                        name=cell[:60],
-                    )
+                    translate("the column {name!r} has percent, letters or comments: export the points", name=cell[:60])
                 )
-        heads = [
-            list(title.names)[-1]
-            for place, title in enumerate(self._titles)
-            if place not in self._head.places
-        ]
+        heads = [list(title.names)[-1] for place, title in enumerate(self._titles) if place not in self._head.places]
         near = next((says for name in heads if (says := nearest(name, known))), "")
-        raise InputError(
-            translate("no column is an assignment or exercise of this class{near}", near=near)
-        )
+        raise InputError(translate("no column is an assignment or exercise of this class{near}", near=near))
 
     def _maxima(self, rows: Sequence[CsvRow]) -> dict[str, float]:
         """The most points of each column, as its title, a row or a column beside it has them."""
@@ -89,9 +71,7 @@ class GradeTable:
                 for place, name in self.columns.items():
                     if number := plain_points(_cell(row, place), self._sign):
                         most[name] = float(number)
-        titles = {
-            title: name for p, name in self.columns.items() for title in self._titles[p].names
-        }
+        titles = {title: name for p, name in self.columns.items() for title in self._titles[p].names}
         for place, cell in enumerate(self._cells):
             first = next((text for row in rows if (text := _cell(row, place))), "")
             number = plain_points(first, self._sign)
@@ -112,9 +92,7 @@ class GradeTable:
         head, points = self._head, {}
         number = first_of(row, head.numbers)
         if number and not number.isdecimal():
-            raise InputError(
-                translate("number is {text!r}, and a whole number is expected", text=number[:40])
-            )
+            raise InputError(translate("number is {text!r}, and a whole number is expected", text=number[:40]))
         for place, name in self.columns.items():
             if is_blank(cell := _cell(row, place)):
                 continue
@@ -124,13 +102,7 @@ class GradeTable:
             points[name] = float(text) + 0.0  # no minus before 0
             decimals = len(text.partition(".")[2]) if points[name] % 1 else 0
             self.decimals[name] = max(self.decimals[name], decimals)
-        return GradeLine(
-            row.number,
-            int(number[:18]) if number else None,
-            head.outside_id(row),
-            head.name(row),
-            points,
-        )
+        return GradeLine(row.number, int(number[:18]) if number else None, head.outside_id(row), head.name(row), points)
 
 
 def _cell(row: CsvRow, place: int) -> str:
@@ -140,8 +112,7 @@ def _cell(row: CsvRow, place: int) -> str:
 def _unread_cell(row: CsvRow, name: str, cell: str) -> str:
     if re.fullmatch(r"\d{1,3}(,\d{3})+", cell):
         return translate(
-            "line {line}: {name} is {cell!r}, with thousands or with decimals: write it without "
-            "a comma",
+            "line {line}: {name} is {cell!r}, with thousands or with decimals: write it without a comma",
             line=row.number,
             name=name[:60],
             cell=cell[:40],

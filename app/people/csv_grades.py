@@ -57,11 +57,7 @@ def write_grades(columns: Sequence[GradeColumn], rows: Iterable[Graded], form: F
     """
     heads, identity = _WRITTEN[form]
     rows = (row for row in rows if is_taken(form, row.outside_id))
-    kept = [
-        place
-        for place, column in enumerate(columns)
-        if form in ("ours", "excel") or column.possible is not None
-    ]
+    kept = [place for place, column in enumerate(columns) if form in ("ours", "excel") or column.possible is not None]
     own = [columns[place] for place in kept]
     table = [[*heads, *(column.name for column in own)]]
     if form == "canvas":
@@ -102,9 +98,7 @@ def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
     head = Head(cells)
     head.look_at(rows)
     if head.open_edx:
-        raise InputError(
-            translate("grades of Open edX are shares from 0 to 1, not points; they are not read")
-        )
+        raise InputError(translate("grades of Open edX are shares from 0 to 1, not points; they are not read"))
     table = GradeTable(cells, rows, head, known)
     left_out: list[str] = []
     lines = []
@@ -116,12 +110,7 @@ def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
     if not any(line.points for line in lines):
         refuse_lines(left_out)
     return ReadGrades(
-        tuple(table.columns.values()),
-        tuple(lines),
-        table.unread(),
-        table.decimals,
-        tuple(left_out),
-        table.most,
+        tuple(table.columns.values()), tuple(lines), table.unread(), table.decimals, tuple(left_out), table.most
     )
 
 

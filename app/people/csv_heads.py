@@ -39,9 +39,7 @@ class Head:
         self.ids, self.roles = places(csv_titles.ID), places(csv_titles.ROLE)
         self._split_names(keys)
         self.numbers, self.groups = places(csv_titles.NUMBER), places(csv_titles.GROUP)
-        self.known = (
-            self.names, self.first, self.last, self.ids, self.roles, self.numbers, self.groups,
-        )  # fmt: skip
+        self.known = (self.names, self.first, self.last, self.ids, self.roles, self.numbers, self.groups)
         self.places = {place for some in (*self.known, places(csv_titles.OTHERS)) for place in some}
         self.width = len(cells)
         whole = {some[0] for some in keys}
@@ -50,9 +48,7 @@ class Head:
         if self.open_edx:  # its ID is a number of its own
             self.ids.sort(key=lambda place: keys[place][0] != "username")
         self.last_first = self.canvas
-        self.unused = tuple(
-            cell for place, cell in enumerate(cells) if cell and place not in self.places
-        )
+        self.unused = tuple(cell for place, cell in enumerate(cells) if cell and place not in self.places)
 
     def _split_names(self, keys: Sequence[tuple[str, str]]) -> None:
         """A column Name beside one of first names has the last names, and the other way round."""
@@ -68,11 +64,7 @@ class Head:
     def look_at(self, rows: Sequence[CsvRow]) -> None:
         """Note whether most names of *rows* begin with the last name."""
         joined = [", ".join(row.cells) if self.width == 1 else "" for row in rows]
-        names = [
-            name
-            for row, whole in zip(rows, joined, strict=True)
-            if (name := whole or first_of(row, self.names))
-        ]
+        names = [name for row, whole in zip(rows, joined, strict=True) if (name := whole or first_of(row, self.names))]
         turned = sum(_turned(name) != name for name in names)
         self.last_first = self.canvas or 2 * turned > len(names)
 
@@ -93,9 +85,7 @@ class Head:
         return csv_titles.plain_head(next((cell for cell in cells if cell), ""))
 
     def _is_test(self, row: CsvRow) -> bool:
-        return any(
-            _TEST_LOGIN.fullmatch(row.cells[place]) for place in self.ids if place < len(row.cells)
-        )
+        return any(_TEST_LOGIN.fullmatch(row.cells[place]) for place in self.ids if place < len(row.cells))
 
     def name(self, row: CsvRow) -> str:
         """The name of the person of *row*, the first name first."""
@@ -185,10 +175,7 @@ def clean_id(text: str) -> str:
     found = unicodedata.normalize("NFC", text.strip().removeprefix("#"))
     if len(found) > SUBJECT_LIMIT or not found.isprintable():
         raise InputError(
-            translate(
-                "an id has at most {subject_limit} printable characters",
-                subject_limit=SUBJECT_LIMIT,
-            )
+            translate("an id has at most {subject_limit} printable characters", subject_limit=SUBJECT_LIMIT)
         )
     return found
 

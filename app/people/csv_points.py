@@ -23,9 +23,7 @@ _OTHER_SCALE = re.compile(
     r"percent|prozent|pourcent|porcent|procent|百分|パーセン|%|letter|buchstab|lettre|\bletra|字母"
     r"|feedback|rückmeldung|retour|comment|kommentar|comentario|反馈|评语|(?<!points )grade symbol"
 )
-_MOST = re.compile(
-    r"(?:maxpoints:|(?:pts|punktzahl|puntos|points):? (?:up to )?|^)(\d+(?:[.,]\d+)?)"
-)
+_MOST = re.compile(r"(?:maxpoints:|(?:pts|punktzahl|puntos|points):? (?:up to )?|^)(\d+(?:[.,]\d+)?)")
 _COMPANION = re.compile(r"(.+) - max points")  # Gradescope
 _MOST_PARTS = 4  # that are taken off a title
 _THOUSANDS = re.compile(r"(?<=\d)[\s'’٬](?=\d{3}(?!\d))")
@@ -140,14 +138,10 @@ def points_columns(
         near = next((at for at, name in enumerate(title.names) if name in names), None)
         if near is not None and (near == 0 or not title.other_scale):
             found.setdefault(names[list(title.names)[near]], []).append((near, place))
-    return {
-        place: name for name, places in found.items() for place in _nearest_places(places, columns)
-    }
+    return {place: name for name, places in found.items() for place in _nearest_places(places, columns)}
 
 
-def _nearest_places(
-    places: Sequence[tuple[int, int]], columns: Sequence[Sequence[str]]
-) -> Sequence[int]:
+def _nearest_places(places: Sequence[tuple[int, int]], columns: Sequence[Sequence[str]]) -> Sequence[int]:
     """Of *places* with what their titles say besides, those of numbers that say least."""
     numeric = [one for one in places if any(map(is_number, columns[one[1]]))]
     least = min(places)[0]

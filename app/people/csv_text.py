@@ -18,10 +18,7 @@ _PROBED, _MOST_PROBED = 40, 100_000  # lines and characters that tell the separa
 _MARKUP = re.compile(r"\s*(?:<[!?a-zA-Z]|[\[{]\s*[\"{\]}])")
 # What shows nothing, and comes with what is copied from a page: marks of direction and breaks.
 _INVISIBLE = dict.fromkeys(
-    map(
-        ord,
-        "\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\u00ad",
-    )
+    map(ord, "\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\u00ad")
 )
 _QUOTED_ROW = re.compile(r'"[^"]*[;\t][^"]*"')
 _AS_TEXT = re.compile(r'="([^"]*)"')  # how programs keep the zeros of an id in Excel
@@ -122,9 +119,7 @@ def _rows(text: str, separator: str) -> Iterator[CsvRow]:
             if len(row) > _COLUMNS:
                 raise InputError(
                     translate(
-                        "line {line_num}: more than {columns:,} columns",
-                        line_num=reader.line_num,
-                        columns=_COLUMNS,
+                        "line {line_num}: more than {columns:,} columns", line_num=reader.line_num, columns=_COLUMNS
                     )
                 )
             cells = tuple(map(_plain_cell, row))
@@ -133,9 +128,7 @@ def _rows(text: str, separator: str) -> Iterator[CsvRow]:
                 yield CsvRow(reader.line_num, cells, spaced)
     except csv.Error as error:
         raise InputError(
-            translate(
-                "line {line_num}: this is not CSV ({error})", line_num=reader.line_num, error=error
-            )
+            translate("line {line_num}: this is not CSV ({error})", line_num=reader.line_num, error=error)
         ) from None
 
 
@@ -152,6 +145,4 @@ def in_ascii_digits(text: str) -> str:
     """*text* with digits of every script as 0 to 9."""
     if text.isascii():
         return text
-    return "".join(
-        sign if (digit := unicodedata.decimal(sign, None)) is None else str(digit) for sign in text
-    )
+    return "".join(sign if (digit := unicodedata.decimal(sign, None)) is None else str(digit) for sign in text)

@@ -41,17 +41,9 @@ def refuse_other_name(typed: str, name: str) -> None:
         InputError: something else was typed.
     """
     if " ".join(typed.split()).casefold() != name.casefold():
-        found = (
-            translate("not {text!r}", text=typed[:40])
-            if typed.strip()
-            else translate("and the field was empty")
-        )
+        found = translate("not {text!r}", text=typed[:40]) if typed.strip() else translate("and the field was empty")
         raise InputError(
-            translate(
-                "nothing was deleted: to confirm, type the name {name!r}, {found}",
-                name=name,
-                found=found,
-            )
+            translate("nothing was deleted: to confirm, type the name {name!r}, {found}", name=name, found=found)
         )
 
 
@@ -67,12 +59,8 @@ def _only_here(session: Session, class_id: int) -> Mapping[int, str]:
         exists().where(col(SessionRow.person) == person, col(SessionRow.until) > now()),
         exists().where(col(IdentityRow.person) == person),
     )
-    invented = exists().where(
-        col(IdentityRow.person) == person, col(IdentityRow.issuer) == INVENTED
-    )
-    only_student = and_(
-        col(MemberRow.role) == Role.STUDENT.word, *(not_(found) for found in elsewhere)
-    )
+    invented = exists().where(col(IdentityRow.person) == person, col(IdentityRow.issuer) == INVENTED)
+    only_student = and_(col(MemberRow.role) == Role.STUDENT.word, *(not_(found) for found in elsewhere))
     statement = (
         columns(col(PersonRow.id), col(PersonRow.learner))
         .join_from(MemberRow, PersonRow, col(PersonRow.id) == person)

@@ -58,9 +58,7 @@ class _Student:
     here: bool
 
 
-async def create_demo(
-    session: Session, catalog: Catalog, secret: str, runner: Runner, now: datetime
-) -> Demo:
+async def create_demo(session: Session, catalog: Catalog, secret: str, runner: Runner, now: datetime) -> Demo:
     """A new class with three assignments: one that is over, one that is due tomorrow, an exam.
 
     The students, their answers and the teacher are invented; they are deleted with the class. Not
@@ -93,10 +91,7 @@ async def create_demo(
 
 def _chapters(catalog: Catalog) -> Sequence[tuple[str, Sequence[Exercise]]]:
     """The first chapters that have exercises to be judged without the sandbox, and those."""
-    found = [
-        (topic.title, [one for one in topic.path if not one.runs_code][:_EXERCISES])
-        for topic in catalog.topics
-    ]
+    found = [(topic.title, [one for one in topic.path if not one.runs_code][:_EXERCISES]) for topic in catalog.topics]
     found = [chapter for chapter in found if chapter[1]]
     if len(found) < 2:  # noqa: PLR2004
         raise InputError("a demo needs exercises of two chapters, and this server has fewer")
@@ -122,10 +117,7 @@ def _students(session: Session, class_id: int, luck: random.Random) -> Iterator[
 
 
 def _assignments(
-    session: Session,
-    class_id: int,
-    chosen: Sequence[tuple[str, Sequence[Exercise]]],
-    now: datetime,
+    session: Session, class_id: int, chosen: Sequence[tuple[str, Sequence[Exercise]]], now: datetime
 ) -> Iterator[tuple[Assignment, datetime]]:
     """The assignments that have opened, and since when they are answered; the exam has not."""
     today = now.astimezone(_ZONE).date()
@@ -135,9 +127,7 @@ def _assignments(
 
     over = Policy(opens=day(-15), due=day(-7), closes=day(-3), late=0.2, hints="cost")
     current = Policy(opens=day(-6), due=day(1), closes=day(1), attempts=5)
-    exam = Policy(
-        opens=day(6), due=day(7), closes=day(7), hints="off", show_points=False, sitting=45
-    )
+    exam = Policy(opens=day(6), due=day(7), closes=day(7), hints="off", show_points=False, sitting=45)
     for policy, (title, exercises) in zip((over, current), chosen, strict=False):
         entries = [AssignmentEntry(one.id, float(one.level)) for one in exercises]
         number = create_assignment(session, class_id, title, policy, entries)
@@ -147,11 +137,7 @@ def _assignments(
 
 
 def _answers(
-    catalog: Catalog,
-    secret: str,
-    assignment: Assignment,
-    student: _Student,
-    luck: random.Random,
+    catalog: Catalog, secret: str, assignment: Assignment, student: _Student, luck: random.Random
 ) -> Iterator[tuple[Exercise, int, Answer]]:
     """What a student answers, in order."""
     for entry in assignment.entries:
@@ -169,13 +155,7 @@ def _answers(
             yield exercise, seed, exercise.right_answer(seed)
 
 
-def _start(
-    assignment: Assignment,
-    student: _Student,
-    begins: datetime,
-    now: datetime,
-    luck: random.Random,
-) -> datetime:
+def _start(assignment: Assignment, student: _Student, begins: datetime, now: datetime, luck: random.Random) -> datetime:
     """When a student begins: mostly on the last days, and some are at it now."""
     due = assignment.policy.due or now
     if student.here and due > now:

@@ -20,17 +20,11 @@ _DRAWING = (col(AttemptRow.learner), col(AttemptRow.seed))
 # index has all but `correct`.
 _OWN = (col(AttemptRow.score) > 0) & ~col(AttemptRow.revealed) & col(AttemptRow.correct)
 _COUNTED = columns(
-    *_DRAWING,
-    func.count(),
-    func.min(col(AttemptRow.id)),
-    func.min(case((_OWN, col(AttemptRow.id)))),
+    *_DRAWING, func.count(), func.min(col(AttemptRow.id)), func.min(case((_OWN, col(AttemptRow.id))))
 ).group_by(*_DRAWING)
-_EACH = columns(
-    *_DRAWING,
-    col(AttemptRow.id),
-    col(AttemptRow.correct),
-    col(AttemptRow.revealed),
-).order_by(*_DRAWING, col(AttemptRow.id))
+_EACH = columns(*_DRAWING, col(AttemptRow.id), col(AttemptRow.correct), col(AttemptRow.revealed)).order_by(
+    *_DRAWING, col(AttemptRow.id)
+)
 
 
 class DrawingRun(NamedTuple):
@@ -48,9 +42,7 @@ class DrawingRun(NamedTuple):
         """Both together."""
         rights = [one for one in (self.right, other.right) if one is not None]
         return self._replace(
-            tries=self.tries + other.tries,
-            first=min(self.first, other.first),
-            right=min(rights, default=None),
+            tries=self.tries + other.tries, first=min(self.first, other.first), right=min(rights, default=None)
         )
 
 
@@ -88,9 +80,7 @@ def _run_rows(
     return chain(counted, _runs_again(_found(session, _EACH, exercise, single), again))
 
 
-def _runs_again(
-    rows: Iterable[Sequence[Any]], again: Mapping[int, JudgedAgain]
-) -> Iterator[Sequence[Any]]:
+def _runs_again(rows: Iterable[Sequence[Any]], again: Mapping[int, JudgedAgain]) -> Iterator[Sequence[Any]]:
     """The runs of answers of which some were judged *again*."""
     for (learner, seed), those in groupby(rows, itemgetter(0, 1)):
         answers = list(those)
@@ -103,10 +93,7 @@ def _runs_again(
 
 
 def _found(
-    session: Session,
-    statement: Select[*tuple[Any, ...]],
-    exercise: str,
-    learners: Collection[str],
+    session: Session, statement: Select[*tuple[Any, ...]], exercise: str, learners: Collection[str]
 ) -> Iterator[Sequence[Any]]:
     whose = sorted(learners)
     for start in range(0, len(whose), _AT_ONCE):

@@ -70,8 +70,7 @@ def all_about(session: Session, person: PersonRow) -> Mapping[str, object]:
         rows = session.exec(select(table).where(col(table.person) == number))
         about[name] = [row.model_dump(mode="json", exclude=_SECRET) for row in rows]
     about["classes"] = [
-        {"id": row.id, "name": row.name, "role": role.word}
-        for row, role in classes_of(session, number)
+        {"id": row.id, "name": row.name, "role": role.word} for row, role in classes_of(session, number)
     ]
     about["merged"] = sorted(merged_into(session, number))
     return {**about, **everything(session, person.learner)}
@@ -155,8 +154,7 @@ def _refuse_last_teacher(session: Session, person: int) -> None:
         if role is Role.TEACHER and sum(one.role is Role.TEACHER for one in members) == 1:
             raise InputError(
                 translate(
-                    "you are the only teacher of {name}: make another member a teacher, or delete "
-                    "the class first",
+                    "you are the only teacher of {name}: make another member a teacher, or delete the class first",
                     name=row.name,
                 )
             )
@@ -172,10 +170,7 @@ def _graded(session: Session, person: int, learner: str) -> Mapping[int, Collect
             col(MemberRow.person) == person,
             col(MemberRow.role) == Role.STUDENT.word,
             col(MemberRow.left).is_(None),
-            exists().where(
-                col(AttemptRow.learner) == learner,
-                col(AttemptRow.exercise) == col(AssignedRow.exercise),
-            ),
+            exists().where(col(AttemptRow.learner) == learner, col(AttemptRow.exercise) == col(AssignedRow.exercise)),
         )
     )
     found: dict[int, set[str]] = {}

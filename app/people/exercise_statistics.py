@@ -19,9 +19,17 @@ from app.people.gradebook import Cells, cells_from, points_by_hand
 
 _FEWEST = 3  # students, of whom a correlation says anything
 COLUMNS = (
-    "assignment", "title", "exercise", "values", "students", "first_try", "answers", "solved",
-    "share", "discrimination",
-)  # fmt: skip
+    "assignment",
+    "title",
+    "exercise",
+    "values",
+    "students",
+    "first_try",
+    "answers",
+    "solved",
+    "share",
+    "discrimination",
+)
 _DIGITS = 9  # after the point, of a difference of points: sums in other orders are equal
 _REMEMBERED = 100_000  # texts of drawings
 Values = Callable[[str, str], str]  # of an exercise and what a drawing stored, as a text
@@ -57,11 +65,7 @@ class ExerciseStatistics:
 
 
 def statistics_of(
-    session: Session,
-    secret: str,
-    assignment: Assignment,
-    students: Sequence[Member],
-    values: Values | None = None,
+    session: Session, secret: str, assignment: Assignment, students: Sequence[Member], values: Values | None = None
 ) -> Iterator[ExerciseStatistics]:
     """The figures of each exercise with an answer.
 
@@ -74,11 +78,7 @@ def statistics_of(
     for entry, runs in drawing_runs(session, answers):
         if not runs:
             continue
-        given = {
-            person: points >= entry.points
-            for (person, name), points in by_hand.items()
-            if name == entry.exercise
-        }
+        given = {person: points >= entry.points for (person, name), points in by_hand.items() if name == entry.exercise}
         cells = {person: one for person, one in earned[entry.exercise].items() if one.tries}
         shares = [one.points / entry.points for one in cells.values()] if entry.points else []
         rest = [round(totals[person] - one.points, _DIGITS) for person, one in cells.items()]
@@ -150,11 +150,7 @@ def _by_person(runs: Iterable[DrawingRun]) -> Sequence[DrawingRun]:
 
 
 def _figures(
-    assignment: Assignment,
-    exercise: str,
-    runs: Sequence[DrawingRun],
-    given: Mapping[int, bool],
-    values: str = "",
+    assignment: Assignment, exercise: str, runs: Sequence[DrawingRun], given: Mapping[int, bool], values: str = ""
 ) -> ExerciseStatistics:
     """The figures of *runs*; *given*: whether those with points by hand have all of them."""
     count = len(runs)
@@ -173,10 +169,7 @@ def _figures(
 
 
 def _by_values(
-    assignment: Assignment,
-    exercise: str,
-    runs: Iterable[tuple[DrawingRun, str]],
-    values: Values,
+    assignment: Assignment, exercise: str, runs: Iterable[tuple[DrawingRun, str]], values: Values
 ) -> Iterator[ExerciseStatistics]:
     """The figures of the drawings with the same values, the most frequent first."""
     found: dict[str, list[DrawingRun]] = {}

@@ -73,11 +73,7 @@ def learner_called(session: Session, text: str, class_id: int | None) -> str:
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(
-                translate(
-                    "learner: several people are called {text!r}; send the number", text=text[:60]
-                )
-            )
+            raise InputError(translate("learner: several people are called {text!r}; send the number", text=text[:60]))
     ids = select(MemberRow.outside_id).where(*present, MemberRow.outside_id != "").limit(_NEAREST)
     raise InputError(
         translate(

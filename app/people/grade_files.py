@@ -11,14 +11,7 @@ from app.errors import InputError, nearest
 from app.people.assignments import MOST_POINTS, Assignment
 from app.people.classes import Member
 from app.people.csv_grade_table import GradeLine
-from app.people.csv_grades import (
-    Format,
-    GradeColumn,
-    Graded,
-    ReadGrades,
-    read_grades,
-    write_grades,
-)
+from app.people.csv_grades import Format, GradeColumn, Graded, ReadGrades, read_grades, write_grades
 from app.people.gradebook import WHOLE, Cells, points_in
 from app.people.overall_grades import overall_percent
 from app.people.overrides import Override, override
@@ -64,45 +57,29 @@ class PointsDifference:
     def digest(self) -> str:
         """The same for the same difference."""
         rows = [
-            (
-                one.member.person,
-                one.column.assignment.id,
-                one.column.exercise,
-                one.before,
-                one.after,
-            )
+            (one.member.person, one.column.assignment.id, one.column.exercise, one.before, one.after)
             for one in self.changes
         ]
         return hashlib.sha256(repr(rows).encode()).hexdigest()
 
 
-def columns_of(
-    assignments: Sequence[Assignment], exercises_of: Assignment | None = None
-) -> Sequence[FileColumn]:
+def columns_of(assignments: Sequence[Assignment], exercises_of: Assignment | None = None) -> Sequence[FileColumn]:
     """A column for each of *assignments*; or for each exercise of one."""
     if exercises_of is not None:
         return [
-            FileColumn(entry.exercise, exercises_of, entry.exercise, entry.points)
-            for entry in exercises_of.entries
+            FileColumn(entry.exercise, exercises_of, entry.exercise, entry.points) for entry in exercises_of.entries
         ]
     titles = Counter(one.title.casefold() for one in assignments)
     return [
         FileColumn(
-            one.title if titles[one.title.casefold()] == 1 else f"{one.title} [{one.id}]",
-            one,
-            WHOLE,
-            one.points,
+            one.title if titles[one.title.casefold()] == 1 else f"{one.title} [{one.id}]", one, WHOLE, one.points
         )
         for one in assignments
     ]
 
 
 def grades_file(
-    columns: Sequence[FileColumn],
-    members: Sequence[Member],
-    book: Book,
-    form: Format,
-    lowest: int | None = None,
+    columns: Sequence[FileColumn], members: Sequence[Member], book: Book, form: Format, lowest: int | None = None
 ) -> str:
     """The points of *members* as a CSV file.
 
@@ -120,9 +97,7 @@ def grades_file(
     return write_grades([*heads, *sums], rows, form)
 
 
-def _overall(
-    columns: Sequence[FileColumn], points: Sequence[float | None], lowest: int
-) -> float | None:
+def _overall(columns: Sequence[FileColumn], points: Sequence[float | None], lowest: int) -> float | None:
     assignments = [column.assignment for column in columns]
     earned = {one.id: found or 0.0 for one, found in zip(assignments, points, strict=True)}
     return overall_percent(assignments, earned, lowest)
@@ -140,10 +115,7 @@ def points_difference(
     found = read_grades(content, named.keys())
     whose = _Whose(members)
     changes: list[PointsChange] = []
-    left_out = [
-        translate("the column {name!r} is none of this class", name=name[:60])
-        for name in found.left
-    ]
+    left_out = [translate("the column {name!r} is none of this class", name=name[:60]) for name in found.left]
     left_out += found.left_out
     scaled = _scaled_otherwise(found, named)
     left_out += scaled.values()
@@ -167,8 +139,7 @@ def _scaled_otherwise(found: ReadGrades, named: Mapping[str, FileColumn]) -> Map
     """The columns whose most points are others in the file than here, each with the reason."""
     return {
         name: translate(
-            "{name} is out of {most:g} in this file, and of {points:g} here: its points are not "
-            "read",
+            "{name} is out of {most:g} in this file, and of {points:g} here: its points are not read",
             name=name[:60],
             most=most,
             points=named[name].possible,
@@ -182,10 +153,7 @@ def _not_possible(points: float, member: Member, column: FileColumn) -> str:
     """Why a file cannot give *points* in a column; empty if it can."""
     if not 0 <= points <= MOST_POINTS:
         return translate(
-            "{name} is {points:g}; points are from 0 to {most:,.0f}",
-            name=column.name,
-            points=points,
-            most=MOST_POINTS,
+            "{name} is {points:g}; points are from 0 to {most:,.0f}", name=column.name, points=points, most=MOST_POINTS
         )
     if column.exercise != WHOLE and column.exercise not in column.assignment.drawn(member.learner):
         return translate("{exercise} was not drawn for this student", exercise=column.exercise)
@@ -230,9 +198,7 @@ class _Whose:
         self._ids = {one.outside_id: one for one in members if one.outside_id}
         self._bare = by_bare_id(members)
         names = Counter(one.name.casefold() for one in members)
-        self._names = {
-            one.name.casefold(): one for one in members if names[one.name.casefold()] == 1
-        }
+        self._names = {one.name.casefold(): one for one in members if names[one.name.casefold()] == 1}
 
     def of(self, line: GradeLine) -> Member:
         """The student of *line*.
@@ -245,11 +211,7 @@ class _Whose:
                 return found
             near = nearest(line.outside_id, self._ids)
             raise InputError(
-                translate(
-                    "no student has the id {outside_id!r}{near}",
-                    outside_id=line.outside_id[:60],
-                    near=near,
-                )
+                translate("no student has the id {outside_id!r}{near}", outside_id=line.outside_id[:60], near=near)
             )
         if line.number is not None:
             if line.number in self._numbers:
@@ -259,17 +221,11 @@ class _Whose:
             return self._names[line.name.casefold()]
         near = nearest(line.name.casefold(), self._names)
         raise InputError(
-            translate(
-                "no student, or more than one, is called {name!r}{near}",
-                name=line.name[:60],
-                near=near,
-            )
+            translate("no student, or more than one, is called {name!r}{near}", name=line.name[:60], near=near)
         )
 
 
-def _matched(
-    found: ReadGrades, whose: _Whose, left_out: list[str]
-) -> Iterator[tuple[GradeLine, Member]]:
+def _matched(found: ReadGrades, whose: _Whose, left_out: list[str]) -> Iterator[tuple[GradeLine, Member]]:
     """Each line with its student; those without one, and second ones, are *left_out*."""
     seen: dict[int, int] = {}
     for line in found.lines:
@@ -281,10 +237,7 @@ def _matched(
         if first := seen.get(member.person):
             left_out.append(
                 translate(
-                    "line {line}: {name} again, as on line {first}",
-                    line=line.line,
-                    name=member.name,
-                    first=first,
+                    "line {line}: {name} again, as on line {first}", line=line.line, name=member.name, first=first
                 )
             )
             continue

@@ -75,8 +75,7 @@ def described(grades: Grades) -> Mapping[str, object]:
     """The grades as JSON has them."""
     return {
         "assignments": [
-            {"id": one.id, "title": one.title, "points": one.points, "weight": one.weight}
-            for one in grades.assignments
+            {"id": one.id, "title": one.title, "points": one.points, "weight": one.weight} for one in grades.assignments
         ],
         "lowest": grades.lowest,
         "people": [
@@ -85,9 +84,7 @@ def described(grades: Grades) -> Mapping[str, object]:
                 "id": member.outside_id,
                 "name": member.name,
                 "group": member.group,
-                "points": {
-                    str(one.id): grades.points(member.person, one) for one in grades.assignments
-                },
+                "points": {str(one.id): grades.points(member.person, one) for one in grades.assignments},
                 "total": grades.sum(member.person),
                 "overall_percent": grades.overall(member.person),
             }

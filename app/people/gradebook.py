@@ -22,9 +22,7 @@ def gradebook_of(
     return {one.id: cells_of(session, secret, one, members) for one in assignments}
 
 
-def cells_of(
-    session: Session, secret: str, assignment: Assignment, members: Iterable[Member]
-) -> Cells:
+def cells_of(session: Session, secret: str, assignment: Assignment, members: Iterable[Member]) -> Cells:
     """The cells of *members* in an assignment; one without an answer that counts has none."""
     return cells_from(session, AssignmentAnswers.read(session, secret, assignment, members))
 

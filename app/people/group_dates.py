@@ -14,9 +14,7 @@ from app.translation import translate
 MOST_GROUPS = 500
 
 
-def read_group_dates(
-    session: Session, assignments: Collection[int]
-) -> Mapping[int, Sequence[GroupDates]]:
+def read_group_dates(session: Session, assignments: Collection[int]) -> Mapping[int, Sequence[GroupDates]]:
     """The groups with dates of their own in each of *assignments* that has some, by name."""
     found: dict[int, list[GroupDates]] = {}
     rows = select(GroupDatesRow).where(col(GroupDatesRow.assignment).in_(assignments))
@@ -26,9 +24,7 @@ def read_group_dates(
     return found
 
 
-def store_group_dates(
-    session: Session, assignment: int, policy: Policy, groups: Iterable[GroupDates]
-) -> None:
+def store_group_dates(session: Session, assignment: int, policy: Policy, groups: Iterable[GroupDates]) -> None:
     """Store the dates of the groups of an assignment in place of the earlier ones; not committed.
 
     Raises:
@@ -38,17 +34,13 @@ def store_group_dates(
     if len(given) > MOST_GROUPS:
         raise InputError(
             translate(
-                "an assignment has dates for at most {most:,} groups, not {count:,}",
-                most=MOST_GROUPS,
-                count=len(given),
+                "an assignment has dates for at most {most:,} groups, not {count:,}", most=MOST_GROUPS, count=len(given)
             )
         )
     names = Counter(one.group for one in given)
     if twice := next((name for name, count in names.items() if count > 1), ""):
         raise InputError(translate("the group {group} is there twice", group=twice))
-    session.connection().execute(
-        delete(GroupDatesRow).where(col(GroupDatesRow.assignment) == assignment)
-    )
+    session.connection().execute(delete(GroupDatesRow).where(col(GroupDatesRow.assignment) == assignment))
     for one in given:
         one.check(policy)
         dates = {name: getattr(one, name) for name in DATES}

@@ -99,9 +99,7 @@ def _person(session: Session, learner: str, name: str) -> PersonRow:
     known = session.exec(select(PersonRow).where(PersonRow.learner == learner)).first()
     if known is not None and known.deleted is None and known.made > now() - _REPEATED:
         return known
-    made = PersonRow(
-        name=name, learner=secrets.token_hex(_LEARNER_LENGTH // 2) if known else learner
-    )
+    made = PersonRow(name=name, learner=secrets.token_hex(_LEARNER_LENGTH // 2) if known else learner)
     session.add(made)
     session.flush()
     return made

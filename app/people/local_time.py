@@ -15,12 +15,10 @@ _TYPED = re.compile(r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d(:\d\d)?")
 _FIRST, _LAST = 2000, 2200  # years
 _HOUR, _MINUTE = 3600, 60
 _TWICE_FIRST = noted(
-    "clocks in {zone} show {typed:%H:%M} twice on {day}: the first is used, which is "
-    "{chosen:%H:%M} UTC"
+    "clocks in {zone} show {typed:%H:%M} twice on {day}: the first is used, which is {chosen:%H:%M} UTC"
 )
 _TWICE_SECOND = noted(
-    "clocks in {zone} show {typed:%H:%M} twice on {day}: the second is used, which is "
-    "{chosen:%H:%M} UTC"
+    "clocks in {zone} show {typed:%H:%M} twice on {day}: the second is used, which is {chosen:%H:%M} UTC"
 )
 
 
@@ -53,10 +51,7 @@ def local_moment(typed: datetime, zone: ZoneInfo, *, ends: bool) -> LocalMoment:
     if not _FIRST <= typed.year < _LAST:
         raise InputError(
             translate(
-                "the year must be from {first} to {last}, not {year}",
-                first=_FIRST,
-                last=_LAST - 1,
-                year=typed.year,
+                "the year must be from {first} to {last}, not {year}", first=_FIRST, last=_LAST - 1, year=typed.year
             )
         )
     early, late = (typed.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
@@ -87,11 +82,7 @@ def _typed(text: str) -> datetime:
     if _TYPED.fullmatch(text):
         with suppress(ValueError):  # such as February 30
             return datetime.fromisoformat(text)
-    raise InputError(
-        translate(
-            "cannot read {text!r} as a date and time; write it as 2026-10-02T23:59", text=text[:40]
-        )
-    )
+    raise InputError(translate("cannot read {text!r} as a date and time; write it as 2026-10-02T23:59", text=text[:40]))
 
 
 def field_text(at: datetime | None, zone: ZoneInfo) -> str:

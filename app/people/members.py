@@ -9,14 +9,7 @@ from sqlalchemy import Executable, func
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
-from app.db.people import (
-    SUBJECT_LIMIT,
-    ClassRow,
-    IdentityRow,
-    MemberRow,
-    PersonRow,
-    SessionRow,
-)
+from app.db.people import SUBJECT_LIMIT, ClassRow, IdentityRow, MemberRow, PersonRow, SessionRow
 from app.db.tables import AttemptRow, now
 from app.errors import InputError, NotFoundError
 from app.people.classes import Member, Role, members_of
@@ -47,9 +40,7 @@ def member_row(session: Session, class_id: int, person: int) -> MemberRow:
     """
     row = _present(session, class_id, person)
     if row is None:
-        raise NotFoundError(
-            translate("this person is not in the class; they may have left it a moment ago")
-        )
+        raise NotFoundError(translate("this person is not in the class; they may have left it a moment ago"))
     return row
 
 
@@ -83,17 +74,12 @@ def rename_member(session: Session, class_id: int, person: int, name: str, outsi
     outside = outside.strip()
     if len(outside) > SUBJECT_LIMIT or not outside.isprintable():
         raise InputError(
-            translate(
-                "an id has at most {subject_limit} printable characters",
-                subject_limit=SUBJECT_LIMIT,
-            )
+            translate("an id has at most {subject_limit} printable characters", subject_limit=SUBJECT_LIMIT)
         )
     if outside != row.outside_id and (other := holder_of_id(session, class_id, outside)):
         raise InputError(
             translate(
-                "the id {outside!r} is that of {value}",
-                outside=outside[:40],
-                value=other.label or "another member",
+                "the id {outside!r} is that of {value}", outside=outside[:40], value=other.label or "another member"
             )
         )
     row.label, row.outside_id = clean_name(name), outside
@@ -103,9 +89,7 @@ def rename_member(session: Session, class_id: int, person: int, name: str, outsi
 def holder_of_id(session: Session, class_id: int, outside: str) -> MemberRow | None:
     """The member of a class whose id in other systems is *outside*; the first, if two have it."""
     same = select(MemberRow).where(
-        MemberRow.class_id == class_id,
-        MemberRow.outside_id == outside,
-        col(MemberRow.left).is_(None),
+        MemberRow.class_id == class_id, MemberRow.outside_id == outside, col(MemberRow.left).is_(None)
     )
     return session.exec(same.order_by(col(MemberRow.person))).first() if outside else None
 
@@ -131,18 +115,14 @@ def remove_members(session: Session, class_id: int, persons: Iterable[int]) -> i
     return count
 
 
-def new_seat_codes(
-    session: Session, class_id: int, members: Collection[Member], teacher: int
-) -> Sequence[SeatCode]:
+def new_seat_codes(session: Session, class_id: int, members: Collection[Member], teacher: int) -> Sequence[SeatCode]:
     """New seat codes for *members*; those that they had stop working. Not committed.
 
     A code signs in as the person, so a teacher gets none of a person who is more than a member of
     the teacher's own classes: see `with_own_way_in`.
     """
     barred = with_own_way_in(session, [member.person for member in members], teacher)
-    statement = select(MemberRow).where(
-        MemberRow.class_id == class_id, col(MemberRow.left).is_(None)
-    )
+    statement = select(MemberRow).where(MemberRow.class_id == class_id, col(MemberRow.left).is_(None))
     rows = {row.person: row for row in session.exec(statement)}
     able = [one for one in members if one.person in rows and one.person not in barred]
     made = [SeatCode(one, random_code()) for one in able]
@@ -165,9 +145,7 @@ def with_identity(session: Session, persons: Collection[int]) -> set[int]:
     """Those of *persons* whom a provider of identities or a learning platform signs in."""
     found: set[int] = set()
     for some in in_parts(persons):
-        provided = select(IdentityRow.person).where(
-            col(IdentityRow.person).in_(some), IdentityRow.issuer != INVENTED
-        )
+        provided = select(IdentityRow.person).where(col(IdentityRow.person).in_(some), IdentityRow.issuer != INVENTED)
         found |= set(session.exec(provided))
     return found
 
@@ -181,16 +159,12 @@ def taught_by(session: Session, teacher: int) -> Collection[int]:
     }
 
 
-def in_other_classes(
-    session: Session, persons: Collection[int], classes: Collection[int]
-) -> set[int]:
+def in_other_classes(session: Session, persons: Collection[int], classes: Collection[int]) -> set[int]:
     """Those of *persons* who are in another class than *classes*."""
     found: set[int] = set()
     for some in in_parts(persons):
         elsewhere = select(MemberRow.person).where(
-            col(MemberRow.person).in_(some),
-            col(MemberRow.left).is_(None),
-            col(MemberRow.class_id).not_in(classes),
+            col(MemberRow.person).in_(some), col(MemberRow.left).is_(None), col(MemberRow.class_id).not_in(classes)
         )
         found |= set(session.exec(elsewhere))
     return found
@@ -213,9 +187,7 @@ def last_seen(session: Session, members: Iterable[Member]) -> Mapping[int, datet
             .where(col(PersonRow.id).in_([member.person for member in some]))
         )
         signed: Executable = (
-            columns(
-                col(SessionRow.person).label("person"), func.max(col(SessionRow.made)).label("at")
-            )
+            columns(col(SessionRow.person).label("person"), func.max(col(SessionRow.made)).label("at"))
             .where(col(SessionRow.person).in_([member.person for member in some]))
             .group_by(col(SessionRow.person))
         )
@@ -242,6 +214,4 @@ def _leave_a_teacher(session: Session, row: MemberRow) -> None:
         return
     teachers = [m for m in members_of(session, row.class_id) if m.role is Role.TEACHER]
     if len(teachers) < 2:  # noqa: PLR2004
-        raise InputError(
-            translate("a class needs a teacher; make another member one first, or delete the class")
-        )
+        raise InputError(translate("a class needs a teacher; make another member one first, or delete the class"))

@@ -12,16 +12,7 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from app.db.claims import give_rows, movable_rows
-from app.db.people import (
-    ExtensionRow,
-    IdentityRow,
-    MemberRow,
-    MergeRow,
-    OverrideRow,
-    PersonRow,
-    SessionRow,
-    SittingRow,
-)
+from app.db.people import ExtensionRow, IdentityRow, MemberRow, MergeRow, OverrideRow, PersonRow, SessionRow, SittingRow
 from app.db.platforms import OutboxRow
 from app.db.tables import now
 from app.errors import InputError, NotFoundError
@@ -30,16 +21,11 @@ from app.people.classes import Role
 from app.people.members import hold, in_other_classes, member_row, with_identity
 from app.translation import translate
 
-_OF_AN_ASSIGNMENT: Mapping[str, type[ExtensionRow | SittingRow]] = {
-    "extensions": ExtensionRow,
-    "sittings": SittingRow,
-}
+_OF_AN_ASSIGNMENT: Mapping[str, type[ExtensionRow | SittingRow]] = {"extensions": ExtensionRow, "sittings": SittingRow}
 _OF_MEMBERS = ("role", "label", "outside_id", "group_name")
 
 
-def merge_members(
-    session: Session, class_id: int, kept: int, gone: int, *, own: Collection[int], by: str
-) -> int:
+def merge_members(session: Session, class_id: int, kept: int, gone: int, *, own: Collection[int], by: str) -> int:
     """The number of a merge of two students of a class; not committed.
 
     The answers of *gone*, their dates, points given by hand and ways to sign in become those of
@@ -148,9 +134,7 @@ def merged_into(session: Session, person: int) -> Collection[int]:
     found: set[int] = set()
     waiting = [person]
     while waiting:
-        rows = select(MergeRow.gone).where(
-            MergeRow.kept == waiting.pop(), col(MergeRow.undone).is_(None)
-        )
+        rows = select(MergeRow.gone).where(MergeRow.kept == waiting.pop(), col(MergeRow.undone).is_(None))
         new = set(session.exec(rows)) - found
         found |= new
         waiting += new
@@ -175,9 +159,7 @@ def _identities(session: Session, person: int) -> list[tuple[str, str]]:
     return [(row.issuer, row.subject) for row in rows]
 
 
-def _free(
-    session: Session, table: type[ExtensionRow | SittingRow], kept: int, gone: int
-) -> list[int]:
+def _free(session: Session, table: type[ExtensionRow | SittingRow], kept: int, gone: int) -> list[int]:
     """The assignments of rows of *gone* of which *kept* has none."""
     taken = columns(col(table.assignment)).where(col(table.person) == kept)
     rows = select(table.assignment).where(table.person == gone, col(table.assignment).not_in(taken))

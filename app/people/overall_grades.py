@@ -31,9 +31,7 @@ def grade_rule_of(row: ClassRow, assignments: Sequence[Assignment]) -> GradeRule
     return GradeRule(row.lowest, own)
 
 
-def overall_percent(
-    assignments: Sequence[Assignment], points: Mapping[int, float], lowest: int
-) -> float | None:
+def overall_percent(assignments: Sequence[Assignment], points: Mapping[int, float], lowest: int) -> float | None:
     """The weighted mean of the shares of the points of a student, in percent.
 
     The *lowest* shares are left out, of equal ones the heaviest; the best one always counts. None
@@ -42,9 +40,7 @@ def overall_percent(
         percent = 100 * sum(weight * points / possible) / sum(weight)
     """
     shares = [
-        (points.get(one.id, 0.0) / one.points, one.weighs)
-        for one in assignments
-        if one.points > 0 and one.weighs > 0
+        (points.get(one.id, 0.0) / one.points, one.weighs) for one in assignments if one.points > 0 and one.weighs > 0
     ]
     shares.sort(key=lambda entry: (entry[0], -entry[1]))
     kept = shares[min(lowest, len(shares) - 1) :] if shares else []
@@ -61,17 +57,10 @@ def change_grade_rule(session: Session, row: ClassRow, rule: GradeRule) -> None:
     """
     if not 0 <= rule.lowest <= MOST_LOWEST:
         raise InputError(
-            translate(
-                "from 0 to {most} assignments can be left out, not {count}",
-                most=MOST_LOWEST,
-                count=rule.lowest,
-            )
+            translate("from 0 to {most} assignments can be left out, not {count}", most=MOST_LOWEST, count=rule.lowest)
         )
     assignments = session.exec(
-        select(AssignmentRow)
-        .where(AssignmentRow.class_id == row.id)
-        .order_by(col(AssignmentRow.id))
-        .with_for_update()
+        select(AssignmentRow).where(AssignmentRow.class_id == row.id).order_by(col(AssignmentRow.id)).with_for_update()
     ).all()
     if unknown := rule.weights.keys() - {one.id for one in assignments}:
         raise NotFoundError(translate("this class has no assignment {number}", number=min(unknown)))
@@ -87,20 +76,14 @@ def grade_rule_in_words(assignments: Sequence[Assignment], lowest: int) -> Seque
     """The rule of a class, a sentence for each part of it."""
     if any(one.weight is not None for one in assignments):
         weights = ", ".join(f"{one.title} {one.weighs:g}" for one in assignments)
-        first = translate(
-            "Overall is the mean of the shares of the points, by weight: {weights}.",
-            weights=weights,
-        )
+        first = translate("Overall is the mean of the shares of the points, by weight: {weights}.", weights=weights)
     else:
         first = translate("Overall is the share of the points of all assignments.")
     if not lowest:
         return [first]
     return [
         first,
-        translate(
-            "The assignments with the lowest share are left out for each student: {count}.",
-            count=lowest,
-        ),
+        translate("The assignments with the lowest share are left out for each student: {count}.", count=lowest),
     ]
 
 

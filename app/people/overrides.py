@@ -22,13 +22,7 @@ class Override:
     points: float | None
 
 
-def override(
-    session: Session,
-    assignment: Assignment,
-    given: Iterable[Override],
-    by: str,
-    why: str,
-) -> None:
+def override(session: Session, assignment: Assignment, given: Iterable[Override], by: str, why: str) -> None:
     """Give points by hand; not committed.
 
     Raises:
@@ -39,10 +33,7 @@ def override(
         raise InputError(translate("give a reason: the student sees it beside the points"))
     if len(reason) > REASON_LIMIT or not reason.isprintable():
         raise InputError(
-            translate(
-                "a reason has at most {reason_limit} printable characters",
-                reason_limit=REASON_LIMIT,
-            )
+            translate("a reason has at most {reason_limit} printable characters", reason_limit=REASON_LIMIT)
         )
     names = [entry.exercise for entry in assignment.entries]
     for one in given:
@@ -51,11 +42,7 @@ def override(
         if one.exercise not in (WHOLE, *names):
             near = nearest(one.exercise, names)
             raise InputError(
-                translate(
-                    "the assignment has no exercise {exercise!r}{near}",
-                    exercise=one.exercise[:80],
-                    near=near,
-                )
+                translate("the assignment has no exercise {exercise!r}{near}", exercise=one.exercise[:80], near=near)
             )
         session.add(
             OverrideRow(
@@ -75,25 +62,17 @@ def _refuse_undrawn(session: Session, assignment: Assignment, one: Override) -> 
     pooled = any(entry.pool and entry.exercise == one.exercise for entry in assignment.entries)
     person = session.get(PersonRow, one.person) if pooled else None
     if person is not None and one.exercise not in assignment.drawn(person.learner):
-        raise InputError(
-            translate("{exercise} was not drawn for this student", exercise=one.exercise)
-        )
+        raise InputError(translate("{exercise} was not drawn for this student", exercise=one.exercise))
 
 
 def held(session: Session, assignment: int) -> Sequence[OverrideRow]:
     """The overrides of an assignment that hold, by person and exercise."""
-    rows = session.exec(
-        select(OverrideRow)
-        .where(OverrideRow.assignment == assignment)
-        .order_by(col(OverrideRow.id))
-    )
+    rows = session.exec(select(OverrideRow).where(OverrideRow.assignment == assignment).order_by(col(OverrideRow.id)))
     last = {(row.person, row.exercise): row for row in rows}
     return [last[cell] for cell in sorted(last) if last[cell].points is not None]
 
 
-def overrides_of(
-    session: Session, assignment: Assignment, person: int
-) -> Mapping[str, Sequence[OverrideRow]]:
+def overrides_of(session: Session, assignment: Assignment, person: int) -> Mapping[str, Sequence[OverrideRow]]:
     """Every override of *person* in an assignment, by exercise; the last one first."""
     rows = session.exec(
         select(OverrideRow)

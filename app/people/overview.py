@@ -29,21 +29,12 @@ def turnouts(
 ) -> Mapping[int, Turnout]:
     """The turnout of each of *assignments*, by its number."""
     students = [member for member in members if member.role is Role.STUDENT]
-    return {
-        one.id: _turnout(one, students, cells_of(session, secret, one, students))
-        for one in assignments
-    }
+    return {one.id: _turnout(one, students, cells_of(session, secret, one, students)) for one in assignments}
 
 
-def _turnout(
-    assignment: Assignment, students: Sequence[Member], cells: Mapping[Key, Cell]
-) -> Turnout:
+def _turnout(assignment: Assignment, students: Sequence[Member], cells: Mapping[Key, Cell]) -> Turnout:
     counts = [len(cells_of_person(cells, one.person, assignment)) for one in students]
-    earned = [
-        total(cells, one.person, assignment)
-        for one, count in zip(students, counts, strict=True)
-        if count
-    ]
+    earned = [total(cells, one.person, assignment) for one, count in zip(students, counts, strict=True) if count]
     possible = len(earned) * assignment.points
     return Turnout(
         students=len(students),

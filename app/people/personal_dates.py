@@ -31,26 +31,19 @@ def dates_of_everyone(session: Session, assignment: Assignment) -> Mapping[int, 
     """The dates of those persons whose dates differ from everyone's."""
     extended = {
         row.person: row.until
-        for row in session.exec(
-            select(ExtensionRow).where(ExtensionRow.assignment == assignment.id)
-        )
+        for row in session.exec(select(ExtensionRow).where(ExtensionRow.assignment == assignment.id))
     }
     began = {
-        row.person: row.began
-        for row in session.exec(select(SittingRow).where(SittingRow.assignment == assignment.id))
+        row.person: row.began for row in session.exec(select(SittingRow).where(SittingRow.assignment == assignment.id))
     }
     groups = _grouped(session, assignment)
     return {
-        person: dates_of(
-            assignment.policy_in(groups.get(person, "")), extended.get(person), began.get(person)
-        )
+        person: dates_of(assignment.policy_in(groups.get(person, "")), extended.get(person), began.get(person))
         for person in extended.keys() | began.keys() | groups.keys()
     }
 
 
-def first_end(
-    session: Session, assignment: Assignment, persons: Collection[int]
-) -> datetime | None:
+def first_end(session: Session, assignment: Assignment, persons: Collection[int]) -> datetime | None:
     """The first moment at which one of *persons* had to be ready without an extension, if any."""
     groups = _grouped(session, assignment)
     policies = [assignment.policy_in(groups.get(person, "")) for person in persons]
@@ -58,12 +51,7 @@ def first_end(
 
 
 def extend(
-    session: Session,
-    assignment: int,
-    persons: Iterable[int],
-    until: datetime,
-    by: str = "",
-    why: str = "",
+    session: Session, assignment: int, persons: Iterable[int], until: datetime, by: str = "", why: str = ""
 ) -> None:
     """Give *persons* until *until*; an earlier extension is replaced. Not committed."""
     for person in persons:
@@ -83,7 +71,5 @@ def _grouped(session: Session, assignment: Assignment) -> Mapping[int, str]:
     if not assignment.groups:
         return {}
     names = [one.group for one in assignment.groups]
-    rows = select(MemberRow).where(
-        MemberRow.class_id == assignment.class_id, col(MemberRow.group_name).in_(names)
-    )
+    rows = select(MemberRow).where(MemberRow.class_id == assignment.class_id, col(MemberRow.group_name).in_(names))
     return {row.person: row.group_name for row in session.exec(rows)}

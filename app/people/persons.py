@@ -31,11 +31,7 @@ _CACHED = 20_000  # sessions
 _DIGESTS: BindParameter[str] = bindparam("digests", expanding=True)
 _FIND = (
     columns(
-        col(SessionRow.digest),
-        col(SessionRow.until),
-        col(PersonRow.id),
-        col(PersonRow.learner),
-        col(PersonRow.name),
+        col(SessionRow.digest), col(SessionRow.until), col(PersonRow.id), col(PersonRow.learner), col(PersonRow.name)
     )
     .join_from(SessionRow, PersonRow, col(PersonRow.id) == col(SessionRow.person))
     .where(col(SessionRow.digest).in_(_DIGESTS))
@@ -59,16 +55,10 @@ def clean_name(text: str) -> str:
     """
     name = unicodedata.normalize("NFC", " ".join(text.split()))
     if not (0 < len(name) <= NAME_LIMIT and name.translate(_JOINERS).isprintable()):
-        found = (
-            translate("not {text!r}", text=name[:40])
-            if name
-            else translate("and nothing was entered")
-        )
+        found = translate("not {text!r}", text=name[:40]) if name else translate("and nothing was entered")
         raise InputError(
             translate(
-                "a name must have 1 to {name_limit} printable characters, {found}",
-                name_limit=NAME_LIMIT,
-                found=found,
+                "a name must have 1 to {name_limit} printable characters, {found}", name_limit=NAME_LIMIT, found=found
             )
         )
     return name
@@ -101,9 +91,7 @@ def open_browser(session: Session, person: int) -> str:
 
 def close_browser(session: Session, cookie: str) -> None:
     """Sign out the browser with *cookie*."""
-    session.connection().execute(
-        delete(SessionRow).where(col(SessionRow.digest) == code_digest(cookie))
-    )
+    session.connection().execute(delete(SessionRow).where(col(SessionRow.digest) == code_digest(cookie)))
     session.commit()
 
 

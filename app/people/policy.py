@@ -15,11 +15,7 @@ Solution = Literal["free", "due", "off"]
 Phase = Literal["before", "unstarted", "open", "late", "closed"]
 _LONGEST_SITTING = 7 * 24 * 60  # minutes
 _MOST_ATTEMPTS = 1_000
-_CHOICES = {
-    "variants": ("own", "same", "many"),
-    "hints": ("free", "cost", "off"),
-    "solution": ("free", "due", "off"),
-}
+_CHOICES = {"variants": ("own", "same", "many"), "hints": ("free", "cost", "off"), "solution": ("free", "due", "off")}
 _MOST_STEPS = 60  # days late, in a statement
 _TINY = timedelta(microseconds=1)
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
@@ -74,12 +70,7 @@ class GroupDates:
         if self.due and general.closes and not self.closes:
             after = general.closes - general.due if general.due else timedelta(0)
             closes = self.due + after if general.due else max(general.closes, self.due)
-        return replace(
-            general,
-            opens=self.opens or general.opens,
-            due=self.due or general.due,
-            closes=closes,
-        )
+        return replace(general, opens=self.opens or general.opens, due=self.due or general.due, closes=closes)
 
     def check(self, general: Policy) -> None:
         """Refuse dates that cannot be, beside those of the policy *general*.
@@ -88,15 +79,11 @@ class GroupDates:
             InputError: there is none, or one is before one that it has to follow.
         """
         if not (self.opens or self.due or self.closes):
-            raise InputError(
-                translate("the group {group} needs a date of its own", group=self.group)
-            )
+            raise InputError(translate("the group {group} needs a date of its own", group=self.group))
         try:
             check_policy(self.policy(general))
         except InputError as error:
-            raise InputError(
-                translate("group {group}: {error}", group=self.group, error=error)
-            ) from None
+            raise InputError(translate("group {group}: {error}", group=self.group, error=error)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +134,7 @@ class Share(NamedTuple):
     at: datetime | None
 
 
-def dates_of(
-    policy: Policy, extended: datetime | None = None, began: datetime | None = None
-) -> Dates:
+def dates_of(policy: Policy, extended: datetime | None = None, began: datetime | None = None) -> Dates:
     """The dates of a person with an extension to *extended*, whose exam *began* then.
 
     An extension moves the due date, and the close where that is earlier. For an exam it is the
@@ -276,16 +261,11 @@ def check_policy(policy: Policy) -> None:
 
 
 def _check_order(policy: Policy) -> None:
-    dates = [
-        (name, date)
-        for name in ("opens", "due", "closes")
-        if (date := getattr(policy, name)) is not None
-    ]
+    dates = [(name, date) for name in ("opens", "due", "closes") if (date := getattr(policy, name)) is not None]
     for (earlier, first), (later, second) in zip(dates, dates[1:], strict=False):
         if first > second:
             raise InputError(
-                f"the assignment {later} on {second.astimezone(policy.zone):%b %d, %Y, %H:%M}, "
-                f"before it {earlier}"
+                f"the assignment {later} on {second.astimezone(policy.zone):%b %d, %Y, %H:%M}, before it {earlier}"
                 if later == "closes"
                 else f"{later} must not be before {earlier}"
             )

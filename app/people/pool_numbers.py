@@ -17,18 +17,14 @@ def number_pools(entries: Iterable[AssignmentEntry], draws: Mapping[int, int]) -
     left = list(entries)
     pools = sorted({one.pool for one in left} - {0})
     numbers = {0: 0} | {pool: number for number, pool in enumerate(pools, 1)}
-    return [replace(one, pool=numbers[one.pool]) for one in left], [
-        draws.get(pool, 1) for pool in pools
-    ]
+    return [replace(one, pool=numbers[one.pool]) for one in left], [draws.get(pool, 1) for pool in pools]
 
 
 def entries_left(one: Assignment, left: Iterable[AssignmentEntry]) -> Pooled:
     """The entries of *one* that are *left*; a pool draws no more than it then has."""
     those = list(left)
     sizes = Counter(entry.pool for entry in those)
-    return number_pools(
-        those, {number: min(draw, sizes[number]) for number, draw in enumerate(one.draws, 1)}
-    )
+    return number_pools(those, {number: min(draw, sizes[number]) for number, draw in enumerate(one.draws, 1)})
 
 
 def entries_in_pools(entries: Iterable[AssignmentEntry], stored: Assignment) -> Pooled:

@@ -82,12 +82,7 @@ class Regraded:
 
 
 def stale_answers(
-    session: Session,
-    secret: str,
-    catalog: Catalog,
-    class_id: int,
-    exercises: Collection[str] = (),
-    after: int = 0,
+    session: Session, secret: str, catalog: Catalog, class_id: int, exercises: Collection[str] = (), after: int = 0
 ) -> Sequence[Stale]:
     """The answers in a class that another version of their exercise judged; the first one first.
 
@@ -169,12 +164,7 @@ def raised_for(session: Session, assignment: Assignment, learner: str) -> Sequen
 
 
 def _stale(
-    session: Session,
-    secret: str,
-    assignment: Assignment,
-    exercise: Exercise,
-    students: Sequence[Member],
-    after: int,
+    session: Session, secret: str, assignment: Assignment, exercise: Exercise, students: Sequence[Member], after: int
 ) -> Iterator[Stale]:
     drawings = Drawings(secret, assignment, former_learners(session))
     whose = {one.learner: one for one in students}
@@ -236,25 +226,13 @@ async def _judge(one: Stale, exercise: Exercise, runner: Runner, *, lower: bool)
     if verdict.score < one.before:
         why = "" if lower else translate("would be lower")
         why = translate("the exercise draws other values now") if drawn != one.drawn else why
-    return Judged(
-        stale=one,
-        score=verdict.score,
-        correct=verdict.correct,
-        digest=exercise.digest,
-        why=why,
-    )
+    return Judged(stale=one, score=verdict.score, correct=verdict.correct, digest=exercise.digest, why=why)
 
 
 def _store(engine: Engine, changed: Sequence[Judged]) -> None:
     with open_writing_session(engine) as session:
         for one in changed:
             session.merge(
-                RegradeRow(
-                    attempt=one.stale.attempt,
-                    digest=one.digest,
-                    score=one.score,
-                    correct=one.correct,
-                    at=now(),
-                )
+                RegradeRow(attempt=one.stale.attempt, digest=one.digest, score=one.score, correct=one.correct, at=now())
             )
         session.commit()

@@ -46,9 +46,7 @@ def answer_result(row: AttemptRow) -> Mapping[str, object]:
     }
 
 
-def _rows(
-    session: Session, learners: Sequence[str], after: int, limit: int | None
-) -> Iterator[AttemptRow]:
+def _rows(session: Session, learners: Sequence[str], after: int, limit: int | None) -> Iterator[AttemptRow]:
     """The rows in order; of many learners, the rows of a part of them at a time."""
     parts = [learners[start : start + _LEARNERS] for start in range(0, len(learners), _LEARNERS)]
     found: list[int] = []

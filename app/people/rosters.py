@@ -55,9 +55,7 @@ class RosterChanges:
     @property
     def digest(self) -> str:
         """A short text that is another for another difference, wherever its lines are."""
-        changes = [
-            (one.member, replace(one.listed, line=0)) for one in (*self.changed, *self.found)
-        ]
+        changes = [(one.member, replace(one.listed, line=0)) for one in (*self.changed, *self.found)]
         said = repr(([replace(one, line=0) for one in self.added], changes, self.missing))
         return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]
 
@@ -110,17 +108,13 @@ def roster_difference(members: Sequence[Member], roster: Sequence[RosterEntry]) 
         added=tuple(added),
         changed=tuple(changed),
         found=tuple(found),
-        missing=tuple(
-            one for one in members if one.person not in claimed and one.role is Role.STUDENT
-        ),
+        missing=tuple(one for one in members if one.person not in claimed and one.role is Role.STUDENT),
         doubled=tuple(doubled),
         same=same,
     )
 
 
-def apply(
-    session: Session, class_id: int, found: RosterChanges, *, remove_missing: bool = False
-) -> None:
+def apply(session: Session, class_id: int, found: RosterChanges, *, remove_missing: bool = False) -> None:
     """Make a class as the roster of *found* says; not committed.
 
     Raises:
@@ -129,9 +123,7 @@ def apply(
     _add(session, class_id, found.added)
     changes = {one.member.person: one.listed for one in (*found.changed, *found.found)}
     if changes:
-        rows = select(MemberRow).where(
-            MemberRow.class_id == class_id, col(MemberRow.left).is_(None)
-        )
+        rows = select(MemberRow).where(MemberRow.class_id == class_id, col(MemberRow.left).is_(None))
         for row in session.exec(rows):
             if listed := changes.get(row.person):
                 row.label = listed.name
@@ -149,14 +141,10 @@ def apply(
 
 def _keep_a_teacher(session: Session, class_id: int) -> None:
     teachers = select(MemberRow.person).where(
-        MemberRow.class_id == class_id,
-        MemberRow.role == Role.TEACHER.word,
-        col(MemberRow.left).is_(None),
+        MemberRow.class_id == class_id, MemberRow.role == Role.TEACHER.word, col(MemberRow.left).is_(None)
     )
     if session.exec(teachers).first() is None:
-        raise InputError(
-            translate("with this roster the class would have no teacher; nothing was changed")
-        )
+        raise InputError(translate("with this roster the class would have no teacher; nothing was changed"))
 
 
 def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
@@ -165,9 +153,7 @@ def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
     if not added:
         return
     made = now()
-    persons = [
-        {"learner": new_learner(), "name": one.name, "made": made, "deleted": None} for one in added
-    ]
+    persons = [{"learner": new_learner(), "name": one.name, "made": made, "deleted": None} for one in added]
     statement = insert(PersonRow).returning(col(PersonRow.id), sort_by_parameter_order=True)
     numbers = session.connection().execute(statement, persons).scalars()
     session.connection().execute(
@@ -189,9 +175,7 @@ def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
     )
 
 
-def _take_up_again(
-    session: Session, class_id: int, added: Sequence[RosterEntry]
-) -> Sequence[RosterEntry]:
+def _take_up_again(session: Session, class_id: int, added: Sequence[RosterEntry]) -> Sequence[RosterEntry]:
     """Let those of *added* in again who have left the class; the others."""
     listed = {one.outside_id: one for one in added if one.outside_id}
     left = select(MemberRow).where(
@@ -252,9 +236,7 @@ class _Finder:
         """The member with a number; an id on the roster is theirs, or nobody's."""
         member = self._numbers.get(number)
         if member is None:
-            raise InputError(
-                translate("nobody in this class has the number {number}", number=number)
-            )
+            raise InputError(translate("nobody in this class has the number {number}", number=number))
         holder = self._ids.get(listed.outside_id, member)
         if holder is not member:
             raise InputError(
@@ -285,9 +267,7 @@ def _without_doubles(roster: Sequence[RosterEntry]) -> tuple[list[RosterEntry], 
 def _unique_names(members: Sequence[Member]) -> Mapping[str, Member]:
     """The members whose name nobody else has."""
     counts = Counter(member.name.casefold() for member in members)
-    return {
-        member.name.casefold(): member for member in members if counts[member.name.casefold()] == 1
-    }
+    return {member.name.casefold(): member for member in members if counts[member.name.casefold()] == 1}
 
 
 def _differs(member: Member, listed: RosterEntry) -> bool:

@@ -31,10 +31,7 @@ def seat_of_code(session: Session, code: str) -> MemberRow | None:
 
 def key_seat_codes(engine: Engine) -> int:
     """Store the seat codes of earlier versions with the secret, and return how many there were."""
-    plain = (
-        col(MemberRow.code_digest).is_not(None),
-        col(MemberRow.code_digest).not_like(f"{_KEYED}%"),
-    )
+    plain = (col(MemberRow.code_digest).is_not(None), col(MemberRow.code_digest).not_like(f"{_KEYED}%"))
     with open_writing_session(engine) as session:
         digests = session.exec(select(MemberRow.code_digest).where(*plain)).all()
         secret = secret_of(session)

@@ -36,9 +36,7 @@ class StudentHistory(ExerciseHistory):
         return replace(after, works=[work.answered(attempt.seed) for work in self.works])
 
 
-def student_histories(
-    engine: "Engine", secret: str, those: Sequence[StudentDrawing]
-) -> Sequence[StudentHistory]:
+def student_histories(engine: "Engine", secret: str, those: Sequence[StudentDrawing]) -> Sequence[StudentHistory]:
     """The history of each of *those*, in their order.
 
     Raises:

@@ -68,9 +68,7 @@ def former_learners(session: Session) -> Former:
 class Drawings:
     """The drawings whose answers count in an assignment; with a person's own, *former* ones."""
 
-    def __init__(
-        self, secret: str, assignment: Assignment, former: Former = MappingProxyType({})
-    ) -> None:
+    def __init__(self, secret: str, assignment: Assignment, former: Former = MappingProxyType({})) -> None:
         self._secret = secret
         self._assignment = assignment
         self._variants = assignment.policy.variants

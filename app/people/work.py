@@ -10,15 +10,7 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
 from app.db.history import Drawing
-from app.db.people import (
-    AssignedRow,
-    AssignmentRow,
-    ClassRow,
-    ExtensionRow,
-    GroupDatesRow,
-    MemberRow,
-    SittingRow,
-)
+from app.db.people import AssignedRow, AssignmentRow, ClassRow, ExtensionRow, GroupDatesRow, MemberRow, SittingRow
 from app.db.tables import AttemptRow
 from app.people.assignments import Assignment, AssignmentEntry, assignments_of, policy_of
 from app.people.classes import Role
@@ -50,8 +42,7 @@ _ASSIGNED = (
     )
     .outerjoin(
         SittingRow,
-        (col(SittingRow.assignment) == col(AssignedRow.assignment))
-        & (col(SittingRow.person) == col(MemberRow.person)),
+        (col(SittingRow.assignment) == col(AssignedRow.assignment)) & (col(SittingRow.person) == col(MemberRow.person)),
     )
     .where(
         col(AssignedRow.exercise).in_(_EXERCISES),
@@ -74,12 +65,7 @@ _RULES = (
     .where(col(AssignmentRow.id).in_(_NUMBERS))
 )
 _ENTRIES = (
-    columns(
-        col(AssignedRow.assignment),
-        col(AssignedRow.exercise),
-        col(AssignedRow.points),
-        col(AssignedRow.pool),
-    )
+    columns(col(AssignedRow.assignment), col(AssignedRow.exercise), col(AssignedRow.points), col(AssignedRow.pool))
     .where(col(AssignedRow.assignment).in_(_NUMBERS))
     .order_by(col(AssignedRow.place))
 )
@@ -94,9 +80,7 @@ _HIDING = (
     )
     .distinct()
 )
-_GIVEN = columns(
-    col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed), col(AttemptRow.at)
-).where(
+_GIVEN = columns(col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed), col(AttemptRow.at)).where(
     col(AttemptRow.learner).in_(bindparam("learners", expanding=True)),
     col(AttemptRow.exercise).in_(_EXERCISES),
     ~col(AttemptRow.carried),
@@ -166,11 +150,7 @@ def release_of(assignment: Assignment, dates: Dates) -> datetime | None:
 
 
 def works_at(
-    session: Session,
-    secret: str,
-    persons: Collection[SignedIn],
-    exercises: Collection[str],
-    now: datetime,
+    session: Session, secret: str, persons: Collection[SignedIn], exercises: Collection[str], now: datetime
 ) -> Mapping[tuple[int, str], Sequence[StudentWork]]:
     """The work of *persons* as students, by person and exercise."""
     whose = {one.person: one for one in persons}
@@ -257,9 +237,7 @@ def _assignments(session: Session, numbers: Collection[int]) -> Mapping[int, Ass
 
 def _group_dates(row: Any) -> GroupDates:
     """The dates of a group in a row of rules."""
-    return GroupDates(
-        group=row.group_name, opens=row.group_opens, due=row.group_due, closes=row.group_closes
-    )
+    return GroupDates(group=row.group_name, opens=row.group_opens, due=row.group_due, closes=row.group_closes)
 
 
 def _given(session: Session, learners: Collection[str], exercises: Collection[str]) -> _Given:
@@ -273,9 +251,7 @@ def _given(session: Session, learners: Collection[str], exercises: Collection[st
     return found
 
 
-def _tries(
-    policy: Policy, dates: Dates, given: Sequence[tuple[int, datetime]], seed: int | None
-) -> int:
+def _tries(policy: Policy, dates: Dates, given: Sequence[tuple[int, datetime]], seed: int | None) -> int:
     """The answers that count; 0 where no policy limits them."""
     if not policy.attempts:
         return 0

@@ -101,11 +101,7 @@ class Accuracy:
             return None
         groups = {name: rows for name, rows in self._groups.items() if rows.rows >= _FEWEST}
         worst = max(groups, key=lambda name: groups[name].regret, default=None)
-        ranks = [
-            found
-            for rows in groups.values()
-            if (found := spearman(rows.predicted, rows.measured)) is not None
-        ]
+        ranks = [found for rows in groups.values() if (found := spearman(rows.predicted, rows.measured)) is not None]
         return Summary(
             rows=self._rows,
             mape=self._absolute / self._rows,

@@ -8,13 +8,7 @@ from app.formulas.layout import StepTime, step_time
 from app.formulas.parallelism.degrees import Degrees
 from app.formulas.parallelism.numbers import PLAIN
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
-from app.formulas.step.cluster_speeds import (
-    Side,
-    is_fused,
-    peak_of,
-    reduced_by,
-    speeds_of,
-)
+from app.formulas.step.cluster_speeds import Side, is_fused, peak_of, reduced_by, speeds_of
 from app.formulas.step.memory import RankMemoryTerms, StageMemory, stage_bytes
 from app.formulas.step.model_flops import counted_flops
 from app.formulas.step.step import step_parts
@@ -114,15 +108,11 @@ def _ends(asked: PredictionRequest, times: StepTime) -> tuple[Seconds, Seconds]:
     """The shortest and the longest step that is plausible, as in step_time_range."""
     layout, precision = asked.layout, asked.layout.precision
     sides: tuple[Side, ...] = ("fast", "slow")
-    fast, slow = (
-        speeds_of(asked.model, asked.cluster, asked.shares, precision, side) for side in sides
-    )
+    fast, slow = (speeds_of(asked.model, asked.cluster, asked.shares, precision, side) for side in sides)
     if fast == slow:  # every share has a source
         return times.total, times.total
     degrees, sent = Degrees.of(layout, fast.fused), reduced_by(asked.recipe)
-    low, high = (
-        sum(step_parts(asked.model, speeds, degrees, PLAIN, sent)) for speeds in (fast, slow)
-    )
+    low, high = (sum(step_parts(asked.model, speeds, degrees, PLAIN, sent)) for speeds in (fast, slow))
     return low, high
 
 

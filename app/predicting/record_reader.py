@@ -187,7 +187,5 @@ def _group(given: object) -> str:
     if given is None:
         return ""
     if not isinstance(given, str) or len(given) > _LONGEST_GROUP:
-        raise InputError(
-            f"group must be text of at most {_LONGEST_GROUP} characters, not {short(given)}"
-        )
+        raise InputError(f"group must be text of at most {_LONGEST_GROUP} characters, not {short(given)}")
     return given

@@ -50,10 +50,7 @@ class PredictionTally:
         self.refuted += not found.fits and bool(line.measured or line.measured_memory)
 
     def _counts(self) -> str:
-        return (
-            f"{_several(self.predicted, 'prediction')}, "
-            f"{_several(self.errors, 'line')} with an error"
-        )
+        return f"{_several(self.predicted, 'prediction')}, {_several(self.errors, 'line')} with an error"
 
     def _agreement(self) -> Iterator[str]:
         for name, accuracy in (("step time", self.times), ("memory", self.memory)):

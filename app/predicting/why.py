@@ -26,11 +26,7 @@ _NAMED = 0.01  # of the step: smaller parts limit nothing
 
 def why(found: Estimate) -> str:
     """What limits the step of *found*, and whether and where it fits."""
-    return " ".join(
-        text
-        for text in (_of_time(found), _of_interval(found), _of_memory(found), found.scores)
-        if text
-    )
+    return " ".join(text for text in (_of_time(found), _of_interval(found), _of_memory(found), found.scores) if text)
 
 
 def called(part: str) -> str:

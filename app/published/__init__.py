@@ -5,23 +5,8 @@ leaves open is written down as an assumption, and what sets it apart from the fo
 Simulations are not among them: every row was measured.
 """
 
-from app.published.predictions import (
-    NEAR,
-    Outcome,
-    PublishedAccuracy,
-    StepPrediction,
-    accuracy,
-    outcome,
-    outcomes,
-)
-from app.published.rows import (
-    PrintedNumbers,
-    PublishedMachine,
-    PublishedRun,
-    Source,
-    SourceTable,
-    layout_degrees,
-)
+from app.published.predictions import NEAR, Outcome, PublishedAccuracy, StepPrediction, accuracy, outcome, outcomes
+from app.published.rows import PrintedNumbers, PublishedMachine, PublishedRun, Source, SourceTable, layout_degrees
 from app.published.sources import published_run, published_runs, read_source, sources
 
 __all__ = [

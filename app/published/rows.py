@@ -130,16 +130,9 @@ class PublishedRun:
     def _flops(self, shape: ModelShape) -> Flops:
         """FLOP of a step, counted as the source does."""
         if self.source.counts == "recomputed":
-            return step_flops(
-                self.batch, self.sequence, shape.layers, shape.hidden, shape.vocabulary, "full"
-            )
+            return step_flops(self.batch, self.sequence, shape.layers, shape.hidden, shape.vocabulary, "full")
         return self.tokens * token_flops(
-            active_parameters(shape),
-            shape.layers,
-            shape.heads,
-            shape.head_size,
-            self.sequence,
-            causal=True,
+            active_parameters(shape), shape.layers, shape.heads, shape.head_size, self.sequence, causal=True
         )
 
 

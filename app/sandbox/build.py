@@ -30,9 +30,7 @@ def build_component(target: Path, paths: list[str]) -> None:
         # Both this process and the next write temporary files to TMPDIR, which may be read-only
         # where the cache is not.
         os.environ["TMPDIR"] = folder
-        done = subprocess.run(
-            [*command, *arguments], cwd=folder, check=False, capture_output=True, text=True
-        )
+        done = subprocess.run([*command, *arguments], cwd=folder, check=False, capture_output=True, text=True)
         if done.returncode:
             lines = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
             sys.exit(f"componentize-py failed: {lines[0]}")

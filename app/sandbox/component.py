@@ -105,9 +105,7 @@ def check_owner(path: Path) -> None:
         return  # there, a user's own cache folder is private by its access list
     status = path.stat()
     if status.st_uid != os.geteuid() or status.st_mode & _OTHERS_MAY_WRITE:
-        raise UnavailableError(
-            f"{path} could have been written by another user and is not loaded; delete it"
-        )
+        raise UnavailableError(f"{path} could have been written by another user and is not loaded; delete it")
 
 
 def _unlock(locking: "asyncio.Future[_Lock]") -> None:

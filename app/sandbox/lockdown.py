@@ -93,9 +93,7 @@ def _close_files() -> int:
     scopes = 3 if version >= 6 else 0  # noqa: PLR2004 - abstract sockets and signals, from ABI 6
     length = 8 if version < 4 else 16 if version < 6 else 24  # noqa: PLR2004
     rights = struct.pack("<QQQ", files, connections, scopes)[:length]
-    rules = _call(
-        _LANDLOCK_CREATE_RULESET, rights, ctypes.c_size_t(len(rights)), ctypes.c_uint32(0)
-    )
+    rules = _call(_LANDLOCK_CREATE_RULESET, rights, ctypes.c_size_t(len(rights)), ctypes.c_uint32(0))
     _checked("landlock", rules)
     _checked("landlock", _call(_LANDLOCK_RESTRICT_SELF, ctypes.c_int(rules), ctypes.c_uint32(0)))
     os.close(rules)

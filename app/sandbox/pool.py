@@ -36,9 +36,7 @@ class SandboxHealth:
     cause: str = ""
 
 
-STARTING = SandboxHealth(
-    "starting", "The sandbox is being prepared; this takes about half a minute."
-)
+STARTING = SandboxHealth("starting", "The sandbox is being prepared; this takes about half a minute.")
 READY = SandboxHealth("ready", "The sandbox is ready.")
 _NOT_STARTED = SandboxHealth("off", "The sandbox has not been started.")
 _STOPPING = SandboxHealth("off", "The server is stopping.")
@@ -62,10 +60,7 @@ class Pool:
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        worker: type[WorkerProcess] = WorkerProcess,
-        pause: float = FIRST_PAUSE,
+        self, settings: Settings, worker: type[WorkerProcess] = WorkerProcess, pause: float = FIRST_PAUSE
     ) -> None:
         self.lock = sys.platform.startswith("linux")
         self.file = component_file(settings.cache)
@@ -123,9 +118,7 @@ class Pool:
             self._retire(worker)
         await asyncio.gather(*self._tasks)
 
-    async def ask(
-        self, client: Client, request: Mapping[str, object], wall: float, *, long: bool
-    ) -> dict[str, object]:
+    async def ask(self, client: Client, request: Mapping[str, object], wall: float, *, long: bool) -> dict[str, object]:
         """A worker's answer to *request*, once *client* is granted a slot.
 
         Raises:

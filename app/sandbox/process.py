@@ -181,9 +181,7 @@ class WorkerProcess:
         return lines[-1] if lines else "it gave no reason"
 
     @classmethod
-    async def _spawn(
-        cls, component: Path, paths: Sequence[str], *, lock: bool
-    ) -> asyncio.subprocess.Process:
+    async def _spawn(cls, component: Path, paths: Sequence[str], *, lock: bool) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             sys.executable, "-I", "-S", "-B", str(_WORKER),
             str(component), str(MEGABYTES), "lock" if lock else "open", *paths,

@@ -58,9 +58,7 @@ class SandboxServer:
             base_url="http://sandbox" if path else self.address,
             headers={"Authorization": f"Bearer {self._token}"},
             transport=httpx2.AsyncHTTPTransport(
-                uds=path,
-                trust_env=False,
-                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
+                uds=path, trust_env=False, limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100)
             ),
             timeout=httpx2.Timeout(wire.SILENCE, connect=_PROMPT, pool=None),
             trust_env=False,  # no proxy stands between
@@ -99,25 +97,19 @@ class SandboxServer:
             raise GoneError(f"it is of version {state.version}, which another protocol is for")
         if state.wall != self._wall:
             raise GoneError(
-                f"its WALLCLOCK_SANDBOX_WALL is {state.wall:g}, and {self._wall:g} here; set both "
-                "to the same value"
+                f"its WALLCLOCK_SANDBOX_WALL is {state.wall:g}, and {self._wall:g} here; set both to the same value"
             )
         cause = f"{self.address}: {state.cause or state.says}" if state.state == "off" else ""
         return SandboxHealth(state.state, state.says, cause)
 
-    async def _sent(
-        self, method: str, path: str, content: bytes, timeout: float | None = None
-    ) -> bytes:
+    async def _sent(self, method: str, path: str, content: bytes, timeout: float | None = None) -> bytes:
         """The body of its response, of bounded size."""
         import httpx2
 
         http = self._http or self.open()
         body = bytearray()
         try:
-            async with (
-                asyncio.timeout(timeout),
-                http.stream(method, path, content=content) as response,
-            ):
+            async with asyncio.timeout(timeout), http.stream(method, path, content=content) as response:
                 _check(response.status_code)
                 async for piece in response.aiter_raw():
                     body += piece
@@ -145,9 +137,7 @@ class RemotePool(Pool):
         """How each of the servers is, by its address."""
         return {server.address: server.health for server in self._servers}
 
-    async def ask(
-        self, client: Client, request: Mapping[str, object], wall: float, *, long: bool
-    ) -> dict[str, object]:
+    async def ask(self, client: Client, request: Mapping[str, object], wall: float, *, long: bool) -> dict[str, object]:
         """As of any pool."""
         await self.prepared()
         order = wire.order(client, request, wall, long=long)
@@ -216,9 +206,7 @@ def _choice(client: Client, servers: list[SandboxServer]) -> SandboxServer:
     """
     if client.shared:
         return min(servers, key=lambda server: server.in_flight)
-    return max(
-        servers, key=lambda server: blake2b(f"{client.name} {server.address}".encode()).digest()
-    )
+    return max(servers, key=lambda server: blake2b(f"{client.name} {server.address}".encode()).digest())
 
 
 def _check(status: int) -> None:

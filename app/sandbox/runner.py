@@ -25,10 +25,7 @@ class Runner:
     """
 
     def __init__(
-        self,
-        settings: Settings,
-        worker: type[WorkerProcess] = WorkerProcess,
-        pause: float = FIRST_PAUSE,
+        self, settings: Settings, worker: type[WorkerProcess] = WorkerProcess, pause: float = FIRST_PAUSE
     ) -> None:
         self.pool = RemotePool(settings) if settings.sandbox_at else Pool(settings, worker, pause)
         self._wall = settings.sandbox_wall
@@ -58,9 +55,7 @@ class Runner:
         runner._client = client
         return runner
 
-    async def run(
-        self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = ""
-    ) -> Execution:
+    async def run(self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = "") -> Execution:
         """Run *source*, then call its function *entry* with each of *calls*.
 
         Raises:

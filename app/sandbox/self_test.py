@@ -54,8 +54,6 @@ def verify_lockdown(worker: WorkerProcess) -> None:
     text = Path(f"/proc/{worker.process.pid}/status").read_text(encoding="ascii", errors="replace")
     status = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
     if status.get("Seccomp", "").strip() != "2" or status.get("NoNewPrivs", "").strip() != "1":
-        raise UnavailableError(
-            "a worker of the sandbox is not locked down; the kernel needs seccomp"
-        )
+        raise UnavailableError("a worker of the sandbox is not locked down; the kernel needs seccomp")
     if "0" in status.get("Uid", "0").split():
         raise UnavailableError("a worker of the sandbox still runs as root")

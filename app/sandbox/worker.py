@@ -65,9 +65,7 @@ class Worker:
         replies: list[str] = []
         answer: dict[str, object] = {"replies": replies}
         store = Store(self._engine)
-        store.set_limits(
-            memory_size=self._memory, instances=64, tables=64, memories=8, table_elements=100_000
-        )
+        store.set_limits(memory_size=self._memory, instances=64, tables=64, memories=8, table_elements=100_000)
         store.set_epoch_deadline(max(1, round(request["wall"] / TICK)))
         self._running.set()
         try:

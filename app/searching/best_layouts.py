@@ -44,9 +44,7 @@ class Ranking:
         self.broken: Counter[str] = Counter()  # layouts by the first rule that refuses them
         self.fit, self.too_large = 0, 0
         self.slowest = math.inf  # of the fastest: a layout that takes longer is not one of them
-        self.least: RankedLayout | None = (
-            None  # that needs the least memory, whether it fits or not
-        )
+        self.least: RankedLayout | None = None  # that needs the least memory, whether it fits or not
         self.front: list[RankedLayout] = []  # by memory, from the least; each is faster than before
         self.needed: list[float] = []  # the memory of each of them
         self._top: list[RankedLayout] = []

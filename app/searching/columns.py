@@ -48,9 +48,8 @@ class _LayoutBlock(NamedTuple):
         row, chunk, passes, stage = place
         grid, size, count = self.rows[row]
         return LayoutKey(
-            *grid, self.chunks[chunk], count, size, *self.variants.passes[passes],
-            self.variants.stages[stage],
-        )  # fmt: skip
+            *grid, self.chunks[chunk], count, size, *self.variants.passes[passes], self.variants.stages[stage]
+        )
 
 
 def search_columns(space: Space, terms: Terms, ranking: Ranking) -> Iterator[int]:
@@ -98,9 +97,10 @@ class _BlockColumns:
         axes = [legal.any(axis=tuple({0, 1, 2} - {axis})) for axis in range(3)]
         if not axes[0].any():
             return size
-        kept = [[one for one, good in zip(*some, strict=True) if good] for some in (
-            (rows, axes[0]), (kind.chunks, axes[1]), (kind.variants.passes, axes[2]),
-        )]  # fmt: skip
+        kept = [
+            [one for one, good in zip(*some, strict=True) if good]
+            for some in ((rows, axes[0]), (kind.chunks, axes[1]), (kind.variants.passes, axes[2]))
+        ]
         legal = legal[axes[0]][:, axes[1]][:, :, axes[2]]
         variants = kind.variants._replace(passes=tuple(kept[2]))
         self._rank_all(self._block(kept[0], kept[1], variants), legal)
@@ -113,13 +113,18 @@ class _BlockColumns:
         tensor, _, context, data, expert = grid
         passes = [passes_of(*one, self.space.kernels) for one in kinds.passes]
         on = Degrees(
-            tensor=tensor, pipeline=rows[0][0].pipeline, context=context, expert=expert, data=data,
+            tensor=tensor,
+            pipeline=rows[0][0].pipeline,
+            context=context,
+            expert=expert,
+            data=data,
             virtual=self._column(chunks, 3),
-            microbatches=count, micro_batch=size,
+            microbatches=count,
+            micro_batch=size,
             zero_stage=numpy.array(kinds.stages),
             **{name: self._column([one[name] for one in passes], 2) for name in passes[0]},
             **self.space.numbers(Grid(*grid), self.by),
-        )  # fmt: skip
+        )
         return _LayoutBlock(rows, chunks, kinds, on)
 
     def _column(self, values: Sequence[int], axis: int) -> Any:
@@ -152,9 +157,7 @@ class _BlockColumns:
             exposed_time(shape, terms.speeds, on, by, one, passed),
             optimizer_time(terms.speeds, on, held, by),
         )
-        memory = most_memory(
-            shape, on, RankMemoryTerms.of(shape, self.parts, terms.recipe, on, by), by
-        )
+        memory = most_memory(shape, on, RankMemoryTerms.of(shape, self.parts, terms.recipe, on, by), by)
         self._offer(block, time, memory, legal[..., None])
 
     def _offer(self, block: _LayoutBlock, time: Any, memory: Any, legal: Any) -> None:
@@ -178,9 +181,7 @@ class _BlockColumns:
         front = places[self._front(times, needed)]
         ranking.extend_front(self._candidates(block, time, memory, front))
 
-    def _candidates(
-        self, block: _LayoutBlock, time: Any, memory: Any, places: Any
-    ) -> Iterator[RankedLayout]:
+    def _candidates(self, block: _LayoutBlock, time: Any, memory: Any, places: Any) -> Iterator[RankedLayout]:
         """The layouts at *places* of the flattened columns."""
         for at in zip(*self.numpy.unravel_index(places, time.shape), strict=True):
             yield RankedLayout(float(time[at]), float(memory[at]), block.key(at))

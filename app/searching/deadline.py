@@ -10,9 +10,7 @@ _LARGEST = 2_000_000  # layouts of a search
 _TOP = 10
 
 
-def search_in_time(
-    space: Callable[[], Space], seconds: float, clock: Callable[[], float]
-) -> SearchResult | str:
+def search_in_time(space: Callable[[], Space], seconds: float, clock: Callable[[], float]) -> SearchResult | str:
     """What a search of *space* found in *seconds* of the *clock*, or why there is no result."""
     end = clock() + seconds
 
@@ -20,8 +18,7 @@ def search_in_time(
         if clock() > end:
             raise ValueError(
                 say(
-                    "after {seconds} seconds, {seen} of {size} layouts had been searched; fix some"
-                    " of the degrees",
+                    "after {seconds} seconds, {seen} of {size} layouts had been searched; fix some of the degrees",
                     seconds=f"{seconds:g}",
                     seen=f"{seen:,}",
                     size=f"{size:,}",

@@ -28,11 +28,7 @@ def fixed_fields(pairs: Sequence[str]) -> Mapping[str, Any]:
     for pair in pairs:
         name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals or not text:
-            raise ValueError(
-                say(
-                    "{text!r} fixes nothing: write a field and its value, as in tensor=8", text=pair
-                )
-            )
+            raise ValueError(say("{text!r} fixes nothing: write a field and its value, as in tensor=8", text=pair))
         _known(name)
         if name in fixed:
             raise ValueError(say("{name} is fixed twice", name=name))

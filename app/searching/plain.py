@@ -70,9 +70,7 @@ class _KnownParts:
         self.shape: ModelShape = space.model
         self.kernels = space.kernels
         self.parts = LayerParts.of(space.model)
-        self.layers: dict[
-            tuple[object, ...], tuple[tuple[LayerTime, LayerTime], RankMemoryTerms]
-        ] = {}
+        self.layers: dict[tuple[object, ...], tuple[tuple[LayerTime, LayerTime], RankMemoryTerms]] = {}
         self.ends: dict[tuple[int, float], Ends] = {}
         self.stages: dict[int, tuple[tuple[int, ...], tuple[StageLayers, ...]]] = {}
         self.flying: dict[tuple[int, int, int], tuple[float, ...]] = {}
@@ -131,9 +129,7 @@ class _KnownParts:
                     zero,
                     traffic(self.terms.speeds, degrees, PLAIN, self.terms.sent, held),
                     optimizer_time(self.terms.speeds, degrees, held, PLAIN),
-                    tuple(
-                        sum(StateBytes.of(self.shape, degrees, rank, at, PLAIN)) for at in stages
-                    ),
+                    tuple(sum(StateBytes.of(self.shape, degrees, rank, at, PLAIN)) for at in stages),
                 )
             )
         return tuple(found)
@@ -141,9 +137,7 @@ class _KnownParts:
     def _rank_of(self, degrees: Degrees) -> RankMemoryTerms:
         return RankMemoryTerms.of(self.shape, self.parts, self.terms.recipe, degrees, PLAIN)
 
-    def _rank_all(
-        self, on: Degrees, legal: dict[tuple[str, bool], list[int]], states: tuple[_States, ...]
-    ) -> None:
+    def _rank_all(self, on: Degrees, legal: dict[tuple[str, bool], list[int]], states: tuple[_States, ...]) -> None:
         """The micro-batch of *on* with every pass, chunk and ZeRO stage."""
         shape, speeds = self.shape, self.terms.speeds
         chunks = {
@@ -158,20 +152,13 @@ class _KnownParts:
             held = [PassBytes.of(shape, rank, at, PLAIN) for at in stages]
             rest = [(each.kept, each.logits + each.transient + each.workspace) for each in held]
             stored = [
-                (
-                    state.zero,
-                    exposed_time(shape, speeds, placed, PLAIN, one, passed),
-                    state.optimizer,
-                    state.bytes,
-                )
+                (state.zero, exposed_time(shape, speeds, placed, PLAIN, one, passed), state.optimizer, state.bytes)
                 for state, (placed, passed) in zip(states, sharded, strict=True)
             ]
             for virtual in some:
                 cut = chunks[virtual]
                 busy = busy_time(cut.on, one)
-                needs = [
-                    many * kept + more for many, (kept, more) in zip(cut.flying, rest, strict=True)
-                ]
+                needs = [many * kept + more for many, (kept, more) in zip(cut.flying, rest, strict=True)]
                 for zero, exposed, optimizer, own in stored:
                     time = total_time(speeds, busy, cut.sent, exposed, optimizer)
                     memory = max(map(add, needs, own))
@@ -188,9 +175,7 @@ class _KnownParts:
         sent = message_time(self.shape, self.terms.speeds, on, PLAIN)
         return _Chunks(on, sent, self.flying[key])
 
-    def _offer(
-        self, on: Degrees, passes: tuple[str, bool], zero: int, time: float, memory: float
-    ) -> None:
+    def _offer(self, on: Degrees, passes: tuple[str, bool], zero: int, time: float, memory: float) -> None:
         ranking = self.ranking
         if memory > ranking.room:
             ranking.too_large += 1

@@ -118,10 +118,7 @@ def _ranked(space: Space, shares: Shares, recipe: Recipe | None, one: RankedLayo
     layout = space.layout(**one.key._asdict())
     given = space.model, space.cluster, layout, shares, recipe or _SENT
     parts = step_time(*given)
-    spent = {
-        name: sum(getattr(parts, part) for part in some) / parts.total
-        for name, some in _SPENT.items()
-    }
+    spent = {name: sum(getattr(parts, part) for part in some) / parts.total for name, some in _SPENT.items()}
     most = sorted(spent.items(), key=lambda item: -item[1])
     return Ranked(
         layout=layout,
@@ -143,11 +140,7 @@ def _too_large(space: Space, size: int, largest: int) -> str:
         "zero_stage": 1,
         "sequence_parallel": True,
     }
-    left = {
-        f"{name}={value}": space.fixing(name, value).size
-        for name, value in tried.items()
-        if name in space.free
-    }
+    left = {f"{name}={value}": space.fixing(name, value).size for name, value in tried.items() if name in space.free}
     least = sorted(left.items(), key=lambda item: item[1])[:3]
     form, more = noted("{degree} ({count} layouts)"), noted("{first}, {others}")
     offers = [say(form, degree=text, count=f"{count:,}") for text, count in least]

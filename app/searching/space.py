@@ -21,13 +21,19 @@ BATCH = noted("the batch divides into data-parallel ranks and micro-batches")
 RECOMPUTE = ("none", "selective", "full")
 RECOMPUTE_FUSED = ("selective", "full")  # none is the same as selective
 SEARCHED = (
-    "tensor", "pipeline", "context", "data", "expert", "virtual", "micro_batch", "recompute",
-    "sequence_parallel", "zero_stage",
-)  # fmt: skip
+    "tensor",
+    "pipeline",
+    "context",
+    "data",
+    "expert",
+    "virtual",
+    "micro_batch",
+    "recompute",
+    "sequence_parallel",
+    "zero_stage",
+)
 _DIVIDING = ("tensor", "pipeline", "context", "data")  # their product is the number of GPUs
-CONSTANT = (
-    "expert_tensor", "shard_ranks", "first_layers", "last_layers", "precision", "context_by",
-)  # fmt: skip
+CONSTANT = ("expert_tensor", "shard_ranks", "first_layers", "last_layers", "precision", "context_by")
 
 
 class Terms(NamedTuple):
@@ -73,9 +79,7 @@ class Space:
     sequence: int
     fixed: Mapping[str, Any] = field(default_factory=dict)
     shares: Shares = GIVEN
-    _known: dict[tuple[bool, bool], Variants] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    _known: dict[tuple[bool, bool], Variants] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         recorded("model", self.model, ModelShape)
@@ -103,8 +107,7 @@ class Space:
         if total % value:
             raise ValueError(
                 say(
-                    "{name} is fixed at {value}, which does not divide the {total} {what};"
-                    " {nearest}",
+                    "{name} is fixed at {value}, which does not divide the {total} {what}; {nearest}",
                     name=name,
                     value=value,
                     total=f"{total:,}",
@@ -200,9 +203,7 @@ class Space:
 
     def degrees(self, name: str) -> Sequence[int]:
         """The values of a degree that divide the GPUs beside those that are fixed."""
-        others = math.prod(
-            value for key, value in self.fixed.items() if key in _DIVIDING and key != name
-        )
+        others = math.prod(value for key, value in self.fixed.items() if key in _DIVIDING and key != name)
         return self._degrees(name, self.cluster.gpus // others)
 
     @property
@@ -253,12 +254,7 @@ def passes_of(recompute: str, parallel: bool, kernels: AttentionKernels) -> Mapp
 def _at_most(what: str, value: int, most: int) -> None:
     if value > most:
         raise ValueError(
-            say(
-                "a search takes at most {most} {what}, not {value}",
-                most=f"{most:,}",
-                what=what,
-                value=f"{value:,}",
-            )
+            say("a search takes at most {most} {what}, not {value}", most=f"{most:,}", what=what, value=f"{value:,}")
         )
 
 

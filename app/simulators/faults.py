@@ -13,9 +13,7 @@ class FaultyRun:
     failures: int = 0
 
 
-def run_once(
-    source: Random, interval: float, checkpoint: float, mtbf: float, restart: float, run: FaultyRun
-) -> None:
+def run_once(source: Random, interval: float, checkpoint: float, mtbf: float, restart: float, run: FaultyRun) -> None:
     """Complete one interval and its checkpoint, through any number of failures."""
     until = source.expovariate(1 / mtbf)
     left = interval + checkpoint

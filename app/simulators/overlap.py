@@ -17,9 +17,7 @@ def buckets(layers: int, size: int, compute: float, message: float, latency: flo
     return spans
 
 
-def gathers(
-    layers: int, ahead: int, compute: float, gather: float
-) -> tuple[list[Span], list[Span]]:
+def gathers(layers: int, ahead: int, compute: float, gather: float) -> tuple[list[Span], list[Span]]:
     """The spans of each layer's weights on the link and of its computation, in a forward pass.
 
     A layer's weights are sent when the layer *ahead* places before it starts, or with *ahead* 0

@@ -14,12 +14,7 @@ from app.translation.languages import LANGUAGES as LANGUAGES
 from app.translation.languages import SOURCE as SOURCE
 from app.translation.languages import SPOKEN
 from app.translation.languages import catalog as catalog
-from app.translation.numeral import (
-    LocalizedNumber,
-    has_own_numerals,
-    numeral_in,
-    with_large_numbers,
-)
+from app.translation.numeral import LocalizedNumber, has_own_numerals, numeral_in, with_large_numbers
 from app.translation.numeral import Numeral as Numeral
 from app.translation.offer import offer as offer
 from app.translation.sentence import Sentence, filled

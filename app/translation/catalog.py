@@ -41,9 +41,7 @@ def read_catalog(text: str) -> SentenceCatalog:
         if not english or "fuzzy" in entry.get("#,", ""):
             continue
         if "msgid_plural" in entry:
-            said |= {
-                (english, at): _unquoted(entry.get(form, "")) for at, form in enumerate(_FORMS)
-            }
+            said |= {(english, at): _unquoted(entry.get(form, "")) for at, form in enumerate(_FORMS)}
         elif translation := _unquoted(entry["msgstr"]):
             said[english] = translation
             if ".js" in entry.get("#:", ""):

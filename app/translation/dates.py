@@ -44,9 +44,7 @@ def short_moment(at: datetime) -> str:
     >>> short_moment(datetime(2026, 10, 2, 9, 5))
     '02 Oct 09:05 UTC'
     """
-    return translate(
-        "{day} {month} {time} UTC", day=f"{at:%d}", month=_month(at), time=f"{at:%H:%M}"
-    )
+    return translate("{day} {month} {time} UTC", day=f"{at:%d}", month=_month(at), time=f"{at:%H:%M}")
 
 
 def weekday(day: date, *, year: bool) -> str:
@@ -58,13 +56,7 @@ def weekday(day: date, *, year: bool) -> str:
     name = translate(_WEEKDAYS[day.weekday()])
     if not year:
         return translate("{weekday}, {month} {day}", weekday=name, month=_month(day), day=day.day)
-    return translate(
-        "{weekday}, {month} {day}, {year}",
-        weekday=name,
-        month=_month(day),
-        day=day.day,
-        year=day.year,
-    )
+    return translate("{weekday}, {month} {day}, {year}", weekday=name, month=_month(day), day=day.day, year=day.year)
 
 
 def _month(day: date) -> str:

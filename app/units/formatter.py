@@ -5,18 +5,7 @@ import re
 
 from app.translation import Numeral, noted, say
 from app.translation.unit_words import FORMS, FORMS_OF_ONE
-from app.units.scales import (
-    DAY,
-    DECIMAL,
-    HOUR,
-    LARGE,
-    SMALL,
-    Scale,
-    known_scale,
-    scale_of,
-    singular,
-    spelling,
-)
+from app.units.scales import DAY, DECIMAL, HOUR, LARGE, SMALL, Scale, known_scale, scale_of, singular, spelling
 from app.units.unit import (
     BYTE,
     DOLLAR,
@@ -123,11 +112,7 @@ def _with_unit(number: str, symbol: str) -> str:
     return Numeral(f"{number[:]} {singular(unit) if number == '1' else unit}".strip())
 
 
-_IN_WORDS = (
-    (noted("${number} trillion"), 1e12),
-    (noted("${number} billion"), 1e9),
-    (noted("${number} million"), 1e6),
-)
+_IN_WORDS = ((noted("${number} trillion"), 1e12), (noted("${number} billion"), 1e9), (noted("${number} million"), 1e6))
 _BEYOND_WORDS = 1e15
 _ALL = 15  # digits of a double that can be trusted
 _CENTS = (0.1, 1000.0)  # sums between these are written to the cent
@@ -235,7 +220,5 @@ def _candidates(value: float, unit: Unit) -> list[tuple[str, float]]:
     if unit is PER_SECOND or is_physical(unit.dimension) or abs(value) >= _LARGEST * DECIMAL["E"]:
         return [(unit.symbol, 1.0)]
     small = [(prefix + unit.symbol, SMALL[prefix]) for prefix in ("m", "µ")]
-    large = [
-        (prefix + unit.symbol, DECIMAL[prefix]) for prefix in ("E", "P", "T", "G", "M", "k", "")
-    ]
+    large = [(prefix + unit.symbol, DECIMAL[prefix]) for prefix in ("E", "P", "T", "G", "M", "k", "")]
     return [*large, *(small if unit in (JOULE, WATT) else [])]

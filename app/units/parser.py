@@ -6,33 +6,9 @@ from fractions import Fraction
 
 from app.translation import Numeral, has_decimal_comma, say
 from app.translation.unit_words import FORMS
-from app.units.scales import (
-    LARGE,
-    LETTERS,
-    PLAIN,
-    SCALES,
-    TYPED,
-    Scale,
-    close_symbols,
-    physical_scale,
-)
-from app.units.typed_numbers import (
-    THOUSANDS,
-    join_digits,
-    plain_signs,
-    without_commas,
-    without_points,
-)
-from app.units.unit import (
-    FLOP,
-    FLOP_PER_SECOND,
-    JOULE,
-    PER_SECOND,
-    RATIO,
-    WATT,
-    Unit,
-    is_physical,
-)
+from app.units.scales import LARGE, LETTERS, PLAIN, SCALES, TYPED, Scale, close_symbols, physical_scale
+from app.units.typed_numbers import THOUSANDS, join_digits, plain_signs, without_commas, without_points
+from app.units.unit import FLOP, FLOP_PER_SECOND, JOULE, PER_SECOND, RATIO, WATT, Unit, is_physical
 
 _FIGURES = r"(?:\d+(?:\.\d*)?|\.\d+)"
 _NUMBER = re.compile(
@@ -49,9 +25,7 @@ _PER = (  # how a rate may end, and how units write it
     (re.compile(r"^(?:US\$|USD|dollars?)(?=/)"), "$"),
 )
 # 97.4B, as model cards write; in 97.4 B, the B may be bytes.
-_MULTIPLE = re.compile(
-    r"(?:(?P<letter>[kKMBGTb]|bn)|\s*(?P<word>thousand|million|billion|trillion))(?!\w)"
-)
+_MULTIPLE = re.compile(r"(?:(?P<letter>[kKMBGTb]|bn)|\s*(?P<word>thousand|million|billion|trillion))(?!\w)")
 _LONGEST = 100
 
 
@@ -102,9 +76,7 @@ def read(text: str, unit: Unit, shown: Scale | None = None) -> Reading:
     try:
         value, precision = float(number * factor), float(step * factor)
     except OverflowError:
-        raise ValueError(
-            say("cannot read {text!r}: the number is too large", text=text.strip())
-        ) from None
+        raise ValueError(say("cannot read {text!r}: the number is too large", text=text.strip())) from None
     return Reading(value, precision, _other(text, unit, shown), scale if symbol.strip() else None)
 
 
@@ -137,9 +109,7 @@ def parse_or_base(text: str, unit: Unit) -> float:
 
 def _tidy(text: str, unit: Unit) -> str:
     if len(text) > _LONGEST:
-        raise ValueError(
-            say("cannot read an answer of {count} characters: enter one number", count=len(text))
-        )
+        raise ValueError(say("cannot read an answer of {count} characters: enter one number", count=len(text)))
     typed = join_digits(plain_signs(text.strip()))
     if unit.symbol.startswith("$"):
         typed = _DOLLARS_FIRST.sub(r"\1\2 $\3", typed)
@@ -184,10 +154,7 @@ def _multiple(text: str, symbol: str, unit: Unit, shown: Scale | None) -> Scale 
         return None
     if match["letter"] in ("k", "K") and unit.dimension == RATIO.dimension:
         raise ValueError(
-            say(
-                "cannot read {text!r}: write the number in full, as K may be 1,000 or 1,024",
-                text=text.strip(),
-            )
+            say("cannot read {text!r}: write the number in full, as K may be 1,000 or 1,024", text=text.strip())
         )
     times = LETTERS.get(match["letter"]) or LARGE[match["word"]]
     return Scale(symbol.strip(), unit, times)
@@ -224,18 +191,12 @@ def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> S
             return shown
         if unit.dimension != RATIO.dimension:
             raise ValueError(
-                say(
-                    "cannot read {text!r}: a plain number given, {unit} expected",
-                    text=text.strip(),
-                    unit=unit,
-                )
+                say("cannot read {text!r}: a plain number given, {unit} expected", text=text.strip(), unit=unit)
             )
         return PLAIN
     scale = _known_scale(symbol) or _physical_scale(symbol, unit, shown)
     if scale is None and symbol[0] in "0123456789.,":
-        raise ValueError(
-            say("cannot read {text!r}: it is not clear where the number ends", text=text.strip())
-        )
+        raise ValueError(say("cannot read {text!r}: it is not clear where the number ends", text=text.strip()))
     if scale is None:
         raise ValueError(
             say(
@@ -250,12 +211,7 @@ def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> S
         return Scale(symbol, unit, scale.factor)  # most people write TFLOPs and TFLOPS for both
     if scale.unit.dimension != unit.dimension:
         raise ValueError(
-            say(
-                "cannot read {text!r}: {given} given, {unit} expected",
-                text=text.strip(),
-                given=scale.unit,
-                unit=unit,
-            )
+            say("cannot read {text!r}: {given} given, {unit} expected", text=text.strip(), given=scale.unit, unit=unit)
         )
     return scale
 

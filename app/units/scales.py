@@ -190,13 +190,7 @@ def scale_of(symbol: str) -> Scale:
         return PLAIN
     scale = known_scale(symbol)
     if scale is None:
-        raise ValueError(
-            say(
-                "{symbol!r} is not a unit here{offer}",
-                symbol=symbol,
-                offer=close_symbols(symbol),
-            )
-        )
+        raise ValueError(say("{symbol!r} is not a unit here{offer}", symbol=symbol, offer=close_symbols(symbol)))
     return scale
 
 
@@ -212,9 +206,7 @@ def physical_scale(symbol: str) -> Scale | None:
     return Scale(physical_spelling(symbol), *found) if found else None
 
 
-PHYSICAL_SCALES = {
-    symbol: Scale(symbol, unit, float(size)) for symbol, (unit, size) in PHYSICAL.items()
-}
+PHYSICAL_SCALES = {symbol: Scale(symbol, unit, float(size)) for symbol, (unit, size) in PHYSICAL.items()}
 
 
 @cache

@@ -10,9 +10,7 @@ _SIGNS = str.maketrans({"−": "-", "–": "-", "⁄": "/", "∕": "/", "÷": "/
 _RAISED = re.compile(r"[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _GROUPED = re.compile(r"(?<=\d)[_'’\u00a0\u2009 ](?=\d{3}(?!\d))|(?<=\d)_(?=\d)")
 THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
-_POINTS_FOR_THOUSANDS = re.compile(
-    r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+(?=,\d)|(?:\.\d{3}){2,})(?![\d.])"
-)
+_POINTS_FOR_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3})+(?=,\d)|(?:\.\d{3}){2,})(?![\d.])")
 _THOUSAND = 1000
 _BESIDE = " ~≈=+-"  # a number, in a text that is one
 _POINT_OR_GROUP = re.compile(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]|[eE][-+\d])")
@@ -110,9 +108,7 @@ def list_in_english(text: str, *, whole: bool = False) -> str:
 def _run_in_english(run: str, *, whole: bool) -> str:
     """A *run* of digits, points and commas: a number, or several without a space between them."""
     is_list = "." not in run and run.count(",") > (0 if whole else 1)
-    return (
-        run if is_list or not has_decimal_comma() and "," in run else in_english(run, whole=whole)
-    )
+    return run if is_list or not has_decimal_comma() and "," in run else in_english(run, whole=whole)
 
 
 def clear_text(text: str) -> str:

@@ -153,8 +153,7 @@ def _in_kilograms(dimension: Dimension) -> Dimension:
 
 def _spelled_in(dimension: Dimension, bases: tuple[tuple[str, int], ...]) -> str:
     above, below = (
-        [_power_of(base, sign * dimension[at]) for base, at in bases if sign * dimension[at] > 0]
-        for sign in (1, -1)
+        [_power_of(base, sign * dimension[at]) for base, at in bases if sign * dimension[at] > 0] for sign in (1, -1)
     )
     numerator = " ".join(above)
     if not below:

@@ -60,17 +60,7 @@ from app.web.people import (
 from app.web.people import statistics as class_statistics
 from app.web.progress import goal
 from app.web.progress import routes as progress_page
-from app.web.reference import (
-    api,
-    authoring_format,
-    docs,
-    errata,
-    formulas,
-    glossary,
-    hardware,
-    trust,
-    units_page,
-)
+from app.web.reference import api, authoring_format, docs, errata, formulas, glossary, hardware, trust, units_page
 from app.web.reference import overview as reference
 from app.web.search import page as search_page
 from app.web.search.page import indexing
@@ -192,9 +182,7 @@ def install_pages(app: FastAPI) -> None:
     """
     routes = app.router.routes
     first = [isinstance(route, APIRoute) for route in routes].index(True)
-    routes.insert(
-        first, PlainRoute(exercise_page.ANSWERS, exercise_page.answer_exercise, methods=["POST"])
-    )
+    routes.insert(first, PlainRoute(exercise_page.ANSWERS, exercise_page.answer_exercise, methods=["POST"]))
     for part in PARTS:
         for route in part.router.routes:
             if isinstance(route, APIRoute):

@@ -91,10 +91,6 @@ def seed_of(text: str) -> int:
     is_short = text.isascii() and text.isdigit() and len(text) <= len(str(SEEDS))
     if not is_short or int(text) >= SEEDS:
         raise NotFoundError(
-            translate(
-                "a seed is a whole number from 0 to {seeds}, not {text!r}",
-                seeds=SEEDS - 1,
-                text=text[:40],
-            )
+            translate("a seed is a whole number from 0 to {seeds}, not {text!r}", seeds=SEEDS - 1, text=text[:40])
         )
     return int(text)

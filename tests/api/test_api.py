@@ -41,17 +41,13 @@ def test_a_process_that_answers_says_so(client: Client) -> None:
     assert answer.json() == {"status": "ok"}
 
 
-def test_chapters_say_what_they_need_and_a_final_can_be_drawn(
-    client: TestClient, catalog: Catalog
-) -> None:
+def test_chapters_say_what_they_need_and_a_final_can_be_drawn(client: TestClient, catalog: Catalog) -> None:
     listed = client.get("/api/v1/chapters").json()
     assert [row["id"] for row in listed] == [topic.id for topic in catalog.topics]
     meshes = next(row for row in listed if row["id"] == "meshes")
     assert meshes["needs"] == ["pipelines", "tensor", "sharding"]
     assert meshes["routes"] == ["train"]
-    assert {*meshes["path"], *meshes["extras"]} == {
-        one.id for one in catalog.topic("meshes").exercises
-    }
+    assert {*meshes["path"], *meshes["extras"]} == {one.id for one in catalog.topic("meshes").exercises}
     drawn = client.get("/api/v1/finals/7").json()
     assert [row["number"] for row in drawn] == list(range(1, 21))
     shown = client.get(f"/final/7/{drawn[4]['number']}").text
@@ -88,9 +84,7 @@ def test_the_prompt_of_every_exercise_is_its_task(client: Client, catalog: Catal
         assert tuple(shown[key] for key in ("id", "kind", "seed", "title")) == common
 
 
-def test_a_lab_shows_its_task_and_the_question_about_the_cause(
-    client: Client, bearer: Bearer
-) -> None:
+def test_a_lab_shows_its_task_and_the_question_about_the_cause(client: Client, bearer: Bearer) -> None:
     shown = client.get("/api/v1/exercises/collectives/time-the-tree").json()
     assert shown["prompt"].startswith("Four processes all-reduce 4 MiB over an emulated link")
     assert [field["name"] for field in shown["fields"]] == ["time"]
@@ -131,9 +125,7 @@ def test_numbers_lists_and_objects_are_answers_too(client: Client, bearer: Beare
     assert ordered.json()["verdict"] == "correct"
 
 
-def test_an_attempt_of_a_grader_is_stored_under_the_token(
-    client: Client, bearer: Bearer, site: Site
-) -> None:
+def test_an_attempt_of_a_grader_is_stored_under_the_token(client: Client, bearer: Bearer, site: Site) -> None:
     from app.db.queries import latest_attempts
 
     check(client, bearer, answer="70.3 ms")
@@ -141,9 +133,7 @@ def test_an_attempt_of_a_grader_is_stored_under_the_token(
         assert latest_attempts(session, "token:tests", limit=1)[0].answer == "70.3 ms"
 
 
-@pytest.mark.parametrize(
-    "header", [{}, {"Authorization": "Bearer x"}, {"Authorization": "Basic eA=="}]
-)
+@pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer x"}, {"Authorization": "Basic eA=="}])
 def test_without_a_valid_token_there_is_no_check(client: Client, header: Bearer) -> None:
     for path in ("/api/v1/check", "/api/v1/check/batch", "/api/v1/predict"):
         answer = client.post(path, content=b"{}", headers=header)
@@ -190,9 +180,7 @@ def test_the_error_for_a_malformed_body_names_the_field(
     [b"{", b"\xff", b"", b'{"exercise": "x", "answer": NaN}', b'"\\ud800"', b"[" * 100_000,
      b'{"exercise": "x", "answer": "\\ud800"}', b'{"exercise": "x", "seed": 1e999, "answer": "1"}'],
 )  # fmt: skip
-def test_invalid_json_is_refused_and_not_a_fault(
-    client: Client, bearer: Bearer, raw: bytes
-) -> None:
+def test_invalid_json_is_refused_and_not_a_fault(client: Client, bearer: Bearer, raw: bytes) -> None:
     headers = {**bearer, "Content-Type": "application/json"}
     answer = client.post("/api/v1/check", content=raw, headers=headers)
     assert answer.status_code in (400, 404, 422)

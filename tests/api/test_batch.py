@@ -98,9 +98,7 @@ def test_a_learner_is_served_beside_batches(catalog: Catalog, tmp_path: Path) ->
                 await asyncio.sleep(0.001)
             answered = []
             for _ in range(10):
-                report = await site.runner.run(
-                    HONEST, "ring_allreduce_ms", [(1, 2, 3, 4)], "learner"
-                )
+                report = await site.runner.run(HONEST, "ring_allreduce_ms", [(1, 2, 3, 4)], "learner")
                 answered.append(len(report.outcomes))
             unfinished = sum(not task.done() for task in batches)
             await asyncio.gather(*batches)

@@ -28,9 +28,7 @@ def test_a_class_that_is_made_has_a_teacher_with_a_code(made: Callable[[], Api])
     assert "Systems" in page.text
 
 
-def test_a_token_opens_its_own_class_alone(
-    made: Callable[[], Api], client: TestClient, token: str
-) -> None:
+def test_a_token_opens_its_own_class_alone(made: Callable[[], Api], client: TestClient, token: str) -> None:
     one, other = made(), made()
     assert [row["id"] for row in one.send("GET", CLASSES)] == [one.class_id]
     away = one.send("GET", f"{CLASSES}/{other.class_id}/roster", 404)["detail"]
@@ -140,8 +138,12 @@ def test_weights_and_the_lowest_left_out_make_the_overall_grade(made: Callable[[
     back = {"lowest": 1, "weights": {str(first["id"]): None}}
     assert api.send("PUT", "/grades/rule", json=back) == {"lowest": 1, "weights": {}}
     assert api.send("GET", "/grades")["people"][0]["overall_percent"] == pytest.approx(100 * share)
-    for wrong, status in (({"lowest": -1}, 422), ({"weights": {"0": 1}}, 404), ({"drop": 1}, 422),
-                          ({"weights": {str(first["id"]): 1e9}}, 422)):  # fmt: skip
+    for wrong, status in (
+        ({"lowest": -1}, 422),
+        ({"weights": {"0": 1}}, 404),
+        ({"drop": 1}, 422),
+        ({"weights": {str(first["id"]): 1e9}}, 422),
+    ):
         api.send("PUT", "/grades/rule", status, json=wrong)
     assert api.send("GET", "/grades/rule") == {"lowest": 1, "weights": {}}
 
@@ -151,8 +153,9 @@ def test_an_answer_of_a_learner_counts_in_their_grades_and_an_extension_moves_th
 ) -> None:
     api = made()
     person = api.send("POST", "/roster", 201, json={"id": "4711", "name": "=Ada"})["number"]
-    one = api.send("POST", "/assignments", 201, json=assignment(due="2026-01-01T00:00:00Z",
-                   closes="2026-01-02T00:00:00Z"))  # fmt: skip
+    one = api.send(
+        "POST", "/assignments", 201, json=assignment(due="2026-01-01T00:00:00Z", closes="2026-01-02T00:00:00Z")
+    )
     variants = api.send("GET", f"/assignments/{one['id']}/variants")
     assert [row["number"] for row in variants] == [person]
     seed = variants[0]["seeds"][RING]
@@ -163,17 +166,11 @@ def test_an_answer_of_a_learner_counts_in_their_grades_and_an_extension_moves_th
     body = {"exercise": RING, "seed": seed, "answer": answer, "learner": "4711", "ref": "r1"}
     result = api.send("POST", "/api/v1/check", json=body)
     assert (result["verdict"], result["ref"]) == ("correct", "r1")
-    assert (
-        "nobody"
-        in api.send("POST", "/api/v1/check", 422, json={**body, "learner": "471"})["detail"]
-    )
+    assert "nobody" in api.send("POST", "/api/v1/check", 422, json={**body, "learner": "471"})["detail"]
     assert api.send("GET", "/grades")["people"][0]["total"] == 0.0
     extensions = f"/assignments/{one['id']}/extensions"
     later = {"people": ["4711"], "until": "2099-01-01T00:00:00Z", "why": "ill"}
-    assert (
-        "did you mean '4711'"
-        in api.send("POST", extensions, 422, json={**later, "people": ["4712"]})["detail"]
-    )
+    assert "did you mean '4711'" in api.send("POST", extensions, 422, json={**later, "people": ["4712"]})["detail"]
     useless = {**later, "until": "2025-12-31T00:00:00Z"}
     assert "already" in api.send("POST", extensions, 422, json=useless)["detail"]
     given = api.send("POST", extensions, json=later)
@@ -205,9 +202,7 @@ def test_the_examples_of_the_description_work(made: Callable[[], Api]) -> None:
     assert example("NewClass")["zone"] == "Europe/Berlin"
 
 
-def test_an_assignment_that_someone_else_changed_is_not_changed_unseen(
-    made: Callable[[], Api],
-) -> None:
+def test_an_assignment_that_someone_else_changed_is_not_changed_unseen(made: Callable[[], Api]) -> None:
     api = made()
     number = api.send("POST", "/assignments", 201, json=assignment())["id"]
     path = f"{CLASSES}/{api.class_id}/assignments/{number}"
@@ -234,9 +229,7 @@ def test_points_are_given_by_hand_listed_and_taken_back(made: Callable[[], Api])
     path = f"/assignments/{number}/overrides"
     given = {"people": ["4711", "4712"], "exercise": RING, "points": 3.5, "why": "on paper"}
     found = api.send("POST", path, json=given)
-    assert [(one["id"], one["exercise"], one["points"]) for one in found] == [
-        ("4711", RING, 3.5), ("4712", RING, 3.5)
-    ]  # fmt: skip
+    assert [(one["id"], one["exercise"], one["points"]) for one in found] == [("4711", RING, 3.5), ("4712", RING, 3.5)]
     assert (found[0]["why"], found[0]["by"][:6]) == ("on paper", "token ")
     assert api.send("GET", path) == found
     api.send("POST", path, json={**given, "people": ["4712"], "exercise": None, "points": 1})
@@ -248,16 +241,18 @@ def test_points_are_given_by_hand_listed_and_taken_back(made: Callable[[], Api])
     assert [one["number"] for one in api.send("GET", path)] == 2 * [found[1]["number"]]
     assert api.send("POST", path, json={**given, "points": None})[0]["exercise"] is None
     for change, says in (
-        ({"why": " "}, "give a reason"), ({"points": -1}, "body.points"), ({"points": 1001}, "body.points"), ({"points": True}, "body.points"),
-        ({"exercise": f"{RING}s"}, "did you mean"), ({"people": ["471"]}, "nobody in this class"),
+        ({"why": " "}, "give a reason"),
+        ({"points": -1}, "body.points"),
+        ({"points": 1001}, "body.points"),
+        ({"points": True}, "body.points"),
+        ({"exercise": f"{RING}s"}, "did you mean"),
+        ({"people": ["471"]}, "nobody in this class"),
         ({"people": [""]}, "nobody in this class is called ''"),
-    ):  # fmt: skip
+    ):
         assert says in api.send("POST", path, 422, json={**given, **change})["detail"]
 
 
-def test_a_file_of_grades_is_imported_once_its_difference_is_known(
-    made: Callable[[], Api],
-) -> None:
+def test_a_file_of_grades_is_imported_once_its_difference_is_known(made: Callable[[], Api]) -> None:
     api = made()
     api.send("PUT", "/roster", json=[{"id": "4711", "name": "Ada"}, {"id": "4712", "name": "Bo"}])
     number = api.send("POST", "/assignments", 201, json=assignment())["id"]
@@ -284,9 +279,7 @@ def test_a_class_is_archived_and_deleted_by_its_name(made: Callable[[], Api], si
     assert "type the name 'Systems'" in admin.send("DELETE", "", 422)["detail"]
     admin.send("DELETE", "?name=systems", 204)
     admin.send("GET", "", 404)
-    assert api.client.get(
-        CLASSES, headers={"Authorization": f"Bearer {api.token}"}
-    ).status_code in (200, 401)
+    assert api.client.get(CLASSES, headers={"Authorization": f"Bearer {api.token}"}).status_code in (200, 401)
 
 
 def learners(site: Site, answer: str) -> list[str]:
@@ -294,9 +287,7 @@ def learners(site: Site, answer: str) -> list[str]:
         return list(session.exec(select(AttemptRow.learner).where(AttemptRow.answer == answer)))
 
 
-def test_a_label_of_a_grader_is_stored_apart_and_never_as_a_person(
-    client: TestClient, site: Site, token: str
-) -> None:
+def test_a_label_of_a_grader_is_stored_apart_and_never_as_a_person(client: TestClient, site: Site, token: str) -> None:
     api, answer = Api(client, token), "61.25 ms"
     for label in ("Ada", "a" * 255):
         body = {"exercise": RING, "answer": answer, "learner": label}
@@ -368,9 +359,7 @@ def test_a_person_with_a_number_is_renamed_and_gets_another_id(made: Callable[[]
     assert "nobody in this class has the number" in nobody["detail"]
 
 
-def test_assignments_are_copied_into_a_class_that_the_token_opens(
-    made: Callable[[], Api], site: Site
-) -> None:
+def test_assignments_are_copied_into_a_class_that_the_token_opens(made: Callable[[], Api], site: Site) -> None:
     old, new = made(), made()
     source = old.send("POST", "/assignments", 201, json=assignment(due="2098-10-02T21:59:00Z"))
     body = {"source": old.class_id, "start": "2099-04-15"}

@@ -76,11 +76,7 @@ def test_groups_that_were_given_dates_may_lose_their_members(api: Api) -> None:
         ([{"due": EARLY}], "body.groups.0.group"),
     ],
 )
-def test_groups_that_cannot_be_are_refused_in_a_sentence(
-    made: Callable[[], Api],
-    given: Any,
-    says: str,
-) -> None:
+def test_groups_that_cannot_be_are_refused_in_a_sentence(made: Callable[[], Api], given: Any, says: str) -> None:
     api = made()
     api.send("PUT", "/roster", json=PEOPLE)
     answer = api.send("POST", "/assignments", 422, json={**BODY, "groups": given})
@@ -127,8 +123,7 @@ def test_all_dates_of_an_assignment_can_be_those_of_a_group(api: Api) -> None:
 
 def test_a_group_is_renamed_with_its_dates_and_dissolved(api: Api) -> None:
     number = api.send("POST", "/assignments", 201, json={**BODY, "groups": [MONDAY]})["id"]
-    listed = [{"name": "Monday", "students": 1, "assignments": 1},
-              {"name": "Tuesday", "students": 1, "assignments": 0}]  # fmt: skip
+    listed = [{"name": "Monday", "students": 1, "assignments": 1}, {"name": "Tuesday", "students": 1, "assignments": 0}]
     assert api.send("GET", "/groups") == listed
     renamed = api.send("PUT", "/groups?group=Monday", json={"name": " Mon/day & co "})
     assert renamed == [{**listed[0], "name": "Mon/day & co"}, listed[1]]

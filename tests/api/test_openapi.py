@@ -162,24 +162,18 @@ def test_every_route_is_in_the_description(described: Any) -> None:
         if isinstance(route, APIRoute)
         for method in route.methods or ()
     }
-    assert {(path, method) for path, method, _ in operations(described)} == served - {
-        ("/api/v1/openapi.json", "get")
-    }
+    assert {(path, method) for path, method, _ in operations(described)} == served - {("/api/v1/openapi.json", "get")}
 
 
 def test_a_generated_client_can_send_every_body(described: Any) -> None:
     """The generators know these types, and leave out a call that takes none of them."""
     known = {"application/json", "application/octet-stream", "multipart/form-data"}
-    bodies = [
-        one["requestBody"]["content"] for _, _, one in operations(described) if "requestBody" in one
-    ]
+    bodies = [one["requestBody"]["content"] for _, _, one in operations(described) if "requestBody" in one]
     assert len(bodies) > 8
     assert [body for body in bodies if not known & set(body)] == []
 
 
-def test_a_method_that_is_not_allowed_is_answered_with_all_that_are(
-    client: TestClient, bearer: Bearer
-) -> None:
+def test_a_method_that_is_not_allowed_is_answered_with_all_that_are(client: TestClient, bearer: Bearer) -> None:
     for path, allowed in (
         ("/api/v1/classes", "GET, HEAD, POST"),
         ("/api/v1/classes/1/roster", "GET, HEAD, POST, PUT"),
@@ -219,9 +213,7 @@ def test_all_doors_use_the_same_words(
     assert one == (f"body: {says}" if says.startswith("must") else f"body.{says}")
 
 
-def test_a_line_that_is_not_json_says_at_which_character(
-    client: TestClient, bearer: Bearer, catalog: Catalog
-) -> None:
+def test_a_line_that_is_not_json_says_at_which_character(client: TestClient, bearer: Bearer, catalog: Catalog) -> None:
     line = b'{"exercise": "a/b", "answer": }'
     says = "not valid JSON at character 31: expected value"
     headers = {**bearer, "Content-Type": "application/json"}
@@ -234,21 +226,15 @@ def test_a_line_that_is_not_json_says_at_which_character(
 def test_a_formula_and_a_class_use_these_words_too(client: TestClient, site: Site) -> None:
     formula = "/api/v1/formulas/collectives.ring_all_reduce_time"
     detail = client.post(formula, json={"ranks": None}).json()["detail"]
-    assert detail == (
-        "body.ranks: must be a whole number, a number, true or false, a string or a list, not null"
-    )
+    assert detail == ("body.ranks: must be a whole number, a number, true or false, a string or a list, not null")
     detail = client.post(formula, content=b"{]", headers=JSON).json()["detail"]
     assert detail.startswith("body: not valid JSON at character 2: ")
     untyped = client.post(formula, content=b"{}").json()["detail"]
     assert untyped == "body: send the header Content-Type: application/json"
     with open_session(site.engine) as session:
         token = create_token(session, "school", "admin")
-    sent = client.post(
-        "/api/v1/classes", json={"named": "A"}, headers={"Authorization": f"Bearer {token}"}
-    )
-    assert sent.json()["detail"] == (
-        "body.name: is missing; body.named: is not known here; did you mean 'name'?"
-    )
+    sent = client.post("/api/v1/classes", json={"named": "A"}, headers={"Authorization": f"Bearer {token}"})
+    assert sent.json()["detail"] == ("body.name: is missing; body.named: is not known here; did you mean 'name'?")
 
 
 def filed(lines: list[bytes | None], catalog: Catalog) -> list[bytes]:

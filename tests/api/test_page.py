@@ -60,9 +60,7 @@ def test_what_the_interface_gives_is_on_the_page(client: TestClient, catalog: Ca
     assert found == []
 
 
-def test_the_interface_gives_no_value_that_the_question_does_not_use(
-    client: TestClient, catalog: Catalog
-) -> None:
+def test_the_interface_gives_no_value_that_the_question_does_not_use(client: TestClient, catalog: Catalog) -> None:
     for exercise, seed in product(catalog.exercises, SEEDS):
         given = client.get(f"/api/v1/exercises/{exercise.id}?seed={seed}").json()["given"]
         asked = " ".join(text for _, text in question_texts(exercise))
@@ -81,6 +79,4 @@ def test_the_interface_does_not_name_the_fault_to_look_for(client: TestClient) -
         ("diagnosis/the-wrong-peak", "wrong"),
     ):
         for seed in SEEDS:
-            assert (
-                secret not in client.get(f"/api/v1/exercises/{known}?seed={seed}").json()["given"]
-            )
+            assert secret not in client.get(f"/api/v1/exercises/{known}?seed={seed}").json()["given"]

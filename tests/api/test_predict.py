@@ -20,18 +20,13 @@ LINE = {"model": "Llama-3.1-8B", "cluster": "One node of 8 H100", "layout": {"da
 
 def body(count: int = 120) -> bytes:
     """Lines of every sort: measured, blank, broken, too long, and a last one without its end."""
-    lines = [
-        json.dumps({"ref": n, **LINE, "measured": 0.1 + n, "group": str(n % 3)}).encode()
-        for n in range(count)
-    ]
+    lines = [json.dumps({"ref": n, **LINE, "measured": 0.1 + n, "group": str(n % 3)}).encode() for n in range(count)]
     long = b'{"ref": "long", "group": "' + b"x" * (1 << 21) + b'"}'
     lines[40:40] = [b"", b"{", b" \r", long, b'{"ref": "\xff"}', b'{"ref": "\\u00e9"}\r']
     return b"\n".join(lines)
 
 
-def test_http_and_the_command_give_the_same_bytes(
-    client: TestClient, bearer: Bearer, tmp_path: Path
-) -> None:
+def test_http_and_the_command_give_the_same_bytes(client: TestClient, bearer: Bearer, tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_bytes(body())
     assert main(["predict", str(tmp_path / "in.jsonl"), "-o", str(tmp_path / "out.jsonl")]) == 1
     raw = body()

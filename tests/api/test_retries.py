@@ -49,9 +49,7 @@ def stored(engine: Engine, answer: str) -> int:
         return len(session.exec(select(AttemptRow).where(AttemptRow.answer == answer)).all())
 
 
-def test_a_retry_is_one_attempt_and_gets_the_same_result(
-    client: TestClient, bearer: Bearer, site: Site
-) -> None:
+def test_a_retry_is_one_attempt_and_gets_the_same_result(client: TestClient, bearer: Bearer, site: Site) -> None:
     key, answer = str(uuid4()), "70.125 ms"
     first, second = send(client, bearer, key, answer), send(client, bearer, key, answer)
     assert first.status_code == second.status_code == 200
@@ -60,9 +58,7 @@ def test_a_retry_is_one_attempt_and_gets_the_same_result(
     assert "idempotent-replayed" not in first.headers
     assert second.headers["idempotent-replayed"] == "true"
     assert stored(site.engine, answer) == 1
-    without = client.post(
-        "/api/v1/check", json={"exercise": RING, "answer": answer}, headers=bearer
-    )
+    without = client.post("/api/v1/check", json={"exercise": RING, "answer": answer}, headers=bearer)
     assert without.json() == first.json()
     assert stored(site.engine, answer) == 2
 
@@ -76,9 +72,7 @@ def test_an_answer_that_cannot_be_read_is_repeated_too(client: TestClient, beare
 
 
 @pytest.mark.parametrize("change", [{"answer": "71 ms"}, {"seed": 3}, {"ref": "b"}])
-def test_a_key_belongs_to_one_answer(
-    client: TestClient, bearer: Bearer, change: dict[str, object]
-) -> None:
+def test_a_key_belongs_to_one_answer(client: TestClient, bearer: Bearer, change: dict[str, object]) -> None:
     key = str(uuid4())
     assert send(client, bearer, key, "70 ms").status_code == 200
     other = send(client, bearer, key, **{"answer": "70 ms", **change})
@@ -87,18 +81,14 @@ def test_a_key_belongs_to_one_answer(
     assert send(client, bearer, key, "70 ms").status_code == 200
 
 
-def test_the_same_answer_written_differently_is_the_same(
-    client: TestClient, bearer: Bearer
-) -> None:
+def test_the_same_answer_written_differently_is_the_same(client: TestClient, bearer: Bearer) -> None:
     headers = {**bearer, "Idempotency-Key": str(uuid4()), "Content-Type": "application/json"}
     texts = ['{"exercise": "%s", "answer": "1 s"}', '{ "seed":0,"answer":"1 s","exercise":"%s" }']
     answers = [client.post("/api/v1/check", content=t % RING, headers=headers) for t in texts]
     assert [answer.headers.get("idempotent-replayed") for answer in answers] == [None, "true"]
 
 
-def test_a_refused_request_may_be_corrected_under_the_same_key(
-    client: TestClient, bearer: Bearer
-) -> None:
+def test_a_refused_request_may_be_corrected_under_the_same_key(client: TestClient, bearer: Bearer) -> None:
     key = str(uuid4())
     assert send(client, bearer, key, "1", exercise="no/such").status_code == 404
     assert send(client, bearer, key, "70 ms").status_code == 200
@@ -155,9 +145,7 @@ def test_of_many_at_once_one_is_stored(engine: Engine) -> None:
 
 def test_a_taken_key_does_not_sink_its_neighbors(engine: Engine) -> None:
     assert store(engine, [once("taken", "first of it")]) == [None]
-    kept = store(
-        engine, [attempt(answer="before"), once("taken", "second of it"), once("new", "after")]
-    )
+    kept = store(engine, [attempt(answer="before"), once("taken", "second of it"), once("new", "after")])
     assert [type(refusal) for refusal in kept] == [type(None), KeyTakenError, type(None)]
     assert stored(engine, "second of it") == 0
     assert stored(engine, "after") == 1
@@ -186,16 +174,10 @@ def servers(folder: Path, count: int) -> Iterator[tuple[list[str], str]]:
     }
     program = [sys.executable, "-m", "app"]
     made = subprocess.run(
-        [*program, "token", "create", "t"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
+        [*program, "token", "create", "t"], env=environment, capture_output=True, text=True, check=True
     )
     started = [
-        subprocess.Popen(
-            [*program, "serve", "--port", "0"], env=environment, stderr=subprocess.PIPE, text=True
-        )
+        subprocess.Popen([*program, "serve", "--port", "0"], env=environment, stderr=subprocess.PIPE, text=True)
         for _ in range(count)
     ]
     try:
@@ -218,11 +200,7 @@ def test_two_servers_store_one_attempt_when_both_receive_it_at_once(tmp_path: Pa
     with servers(tmp_path, 2) as (addresses, token), ThreadPoolExecutor(8) as pool:
 
         def check(address: str, key: str, answer: str) -> bytes:
-            headers = {
-                "Authorization": f"Bearer {token}",
-                "Content-Type": "application/json",
-                "Idempotency-Key": key,
-            }
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "Idempotency-Key": key}
             body = json.dumps({"exercise": RING, "answer": answer}).encode()
             with urlopen(Request(f"{address}/api/v1/check", body, headers), timeout=HANGS) as reply:
                 return bytes(reply.read())

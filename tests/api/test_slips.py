@@ -44,9 +44,7 @@ def slipped(sample: Any) -> Iterator[tuple[str, str]]:
             yield f"{where}: {slip!r}"[:200], json.dumps(changed)
 
 
-def answers(
-    client: TestClient, method: str, address: str, body: str, headers: dict[str, str]
-) -> str:
+def answers(client: TestClient, method: str, address: str, body: str, headers: dict[str, str]) -> str:
     """The text of the response, which comes soon and is not a fault."""
     with ended_soon():
         sent = client.request(method, address, content=body.encode(), headers=headers)
@@ -96,9 +94,7 @@ class Addresses:
         return json.loads(text)
 
 
-def test_a_slip_in_a_request_is_a_sentence(
-    client: TestClient, site: Site, headers: dict[str, str]
-) -> None:
+def test_a_slip_in_a_request_is_a_sentence(client: TestClient, site: Site, headers: dict[str, str]) -> None:
     described = client.get("/api/v1/openapi.json").json()
     seen = set()
     for path, method, sample in bodies(described, (JSON,)):
@@ -112,9 +108,7 @@ def test_a_slip_in_a_request_is_a_sentence(
     assert len(seen) >= 10
 
 
-def test_a_slip_in_a_file_that_is_sent_is_a_sentence(
-    client: TestClient, site: Site, headers: dict[str, str]
-) -> None:
+def test_a_slip_in_a_file_that_is_sent_is_a_sentence(client: TestClient, site: Site, headers: dict[str, str]) -> None:
     described = client.get("/api/v1/openapi.json").json()
     files = [one for one in bodies(described, TEXTS) if one[0].endswith(".csv")]
     assert len(files) == 2
@@ -138,10 +132,16 @@ def test_a_slip_in_a_prediction_is_a_sentence(client: TestClient, headers: dict[
     shape = model("Llama-3.1-8B")
     cluster = Cluster.read("64 H100")
     sample = {
-        "ref": "a1", "model": asdict(shape), "cluster": asdict(cluster),
-        "layout": asdict(Layout(tensor=2, data=32, microbatches=4)), "recipe": asdict(Recipe()),
-        "shares": asdict(Shares()), "measured": 1.9, "measured_memory": "40 GB", "group": "a",
-    }  # fmt: skip
+        "ref": "a1",
+        "model": asdict(shape),
+        "cluster": asdict(cluster),
+        "layout": asdict(Layout(tensor=2, data=32, microbatches=4)),
+        "recipe": asdict(Recipe()),
+        "shares": asdict(Shares()),
+        "measured": 1.9,
+        "measured_memory": "40 GB",
+        "group": "a",
+    }
     (good,) = answers(client, "post", PREDICT, json.dumps(sample), headers).splitlines()
     assert "error" not in json.loads(good), good
     for says, line in slipped(sample):

@@ -325,9 +325,7 @@ def test_a_shared_client_takes_one_slot_at_a_time_while_learners_wait() -> None:
     assert len(served) == 10
 
 
-def test_all_that_wait_are_limited_and_what_is_over_is_not_counted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_all_that_wait_are_limited_and_what_is_over_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.aside.fair_queue.TOTAL_LIMIT", 3)
 
     async def visits() -> int:

@@ -15,9 +15,7 @@ class Bench:
     """Jobs that end when they are told to; *runs* of each key, and the most at once."""
 
     def __init__(self, *, at_once: int = 2, waiting: int = 9, room: int = 100) -> None:
-        self.jobs = BoundedJobs[str, str](
-            "too many", at_once=at_once, waiting=waiting, room=room, size=len
-        )
+        self.jobs = BoundedJobs[str, str]("too many", at_once=at_once, waiting=waiting, room=room, size=len)
         self.runs: Counter[str] = Counter()
         self.now = self.most = 0
         self.end = asyncio.Event()

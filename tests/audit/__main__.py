@@ -32,11 +32,7 @@ def main() -> int:
     words = [word for word in asked.pages.split(",") if word]
     pages = {n: p for n, p in (PAGES | EXPLORED).items() if not words or any(w in n for w in words)}
     missed = 0
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        server(Path(folder)) as running,
-        sync_playwright() as playwright,
-    ):
+    with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as running, sync_playwright() as playwright:
         origin = f"http://127.0.0.1:{running.port}"
         for tool in asked.tools or _TOOLS:
             for figure in _figures(tool, origin, pages, playwright, asked.runs):
@@ -46,9 +42,7 @@ def main() -> int:
     return 1 if missed else 0
 
 
-def _figures(
-    tool: str, origin: str, pages: dict[str, str], playwright: Playwright, runs: int
-) -> Iterator[Figure]:
+def _figures(tool: str, origin: str, pages: dict[str, str], playwright: Playwright, runs: int) -> Iterator[Figure]:
     match tool:
         case "axe":
             yield from access.axe(origin, pages, launch(playwright))

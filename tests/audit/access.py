@@ -25,8 +25,7 @@ def axe(origin: str, pages: Mapping[str, str], browser: Browser) -> Iterator[Fig
         for theme in _THEMES:
             for width in _WIDTHS:
                 context = browser.new_context(
-                    viewport={"width": width, "height": 800},
-                    color_scheme="dark" if theme == "dark" else "light",
+                    viewport={"width": width, "height": 800}, color_scheme="dark" if theme == "dark" else "light"
                 )
                 page = context.new_page()
                 page.goto(origin + path)
@@ -77,9 +76,7 @@ def pa11y(origin: str, pages: Mapping[str, str], browser: str) -> Iterator[Figur
             for width in _WIDTHS:
                 config.write_text(json.dumps(_config(browser, width)))
                 command = ["node", str(program), "--config", str(config), "--reporter", "json"]
-                done = subprocess.run(
-                    [*command, origin + path], capture_output=True, text=True, check=False
-                )
+                done = subprocess.run([*command, origin + path], capture_output=True, text=True, check=False)
                 if not done.stdout:
                     raise RuntimeError(done.stderr.strip())
                 errors += len(json.loads(done.stdout))

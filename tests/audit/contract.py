@@ -50,10 +50,7 @@ def figures_of(report: Mapping[str, Any]) -> Iterator[Figure]:
 def _token_of_a_class(folder: Path) -> str:
     """A token that may do everything, where there is a class to do it to."""
     environment = {**os.environ, "WALLCLOCK_DATABASE": f"sqlite:///{folder / 'keeps'}.db"}
-    for command in (
-        ("class", "create", "Systems"),
-        ("token", "create", "contract", "--scope", "admin"),
-    ):
+    for command in (("class", "create", "Systems"), ("token", "create", "contract", "--scope", "admin")):
         done = subprocess.run(
             (sys.executable, "-m", "app", *command),
             env=environment, cwd=ROOT, capture_output=True, text=True, check=True,

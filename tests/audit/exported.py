@@ -21,12 +21,7 @@ _PAGES = {"front page": "", "exercise": _EXERCISE, "explorer": "explore/ring/"}
 _GOALS = dict.fromkeys(("performance", "accessibility", "best-practices", "seo"), 95)
 _COMPRESSED = (".html", ".js", ".css", ".svg", ".txt", ".json", ".webmanifest")
 # Lighthouse's phone: a line of 1.6 Mbit/s with 150 ms to the host, and a quarter of this processor.
-_LINE = {
-    "offline": False,
-    "latency": 150,
-    "downloadThroughput": 200_000,
-    "uploadThroughput": 93_750,
-}
+_LINE = {"offline": False, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 93_750}
 _SLOWER = 4
 _PATIENCE = 180_000  # milliseconds
 _ATTEMPTS = 5

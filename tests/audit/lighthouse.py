@@ -21,11 +21,7 @@ _NO_INDEX = {"not found"}  # says 404, so a search engine has nothing to do ther
 
 
 def measure(
-    origin: str,
-    pages: Mapping[str, str],
-    browser: str,
-    runs: int,
-    goals: Mapping[str, int] | None = None,
+    origin: str, pages: Mapping[str, str], browser: str, runs: int, goals: Mapping[str, int] | None = None
 ) -> Iterator[Figure]:
     """The middle of *runs* for each page, form factor and category; *goals* in place of the site's.
 
@@ -64,8 +60,7 @@ def _scores(program: Path, address: str, browser: str, form: str) -> dict[str, f
         command += ["--preset=desktop"] if form == "desktop" else []
         # Into no pipe: a browser that stays behind would keep it open for ever.
         subprocess.run(
-            command, env=environment, check=True, timeout=_LONGEST,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            command, env=environment, check=True, timeout=_LONGEST, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         categories = json.loads(found.read_text())["categories"]
     return {name: round(100 * kind["score"]) for name, kind in categories.items()}

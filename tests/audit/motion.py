@@ -72,10 +72,7 @@ def measure(origin: str, browser: Browser) -> Iterator[Figure]:
 def longest(origin: str, browser: Browser) -> Iterator[Figure]:
     """The longest event of every explorer, as it starts and in its largest state, CPU ÷ 4."""
     for name, explorer in EXPLORERS.items():
-        for state, path in (
-            ("default", f"/explore/{name}?show=1"),
-            ("largest", largest_address(explorer)),
-        ):
+        for state, path in (("default", f"/explore/{name}?show=1"), ("largest", largest_address(explorer))):
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             page.goto(origin + path)
             page.evaluate(_WATCH)

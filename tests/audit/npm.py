@@ -44,8 +44,6 @@ def locked(name: str, source: Path) -> Path:
 def _npm(folder: Path, *arguments: str) -> None:
     environment = {**os.environ, "PUPPETEER_SKIP_DOWNLOAD": "1"}
     try:
-        subprocess.run(
-            ["npm", *arguments], cwd=folder, env=environment, check=True, capture_output=True
-        )
+        subprocess.run(["npm", *arguments], cwd=folder, env=environment, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise RuntimeError(f"npm {' '.join(arguments)} failed: {error}") from error

@@ -52,11 +52,7 @@ def draw_icon(target: Path, size: int) -> None:
 
 def photograph(target: Path) -> None:
     """An exercise after a wrong answer whose cause is known."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        server(Path(folder)) as running,
-        sync_playwright() as playwright,
-    ):
+    with tempfile.TemporaryDirectory() as folder, server(Path(folder)) as running, sync_playwright() as playwright:
         browser = launch(playwright)
         page = browser.new_page(viewport={"width": 1200, "height": 860}, color_scheme="light")
         page.goto(f"http://127.0.0.1:{running.port}{EXERCISE}")

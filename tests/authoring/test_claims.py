@@ -65,9 +65,7 @@ def test_what_holds_whatever_is_drawn_is_said_so(noted: Notes) -> None:
     assert noted(solved("It is never odd.") + "fixed: [never odd]\n") == []
 
 
-def test_a_wrong_claim_is_an_error_on_its_line_with_the_drawing_that_refutes_it(
-    found: Lint,
-) -> None:
+def test_a_wrong_claim_is_an_error_on_its_line_with_the_drawing_that_refutes_it(found: Lint) -> None:
     (problem,) = found(MORE + "claims:\n  x >= 1: far more\n  answer > 3: more than 3\n")
     assert problem.line == 15
     assert problem.says == "claims.answer > 3: does not hold at seed 0 (x 1, answer 2)"
@@ -105,9 +103,7 @@ def test_each_drawing_shows_the_sentence_that_is_true_of_it(noted: Notes) -> Non
         ("{otherwise}", "{else}", "'else' is not known here"),
     ],
 )
-def test_a_piece_is_shown_in_some_drawings_and_not_in_all(
-    found: Lint, old: str, new: str, says: str
-) -> None:
+def test_a_piece_is_shown_in_some_drawings_and_not_in_all(found: Lint, old: str, new: str, says: str) -> None:
     problems = found(solved(WHEN.replace(old, new)))
     assert any(says in problem.says for problem in problems), problems
 
@@ -117,9 +113,7 @@ def test_a_piece_that_every_drawing_shows_needs_no_condition(found: Lint) -> Non
     assert "every drawing shows the piece for 'x < 4'" in problem.says
 
 
-def test_every_text_may_have_a_condition(
-    exercise_file: Callable[[str], Path], noted: Notes
-) -> None:
+def test_every_text_may_have_a_condition(exercise_file: Callable[[str], Path], noted: Notes) -> None:
     text = GOOD.replace("How much is {x} twice?", '"How much is {x}{when x > 1}, twice{end}?"')
     text = text.replace("x: That is once", 'x: "That is {when x > 1}not{otherwise}only{end} 1')
     text = text.replace("not{otherwise}only{end} 1.", 'not{otherwise}only{end} 1."')

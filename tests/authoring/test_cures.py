@@ -105,9 +105,7 @@ sources: [https://example.org/]
         (GOOD.replace("title: A title", "title: A \u0007title"), 1, "is not valid YAML: a control character", "delete"),
     ],
 )  # fmt: skip
-def test_an_invalid_file_is_explained_in_plain_words(
-    found: Lint, text: str, line: int, says: str, cure: str
-) -> None:
+def test_an_invalid_file_is_explained_in_plain_words(found: Lint, text: str, line: int, says: str, cure: str) -> None:
     told = [one for one in found(text) if says in one.says]
     assert told, found(text)
     assert abs(told[0].line - line) <= 1
@@ -176,16 +174,10 @@ def test_every_problem_has_a_cure(found: Lint, text: str, old: str, new: str) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "old", "new"),
-    [(FUNCTION, "return 2 * x", "return 3 * x"), (BUG, "      y = 2 * x", "      y = 4 * x")],
+    ("text", "old", "new"), [(FUNCTION, "return 2 * x", "return 3 * x"), (BUG, "      y = 2 * x", "      y = 4 * x")]
 )
 def test_every_problem_of_code_has_a_cure(
-    exercise_file: Write,
-    runner: Runner,
-    loop: asyncio.AbstractEventLoop,
-    text: str,
-    old: str,
-    new: str,
+    exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop, text: str, old: str, new: str
 ) -> None:
     path = exercise_file(text.replace(old, new))
     problems = loop.run_until_complete(lint([path], runner)).problems
@@ -216,9 +208,7 @@ def test_errors_in_a_chapters_own_file_name_its_keys(exercise_file: Write) -> No
         == "the keys here are closing, facts, figures, needs, opening, parameters, part, placement, position, "
         "questions, routes, summary, title"
     )
-    topic.write_text(
-        topic.read_text().replace("due: tomorrow", "closing: '![a](b.png) {size} \\u202e'")
-    )
+    topic.write_text(topic.read_text().replace("due: tomorrow", "closing: '![a](b.png) {size} \\u202e'"))
     says = " ".join(problem.says for problem in lint_topic(topic).problems)
     assert "the image b.png does not exist" in says
 
@@ -255,11 +245,7 @@ SOURCES = {
 
 def literal(node: ast.expr) -> str:
     """The words of a message, with 'size' for each value in it; empty if it is made elsewhere."""
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in {"translate", "say"}
-    ):
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"translate", "say"}:
         return re.sub(r"\{\w+(![rs])?(:[^}]*)?\}", "'size'", literal(node.args[0]))
     if isinstance(node, ast.Constant):
         return str(node.value)

@@ -17,17 +17,11 @@ Lint = Callable[[str], tuple[Problem, ...]]
         ("{draws: ring, with: {ranks: y}}", "ranks: 'y' is not known here", "drawn from ranks"),
         ("{draws: ring, with: {ranks: 1}}", "ranks must be at least 2, not 1", "drawn from"),
         ("{draws: ring, with: {ranks: 4, size: x}}", "size must be in B, not 1", "size in B"),
-        (
-            "{draws: matrix, with: {rows: 4, columns: 4, ranks: 2, split: up}}",
-            "split",
-            "columns or rows",
-        ),
+        ("{draws: matrix, with: {rows: 4, columns: 4, ranks: 2, split: up}}", "split", "columns or rows"),
         ("{draw: ring}", "draws", "/authoring lists them"),
     ],
 )
-def test_lint_says_what_is_wrong_with_a_figure(
-    found: Lint, figure: str, says: str, cure: str
-) -> None:
+def test_lint_says_what_is_wrong_with_a_figure(found: Lint, figure: str, says: str, cure: str) -> None:
     problems = found(GOOD.replace("hints:", f"figure: {figure}\nhints:"))
     assert any(says in one.says and cure in f"{one.says} {one.cure}" for one in problems), problems
     assert {one.line for one in problems} == {GOOD[: GOOD.index("hints:")].count("\n") + 1}

@@ -79,7 +79,7 @@ def test_a_valid_file_has_no_problem(
         (BUG, "      y = 2 * x", "      y = 4 * x", 5, "the right code fails"),
         (BUG, "    y = 3 * x", "    y = x * 2", 10, "changes no result"),
     ],
-)  # fmt: skip
+)
 def test_an_invalid_file_is_reported_with_line_and_reason(
     exercise_file: Write,
     runner: Runner,
@@ -130,7 +130,7 @@ def test_an_invalid_file_is_reported_with_line_and_reason(
         (BUG.replace("One., Two.", "One., Look at line 2."), "gives the answer away: line 2"),
         (BUG + "mutate: [swop]\n", "mutate.0"),
     ],
-)  # fmt: skip
+)
 def test_whatever_a_file_contains_is_a_finding(
     tmp_path: Path, runner: Runner, loop: asyncio.AbstractEventLoop, text: str, says: str
 ) -> None:
@@ -205,10 +205,7 @@ def test_a_figure_that_cannot_be_drawn_is_reported(
     [
         ("figures: [{explorer: rings}]", "did you mean 'ring'"),
         (r"closing: It is $\nonsense{1}$.", "not valid LaTeX"),
-        (
-            "facts: [{name: Sum, says: 1 + 1, formula: memory.states_bytes}]",
-            "did you mean 'memory.",
-        ),
+        ("facts: [{name: Sum, says: 1 + 1, formula: memory.states_bytes}]", "did you mean 'memory."),
         ("facts: [{name: Sum, says: 1 + 1, see: /hardwear}]", "is broken; did you mean 'hardware'"),
         ("figures: [{explorer: ring, state: {ranks: 99}}]", "12 is the largest"),
     ],

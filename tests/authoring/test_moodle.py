@@ -22,10 +22,7 @@ from tests.people.school import RING
 
 Capture = pytest.CaptureFixture[str]
 # What stands in every question, and what only in those of one type; from Moodle's documentation.
-COMMON = {
-    "name", "questiontext", "generalfeedback", "defaultgrade", "penalty", "hidden", "idnumber",
-    "hint", "tags",
-}  # fmt: skip
+COMMON = {"name", "questiontext", "generalfeedback", "defaultgrade", "penalty", "hidden", "idnumber", "hint", "tags"}
 OWN = {
     "numerical": {"answer", "units", "unitgradingtype", "unitpenalty", "showunits", "unitsleft"},
     "multichoice": {"answer", "single", "shuffleanswers", "answernumbering"},
@@ -33,19 +30,7 @@ OWN = {
     "ordering": {"answer", "layouttype", "selecttype", "selectcount", "gradingtype", "showgrading"},
     "cloze": set(),
 }
-GRADES = {
-    "100",
-    "50",
-    "33.33333",
-    "25",
-    "20",
-    "16.66667",
-    "14.28571",
-    "12.5",
-    "11.11111",
-    "10",
-    "0",
-}
+GRADES = {"100", "50", "33.33333", "25", "20", "16.66667", "14.28571", "12.5", "11.11111", "10", "0"}
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +49,7 @@ def text(element: Element, path: str) -> str:
     return element.findtext(path) or ""
 
 
-def test_most_exercises_can_be_judged_by_moodle(
-    questions: Mapping[str, Element], catalog: Catalog
-) -> None:
+def test_most_exercises_can_be_judged_by_moodle(questions: Mapping[str, Element], catalog: Catalog) -> None:
     left_out = {one.kind for one in catalog.exercises if one.id not in questions}
     code = {"function", "schedule"}
     assert left_out == code | {"lab", "expression", "design", "sharding", "order", "match"}
@@ -113,9 +96,7 @@ def judged(question: Element, number: float) -> str:
     return "0"
 
 
-def test_a_number_has_the_same_verdict_as_here(
-    questions: Mapping[str, Element], catalog: Catalog
-) -> None:
+def test_a_number_has_the_same_verdict_as_here(questions: Mapping[str, Element], catalog: Catalog) -> None:
     seen = 0
     for name, question in questions.items():
         exercise = catalog.exercise(name)
@@ -125,9 +106,13 @@ def test_a_number_has_the_same_verdict_as_here(
         factor = key.asked.scale.factor
         width = (key.high - key.low) / 1000
         for value, right in (
-            (key.right, "100"), (key.low + width, "100"), (key.high - width, "100"),
-            (key.low - width, "0"), (key.high + width, "0"), *((wrong, "0") for wrong, _ in key.mistakes),
-        ):  # fmt: skip
+            (key.right, "100"),
+            (key.low + width, "100"),
+            (key.high - width, "100"),
+            (key.low - width, "0"),
+            (key.high + width, "0"),
+            *((wrong, "0") for wrong, _ in key.mistakes),
+        ):
             assert judged(question, value / factor) == right, (name, value)
             seen += 1
         for unit in question.iter("unit"):
@@ -139,9 +124,7 @@ def test_a_number_has_the_same_verdict_as_here(
 
 
 def test_several_numbers_are_gaps_in_the_text(catalog: Catalog) -> None:
-    exercise = next(
-        one for one in catalog.exercises if isinstance(one, Numeric) and len(one.answers) == 2
-    )
+    exercise = next(one for one in catalog.exercises if isinstance(one, Numeric) and len(one.answers) == 2)
     question = ElementTree.fromstring(MoodleWriter(catalog).question(exercise, 3))
     assert question.attrib["type"] == "cloze"
     written = text(question, "questiontext/text")
@@ -179,9 +162,7 @@ def test_an_image_travels_with_its_question(catalog: Catalog, tmp_path: Path) ->
     assert b64decode(text(asked, "file")) == (tmp_path / "ring.svg").read_bytes()
 
 
-def test_the_command_writes_a_file_and_says_what_is_left_out(
-    tmp_path: Path, capsys: Capture
-) -> None:
+def test_the_command_writes_a_file_and_says_what_is_left_out(tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "quiz.xml"
     assert main(["moodle", "--chapter", "collectives", "--seeds", "0..1", "-o", str(out)]) == 0
     written = out.read_text(encoding="utf-8")
@@ -206,9 +187,7 @@ def test_the_command_writes_a_file_and_says_what_is_left_out(
         (["--seeds", "0..99"], "are more than 5,000 questions"),
     ],
 )
-def test_what_cannot_be_written_is_told(
-    tmp_path: Path, capsys: Capture, arguments: list[str], says: str
-) -> None:
+def test_what_cannot_be_written_is_told(tmp_path: Path, capsys: Capture, arguments: list[str], says: str) -> None:
     out = tmp_path / "quiz.xml"
     assert main(["moodle", *arguments, "-o", str(out)]) == 1
     assert says in capsys.readouterr().err
@@ -216,9 +195,7 @@ def test_what_cannot_be_written_is_told(
 
 
 @pytest.mark.parametrize(("score", "fraction"), [(0.5, "50"), (0.25, "25"), (0.75, "75")])
-def test_a_wrong_option_is_worth_its_share_in_moodle(
-    catalog: Catalog, score: float, fraction: str
-) -> None:
+def test_a_wrong_option_is_worth_its_share_in_moodle(catalog: Catalog, score: float, fraction: str) -> None:
     question = ElementTree.fromstring(MoodleWriter(catalog).question(scored(catalog, score), 0))
     grades = sorted(float(one.attrib["fraction"]) for one in question.findall("answer"))
     assert grades[-2:] == [float(fraction), 100]

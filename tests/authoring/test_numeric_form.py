@@ -29,8 +29,7 @@ FILLED: Sent = {
     "given": ["ranks", "size", "", ""],
     "values": ["8, 4, 16", "1 GB,4 GB", "", ""],
     "prompt": [
-        "{ranks} workers sum a gradient of {size} in a ring. "
-        "How many bytes does each worker send to its neighbor?"
+        "{ranks} workers sum a gradient of {size} in a ring. How many bytes does each worker send to its neighbor?"
     ],
     "answer": ["collectives.ring_all_reduce_bytes"],
     "unit": ["GB"],
@@ -92,9 +91,7 @@ def test_a_form_makes_a_file_in_the_style_of_the_course() -> None:
     assert numeric_text(NumericDraft.of(FILLED)) == MADE
 
 
-def test_a_file_of_the_form_is_proven_beside_it_and_then_made(
-    client: TestClient, folder: Path
-) -> None:
+def test_a_file_of_the_form_is_proven_beside_it_and_then_made(client: TestClient, folder: Path) -> None:
     page = client.get("/preview/new?name=bytes-of-a-ring")
     assert page.status_code == 200
     assert 'value="bytes-of-a-ring"' in page.text
@@ -122,13 +119,8 @@ def test_what_is_missing_is_said_and_the_form_is_never_an_error(client: TestClie
         assert "problem" in draft.text
 
 
-@each(
-    "name",
-    ["", "../first", "a/b", "A", "é", "a.de", "topic", "pack", "-a", "a\n", "a" * 99, "a\0b"],
-)
-def test_a_new_file_is_in_the_folder_and_no_other_kind_of_file(
-    client: TestClient, folder: Path, name: str
-) -> None:
+@each("name", ["", "../first", "a/b", "A", "é", "a.de", "topic", "pack", "-a", "a\n", "a" * 99, "a\0b"])
+def test_a_new_file_is_in_the_folder_and_no_other_kind_of_file(client: TestClient, folder: Path, name: str) -> None:
     before = sorted(folder.parent.rglob("*"))
     assert sent(client, {**FILLED, "name": [name]}).status_code == 422
     assert sorted(folder.parent.rglob("*")) == before
@@ -151,9 +143,7 @@ def test_a_new_file_is_not_written_through_a_link(client: TestClient, folder: Pa
         ({"Host": "evil.example"}, 421),
     ],
 )
-def test_another_site_makes_no_file(
-    client: TestClient, folder: Path, headers: dict[str, str], status: int
-) -> None:
+def test_another_site_makes_no_file(client: TestClient, folder: Path, headers: dict[str, str], status: int) -> None:
     for to in ("", "/draft"):
         form = {**FILLED, "name": ["of-another-site"]}
         assert sent(client, form, to, **headers).status_code == status

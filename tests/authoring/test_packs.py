@@ -68,9 +68,7 @@ def test_a_pack_is_never_written_over(pack: Path, capsys: Capture) -> None:
     assert "must be lowercase letters" in capsys.readouterr().err
 
 
-def test_without_consent_its_python_is_not_run(
-    pack: Path, runner: Runner, loop: asyncio.AbstractEventLoop
-) -> None:
+def test_without_consent_its_python_is_not_run(pack: Path, runner: Runner, loop: asyncio.AbstractEventLoop) -> None:
     changed(pack / "formulas" / "example.py", '"""Formulas', 'raise SystemExit\n"""Formulas')
     found = loop.run_until_complete(check_pack(pack, runner, loads=False))
     assert [problem.says for problem in found.linted.problems] == ["the formulas are not loaded"]
@@ -86,9 +84,13 @@ def test_without_consent_its_python_is_not_run(
         ("    Raises:\n", "    Notes:\n", "does not say what it refuses"),
         ("    Source:\n", "    Note:\n", "has no source"),
         ('at_least("latency", latency, 0)', "latency", "computes something with latency that is not a number"),
-        ('at_least("latency", latency, 0) +', '2 * at_least("latency", latency, 0) +', "' says 3 us; correct the formula"),
+        (
+            'at_least("latency", latency, 0) +',
+            '2 * at_least("latency", latency, 0) +',
+            "' says 3 us; correct the formula",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_formula_that_is_not_proven_is_told(pack: Path, old: str, new: str, says: str) -> None:
     changed(pack / "formulas" / "example.py", old, new)
     assert says in told(pack)
@@ -96,9 +98,7 @@ def test_a_formula_that_is_not_proven_is_told(pack: Path, old: str, new: str, sa
 
 def test_a_formula_needs_two_values_from_elsewhere(pack: Path) -> None:
     proofs = pack / "formulas" / "proofs.yaml"
-    changed(
-        proofs, "size: 1 B, bandwidth: 1000 GB/s, latency: 3 us", "size: 1 GB, bandwidth: 50 GB/s"
-    )
+    changed(proofs, "size: 1 B, bandwidth: 1000 GB/s, latency: 3 us", "size: 1 GB, bandwidth: 50 GB/s")
     changed(proofs, "equals: 3 us", "equals: 20 ms")
     assert "has 1 of 2 proofs with different values; write two" in told(pack)
     changed(proofs, "transfer_time:", "transfers:")
@@ -153,9 +153,7 @@ def test_the_front_page_is_checked_as_well(pack: Path) -> None:
     assert problem.cure
 
 
-def test_what_is_no_pack_is_refused(
-    pack: Path, runner: Runner, loop: asyncio.AbstractEventLoop
-) -> None:
+def test_what_is_no_pack_is_refused(pack: Path, runner: Runner, loop: asyncio.AbstractEventLoop) -> None:
     with pytest.raises(InputError, match=r"has no pack\.yaml; did you mean .*my_course"):
         checked(pack.parent, runner, loop)
 

@@ -50,9 +50,7 @@ def test_a_file_is_shown_beside_its_exercise_and_its_proof(client: TestClient) -
     page = client.get("/preview")
     assert page.status_code == 200
     assert GOOD.rstrip() in page.text
-    assert re.findall(r'<iframe [^>]*src="([^"]+)"', page.text) == [
-        "/exercises/my-course/first?seed=0"
-    ]
+    assert re.findall(r'<iframe [^>]*src="([^"]+)"', page.text) == ["/exercises/my-course/first?seed=0"]
     for seed in range(4):
         assert f"/exercises/my-course/first?seed={seed}" in page.text
     assert "frame-ancestors 'self'" in page.headers["content-security-policy"]
@@ -62,9 +60,7 @@ def test_a_file_is_shown_beside_its_exercise_and_its_proof(client: TestClient) -
     assert "That is five times." in proof
 
 
-def test_a_saved_file_is_fresh_and_a_broken_one_keeps_its_last_version(
-    client: TestClient, file: Path
-) -> None:
+def test_a_saved_file_is_fresh_and_a_broken_one_keeps_its_last_version(client: TestClient, file: Path) -> None:
     stamp = client.get("/preview/stamp").text
     file.write_text(GOOD.replace("twice?", "doubled?"), encoding="utf-8")
     assert client.get("/preview/stamp").text != stamp
@@ -80,9 +76,7 @@ def test_a_saved_file_is_fresh_and_a_broken_one_keeps_its_last_version(
     assert "cannot be read" in client.get("/preview/proof").text
 
 
-def test_what_is_typed_is_proven_and_shown_before_it_is_stored(
-    client: TestClient, file: Path
-) -> None:
+def test_what_is_typed_is_proven_and_shown_before_it_is_stored(client: TestClient, file: Path) -> None:
     proof = drafted(client, GOOD.replace("twice?", "doubled?"))
     assert "Proven" in proof.text
     assert 'data-shown="yes"' in proof.text
@@ -125,9 +119,7 @@ def test_the_key_is_not_in_what_the_server_sends(client: TestClient) -> None:
 
 
 @each("text", ["", "\0", "é" * 9, "- 1", "&a [*a]", "x: " + "[" * 5000, b"\xff", "kind: numeric"])
-def test_a_text_that_is_not_an_exercise_is_answered_with_its_problems(
-    client: TestClient, text: str | bytes
-) -> None:
+def test_a_text_that_is_not_an_exercise_is_answered_with_its_problems(client: TestClient, text: str | bytes) -> None:
     proof = drafted(client, text)
     assert proof.status_code == 200
     assert "problem" in proof.text
@@ -148,9 +140,7 @@ def test_a_file_that_is_not_utf_8_is_not_edited(client: TestClient, file: Path) 
     assert "The file is not UTF-8." in client.get("/preview").text
 
 
-def test_an_unchanged_file_is_not_proven_again(
-    client: TestClient, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unchanged_file_is_not_proven_again(client: TestClient, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = client.get("/preview/proof").text
 
     async def never(*_: object) -> None:
@@ -177,9 +167,7 @@ def test_other_files_of_a_folder_are_named(tmp_path: Path, file: Path, settings:
         assert client.get("/preview?name=second").status_code == 200
 
 
-def test_files_are_listed_in_the_order_of_their_chapter(
-    file: Path, tmp_path: Path, settings: Settings
-) -> None:
+def test_files_are_listed_in_the_order_of_their_chapter(file: Path, tmp_path: Path, settings: Settings) -> None:
     for name, key in (("a", "position: 9"), ("b", "position: 2"), ("c", "core: true")):
         file.with_stem(name).write_text(f"{GOOD}{key}\n", encoding="utf-8")
     file.with_stem("aa").write_text("kind: [", encoding="utf-8")
@@ -198,9 +186,7 @@ def test_nothing_to_preview_is_said(tmp_path: Path, settings: Settings) -> None:
         site.engine.dispose()
 
 
-def test_of_the_texts_of_one_page_the_latest_is_proven(
-    loop: asyncio.AbstractEventLoop, settings: Settings
-) -> None:
+def test_of_the_texts_of_one_page_the_latest_is_proven(loop: asyncio.AbstractEventLoop, settings: Settings) -> None:
     """It does not wait for the others to end, and another page's text is not replaced."""
     begun, ended = [], []
 
@@ -230,9 +216,7 @@ def test_of_the_texts_of_one_page_the_latest_is_proven(
     assert ended == ["a1"]
 
 
-def test_work_on_a_text_leaves_the_event_loop_free(
-    loop: asyncio.AbstractEventLoop, settings: Settings
-) -> None:
+def test_work_on_a_text_leaves_the_event_loop_free(loop: asyncio.AbstractEventLoop, settings: Settings) -> None:
     begun, may_end = threading.Event(), threading.Event()
 
     async def proven(_: Runner) -> bool:

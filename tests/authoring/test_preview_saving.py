@@ -67,9 +67,7 @@ def saved(
     return client.put("/preview/text", params={"name": name}, content=text, headers=own)
 
 
-def test_a_saved_text_is_in_the_file_and_nothing_else_in_its_folder(
-    client: TestClient, file: Path
-) -> None:
+def test_a_saved_text_is_in_the_file_and_nothing_else_in_its_folder(client: TestClient, file: Path) -> None:
     before = {path.name for path in file.parent.iterdir()}
     reply = saved(client, CHANGED)
     assert reply.status_code == 200
@@ -99,9 +97,7 @@ def test_of_pages_that_save_at_once_one_does(client: TestClient, file: Path) -> 
     assert file.read_text(encoding="utf-8") == texts[statuses.index(200)]
 
 
-def test_a_file_that_is_gone_is_written_again_by_whoever_knows_that(
-    client: TestClient, file: Path
-) -> None:
+def test_a_file_that_is_gone_is_written_again_by_whoever_knows_that(client: TestClient, file: Path) -> None:
     seen = stamp(client)
     file.unlink()
     assert saved(client, CHANGED, seen).status_code == 412
@@ -130,9 +126,7 @@ def test_lines_keep_their_ends(before: str, text: str, after: str) -> None:
 
 
 @each("before", [GOOD.replace("\n", "\r\n"), f"\ufeff{GOOD}", GOOD.rstrip("\n")])
-def test_a_file_that_is_saved_unchanged_has_the_same_bytes(
-    client: TestClient, file: Path, before: str
-) -> None:
+def test_a_file_that_is_saved_unchanged_has_the_same_bytes(client: TestClient, file: Path, before: str) -> None:
     file.write_bytes(before.encode())
     text = client.get("/preview/text?name=first").text
     assert "\r" not in text
@@ -178,10 +172,7 @@ def test_another_site_may_not_even_ask(client: TestClient) -> None:
     assert not any(name.startswith("access-control") for name in reply.headers)
 
 
-@each(
-    "name",
-    ["../outside", "..%2Foutside", "/etc/passwd", "first.yaml", "first\n", "outside", "x" * 5000],
-)
+@each("name", ["../outside", "..%2Foutside", "/etc/passwd", "first.yaml", "first\n", "outside", "x" * 5000])
 def test_only_files_of_the_folder_are_written(client: TestClient, folder: Path, name: str) -> None:
     before = sorted(folder.parent.rglob("*.yaml"))
     assert saved(client, CHANGED, "gone", name).status_code == 404

@@ -53,9 +53,7 @@ def test_an_opening_is_its_text_and_its_places_in_order() -> None:
         ("{question 1}", "It begins.", "has no place for question 1"),
     ],
 )
-def test_a_place_without_a_figure_or_a_question_is_refused(
-    tmp_path: Path, before: str, after: str, says: str
-) -> None:
+def test_a_place_without_a_figure_or_a_question_is_refused(tmp_path: Path, before: str, after: str, says: str) -> None:
     with pytest.raises(ContentError) as caught:
         read_topic(chapter(tmp_path, CHAPTER.replace(before, after)))
     assert says in caught.value.problems[0].says

@@ -33,9 +33,7 @@ sources: [https://example.org/]
         ("How many seconds is that?", "load * each", False),
     ],
 )
-def test_what_comes_whole_is_asked_for_whole(
-    found: Lint, asked: str, answer: str, is_found: bool
-) -> None:
+def test_what_comes_whole_is_asked_for_whole(found: Lint, asked: str, answer: str, is_found: bool) -> None:
     problems = found(FILE.replace("ASKED", asked).replace("ANSWER", answer))
     assert [one.says for one in problems if "come whole" in one.says] == (
         ["answer: is 3.3: these come whole"] if is_found else []

@@ -54,10 +54,7 @@ def test_the_files_are_valid_without_the_changes(found: Lint) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        (
-            "prompt: >\n  How much is {x} twice?\n\n  | a | b |\n  |---|---|\n  | 1 | 2 |\n",
-            "a table",
-        ),
+        ("prompt: >\n  How much is {x} twice?\n\n  | a | b |\n  |---|---|\n  | 1 | 2 |\n", "a table"),
         ("prompt: >\n  How much is {x} twice?\n\n  ```\n  ##..##\n  ```\n", "a code block"),
         ("prompt: >\n  How much is {x} twice? Take care:\n  - of one\n  - of two\n", "a list"),
         ("prompt: >\n  How much is {x} twice?\n\n  1. One.\n  2. Two.\n", "a list"),
@@ -94,10 +91,8 @@ def test_braces_of_mathematics_and_code_are_not_stray(found: Lint) -> None:
         ("title: A ring", "title: A ring of eight ranks", "title", "eight ranks"),
         ("title: A ring", "title: Two GB", "title", "Two GB"),
     ],
-)  # fmt: skip
-def test_a_number_that_is_true_of_one_drawing(
-    found: Lint, old: str, new: str, where: str, says: str
-) -> None:
+)
+def test_a_number_that_is_true_of_one_drawing(found: Lint, old: str, new: str, where: str, says: str) -> None:
     (problem,) = [one for one in found(RING.replace(old, new)) if "in some drawings" in one.says]
     assert problem.says.startswith(f"{where}: says {says}, which is ")
     assert problem.cure
@@ -137,9 +132,13 @@ def test_a_title_with_the_answer_in_it(found: Lint, text: str, title: str) -> No
     [
         ("Which stage of ZeRO is PyTorch's FSDP?", "Stage 3. All is sharded.", "FSDP"),
         ("How long with full recomputation?", "A third longer.", "activation checkpointing"),
-        ("What is sequence parallelism?", "Norms and dropout cut along the sequence in the group.", "sequence parallelism"),
+        (
+            "What is sequence parallelism?",
+            "Norms and dropout cut along the sequence in the group.",
+            "sequence parallelism",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_tooltip_that_is_the_answer(found: Lint, prompt: str, right: str, term: str) -> None:
     text = CHOICE.replace("Which stage of ZeRO is PyTorch's FSDP?", prompt)
     text = text.replace("Stage 3. All is sharded.", right)
@@ -191,9 +190,7 @@ def test_a_prompt_that_depends_on_another_exercise(found: Lint, prompt: str, phr
     assert f"depends on another exercise: '{phrase}" in problem.says
 
 
-@pytest.mark.parametrize(
-    "aside", ["The first numbers are Meta's.", "(The second variant is a pod.)"]
-)
+@pytest.mark.parametrize("aside", ["The first numbers are Meta's.", "(The second variant is a pod.)"])
 def test_a_text_that_mentions_other_drawings(found: Lint, aside: str) -> None:
     (problem,) = found(GOOD.replace(SOLUTION, f"{SOLUTION} {aside}"))
     assert "mentions other drawings" in problem.says
@@ -202,9 +199,7 @@ def test_a_text_that_mentions_other_drawings(found: Lint, aside: str) -> None:
 def test_a_source_does_not_say_what_is_drawn(found: Lint) -> None:
     (problem,) = found(GOOD.replace(PROMPT, f"{PROMPT[:-1]}, when a paper reports {{x}}?"))
     assert "makes a source state x, which is drawn" in problem.says
-    tied = GOOD.replace(
-        "given: {x: [1, 2, 3]}", "cases: [{x: 1, who: A paper}, {x: 2, who: A friend}]"
-    )
+    tied = GOOD.replace("given: {x: [1, 2, 3]}", "cases: [{x: 1, who: A paper}, {x: 2, who: A friend}]")
     assert found(tied.replace(PROMPT, f"{PROMPT[:-1]}, when {{who}} reports it?")) == ()
 
 
@@ -227,9 +222,7 @@ def test_a_source_does_not_say_what_is_drawn(found: Lint) -> None:
     ],
 )
 def test_broken_links_and_missing_images(found: Lint, text: str, says: str) -> None:
-    (problem,) = found(
-        GOOD.replace(SOLUTION, f"solution: 'Two times {{x}} is {{answer}}: {text}.'")
-    )
+    (problem,) = found(GOOD.replace(SOLUTION, f"solution: 'Two times {{x}} is {{answer}}: {text}.'"))
     assert says in problem.says
     assert problem.line == 11
     assert problem.cure
@@ -237,10 +230,20 @@ def test_broken_links_and_missing_images(found: Lint, text: str, says: str) -> N
 
 def test_links_that_work(found: Lint) -> None:
     links = (
-        "https://example.org", "/", "/formulas", "/formulas/memory.state_bytes", "/glossary#ring",
-        "/explore/pipeline?stages=4", "/chapters/memory", "/chapters/chapter", "/hardware",
-        "/exercises/memory/stage-1", "/exercises/chapter/exercise", "/labs/all-reduce", "/errata",
-    )  # fmt: skip
+        "https://example.org",
+        "/",
+        "/formulas",
+        "/formulas/memory.state_bytes",
+        "/glossary#ring",
+        "/explore/pipeline?stages=4",
+        "/chapters/memory",
+        "/chapters/chapter",
+        "/hardware",
+        "/exercises/memory/stage-1",
+        "/exercises/chapter/exercise",
+        "/labs/all-reduce",
+        "/errata",
+    )
     text = " ".join(f"[it]({link})" for link in links)
     image = "![a page](/static/screenshot.png)"
     assert found(GOOD.replace(SOLUTION, f"solution: '{{answer}} {text} {image}'")) == ()
@@ -249,19 +252,15 @@ def test_links_that_work(found: Lint) -> None:
 @pytest.mark.parametrize(
     ("title", "code"),
     [(r"A\u202Eeltit", "U+202E"), (r"A\0title", "U+0000"), (r"A\u200Btitle", "U+200B"), (r"A\x1Btitle", "U+001B")],
-)  # fmt: skip
+)
 def test_invisible_characters(found: Lint, title: str, code: str) -> None:
     problems = found(GOOD.replace("title: A title", f'title: "{title}"'))
     assert [problem.line for problem in problems] == [2]
     assert f"contains {code}" in problems[0].says
 
 
-def test_a_right_option_that_is_by_far_the_longest_is_a_warning(
-    exercise_file: Write, look: Look
-) -> None:
-    long = CHOICE.replace(
-        "All is sharded.", "All is sharded - weights and gradients and optimizer state."
-    )
+def test_a_right_option_that_is_by_far_the_longest_is_a_warning(exercise_file: Write, look: Look) -> None:
+    long = CHOICE.replace("All is sharded.", "All is sharded - weights and gradients and optimizer state.")
     linted = look(exercise_file(long + "unmarked: [FSDP]\n"))
     assert linted.problems == ()
     (note,) = linted.notes
@@ -269,9 +268,7 @@ def test_a_right_option_that_is_by_far_the_longest_is_a_warning(
     assert "can be guessed by its length" in note.says
 
 
-def test_a_chapter_in_which_the_longest_is_always_right_is_a_warning(
-    exercise_file: Write, look: Look
-) -> None:
+def test_a_chapter_in_which_the_longest_is_always_right_is_a_warning(exercise_file: Write, look: Look) -> None:
     folder = exercise_file(CHOICE + "unmarked: [FSDP]\n").parent
     text = (CHOICE + "unmarked: [FSDP]\n").replace("All is sharded.", "All is sharded over ranks.")
     for name in ("exercise", "second", "third"):

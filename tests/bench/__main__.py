@@ -67,9 +67,7 @@ def _run(name: str) -> tuple[int, str]:
     sys.stdout.flush()
     command = [sys.executable, "-m", "tests.bench", name]
     try:
-        done = subprocess.run(
-            command, stderr=subprocess.PIPE, text=True, check=False, timeout=_LONGEST
-        )
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, timeout=_LONGEST)
     except subprocess.TimeoutExpired:
         return 1, f"it took longer than {_LONGEST:,} s"
     said = done.stderr.strip().splitlines()

@@ -43,10 +43,7 @@ def measure(commit: str) -> Iterator[Figure]:
 
 
 def _compared(
-    what: str,
-    servers: Mapping[str, Running],
-    made: Callable[[Running], Sequence[bytes]],
-    expected: bytes,
+    what: str, servers: Mapping[str, Running], made: Callable[[Running], Sequence[bytes]], expected: bytes
 ) -> Iterator[Figure]:
     costs: dict[str, list[float]] = {name: [] for name in servers}
     requests = {name: made(running) for name, running in servers.items()}

@@ -48,9 +48,9 @@ class _Student:
         cookie = f"Cookie: {self.cookie}\r\n" if self.cookie else ""
         self.writer.write(
             f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{cookie}X-Fragment: 1\r\n"
-            f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n\r\n"
-            .encode() + body
-        )  # fmt: skip
+            f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+            + body
+        )
         head = await self.reader.readuntil(b"\r\n\r\n")
         found = _LENGTH.search(head)
         answer = await self.reader.readexactly(int(found[1]) if found else 0)
@@ -65,9 +65,7 @@ class _Student:
         begun = time.perf_counter()
         _, page = await self.ask(f"/join/{code}")
         form = _FORM.search(page)
-        status, _ = await self.ask(
-            f"/join/{code}", name=self.name, form=form[1].decode() if form else ""
-        )
+        status, _ = await self.ask(f"/join/{code}", name=self.name, form=form[1].decode() if form else "")
         took = time.perf_counter() - begun
         return took if status == 200 and self.cookie else -1.0
 
@@ -130,9 +128,7 @@ def _class_of(running: Running, database: str) -> Iterator[Figure]:
     with open_writing_session(engine) as session:
         row = create_class(session, secret, "Three hundred", "Europe/Berlin")
         policy = Policy(due=now() + timedelta(days=1), attempts=5)
-        assignment = create_assignment(
-            session, number_of(row), "Week 1", policy, [AssignmentEntry(_EXERCISE, 1.0)]
-        )
+        assignment = create_assignment(session, number_of(row), "Week 1", policy, [AssignmentEntry(_EXERCISE, 1.0)])
         session.commit()
         code = join_code_of(secret, row)
     students = [_Student(running.port, f"Student {number:03}") for number in range(_STUDENTS)]

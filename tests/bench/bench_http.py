@@ -15,9 +15,7 @@ from tests.bench.load import Load, load, server
 _SECONDS = 3.0
 _TURNS = 5
 RING = [
-    json.dumps(
-        {"exercise": "collectives/ring-all-reduce-time", "seed": seed, "answer": "1 s"}
-    ).encode()
+    json.dumps({"exercise": "collectives/ring-all-reduce-time", "seed": seed, "answer": "1 s"}).encode()
     for seed in range(50)
 ]
 
@@ -49,9 +47,7 @@ def measure() -> Iterator[Figure]:
     busy = max(one.busy for some in loads.values() for one in some)
     yield Figure("numeric checks kept, p99", 1e3 * p99, "ms", 100, "lower")
     yield Figure("the client, busy at most", 100 * busy, "%", 90, "lower")
-    yield Figure(
-        "function check over HTTP, median", 1e3 * function.quantile(0.5), "ms", 10, "lower"
-    )
+    yield Figure("function check over HTTP, median", 1e3 * function.quantile(0.5), "ms", 10, "lower")
     yield Figure("function check over HTTP, p95", 1e3 * function.quantile(0.95), "ms", 25, "lower")
 
 

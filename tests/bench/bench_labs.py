@@ -88,7 +88,5 @@ def _torchrun(folder: Path) -> list[float]:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     # The same interface as the lab's: without it gloo looks for one of its own.
     environment = {**os.environ, "GLOO_SOCKET_IFNAME": "lo"}
-    done = subprocess.run(
-        [*command, str(script)], env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([*command, str(script)], env=environment, capture_output=True, text=True, check=True)
     return [float(text) for text in done.stdout.split()]

@@ -29,9 +29,7 @@ def measure() -> Iterator[Figure]:
     each = {name: median(some) for name, some in costs.items()}
     shares = [one / other - 1 for one, other in zip(*costs.values(), strict=True)]
     yield Figure("a check with metrics, processor time", 1e3 * each["watched"], "ms")
-    yield Figure(
-        "metrics, share of a check's processor time", 100 * median(shares), "%", 2, "lower"
-    )
+    yield Figure("metrics, share of a check's processor time", 100 * median(shares), "%", 2, "lower")
 
 
 def _cost(running: Running) -> float:

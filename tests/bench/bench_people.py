@@ -120,9 +120,7 @@ def _class_of(engine: Engine, draw: random.Random, people: int, exercises: int) 
         session.flush()
         class_id = row.id or 0
         for number, person in enumerate(persons):
-            session.add(
-                MemberRow(class_id=class_id, person=person.id or 0, label=f"Student {number}")
-            )
+            session.add(MemberRow(class_id=class_id, person=person.id or 0, label=f"Student {number}"))
         policy = Policy(due=_DUE, closes=_DUE + timedelta(days=3), late=0.1)
         names = [_exercise(number) for number in range(exercises)]
         for start in range(0, exercises, _EACH):
@@ -150,10 +148,7 @@ def _seed(assignment: Assignment, entry: AssignmentEntry, person: PersonRow) -> 
 def _answers_of_others(engine: Engine, draw: random.Random) -> None:
     _store(
         engine,
-        [
-            _answer(draw, f"{number % 20_000:032x}", _exercise(draw.randrange(40)), number)
-            for number in range(_OTHERS)
-        ],
+        [_answer(draw, f"{number % 20_000:032x}", _exercise(draw.randrange(40)), number) for number in range(_OTHERS)],
     )
 
 

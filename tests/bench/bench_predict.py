@@ -36,9 +36,7 @@ def _lines() -> Iterator[bytes]:
     for number, (tensor, pipeline, data, rounds) in enumerate(degrees):
         if number == _COUNT:
             return
-        layout = {
-            "tensor": tensor, "pipeline": pipeline, "data": data, "microbatches": 8 * rounds
-        }  # fmt: skip
+        layout = {"tensor": tensor, "pipeline": pipeline, "data": data, "microbatches": 8 * rounds}
         text = " ".join(f"{name}={value}" for name, value in layout.items())
         line = {
             "ref": number,

@@ -36,10 +36,7 @@ async def _measure() -> list[Figure]:
     await runner.start()
     assert (await runner.ready()).state == "ready"
     try:
-        return [
-            *await _alone(runner), *await _beside_loops(runner), *await _workers(runner),
-            *await _soak(runner),
-        ]  # fmt: skip
+        return [*await _alone(runner), *await _beside_loops(runner), *await _workers(runner), *await _soak(runner)]
     finally:
         await runner.close()
 
@@ -64,9 +61,7 @@ async def _beside_loops(runner: Runner) -> list[Figure]:
         task.cancel()
     await asyncio.gather(*attackers, return_exceptions=True)
     await asyncio.sleep(1)
-    return [
-        Figure("honest learner beside 4 endless loops, p95", 1e3 * times[94], "ms", 100, "lower")
-    ]
+    return [Figure("honest learner beside 4 endless loops, p95", 1e3 * times[94], "ms", 100, "lower")]
 
 
 async def _workers(runner: Runner) -> list[Figure]:
@@ -76,10 +71,7 @@ async def _workers(runner: Runner) -> list[Figure]:
     ready = time.perf_counter() - started
     memory = _memory(worker.process.pid)
     await worker.kill()
-    return [
-        Figure("worker ready", ready, "s", 0.3, "lower"),
-        Figure("memory of a worker", memory, "MB", 50, "lower"),
-    ]
+    return [Figure("worker ready", ready, "s", 0.3, "lower"), Figure("memory of a worker", memory, "MB", 50, "lower")]
 
 
 async def _soak(runner: Runner) -> list[Figure]:

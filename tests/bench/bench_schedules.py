@@ -15,9 +15,7 @@ def _slowest(stages: int, microbatches: int) -> tuple[float, str]:
         times = []
         for _ in range(3):
             started = time.perf_counter()
-            simulate_schedule(
-                build(name, stages, microbatches, 2 if name == "interleaved" else 1), EQUAL
-            )
+            simulate_schedule(build(name, stages, microbatches, 2 if name == "interleaved" else 1), EQUAL)
             times.append(time.perf_counter() - started)
         found.append((min(times), name))
     return max(found)

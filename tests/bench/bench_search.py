@@ -13,12 +13,7 @@ from tests.bench.figures import Figure
 
 CALCULON = 244  # layouts per second, as published
 AGAIN = 5  # searches, of which the quickest counts
-GPT_3 = Space(
-    model=ModelShape.named("GPT-3"),
-    cluster=Cluster.read("DGX-A100 gpus=1024"),
-    batch=1536,
-    sequence=2048,
-)
+GPT_3 = Space(model=ModelShape.named("GPT-3"), cluster=Cluster.read("DGX-A100 gpus=1024"), batch=1536, sequence=2048)
 MIXTURE = Space(
     model=ModelShape.named("DeepSeek-V3"),
     cluster=Cluster.named("DeepSeek 2048 H800"),

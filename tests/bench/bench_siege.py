@@ -80,8 +80,7 @@ async def _siege(running: Running) -> tuple[Load, Load]:
     await asyncio.sleep(2)
     try:
         return await asyncio.gather(
-            _timed(running, "GET", _PAGE, b"", b"</html>"),
-            _timed(running, "POST", _PROGRAM, right, b"Right"),
+            _timed(running, "GET", _PAGE, b"", b"</html>"), _timed(running, "POST", _PROGRAM, right, b"Right")
         )
     finally:
         for visitor in visitors:
@@ -96,11 +95,7 @@ def _dear(number: int) -> dict[str, tuple[str, str, bytes]]:
     pipeline = "schedule=zb_h1&stages=16&microbatches=64&virtual=8&against=interleaved"
     times = f"forward={number % 9000 + 1000}+ms&input=7290+ms&weight=10000+ms"
     return {
-        "layouts": (
-            "GET",
-            f"/explore/fit/better?model=DeepSeek-V3&gpus=1024&batch={512 + number}",
-            b"",
-        ),
+        "layouts": ("GET", f"/explore/fit/better?model=DeepSeek-V3&gpus=1024&batch={512 + number}", b""),
         "a schedule": ("POST", _PLAYED, urlencode({"answer": program, "action": "run"}).encode()),
         "an explorer": ("GET", f"/explore/pipeline?{pipeline}&{times}", b""),
         "a formula": ("GET", f"/formulas/pipeline.layers_per_stage?{_PARTS}", b""),
@@ -152,10 +147,7 @@ def _dearest() -> Iterator[Figure]:
     shares = {}
     for name in _dear(0):
         # A server each: the budget of the address is full again.
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            server(Path(folder), WALLCLOCK_PROCESSOR_ALLOWED="40") as running,
-        ):
+        with tempfile.TemporaryDirectory() as folder, server(Path(folder), WALLCLOCK_PROCESSOR_ALLOWED="40") as running:
             shares[name] = _share(*asyncio.run(_beside(running, name)))
     worst = max(shares, key=lambda name: shares[name])
     says = f"simple page beside 8 × {worst}, p99 / p99 alone"

@@ -70,26 +70,18 @@ def _off(sample: TraceSample) -> float:
         rank = read_rank(file, sample.name, lambda name: NCCL_ALONE.search(name) is not None)
     expected = sample.expected
     compute, idle, other = _shares(rank.tolls)
-    return max(
-        abs(compute - expected.compute), abs(idle - expected.idle), abs(other - expected.other)
-    )
+    return max(abs(compute - expected.compute), abs(idle - expected.idle), abs(other - expected.other))
 
 
 def _shares(tolls: Tolls) -> tuple[float, float, float]:
     other = tolls.wall - tolls.compute - tolls.idle
-    return (
-        100 * tolls.compute / tolls.wall,
-        100 * tolls.idle / tolls.wall,
-        100 * other / tolls.wall,
-    )
+    return (100 * tolls.compute / tolls.wall, 100 * tolls.idle / tolls.wall, 100 * other / tolls.wall)
 
 
 def _run(python: str, code: str, path: Path) -> tuple[float, float, list[float]]:
     environment = {**os.environ, "HTA_DISABLE_NS_ROUNDING": "1"}
     command = [python, "-c", code, str(path)]
-    done = subprocess.run(
-        command, env=environment, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     took, memory, shares = json.loads(done.stdout.splitlines()[-1])
     return took, memory, shares
 

@@ -207,8 +207,7 @@ def main() -> int:
             "WALLCLOCK_PROCESSOR_ALLOWED": "0",
         }
         servers = [
-            Server(_free_port(), ["--workers", str(arguments.workers)], environment)
-            for _ in range(arguments.servers)
+            Server(_free_port(), ["--workers", str(arguments.workers)], environment) for _ in range(arguments.servers)
         ]
         try:
             outcome = asyncio.run(crowd(arguments, servers, data))

@@ -100,21 +100,15 @@ class Running:
 
 
 @contextmanager
-def server(
-    folder: Path, how: str = "keeps", root: Path = ROOT, **settings: str
-) -> Iterator[Running]:
+def server(folder: Path, how: str = "keeps", root: Path = ROOT, **settings: str) -> Iterator[Running]:
     """A server that keeps attempts, or one that only says so; of the version in *root*."""
     here = {"WALLCLOCK_PROCESSOR_ALLOWED": "0"} if root == ROOT else {}  # earlier ones know none
     database = {"WALLCLOCK_DATABASE": f"sqlite:///{folder / how}.db"}
     environment = {**os.environ, **here, **database, **settings}
     make_token = [sys.executable, "-m", "app", "token", "create", "bench"]
-    made = subprocess.run(
-        make_token, env=environment, cwd=root, capture_output=True, text=True, check=True
-    )
+    made = subprocess.run(make_token, env=environment, cwd=root, capture_output=True, text=True, check=True)
     command = [sys.executable, "-c", _STARTER, how]
-    with subprocess.Popen(
-        command, env=environment, cwd=root, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(command, env=environment, cwd=root, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         port = int(process.stdout.readline())
         running = Running(port, process, made.stdout.strip())
@@ -224,9 +218,7 @@ def load(
     return send(running, requests, expected, connections, seconds)
 
 
-def send(
-    running: Running, requests: Sequence[bytes], expected: bytes, connections: int, seconds: float
-) -> Load:
+def send(running: Running, requests: Sequence[bytes], expected: bytes, connections: int, seconds: float) -> Load:
     """Send *requests* in turn over *connections* for *seconds*; every reply must have *expected*."""
     times: list[float] = []
 

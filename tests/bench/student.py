@@ -34,9 +34,7 @@ class Balancer:
             ConnectionError: none can be reached.
         """
         now = time.monotonic()
-        ports = sorted(
-            self._down_until, key=lambda port: (self._down_until[port] > now, chance.random())
-        )
+        ports = sorted(self._down_until, key=lambda port: (self._down_until[port] > now, chance.random()))
         for port in ports:
             try:
                 return await asyncio.open_connection("127.0.0.1", port)
@@ -92,9 +90,7 @@ class Student:
             answer = self._answer(rights, is_program=self._random.random() < programs)
             began = time.monotonic()
             if await self._deliver(answer):
-                self._outcome.seconds[answer.path.partition("?")[0]].append(
-                    time.monotonic() - began
-                )
+                self._outcome.seconds[answer.path.partition("?")[0]].append(time.monotonic() - began)
             rest = max(0.0, end - time.monotonic())
             await asyncio.sleep(min(rest, self._random.expovariate(1 / pause)))
 

@@ -19,9 +19,7 @@ LOOKS = """() => JSON.stringify([...document.body.querySelectorAll("*")].map((el
     style.mixBlendMode].join();
 }))"""
 # A script makes what scrolls focusable when the window is resized, which precedes the next frame.
-SETTLED = (
-    "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
-)
+SETTLED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 
 
 def assert_accessible(page: Page, **options: Any) -> None:

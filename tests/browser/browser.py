@@ -16,13 +16,7 @@ from tests.waiting import HANGS
 VARIABLE = "WALLCLOCK_CHROMIUM"
 MILLISECONDS = 1000 * HANGS
 # The shell without a window takes half the processor's time of the whole browser.
-_NAMES = (
-    "chromium-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome-stable",
-    "google-chrome",
-)
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 # What draws needs no process of its own: without one, tests take a fourteenth less processor time.
 _FLAGS = ("--disable-gpu", "--in-process-gpu", "--disable-dev-shm-usage", "--no-first-run")
 # Pages are open for a second: to compile their scripts well would take longer than to run them.

@@ -112,9 +112,7 @@ class Tab:
         self.page.context.clear_cookies()
         self.page.context.clear_permissions()
         self.page.mouse.move(0, 0)
-        self.page.emulate_media(
-            media="null", color_scheme=_scheme(theme), reduced_motion="null", forced_colors="null"
-        )
+        self.page.emulate_media(media="null", color_scheme=_scheme(theme), reduced_motion="null", forced_colors="null")
         self.page.set_viewport_size({"width": width, "height": HEIGHT})
         return self.page
 
@@ -136,9 +134,7 @@ def open_page(browser: Browser, server: Server, tabs: list[Tab]) -> Iterator[Mak
     watch: dict[Any, Any] = {
         "console": lambda m: complaints.append(m.text) if m.type == "error" else None,
         "pageerror": lambda error: complaints.append(str(error)),
-        "request": lambda r: (
-            None if r.url.startswith((server.url, "data:")) else complaints.append(r.url)
-        ),
+        "request": lambda r: None if r.url.startswith((server.url, "data:")) else complaints.append(r.url),
     }
 
     def tab(theme: str, width: int) -> Page:

@@ -78,7 +78,7 @@ TYPED = {
     "schedule": Typed(SCHEDULE, lambda page: page.fill("#source", PROGRAM), chosen),
     "sharding": Typed(SHARDING, plan, chosen),
     "lab": Typed(SAMPLES["lab"], lambda page: page.fill("#box-1", "3 ms"), chosen),
-}  # fmt: skip
+}
 
 
 def ready(page: Page) -> None:
@@ -151,9 +151,7 @@ MARKED = """() => [...document.querySelectorAll(".field [name]")].map((field) =>
 
 
 @pytest.mark.parametrize("kind", ["numeric", "expression", "match", "sharding"])
-def test_each_field_shows_the_same_verdict_with_scripts_as_without(
-    open_page: MakePage, kind: str
-) -> None:
+def test_each_field_shows_the_same_verdict_with_scripts_as_without(open_page: MakePage, kind: str) -> None:
     found = []
     for script in (True, False):
         page = open_page(TYPED[kind].path, script=script)
@@ -166,9 +164,7 @@ def test_each_field_shows_the_same_verdict_with_scripts_as_without(
     assert found[0] == found[1]
 
 
-def test_one_right_number_of_several_is_marked_and_an_edited_one_is_not(
-    open_page: MakePage,
-) -> None:
+def test_one_right_number_of_several_is_marked_and_an_edited_one_is_not(open_page: MakePage) -> None:
     page = open_page(MATCH)
     match_pairs(page)
     page.select_option("[name='answer.pp']", "split")

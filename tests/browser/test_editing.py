@@ -38,9 +38,7 @@ def file(folder: Path) -> Path:
 def address(folder: Path) -> Iterator[str]:
     """The address that `wallclock preview` prints."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "app", "preview", str(folder), "--port", "0"],
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-m", "app", "preview", str(folder), "--port", "0"], stderr=subprocess.PIPE, text=True
     )
     try:
         assert process.stderr is not None
@@ -168,9 +166,7 @@ def test_where_the_file_has_changed_both_texts_are_offered(page: Page, file: Pat
     assert file.read_text(encoding="utf-8") == f"{GOOD}# mine"
 
 
-def test_a_second_tab_follows_the_first_until_it_has_work_of_its_own(
-    page: Page, address: str, file: Path
-) -> None:
+def test_a_second_tab_follows_the_first_until_it_has_work_of_its_own(page: Page, address: str, file: Path) -> None:
     other = opened(page.context.new_page(), address.partition("#")[0])  # the browser has the key
     add(page, "# one")
     page.keyboard.press("Control+s")
@@ -245,14 +241,18 @@ KEYS_OF_AN_OPTION = ["text", "says", "when", "score"]
 
 
 def test_every_place_of_a_file_is_offered_what_may_be_there(page: Page) -> None:
-    script = page.evaluate(
-        "performance.getEntriesByType('resource').find(({name}) => /yaml-words/.test(name)).name"
-    )
+    script = page.evaluate("performance.getEntriesByType('resource').find(({name}) => /yaml-words/.test(name)).name")
     texts: dict[str, list[str] | None] = {
         "ki|": ["kind"],
         "kind: choice # |": None,
         "kind: numeric\nanswers:\n  a:\n    prompt: b\n    |": [
-            "answer", "unit", "tolerance", "accept", "mistakes", "parts", "part_names",
+            "answer",
+            "unit",
+            "tolerance",
+            "accept",
+            "mistakes",
+            "parts",
+            "part_names",
         ],
         "kind: numeric\nhints:\n- o|": [],
         "kind: numeric\nprompt: >\n  some wor|": [],
@@ -263,15 +263,13 @@ def test_every_place_of_a_file_is_offered_what_may_be_there(page: Page) -> None:
         "kind: numeric\nfigure: {draws: ring, w|": ["draws", "with"],
         "kind: function\nresult: |": ["float", "int"],
         "kind: buggy_line\nmutate: [con|": ["constant", "operator", "factor", "off-by-one", "swap"],
-        "kind: buggy_line\nmutate:\n  - con|": [
-            "constant", "operator", "factor", "off-by-one", "swap",
-        ],
+        "kind: buggy_line\nmutate:\n  - con|": ["constant", "operator", "factor", "off-by-one", "swap"],
         "kind: choice\noptions:\n  half: {text: 2 GB, s|": KEYS_OF_AN_OPTION,
         "kind: choice\noptions:\n  half:\n    text: 2 GB\n    s|\nlevel: 2": KEYS_OF_AN_OPTION[1:],
         "kind: choice\noptions:\n  half:\n    text: |": [],
         "kind: numeric\nmistakes:\n  2 * size: |": [],
         "kind: lab\nbackend: |": ["gloo", "nccl"],
-    }  # fmt: skip
+    }
     offered = {text: page.evaluate(OFFERED, [script, text.split("\n")]) for text in texts}
     assert offered == texts
     keys = page.evaluate(OFFERED, [script, ["kind: design", "title: x", "|", "hints: []"]])
@@ -303,9 +301,7 @@ def test_without_the_key_a_file_is_read_and_not_edited(page: Page, address: str)
     context.close()
 
 
-def test_without_the_editor_the_text_is_edited_as_plain_text(
-    browser: Browser, address: str, file: Path
-) -> None:
+def test_without_the_editor_the_text_is_edited_as_plain_text(browser: Browser, address: str, file: Path) -> None:
     assert file.exists()
     context = browser.new_context()
     plain = context.new_page()

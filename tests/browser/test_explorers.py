@@ -58,9 +58,7 @@ def test_another_language_shows_the_same_state(open_page: MakePage) -> None:
 
 def test_a_state_is_compared_with_the_one_before_its_control_moved(open_page: MakePage) -> None:
     page = open_page("/explore/fit?show=1")
-    expect(page.get_by_role("link", name="Llama 3 405B as trained")).to_have_attribute(
-        "aria-current", "true"
-    )
+    expect(page.get_by_role("link", name="Llama 3 405B as trained")).to_have_attribute("aria-current", "true")
     page.select_option("#c-stage", "3")
     expect(page.locator(".facts")).to_contain_text("was 6.172 s: +68 %")
     expect(page.locator(".presets [aria-current]")).to_have_text("Yours")
@@ -132,17 +130,13 @@ def test_a_prediction_comes_before_the_figure(open_page: MakePage) -> None:
     guess = page.get_by_role("textbox", name="Young's interval")
     guess.fill("1 h")  # a checkpoint takes 98 s, the MTBF is 24 h
     page.get_by_role("button", name="Reveal").click()
-    expect(page.locator("#guessed")).to_contain_text(
-        "Young's interval is 68.59 min. Your prediction is 13 % too low"
-    )
+    expect(page.locator("#guessed")).to_contain_text("Young's interval is 68.59 min. Your prediction is 13 % too low")
     expect(page.locator("svg.figure:visible").first).to_be_visible()
     expect(guess).to_have_count(0)
 
 
 @over_screens
-def test_the_question_follows_the_sliders_until_it_is_answered(
-    open_page: MakePage, theme: str, width: int
-) -> None:
+def test_the_question_follows_the_sliders_until_it_is_answered(open_page: MakePage, theme: str, width: int) -> None:
     page = open_page("/explore/ring", theme, width)
     asked, facts = page.locator("#asked"), page.locator(".facts")
     expect(asked).to_contain_text("8 ranks all-reduce 1 GB")
@@ -179,9 +173,7 @@ def test_the_question_follows_the_sliders_until_it_is_answered(
 
 
 @over_screens
-def test_a_wrong_prediction_is_told_its_mistake(
-    open_page: MakePage, theme: str, width: int
-) -> None:
+def test_a_wrong_prediction_is_told_its_mistake(open_page: MakePage, theme: str, width: int) -> None:
     page = open_page("/explore/ring", theme, width)
     page.get_by_label("Sent in total").fill("(8-1)/8 * 1 GB")
     page.keyboard.press("Enter")
@@ -225,18 +217,14 @@ def slow_motion(page: Page) -> Iterator[None]:
     devtools.detach()
 
 
-def test_blocks_move_to_their_places_in_another_schedule_where_that_is_wanted(
-    open_page: MakePage,
-) -> None:
+def test_blocks_move_to_their_places_in_another_schedule_where_that_is_wanted(open_page: MakePage) -> None:
     page = open_page("/explore/pipeline?show=1")
     page.wait_for_timeout(400)  # a change right after another is shown at once
     moving = page.locator(".moving rect")
     with slow_motion(page):  # it lasts half a second, in which a busy machine does not look
         page.select_option("[name=schedule]", "zb_h1")
         moving.first.wait_for(state="attached")
-        page.evaluate(
-            "document.getAnimations().forEach((one) => (one.pause(), (one.currentTime = 0)))"
-        )
+        page.evaluate("document.getAnimations().forEach((one) => (one.pause(), (one.currentTime = 0)))")
         assert moving.count() == 3 * 4 * 8
         assert moving.last.evaluate("block => getComputedStyle(block).transform") != "none"
         page.evaluate("document.getAnimations().forEach((one) => one.finish())")
@@ -281,9 +269,7 @@ DRAGGED = {  # explorer: the control that a point of its figure moves, and where
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", DRAGGED)
-def test_a_point_that_is_dragged_moves_its_control(
-    open_page: MakePage, name: str, width: int
-) -> None:
+def test_a_point_that_is_dragged_moves_its_control(open_page: MakePage, name: str, width: int) -> None:
     control, start = DRAGGED[name]
     page = open_page(f"/explore/{name}?show=1", width=width)
     box = page.locator(f"#c-{control}")

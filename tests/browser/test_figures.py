@@ -48,9 +48,9 @@ SIDEWAYS = """() => document.documentElement.scrollWidth > innerWidth
 def shared(name: str) -> str:
     """The address of the explorer as it starts, as *Copy link* gives it."""
     found = open_explorer(EXPLORERS, name)
-    return "&".join(
-        f"{c.name}={address_text(c, found.values[c.name])}" for c in found.explorer.controls
-    ).replace(" ", "+")
+    return "&".join(f"{c.name}={address_text(c, found.values[c.name])}" for c in found.explorer.controls).replace(
+        " ", "+"
+    )
 
 
 def top_of_the_first_figure(page: Page) -> float:
@@ -69,9 +69,7 @@ def test_an_explorer_is_accessible_fits_every_screen_and_has_its_first_figure_in
 
 
 @pytest.mark.parametrize("name", sorted(EXPLORERS))
-def test_the_first_figure_stays_in_sight_while_a_control_moves(
-    open_page: MakePage, name: str
-) -> None:
+def test_the_first_figure_stays_in_sight_while_a_control_moves(open_page: MakePage, name: str) -> None:
     page = open_page(f"/explore/{name}?{shared(name)}")
     page.set_viewport_size(WIDE)
     assert top_of_the_first_figure(page) <= HIGHEST
@@ -115,9 +113,7 @@ def test_a_narrow_figure_is_whole_and_legible(open_page: MakePage, name: str) ->
         "comb?stall=checkpoint&interval=600",
     ],
 )
-def test_the_largest_figures_are_whole_and_legible_on_the_narrowest_phone(
-    open_page: MakePage, state: str
-) -> None:
+def test_the_largest_figures_are_whole_and_legible_on_the_narrowest_phone(open_page: MakePage, state: str) -> None:
     page = open_page(f"/explore/{state}", width=320)
     assert page.locator(".drawn svg.figure:visible").count() == page.locator(".drawn").count()
     assert_legible(page)
@@ -134,9 +130,7 @@ def assert_legible(page: Page) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/chapters/tensor", "/labs/algorithms/board"])
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_figures_elsewhere_are_whole_and_legible_too(
-    open_page: MakePage, path: str, width: int
-) -> None:
+def test_figures_elsewhere_are_whole_and_legible_too(open_page: MakePage, path: str, width: int) -> None:
     assert_legible(open_page(path, width=width))
 
 
@@ -147,18 +141,14 @@ def test_settings_on_a_phone_fold_and_stay_open_while_they_are_used(open_page: M
     stages = page.get_by_label("Stages, slider")
     stages.focus()
     page.keyboard.press("ArrowRight")
-    expect(page.locator(".drawn svg:visible").first).to_have_attribute(
-        "aria-label", re.compile("5 stages")
-    )
+    expect(page.locator(".drawn svg:visible").first).to_have_attribute("aria-label", re.compile("5 stages"))
     expect(stages).to_be_visible()
     assert 0 < top_of_the_first_figure(page) < 400  # above the settings, in sight
     page.get_by_text("Settings", exact=True).click()
     expect(stages).to_be_hidden()
 
 
-def test_an_update_brings_the_width_that_is_shown_and_a_turn_brings_the_other(
-    open_page: MakePage,
-) -> None:
+def test_an_update_brings_the_width_that_is_shown_and_a_turn_brings_the_other(open_page: MakePage) -> None:
     page = open_page("/explore/memory?show=1", width=390)
     both = page.locator(".drawn svg.figure")
     expect(both).to_have_count(2)
@@ -223,10 +213,7 @@ def test_a_comb_zooms_by_keyboard_and_mouse_and_a_trace_is_made_slim_before_it_i
 
     file = json.loads(gzip.decompress(SAMPLES[1].path.read_bytes()))
     private = {"ph": "X", "cat": "python_function", "name": "/home/secret/a.py", "ts": 1, "dur": 2}
-    file["traceEvents"][5:5] = [
-        private,
-        {**private, "cat": "kernel", "args": {"stack": "}],secret"}},
-    ]
+    file["traceEvents"][5:5] = [private, {**private, "cat": "kernel", "args": {"stack": "}],secret"}}]
     path = tmp_path / "trace.json"
     path.write_text(json.dumps(file | {"traceName": "/secret"}), encoding="utf-8")
     page.goto("/measured/traces")

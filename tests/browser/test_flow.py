@@ -28,9 +28,7 @@ def bottom(page: Page, selector: str) -> float:
 
 
 @pytest.mark.parametrize(("width", "height", "screens"), [(1280, 800, 1), (390, 844, 1.5)])
-def test_home_says_what_it_is_in_the_first_screen(
-    open_page: MakePage, width: int, height: int, screens: float
-) -> None:
+def test_home_says_what_it_is_in_the_first_screen(open_page: MakePage, width: int, height: int, screens: float) -> None:
     page = open_page("/", width=width)
     page.set_viewport_size({"width": width, "height": height})
     assert bottom(page, ".lead") < bottom(page, ".onward") <= height
@@ -218,9 +216,7 @@ def test_a_teacher_puts_exercises_in_order_with_keys(open_page: MakePage, server
     engine.dispose()
 
 
-def test_a_student_joins_by_a_link_and_answers_what_is_due(
-    open_page: MakePage, join_link: str
-) -> None:
+def test_a_student_joins_by_a_link_and_answers_what_is_due(open_page: MakePage, join_link: str) -> None:
     page = open_page(join_link)
     page.fill("#name", "Katherine Johnson")
     assert_accessible(page)
@@ -256,9 +252,7 @@ def test_a_student_joins_by_a_link_and_answers_what_is_due(
     expect(page.locator("#strip")).to_have_count(0)
 
 
-def test_the_map_shows_what_belongs_together_and_a_placement_leads_back_to_it(
-    open_page: MakePage,
-) -> None:
+def test_the_map_shows_what_belongs_together_and_a_placement_leads_back_to_it(open_page: MakePage) -> None:
     page = open_page("/map")
     expect(page.locator(".lit")).to_have_count(0)
     page.locator("[data-chapter=sharding] a").focus()

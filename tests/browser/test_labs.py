@@ -30,9 +30,7 @@ def canceled(server: Server) -> list[str]:
     """The runs that held the devices or waited for them, and were told to end."""
     engine = connect(f"sqlite:///{server.database}")
     with open_session(engine) as session:
-        found = session.exec(
-            select(LabRunRow.name).where(col(LabRunRow.state).in_(UNFINISHED))
-        ).all()
+        found = session.exec(select(LabRunRow.name).where(col(LabRunRow.state).in_(UNFINISHED))).all()
         for name in found:
             request_cancel(engine, name)
     engine.dispose()
@@ -83,15 +81,11 @@ def test_a_run_goes_on_waits_and_is_cancelled(open_page: MakePage, theme: str, w
     page = open_page(SLOW, theme, width)
     page.get_by_label("Your prediction").fill("3.4 s")
     page.get_by_role("button", name="Lock in and run").click()
-    expect(page.locator("#run")).to_have_attribute(
-        "data-state", "running", timeout=5 * MILLISECONDS
-    )
+    expect(page.locator("#run")).to_have_attribute("data-state", "running", timeout=5 * MILLISECONDS)
     expect(page.get_by_role("cell", name="3.4 s")).to_be_visible()
     assert_good(page, width)
     page.get_by_role("button", name="Cancel").click()
-    expect(page.locator("#run")).to_have_attribute(
-        "data-state", "cancelled", timeout=5 * MILLISECONDS
-    )
+    expect(page.locator("#run")).to_have_attribute("data-state", "cancelled", timeout=5 * MILLISECONDS)
     expect(page.get_by_role("status")).to_contain_text("Canceled: stopped on request")
     assert_good(page, width)
     page.get_by_role("link", name="Set it up again").click()
@@ -124,17 +118,13 @@ def test_a_prediction_by_keyboard_alone(open_page: MakePage) -> None:
 
 def test_a_board_takes_a_file(open_page: MakePage) -> None:
     page = open_page("/labs/ring-bytes/board", "light", 1280)
-    page.get_by_label("The file").set_input_files(
-        {"name": "run.json", "mimeType": "application/json", "buffer": b"{}"}
-    )
+    page.get_by_label("The file").set_input_files({"name": "run.json", "mimeType": "application/json", "buffer": b"{}"})
     page.get_by_role("button", name="Send it in").click()
     expect(page.get_by_role("alert")).to_contain_text("This is not a run as")
 
 
 @over_screens
-def test_a_paste_and_a_dropped_file_are_compared(
-    open_page: MakePage, theme: str, width: int
-) -> None:
+def test_a_paste_and_a_dropped_file_are_compared(open_page: MakePage, theme: str, width: int) -> None:
     page = open_page("/measured", theme, width)
     page.get_by_label("Paste the output").fill(text_of("h100-16-p5"))
     page.evaluate(

@@ -26,16 +26,12 @@ def test_every_page_is_accessible_and_fits_every_screen(open_page: MakePage, pat
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("path", [*PAGES.values(), *EXPLORED.values()], ids=[*PAGES, *EXPLORED])
-def test_a_page_opened_on_the_narrowest_phone_scrolls_one_way_only(
-    open_page: MakePage, path: str
-) -> None:
+def test_a_page_opened_on_the_narrowest_phone_scrolls_one_way_only(open_page: MakePage, path: str) -> None:
     assert_fits(open_page(path, "dark", 320), 320)
 
 
 @over_screens
-def test_verdict_hints_and_solution_are_accessible_too(
-    open_page: MakePage, theme: str, width: int
-) -> None:
+def test_verdict_hints_and_solution_are_accessible_too(open_page: MakePage, theme: str, width: int) -> None:
     page = open_page(NUMERIC, theme, width)
     page.fill("#box-1", "35")
     page.keyboard.press("Enter")
@@ -131,9 +127,7 @@ def test_progress_is_there_after_the_server_was_killed(open_page: MakePage, serv
     expect(again.locator(".totals")).to_contain_text(re.compile(r"1 of \d+"))
 
 
-@pytest.mark.parametrize(
-    "path", ["/", NUMERIC, ORDER, BUG, FUNCTION, "/explore/pipeline", "/explore/fit"]
-)
+@pytest.mark.parametrize("path", ["/", NUMERIC, ORDER, BUG, FUNCTION, "/explore/pipeline", "/explore/fit"])
 def test_a_first_visit_is_light(open_page: MakePage, path: str, server: Server) -> None:
     page = open_page("/nothing")
     sizes: dict[str, int] = {}
@@ -195,9 +189,7 @@ def test_nothing_moves_when_the_fonts_arrive_late(open_page: MakePage) -> None:
 
 def test_a_teacher_makes_a_class_imports_a_roster_and_assigns(open_page: MakePage) -> None:
     page = open_page("/classes")
-    assert page.input_value("#zone") == page.evaluate(
-        "Intl.DateTimeFormat().resolvedOptions().timeZone"
-    )
+    assert page.input_value("#zone") == page.evaluate("Intl.DateTimeFormat().resolvedOptions().timeZone")
     page.fill("#name", "Distributed training")
     page.fill("#teacher", "Grace Hopper")
     page.click("text=Make the class")

@@ -36,9 +36,7 @@ def on_paper(page: Page) -> Page:
 
 def assert_printed_light(page: Page) -> None:
     dark, light = (
-        page.evaluate(
-            "what => getComputedStyle(document.body)[what].match(/\\d+/g).map(Number)", what
-        )
+        page.evaluate("what => getComputedStyle(document.body)[what].match(/\\d+/g).map(Number)", what)
         for what in ("color", "backgroundColor")
     )
     assert max(dark) < 60
@@ -84,9 +82,14 @@ def test_an_order_is_numbered_by_hand_on_paper(open_page: MakePage) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/explore/pipeline?show=1", "/explore/memory?show=1", "/explore/all-reduce?show=1",
-     "/chapters/tensor", "/progress"],
-)  # fmt: skip
+    [
+        "/explore/pipeline?show=1",
+        "/explore/memory?show=1",
+        "/explore/all-reduce?show=1",
+        "/chapters/tensor",
+        "/progress",
+    ],
+)
 def test_a_figure_is_printed_whole(open_page: MakePage, path: str) -> None:
     page = open_page(path)
     assert page.evaluate(HIDDEN_TEXTS) == []

@@ -73,10 +73,7 @@ def test_a_number_by_mouse(open_page: MakePage, theme: str, width: int) -> None:
 
 def test_the_offer_of_a_hint_goes_once_it_is_taken(open_page: MakePage) -> None:
     page = stay(open_page(NUMERIC))
-    field, check = (
-        page.get_by_role("textbox", name="Your answer"),
-        page.get_by_role("button", name="Check"),
-    )
+    field, check = (page.get_by_role("textbox", name="Your answer"), page.get_by_role("button", name="Check"))
     for typed in ("3.1 ms", "4.1 ms"):
         field.fill(typed)
         check.click()
@@ -210,9 +207,7 @@ def assert_nothing_is_lifted(page: Page) -> None:
 
 @pytest.mark.parametrize("steps", [1, 3, 40])
 @pytest.mark.parametrize(("first", "last"), [(0, 4), (5, 1), (2, 3), (3, 2), (0, 6), (5, 0)])
-def test_an_item_goes_where_it_is_dragged(
-    open_page: MakePage, first: int, last: int, steps: int
-) -> None:
+def test_an_item_goes_where_it_is_dragged(open_page: MakePage, first: int, last: int, steps: int) -> None:
     page = open_page(ORDER)
     show_list(page)
     keys = keys_of(page)
@@ -416,13 +411,9 @@ WITHOUT_SCRIPTS: dict[str, tuple[str, dict[str, str | None]]] = {
     "schedule": (SCHEDULE, {"#source": HIDE_THE_SUMS}),
     "sharding": (
         SHARDING,
-        {
-            "select[name='move.1']": "multiply",
-            "select[name='move.2']": "all-reduce C over X",
-            "#box-1": "100.7 MB",
-        },
+        {"select[name='move.1']": "multiply", "select[name='move.2']": "all-reduce C over X", "#box-1": "100.7 MB"},
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"lab"}))  # see test_labs.py

@@ -50,18 +50,14 @@ NAMELESS = """() => {
     ],
     ids=["color", "ground", "dark", "phone", "dark on the narrowest phone"],
 )
-def test_a_text_that_cannot_be_read_is_found_on_every_screen(
-    open_page: MakePage, rule: str
-) -> None:
+def test_a_text_that_cannot_be_read_is_found_on_every_screen(open_page: MakePage, rule: str) -> None:
     page = open_page("/nothing")
     page.evaluate(STYLED, rule)
     with pytest.raises(AssertionError, match="color-contrast"):
         assert_good_on_every_screen(page)
 
 
-def test_a_button_without_a_name_is_found_on_the_one_screen_that_shows_it(
-    open_page: MakePage,
-) -> None:
+def test_a_button_without_a_name_is_found_on_the_one_screen_that_shows_it(open_page: MakePage) -> None:
     page = open_page("/nothing")
     page.evaluate(NAMELESS)
     with pytest.raises(AssertionError, match="button-name"):

@@ -15,10 +15,17 @@ pytestmark = pytest.mark.slow(120)
 PUZZLES = tuple(
     f"/exercises/puzzles/{name}"
     for name in (
-        "a-ring-by-hand", "a-slow-hop", "hide-the-sums", "just-in-time", "layers-outside",
-        "one-forward-one-backward", "room-for-four", "two-chunks", "two-halves",
+        "a-ring-by-hand",
+        "a-slow-hop",
+        "hide-the-sums",
+        "just-in-time",
+        "layers-outside",
+        "one-forward-one-backward",
+        "room-for-four",
+        "two-chunks",
+        "two-halves",
     )
-)  # fmt: skip
+)
 # Of what is wider than its place: what neither fades at an edge nor is a field, in which the caret moves.
 CUT = """() => {
   const cut = [];
@@ -75,12 +82,7 @@ def test_nothing_is_cut_without_a_cue(open_page: MakePage, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
-    [
-        "/exercises/collectives/bytes-sent-by-a-ring",
-        "/exercises/collectives/bus-bandwidth",
-        "/guess",
-    ],
+    "path", ["/exercises/collectives/bytes-sent-by-a-ring", "/exercises/collectives/bus-bandwidth", "/guess"]
 )
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_the_example_in_a_field_is_not_cut(open_page: MakePage, path: str, language: str) -> None:
@@ -100,9 +102,7 @@ def test_the_footer_begins_where_the_page_does(open_page: MakePage, path: str) -
 
 
 @pytest.mark.parametrize("path", PUZZLES)
-def test_the_rules_of_a_puzzle_are_read_without_scrolling_sideways(
-    open_page: MakePage, path: str
-) -> None:
+def test_the_rules_of_a_puzzle_are_read_without_scrolling_sideways(open_page: MakePage, path: str) -> None:
     page = open_page(path)
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": HEIGHT})

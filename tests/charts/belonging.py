@@ -74,6 +74,4 @@ def _spots(curve: Curve) -> list[tuple[float, float]]:
 def _broken_counts(axis: Axis, values: Sequence[float], labels: Sequence[str]) -> Iterator[str]:
     """A count has no ticks between whole numbers."""
     if axis.unit is RATIO and not axis.percent and all(value == round(value) for value in values):
-        yield from (
-            f"{axis.label!r} counts {one}" for one in labels if "." in one and "e" not in one
-        )
+        yield from (f"{axis.label!r} counts {one}" for one in labels if "." in one and "e" not in one)

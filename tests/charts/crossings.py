@@ -10,10 +10,7 @@ from app.charts.labels import Box, Point
 from app.charts.paper import text_width
 
 BOLD = 1.07
-LETTER = (
-    9,
-    1,
-)  # pixels over and under the line that letters take, without what is left around them
+LETTER = (9, 1)  # pixels over and under the line that letters take, without what is left around them
 LINES = {"curve", "limit", "leader", "link"}
 
 

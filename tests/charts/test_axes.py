@@ -27,9 +27,7 @@ def test_even_marks_are_round_and_reach_both_ends() -> None:
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9))
-def test_even_marks_are_equally_far_apart_and_about_as_many_as_asked(
-    low: float, wide: float
-) -> None:
+def test_even_marks_are_equally_far_apart_and_about_as_many_as_asked(low: float, wide: float) -> None:
     found = even(low, low + wide, 6)
     assert 2 <= len(found) <= 7
     steps = [after - before for before, after in zip(found, found[1:], strict=False)]
@@ -77,20 +75,14 @@ def test_a_scale_is_made_of_whatever_there_is(axis: Axis, values: list[float]) -
         (LOG, [2.0, 60.0], ["2 B", "5 B", "10 B", "20 B", "50 B"]),
         (DOUBLES, [65536.0], ["32,768", "65,536", "131,072", "262,144", "524,288", "1,048,576"]),
         (DOUBLES, [65536.0, 131072.0], ["32,768", "65,536", "131,072", "262,144"]),
-        (
-            TIME,
-            [40 * 86400.0, 180 * 86400.0],
-            ["40 days", "50 days", "60 days", "80 days", "100 days", "150 days"],
-        ),
+        (TIME, [40 * 86400.0, 180 * 86400.0], ["40 days", "50 days", "60 days", "80 days", "100 days", "150 days"]),
         (CLOCK, [4 * 3600.0], ["0 h", "1 h", "2 h", "3 h", "4 h"]),
         (LOG, [1e3, 1e6], ["1 kB", "10 kB", "100 kB", "1 MB"]),
         (SHARE, [0.25], ["0 %", "5 %", "10 %", "15 %", "20 %", "25 %"]),
         (TIME, [1.0, 7200.0], ["1 s", "10 s", "60 s", "10 min", "60 min"]),
     ],
 )
-def test_marks_are_written_in_the_unit_of_the_axis(
-    axis: Axis, values: list[float], labels: list[str]
-) -> None:
+def test_marks_are_written_in_the_unit_of_the_axis(axis: Axis, values: list[float], labels: list[str]) -> None:
     assert [tick.label for tick in scale(axis, values, 0, 500).ticks()] == labels
 
 

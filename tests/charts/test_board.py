@@ -38,12 +38,8 @@ def test_boxes_are_apart_and_inside(paper: Paper, count: int) -> None:
 
 
 def test_a_board_says_in_words_what_it_draws() -> None:
-    drawing = board_drawing(
-        Board(title="A board", learners={(33, 5): 2, (40, 4): 1, (41, 5): 3}, own=(41, 5))
-    )
-    assert (
-        drawing.summary == "6 learners; the front has 2 schedules, and yours is not on the front."
-    )
+    drawing = board_drawing(Board(title="A board", learners={(33, 5): 2, (40, 4): 1, (41, 5): 3}, own=(41, 5)))
+    assert drawing.summary == "6 learners; the front has 2 schedules, and yours is not on the front."
     assert drawing.table[1:] == (
         ("33", "5", "2", "yes", ""),
         ("40", "4", "1", "yes", ""),

@@ -21,23 +21,14 @@ def test_each_hue_stands_out_from_the_page_in_both_themes() -> None:
 
 def test_labels_on_a_hue_can_be_read() -> None:
     for theme in themes():
-        for hue in (
-            "forward",
-            "backward",
-            "weight-gradient",
-            "communication",
-            "activations",
-            "muted",
-        ):
+        for hue in ("forward", "backward", "weight-gradient", "communication", "activations", "muted"):
             assert contrast(theme[hue], theme["background"]) >= 4.5
 
 
 @each("tone", sorted(set(Tone)))
 def test_every_tone_has_its_hue_and_its_pattern(tone: str) -> None:
     hue = HUES[tone[0]]
-    (rule,) = re.findall(
-        rf"^[^{{\n]*\.k-{tone}[ ,][^{{\n]*\{{ --tone: var\(--([\w-]+)\)", FIGURES, re.M
-    )
+    (rule,) = re.findall(rf"^[^{{\n]*\.k-{tone}[ ,][^{{\n]*\{{ --tone: var\(--([\w-]+)\)", FIGURES, re.M)
     assert rule == hue
     if len(tone) > 1:
         assert f'pattern("{tone}", "{hue}", ' in PATTERNS
@@ -47,12 +38,8 @@ def test_every_tone_has_its_hue_and_its_pattern(tone: str) -> None:
 
 def test_the_kinds_of_a_schedule_have_the_tones_of_what_they_are() -> None:
     for kind, tone in KINDS.items():
-        (line,) = re.findall(
-            rf"^[^{{\n]*\.p-{kind}[ ,][^{{\n]*\{{ --tone: var\(--([\w-]+)\)", FIGURES, re.M
-        )
+        (line,) = re.findall(rf"^[^{{\n]*\.p-{kind}[ ,][^{{\n]*\{{ --tone: var\(--([\w-]+)\)", FIGURES, re.M)
         assert line == HUES[tone[0]]
         if len(tone) > 1:
             assert re.search(rf"\.p-{kind}\b[^{{]*\{{ fill: url\(#{tone}\)", FIGURES)
-    assert (Tone.COMPUTE, Tone.BACKWARD, Tone.WEIGHT_GRADIENT, Tone.COMMUNICATION) == (
-        "f", "bs", "wd", "c",
-    )  # fmt: skip
+    assert (Tone.COMPUTE, Tone.BACKWARD, Tone.WEIGHT_GRADIENT, Tone.COMMUNICATION) == ("f", "bs", "wd", "c")

@@ -30,18 +30,10 @@ def test_a_limit_and_a_curve_go_beside_the_texts(figure: Figure) -> None:
 
 def test_a_crossing_is_seen() -> None:
     box = (10.0, 10.0, 50.0, 20.0)
-    for line in (
-        ((0.0, 0.0), (60.0, 30.0)),
-        ((30.0, 0.0), (30.0, 90.0)),
-        ((20.0, 12.0), (21.0, 13.0)),
-    ):
+    for line in (((0.0, 0.0), (60.0, 30.0)), ((30.0, 0.0), (30.0, 90.0)), ((20.0, 12.0), (21.0, 13.0))):
         found = list(crossings(Drawn([("text", box)], [("curve", *line)], [])))
         assert found == ["'text' is on a line (curve)"]
-    for line in (
-        ((0.0, 0.0), (60.0, 0.0)),
-        ((0.0, 15.0), (9.0, 15.0)),
-        ((0.0, 25.0), (30.0, 22.0)),
-    ):
+    for line in (((0.0, 0.0), (60.0, 0.0)), ((0.0, 15.0), (9.0, 15.0)), ((0.0, 25.0), (30.0, 22.0))):
         assert list(crossings(Drawn([("text", box)], [("curve", *line)], []))) == []
     edge, around, apart = (30.0, 0.0, 60.0, 30.0), (0.0, 0.0, 60.0, 30.0), (60.0, 0.0, 70.0, 30.0)
     found = list(crossings(Drawn([("text", box), ("other", edge)], [], [edge, around, apart])))

@@ -29,9 +29,7 @@ def test_a_bar_is_as_long_as_its_value_in_its_panel() -> None:
 def test_bars_and_words_are_apart_and_inside(paper: Paper) -> None:
     sheet = panels_drawing(PANELS).on(paper)
     boxes = [(one.x, one.y, one.x + one.width, one.y + one.height) for one in sheet.rects]
-    boxes += [
-        (one.x, one.y - 10, one.x + 0.97 * text_width(one.text), one.y + 3) for one in sheet.words
-    ]
+    boxes += [(one.x, one.y - 10, one.x + 0.97 * text_width(one.text), one.y + 3) for one in sheet.words]
     assert len(boxes) > 20
     for left, top, right, bottom in boxes:
         assert 0 <= left < right <= paper.width

@@ -16,9 +16,7 @@ from tests.each import each
 
 LATENCY, BANDWIDTH = 10e-6, 50e9
 SIZES = [4.0**power for power in range(4, 16)]
-LINE = Series(
-    color=Color.BLUE, name="ring", points=tuple((s, LATENCY + s / BANDWIDTH) for s in SIZES)
-)
+LINE = Series(color=Color.BLUE, name="ring", points=tuple((s, LATENCY + s / BANDWIDTH) for s in SIZES))
 CHART = Plot(
     title="Time of a message",
     summary="latency, then bandwidth",
@@ -57,9 +55,7 @@ def test_names_of_curves_that_end_at_one_place_are_apart() -> None:
 
 
 def test_a_name_may_stand_at_the_peak() -> None:
-    hill = Series(
-        color=Color.BLUE, name="hill", points=((1.0, 1e-3), (8.0, 1.0), (64.0, 1e-2)), at_peak=True
-    )
+    hill = Series(color=Color.BLUE, name="hill", points=((1.0, 1e-3), (8.0, 1.0), (64.0, 1e-2)), at_peak=True)
     (curve,) = plot_picture(replace(CHART, series=(hill,))).curves
     peak = min(places(curve.path), key=lambda place: place[1])
     assert curve.label_x == pytest.approx(peak[0], abs=10)

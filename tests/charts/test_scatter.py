@@ -22,10 +22,7 @@ CHART = Scatter(
     summary="three",
     x=Axis("measured", SECOND, log=True),
     y=Axis("predicted", SECOND, log=True),
-    groups=(
-        DotGroup(Color.BLUE, "circle", "ours", DOTS),
-        DotGroup(Color.ORANGE, "diamond", "theirs", ()),
-    ),
+    groups=(DotGroup(Color.BLUE, "circle", "ours", DOTS), DotGroup(Color.ORANGE, "diamond", "theirs", ())),
     band=0.1,
 )
 

@@ -37,9 +37,7 @@ FIGURES: dict[str, Figure] = {
         summary=HOSTILE,
         x=Axis(label=HOSTILE, unit=BYTE, log=True),
         y=Axis(label=HOSTILE, unit=BYTE, log=True),
-        groups=(
-            DotGroup(Color.BLUE, "square", HOSTILE, (Dot(1.0, 2.0, 1.0, 3.0, HOSTILE, HOSTILE),)),
-        ),
+        groups=(DotGroup(Color.BLUE, "square", HOSTILE, (Dot(1.0, 2.0, 1.0, 3.0, HOSTILE, HOSTILE),)),),
         band=0.1,
     ),
     "timeline": Timeline(
@@ -47,9 +45,7 @@ FIGURES: dict[str, Figure] = {
         summary=HOSTILE,
         rows=(
             Lane(
-                name=HOSTILE,
-                note=HOSTILE,
-                bars=(TimeBar(start=0.0, end=1.0, kind="F", label=HOSTILE, says=HOSTILE),),
+                name=HOSTILE, note=HOSTILE, bars=(TimeBar(start=0.0, end=1.0, kind="F", label=HOSTILE, says=HOSTILE),)
             ),
         ),
         end=1.0,
@@ -67,7 +63,7 @@ FIGURES: dict[str, Figure] = {
         ),
         table=((HOSTILE,),),
     ),
-}  # fmt: skip
+}
 
 
 @each("alone", [True, False], ids=["file", "piece"])

@@ -26,9 +26,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 @pytest.mark.slow(20)
-def test_every_starting_file_is_proven(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_every_starting_file_is_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.chdir(tmp_path)
     for kind in KINDS:
         assert main(["new", kind, f"my-course/{kind.replace('_', '-')}"]) == 0
@@ -52,11 +50,7 @@ def test_a_translation_begins_with_every_text_of_its_original(tmp_path: Path, sa
     path, made = folder / f"{name}.yaml", folder / f"{name}.de.yaml"
     assert main(["new", "translation", str(path), "--language", "de"]) == 0
     text = made.read_text("utf-8")
-    texts = (
-        topic_texts(read_topic(path)[0])
-        if name == "topic"
-        else exercise_texts(read_exercise(path, topic)[0])
-    )
+    texts = topic_texts(read_topic(path)[0]) if name == "topic" else exercise_texts(read_exercise(path, topic)[0])
     assert [one.is_fresh for one in translations_of(path, texts)] == [False]
     made.write_text(text.replace("# of:", "of:"), "utf-8")
     (whole,) = translations_of(path, texts)
@@ -117,9 +111,7 @@ def test_a_form_is_for_a_new_file(tmp_path: Path, capsys: Capture, name: str, sa
 def test_the_address_of_a_form_has_the_name_of_its_file(tmp_path: Path) -> None:
     path = tmp_path / "my-course" / "first.yaml"
     process = subprocess.Popen(
-        [sys.executable, "-m", "app", "preview", "--new", str(path), "--port", "0"],
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-m", "app", "preview", "--new", str(path), "--port", "0"], stderr=subprocess.PIPE, text=True
     )
     try:
         assert process.stderr is not None
@@ -149,9 +141,7 @@ def test_a_folder_adds_to_one_of_our_chapters(tmp_path: Path, capsys: Capture) -
 def test_findings_are_there_for_programs(tmp_path: Path, capsys: Capture) -> None:
     path = tmp_path / "mine" / "one.yaml"
     path.parent.mkdir()
-    path.write_text(
-        GOOD.replace("level: 1\n", "levle: 1\n").replace("sources:", "sauces:"), encoding="utf-8"
-    )
+    path.write_text(GOOD.replace("level: 1\n", "levle: 1\n").replace("sources:", "sauces:"), encoding="utf-8")
     assert main(["lint", str(path), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["files"] == 1
@@ -171,9 +161,7 @@ def test_the_schema_takes_every_file_and_refuses_what_lint_refuses(capsys: Captu
     for path in sorted((ROOT / "exercises").glob("*/*.yaml")):
         if path.name != TOPIC_FILE and not is_translation(path):
             values = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)
-            kind = schema["$defs"][
-                schema["discriminator"]["mapping"][values["kind"]].split("/")[-1]
-            ]
+            kind = schema["$defs"][schema["discriminator"]["mapping"][values["kind"]].split("/")[-1]]
             assert set(values) <= set(kind["properties"]), path
             assert set(kind["required"]) <= set(values), path
     good = yaml.safe_load(GOOD)
@@ -197,12 +185,8 @@ def test_a_chapters_own_file_has_a_schema(capsys: Capture) -> None:
         validator.validate({**yaml.safe_load(path.read_text(encoding="utf-8")), "due": "today"})
 
 
-@pytest.mark.parametrize(
-    ("name", "file"), [("pack", "pack.yaml"), ("proofs", "formulas/proofs.yaml")]
-)
-def test_the_files_of_a_pack_have_schemas(
-    tmp_path: Path, capsys: Capture, name: str, file: str
-) -> None:
+@pytest.mark.parametrize(("name", "file"), [("pack", "pack.yaml"), ("proofs", "formulas/proofs.yaml")])
+def test_the_files_of_a_pack_have_schemas(tmp_path: Path, capsys: Capture, name: str, file: str) -> None:
     assert main(["new", "pack", "mine", "--formulas", "--into", str(tmp_path)]) == 0
     capsys.readouterr()
     assert main(["schema", name]) == 0
@@ -222,9 +206,7 @@ def test_every_key_of_the_schema_is_explained(capsys: Capture) -> None:
             assert key in told or said.get("description"), (name, key)
 
 
-def test_an_installed_course_pack_is_served(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installed_course_pack_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chapter = tmp_path / "my_course" / "exercises" / "mine"
     chapter.mkdir(parents=True)
     (tmp_path / "my_course" / "__init__.py").write_text("raise RuntimeError\n", encoding="utf-8")

@@ -39,9 +39,7 @@ def test_a_formula_prints_its_value(capsys: Capture) -> None:
     assert main(["formula", "collectives.ring_all_reduce_time", *arguments]) == 0
     assert capsys.readouterr().out == "70 ms\n"
     assert main(["formula", "collectives.ring_all_reduce_time", *arguments, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {
-        "value": pytest.approx(0.07), "unit": "s", "text": "70 ms",
-    }  # fmt: skip
+    assert json.loads(capsys.readouterr().out) == {"value": pytest.approx(0.07), "unit": "s", "text": "70 ms"}
 
 
 def test_without_a_name_all_formulas_are_listed(capsys: Capture) -> None:
@@ -65,9 +63,7 @@ def test_a_schedule_is_played_out(capsys: Capture) -> None:
     assert capsys.readouterr().out.startswith("<svg")
 
 
-def test_an_interleaved_schedule_is_played_as_the_zero_bubble_paper_estimates_it(
-    capsys: Capture,
-) -> None:
+def test_an_interleaved_schedule_is_played_as_the_zero_bubble_paper_estimates_it(capsys: Capture) -> None:
     shape = ["schedule", "interleaved", "--stages", "4", "--microbatches", "8", "--virtual", "2"]
     lasted = []
     for waits in ("every", "first"):
@@ -106,7 +102,7 @@ def test_a_formula_takes_bare_numbers_in_base_units_and_gives_lists(capsys: Capt
         (["serve", "--port", "99999"], "0 to 65535"),
         (["serve", "--workers", "0"], "--workers"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_input_gets_one_line(capsys: Capture, arguments: list[str], says: str) -> None:
     assert main(arguments) == 1
     said = capsys.readouterr().err
@@ -157,9 +153,7 @@ def test_a_misspelled_setting_is_not_ignored(
 
 
 @pytest.mark.parametrize("name", ["uds", "slurm_site"])
-def test_a_path_that_is_set_to_nothing_is_not_this_folder(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_path_that_is_set_to_nothing_is_not_this_folder(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(f"WALLCLOCK_{name.upper()}", "")
     assert getattr(Settings(), name) is None
 
@@ -203,9 +197,7 @@ def test_the_schema_is_one_for_editors(capsys: Capture) -> None:
     assert "mistakes" in numeric["properties"]
 
 
-def test_a_backup_is_whole_and_never_overwrites(
-    capsys: Capture, tmp_path: Path, own_database: Path
-) -> None:
+def test_a_backup_is_whole_and_never_overwrites(capsys: Capture, tmp_path: Path, own_database: Path) -> None:
     main(["token", "create", "kept"])
     copy = tmp_path / "copy.db"
     assert main(["backup", str(copy)]) == 0
@@ -216,9 +208,7 @@ def test_a_backup_is_whole_and_never_overwrites(
     assert [path.name for path in tmp_path.glob("*.partial")] == []
 
 
-def test_lint_passes_a_chapter_and_names_what_is_wrong(
-    capsys: Capture, tmp_path: Path, catalog: Catalog
-) -> None:
+def test_lint_passes_a_chapter_and_names_what_is_wrong(capsys: Capture, tmp_path: Path, catalog: Catalog) -> None:
     # `make check` proves the other chapters.
     assert main(["lint", str(ROOT / "exercises" / "collectives")]) == 0
     own = catalog.topic("collectives").exercises
@@ -301,9 +291,7 @@ def test_answers_are_ready_to_be_graded(capsys: Capture, tmp_path: Path, catalog
     names = [RING, "pipelines/fraction-line", "collectives/count-the-ring"]
     assert main(["answers", *names, "--seeds", "3..5", "-o", str(file)]) == 0
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    assert {(row["exercise"], row["seed"]) for row in rows} == {
-        (name, seed) for name in names for seed in (3, 4, 5)
-    }
+    assert {(row["exercise"], row["seed"]) for row in rows} == {(name, seed) for name in names for seed in (3, 4, 5)}
     for name in names:
         exercise = catalog.exercise(name)
         for seed in (3, 4, 5):
@@ -329,20 +317,14 @@ def test_answers_are_ready_to_be_graded(capsys: Capture, tmp_path: Path, catalog
         ([RING, "--seeds", "0", "-o", "/nowhere/answers.jsonl"], "cannot be written"),
     ],
 )
-def test_answers_that_cannot_be_written_say_why(
-    capsys: Capture, arguments: list[str], says: str
-) -> None:
+def test_answers_that_cannot_be_written_say_why(capsys: Capture, arguments: list[str], says: str) -> None:
     assert main(["answers", *arguments]) == 1
     assert says in capsys.readouterr().err
 
 
-def python(
-    *arguments: str, env: dict[str, str] | None = None
-) -> "subprocess.CompletedProcess[str]":
+def python(*arguments: str, env: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "app", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=HANGS, check=False, env=env
-    )
+    return subprocess.run(command, capture_output=True, text=True, timeout=HANGS, check=False, env=env)
 
 
 def test_a_closed_pipe_is_no_traceback() -> None:
@@ -373,8 +355,7 @@ def test_help_and_formulas_start_without_the_web() -> None:
 
 
 @each(
-    ("command", "modules"),
-    [("", []), ("serve", ["serve"]), ("formula", ["formula"]), ("class", ["classes", "people"])],
+    ("command", "modules"), [("", []), ("serve", ["serve"]), ("formula", ["formula"]), ("class", ["classes", "people"])]
 )
 def test_help_imports_the_named_command_alone(command: str, modules: list[str]) -> None:
     code = (
@@ -413,9 +394,7 @@ def test_the_first_page_imports_nothing_that_it_does_not_need(tmp_path: Path) ->
         f"print([m for m in {unneeded} if m in sys.modules])"
     )
     environment = {**os.environ, "WALLCLOCK_DATABASE": f"sqlite:///{tmp_path / 'w.db'}"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["200", "[]"]
 
 

@@ -23,11 +23,7 @@ def made(tmp_path: Path) -> Set:
     """Settings whose folders are all in a folder of the test."""
 
     def made(**changed: object) -> Settings:
-        values = {
-            "database": f"sqlite:///{tmp_path / 'w.db'}",
-            "cache": tmp_path / "cache",
-            "runs": tmp_path / "runs",
-        }
+        values = {"database": f"sqlite:///{tmp_path / 'w.db'}", "cache": tmp_path / "cache", "runs": tmp_path / "runs"}
         return Settings.model_validate(values | changed)
 
     return made
@@ -47,9 +43,7 @@ def test_doctor_prints_a_line_for_each_check_and_exits_with_0(
     assert list(tmp_path.iterdir()) == []  # it only looked
 
 
-def test_a_wrong_setting_is_named_and_is_json_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_a_wrong_setting_is_named_and_is_json_too(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     monkeypatch.setenv("WALLCLOCK_DATABSE", "sqlite:///x")
     assert main(["doctor", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
@@ -84,9 +78,7 @@ def test_a_folder_that_cannot_be_used_is_named_with_its_setting(tmp_path: Path, 
     assert found["runs"].state == "ok"
 
 
-def test_what_the_settings_ask_for_must_be_installed(
-    made: Set, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_settings_ask_for_must_be_installed(made: Set, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor_machine, "find_spec", lambda _: None)
     bare = {check.name: check.state for check in checked_extras(made())}
     assert set(bare.values()) == {"note"}

@@ -58,14 +58,7 @@ def test_people_see_the_wire_the_formula_and_the_doubts(tmp_path: Path, capsys: 
 
 def test_a_log_is_beside_its_prediction(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = write(tmp_path, "torchtitan-8b-h100")
-    given = [
-        "--model",
-        "Llama-3-8B",
-        "--cluster",
-        "DGX-H100 gpus=8",
-        "--layout",
-        "data=8 zero_stage=3",
-    ]
+    given = ["--model", "Llama-3-8B", "--cluster", "DGX-H100 gpus=8", "--layout", "data=8 zero_stage=3"]
     assert main(["measured", log, *given]) == 0
     printed = capsys.readouterr().out
     assert "for Llama-3-8B, DGX-H100 gpus=8, data=8 zero_stage=3:" in printed

@@ -61,9 +61,7 @@ def test_a_class_lives_from_the_first_line_to_its_end(capsys: Capture, tmp_path:
 def test_mistakes_name_the_nearest(capsys: Capture) -> None:
     said(capsys, "class", "create", "Systems")
     assert "did you mean 'Systems'" in said(capsys, "roster", "System", code=1)
-    assert "the time zone 'Berlin' does not exist" in said(
-        capsys, "class", "create", "X", "--zone", "Berlin", code=1
-    )
+    assert "the time zone 'Berlin' does not exist" in said(capsys, "class", "create", "X", "--zone", "Berlin", code=1)
     assert "2027-07-31" in said(capsys, "token", "create", "a", "--until", "July", code=1)
     says = said(capsys, "token", "create", "a", "--scope", "class", code=1)
     assert "--class" in says
@@ -84,9 +82,7 @@ def test_a_token_has_a_scope_and_an_end(capsys: Capture, database: str) -> None:
     engine.dispose()
 
 
-def test_results_and_exports_are_graded_again(
-    capsys: Capture, database: str, tmp_path: Path, catalog: Catalog
-) -> None:
+def test_results_and_exports_are_graded_again(capsys: Capture, database: str, tmp_path: Path, catalog: Catalog) -> None:
     said(capsys, "class", "create", "Systems")
     file = tmp_path / "roster.csv"
     file.write_text("id,name\n4711,Ada\n")
@@ -96,16 +92,22 @@ def test_results_and_exports_are_graded_again(
     with open_session(engine) as session:
         learner = next(m.learner for m in members_of(session, 1) if m.outside_id == "4711")
         for answer in given:
-            session.add(AttemptRow(learner=learner, exercise=RING, seed=7, answer=str(answer),
-                correct=answer != "1 s", score=float(answer != "1 s"), digest="d", drawn="{}",
-            ))  # fmt: skip
+            session.add(
+                AttemptRow(
+                    learner=learner,
+                    exercise=RING,
+                    seed=7,
+                    answer=str(answer),
+                    correct=answer != "1 s",
+                    score=float(answer != "1 s"),
+                    digest="d",
+                    drawn="{}",
+                )
+            )
         session.commit()
     engine.dispose()
     rows = [json.loads(line) for line in said(capsys, "results", "Systems").splitlines()]
-    assert [(row["learner"], row["verdict"]) for row in rows] == [
-        ("4711", "correct"),
-        ("4711", "incorrect"),
-    ]
+    assert [(row["learner"], row["verdict"]) for row in rows] == [("4711", "correct"), ("4711", "incorrect")]
     attempts = [
         {"exercise": row["exercise"], "seed": 7, "answer": row["answer"], "correct": good}
         for row, good in zip(rows, (True, False), strict=True)
@@ -131,9 +133,7 @@ def test_a_demo_is_made_and_removed(capsys: Capture) -> None:
     assert listed(capsys, "class", "list") == []
 
 
-def test_the_assignments_of_a_class_are_copied_with_their_dates_moved(
-    capsys: Capture, database: str
-) -> None:
+def test_the_assignments_of_a_class_are_copied_with_their_dates_moved(capsys: Capture, database: str) -> None:
     said(capsys, "class", "create", "Fall", "--zone", "Europe/Berlin")
     said(capsys, "class", "create", "Spring", "--zone", "Europe/Berlin")
     with open_session(connect(database)) as session:
@@ -143,8 +143,7 @@ def test_the_assignments_of_a_class_are_copied_with_their_dates_moved(
     dry = said(capsys, "class", "copy", "Fall", "Spring", "--weeks", "26", "--dry-run")
     assert dry == "Week 1\tdue 2037-04-02 23:59\n"
     assert said(capsys, "class", "copy", "Fall", "Spring", "--start", "2037-03-31") == dry
-    nothing = said(capsys, "class", "copy", "Fall", "Spring", "--weeks", "1",
-                   "--assignment", "7", code=1)  # fmt: skip
+    nothing = said(capsys, "class", "copy", "Fall", "Spring", "--weeks", "1", "--assignment", "7", code=1)
     assert "no assignment 7" in nothing
     with open_session(connect(database)) as session:
         assert [one.title for one in assignments_of(session, 2)] == ["Week 1"]
@@ -171,9 +170,7 @@ def test_the_assignments_of_a_class_are_weighed(capsys: Capture, database: str) 
     assert listed(capsys, "grades", "Fall")["lowest"] == 1
 
 
-def test_groups_of_a_roster_are_printed_and_grades_are_those_of_one(
-    capsys: Capture, tmp_path: Path
-) -> None:
+def test_groups_of_a_roster_are_printed_and_grades_are_those_of_one(capsys: Capture, tmp_path: Path) -> None:
     said(capsys, "class", "create", "Fall")
     roster = tmp_path / "roster.csv"
     roster.write_text("id,name,section\n1,Ada,Monday\n2,Alan,Tuesday\n3,Edsger,\n")

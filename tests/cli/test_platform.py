@@ -5,15 +5,7 @@ import pytest
 
 from app.__main__ import main
 
-MOODLE = [
-    "platform",
-    "add",
-    "Our Moodle",
-    "--moodle",
-    "https://moodle.example.org/",
-    "--client",
-    "abc",
-]
+MOODLE = ["platform", "add", "Our Moodle", "--moodle", "https://moodle.example.org/", "--client", "abc"]
 Capture = pytest.CaptureFixture[str]
 
 
@@ -45,15 +37,11 @@ def test_a_platform_is_added_listed_allowed_and_removed(capsys: Capture) -> None
     assert capsys.readouterr().out == ""
 
 
-def test_what_is_missing_or_wrong_is_named(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_missing_or_wrong_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     one = ["platform", "add", "X", "--client", "c", "--issuer", "https://x.example"]
     assert "--auth-url, --token-url, --jwks-url are missing" in failed(capsys, *one)
     urls = ["--auth-url", "https://x.example/a", "--token-url", "https://x.example/t"]
-    assert "must begin with https://" in failed(
-        capsys, *one, *urls, "--jwks-url", "http://x.example/k"
-    )
+    assert "must begin with https://" in failed(capsys, *one, *urls, "--jwks-url", "http://x.example/k")
     main(MOODLE)
     assert "did you mean 'Our Moodle'?" in failed(capsys, "platform", "test", "Our Modle")
     monkeypatch.setenv("WALLCLOCK_URL", "")

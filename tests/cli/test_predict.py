@@ -43,9 +43,15 @@ def test_one_step_is_a_line_of_json(capsys: Capture) -> None:
 
 
 CONFIG = {
-    "model_type": "qwen3", "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36,
-    "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936,
-}  # fmt: skip
+    "model_type": "qwen3",
+    "hidden_size": 4096,
+    "intermediate_size": 12288,
+    "num_hidden_layers": 36,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "vocab_size": 151936,
+}
 DEEPSPEED = {"train_batch_size": 16, "zero_optimization": {"stage": 3}}
 
 
@@ -64,9 +70,7 @@ def test_a_model_and_a_layout_may_be_files_of_others(capsys: Capture, tmp_path: 
         given = ["--model", name, "--cluster", "8 H100", "--layout", str(layout)]
         assert predicted(capsys, *given) == known
     line = {"model": CONFIG, "cluster": "8xH100", "layout": DEEPSPEED}
-    file = written(
-        tmp_path / "lines.jsonl", [line, {**line, "model": json.dumps(CONFIG, indent=4)}]
-    )
+    file = written(tmp_path / "lines.jsonl", [line, {**line, "model": json.dumps(CONFIG, indent=4)}])
     assert main(["predict", file]) == 0
     assert rows_of(capsys.readouterr().out) == [known, known]
 
@@ -85,20 +89,11 @@ def test_a_file_that_is_no_configuration_is_an_error(capsys: Capture, tmp_path: 
         assert re.search(says, capsys.readouterr().err)
 
 
-def test_one_step_is_a_table_on_a_terminal(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_one_step_is_a_table_on_a_terminal(capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert main(["predict", *ONE, "--recipe", "mixed", "--shares", "product=0.5"]) == 0
     said = capsys.readouterr().out
-    for words in (
-        "step  ",
-        "MFU  ",
-        "tokens per second and GPU",
-        "optimizer",
-        "weights",
-        "It fits:",
-    ):
+    for words in ("step  ", "MFU  ", "tokens per second and GPU", "optimizer", "weights", "It fits:"):
         assert words in said
     assert main(["predict", *ONE, "--json"]) == 0
     assert rows_of(capsys.readouterr().out)[0]["fits"] is True
@@ -119,18 +114,14 @@ def test_one_step_is_a_table_on_a_terminal(
         ([*ONE, "-o", "/nowhere/out.jsonl"], "/nowhere/out.jsonl cannot be written"),
     ],
 )
-def test_what_is_missing_or_wrong_is_said_in_a_line(
-    capsys: Capture, arguments: list[str], says: str
-) -> None:
+def test_what_is_missing_or_wrong_is_said_in_a_line(capsys: Capture, arguments: list[str], says: str) -> None:
     assert main(["predict", *arguments]) == 1
     said = capsys.readouterr().err
     assert says in said
     assert len(said.splitlines()) == 1
 
 
-def test_a_file_of_20_000_lines_keeps_its_order_with_errors_in_the_middle(
-    capsys: Capture, tmp_path: Path
-) -> None:
+def test_a_file_of_20_000_lines_keeps_its_order_with_errors_in_the_middle(capsys: Capture, tmp_path: Path) -> None:
     def line(n: int) -> object:
         layout = f"data=8 microbatches={1 + n % 50}"
         if 2_000 <= n < 18_000:
@@ -160,17 +151,17 @@ def test_measurements_are_summarized(capsys: Capture, tmp_path: Path) -> None:
     assert main(["predict", plain]) == 0
     times = [row["step_time"] for row in rows_of(capsys.readouterr().out)]
     rows = [
-        line(1, times[0] / 1.1), line(2, times[1] / 0.8), line(3, times[2] / 1.3, measured_memory=20e9),
+        line(1, times[0] / 1.1),
+        line(2, times[1] / 0.8),
+        line(3, times[2] / 1.3, measured_memory=20e9),
         line(4000, 1.0, group="b", measured_memory=1e9, layout="data=8 micro_batch=64"),
-    ]  # fmt: skip
+    ]
     file = written(tmp_path / "in.jsonl", rows[:3])
     assert main(["predict", file]) == 0
     said = capsys.readouterr().err.splitlines()
     assert said[0] == "3 predictions, 0 lines with an error"
     # 10 %, -20 % and 30 %; 1 / 1.1 < 3 / 1.3 < 2 / 0.8: the last two are in the wrong order
-    assert said[1] == (
-        "step time: 3 measured, MAPE 20.0 %, bias +6.7 %, Spearman 0.500, regret 0.0 %, at worst 0.0 %"
-    )
+    assert said[1] == ("step time: 3 measured, MAPE 20.0 %, bias +6.7 %, Spearman 0.500, regret 0.0 %, at worst 0.0 %")
     assert said[2].startswith("memory: 1 measured, MAPE ")
     assert "Spearman" not in said[2]
     assert main(["predict", written(tmp_path / "all.jsonl", rows), "--json"]) == 0

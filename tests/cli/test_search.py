@@ -62,9 +62,7 @@ def test_the_same_is_found_without_numpy(capsys: Capture, monkeypatch: pytest.Mo
     assert main(given) == 0
     columns = json.loads(capsys.readouterr().out)
     installed = util.find_spec
-    monkeypatch.setattr(
-        "app.searching.search.find_spec", lambda name: None if name == "numpy" else installed(name)
-    )
+    monkeypatch.setattr("app.searching.search.find_spec", lambda name: None if name == "numpy" else installed(name))
     monkeypatch.setitem(sys.modules, "numpy", None)  # an import of it fails
     assert main(given) == 0
     plain = json.loads(capsys.readouterr().out)

@@ -25,6 +25,4 @@ def test_a_process_that_cannot_use_the_database_says_so_and_ends(
     monkeypatch.setenv("WALLCLOCK_DATABASE", "sqlite:////proc/nowhere/w.db")
     with pytest.raises(SystemExit, match="1"):
         server.worker()
-    assert (
-        "a process cannot start: the database /proc/nowhere/w.db cannot be created" in caplog.text
-    )
+    assert "a process cannot start: the database /proc/nowhere/w.db cannot be created" in caplog.text

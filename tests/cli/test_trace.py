@@ -12,9 +12,19 @@ from tests.measurements.trace.made import collective, flat, step, trace, work
 
 Capture = pytest.CaptureFixture[str]
 KEYS = {
-    "kind", "ranks", "steps", "wall", "compute", "exposed_communication", "overlapped_communication",
-    "exposed_copies", "idle", "host", "collectives", "doubts",
-}  # fmt: skip
+    "kind",
+    "ranks",
+    "steps",
+    "wall",
+    "compute",
+    "exposed_communication",
+    "overlapped_communication",
+    "exposed_copies",
+    "idle",
+    "host",
+    "collectives",
+    "doubts",
+}
 
 
 def job(folder: Path, ranks: int) -> list[str]:
@@ -22,19 +32,12 @@ def job(folder: Path, ranks: int) -> list[str]:
     names = []
     for rank in range(ranks):
         begin = 110 if rank == ranks - 1 else 50
-        events = flat(
-            [
-                step(1, 0, 200),
-                step(2, 200, 400),
-                work(0, begin, launched=-5),
-                collective(begin, 150),
-            ]
-        )
+        events = flat([step(1, 0, 200), step(2, 200, 400), work(0, begin, launched=-5), collective(begin, 150)])
         file = trace(events, rank=rank, world_size=4)
         path = folder / f"rank{rank}.json.gz"
         path.write_bytes(gzip.compress(file))
         names.append(str(path))
-    return names  # fmt: skip
+    return names
 
 
 def test_traces_as_json_one_object_a_file_in_base_units(tmp_path: Path, capsys: Capture) -> None:
@@ -65,8 +68,7 @@ def test_a_trace_for_people_says_what_to_try_first(capsys: Capture) -> None:
 def test_a_slim_trace_is_smaller_and_says_the_same(tmp_path: Path, capsys: Capture) -> None:
     source, target = tmp_path / "trace.json", tmp_path / "slim.json.gz"
     noise = [
-        {"ph": "X", "cat": "python_function", "name": f"/home/me/a.py({n})", "ts": n, "dur": 1}
-        for n in range(500)
+        {"ph": "X", "cat": "python_function", "name": f"/home/me/a.py({n})", "ts": n, "dur": 1} for n in range(500)
     ]
     source.write_bytes(trace([*noise, *flat([work(10, 30, launched=5), collective(20, 90)])]))
     assert main(["trace", "slim", str(source), str(target)]) == 0

@@ -57,9 +57,7 @@ def test_a_good_file_is_an_exercise_named_after_its_path(exercise_file: Write) -
         (GOOD, "a: 2020-99-99", "1: kind: must be one of"),
     ],
 )
-def test_a_problem_is_reported_with_its_line(
-    exercise_file: Write, old: str, new: str, says: str
-) -> None:
+def test_a_problem_is_reported_with_its_line(exercise_file: Write, old: str, new: str, says: str) -> None:
     assert any(says in problem for problem in problems(exercise_file(GOOD.replace(old, new))))
 
 
@@ -90,9 +88,7 @@ def test_core_exercises_come_first(catalog: Catalog) -> None:
             assert sum(cores) <= 9
 
 
-def test_a_file_that_is_not_regular_is_a_problem_and_never_waited_for(
-    exercise_file: Write, tmp_path: Path
-) -> None:
+def test_a_file_that_is_not_regular_is_a_problem_and_never_waited_for(exercise_file: Write, tmp_path: Path) -> None:
     folder = exercise_file(GOOD).parent
     os.mkfifo(folder / "a-pipe.yaml")
     (folder / "b-loop.yaml").symlink_to("b-loop.yaml")
@@ -106,9 +102,7 @@ def test_a_file_that_is_not_regular_is_a_problem_and_never_waited_for(
     assert sum("cannot be read" in says for says in said) == 2
 
 
-def test_a_file_that_is_a_link_belongs_to_the_chapter_that_it_is_in(
-    exercise_file: Write, tmp_path: Path
-) -> None:
+def test_a_file_that_is_a_link_belongs_to_the_chapter_that_it_is_in(exercise_file: Write, tmp_path: Path) -> None:
     file = exercise_file(GOOD)
     kept = file.rename(tmp_path / "kept-elsewhere.yaml")
     file.symlink_to(kept)

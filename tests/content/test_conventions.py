@@ -95,9 +95,7 @@ def test_on_a_ring_an_all_to_all_would_send_half_of_a_gather(ranks: int) -> None
         ("alltoall", lambda n: all_to_all(SIZE, n, BANDWIDTH).sent(0)),
     ],
 )
-def test_the_bus_bandwidth_is_what_a_rank_sends_per_second(
-    collective: str, sent: Callable[[int], float]
-) -> None:
+def test_the_bus_bandwidth_is_what_a_rank_sends_per_second(collective: str, sent: Callable[[int], float]) -> None:
     for ranks in (3, 5, 8):
         assert factor_of(collective, ranks) == pytest.approx(sent(ranks) / SIZE)
     opening = TOPICS["collectives"].opening
@@ -112,9 +110,7 @@ def test_a_ring_over_all_gpus_enters_each_node_once(nodes: int, gpus: int) -> No
     ranks = nodes * gpus
     links = ring_all_gather(SIZE, ranks, BANDWIDTH).links
     for node in range(nodes):
-        entering = [
-            size for (a, b), size in links.items() if b // gpus == node and a // gpus != node
-        ]
+        entering = [size for (a, b), size in links.items() if b // gpus == node and a // gpus != node]
         assert entering == pytest.approx([SIZE * (ranks - 1) / ranks])
 
 
@@ -191,10 +187,7 @@ def test_the_best_mix_of_the_exercise_is_the_least_of_all(seed: int) -> None:
     assert isinstance(exercise, Numeric)
     keys, names = exercise.keys(seed), exercise.draw(seed).names
     tokens, gpus, inner = (names[name].value for name in ("B", "N", "F"))
-    least, best = min(
-        (mixed_bytes(tokens, gpus, x / 100, inner, 1.0), x / 100)
-        for x in range(100, round(100 * gpus))
-    )
+    least, best = min((mixed_bytes(tokens, gpus, x / 100, inner, 1.0), x / 100) for x in range(100, round(100 * gpus)))
     assert keys["X"].right == pytest.approx(best, abs=0.01)
     alone = mixed_bytes(tokens, gpus, gpus, inner, 1.0)
     assert keys["gain"].right == pytest.approx(alone / least, rel=1e-5)
@@ -215,10 +208,7 @@ def gpipe_with_a_slow_stage(stages: int, microbatches: int, slow: int, extra: fl
     return max(free)
 
 
-@each(
-    ("stages", "microbatches", "slow", "extra"),
-    [(4, 8, 1, 0.3), (4, 8, 0, 0.2), (4, 16, 3, 0.5), (6, 12, 2, 0.1)],
-)
+@each(("stages", "microbatches", "slow", "extra"), [(4, 8, 1, 0.3), (4, 8, 0, 0.2), (4, 16, 3, 0.5), (6, 12, 2, 0.1)])
 def test_a_slow_stage_makes_the_others_idle_for_what_the_exercise_says(
     stages: int, microbatches: int, slow: int, extra: float
 ) -> None:

@@ -41,36 +41,26 @@ def step_flops(v: Given) -> float:
 # The answers again, with a pencil and not with the formulas of the course.
 PENCIL: Mapping[str, Callable[[Given], float]] = {
     "ring-all-reduce": lambda v: 2 * v.size * (v.ranks - 1) / v.ranks / v.bandwidth,
-    "latency-of-a-ring": lambda v: (
-        2 * (v.ranks - 1) * (v.latency + v.size / v.ranks / v.bandwidth)
-    ),
+    "latency-of-a-ring": lambda v: 2 * (v.ranks - 1) * (v.latency + v.size / v.ranks / v.bandwidth),
     "all-to-all": lambda v: v.size * (v.ranks - 1) / v.ranks / v.bandwidth,
     "through-the-root": lambda v: 2 * v.size * (v.ranks - 1),
-    "nodes-first": lambda v: (
-        2 * v.size * 7 / 8 / v.inside + 2 * v.size / 8 * (v.nodes - 1) / v.nodes / v.between
-    ),
+    "nodes-first": lambda v: 2 * v.size * 7 / 8 / v.inside + 2 * v.size / 8 * (v.nodes - 1) / v.nodes / v.between,
     "stage-one": lambda v: (4 + 12 / v.ranks) * v.parameters,
     "stage-three": lambda v: 16 * v.parameters / v.ranks,
     "redundant-copies": lambda v: 16 * v.parameters * (v.ranks - 1),
     "fewest-gpus": lambda v: ceil(16 * v.parameters / (v.memory - v.reserved)),
     "largest-model": lambda v: v.ranks * (v.memory - v.reserved) // 16,
     "traffic-of-stage-three": lambda v: 3 * 2 * v.parameters * (v.ranks - 1) / v.ranks,
-    "activations-of-a-layer": lambda v: (
-        v.sequence * v.batch * (34 * v.hidden + 5 * v.heads * v.sequence)
-    ),
+    "activations-of-a-layer": lambda v: v.sequence * v.batch * (34 * v.hidden + 5 * v.heads * v.sequence),
     "accumulated-step": lambda v: v.count * v["pass"] + v.reduce,
     "saved-by-accumulating": lambda v: (v.count - 1) * v.reduce,
     "tokens-of-a-step": lambda v: v.ranks * v.count * v.micro * v.length,
-    "sticking-out": lambda v: max(
-        v.compute + v.layers * v.reduce - v.layers * v.compute, v.reduce
-    ),
+    "sticking-out": lambda v: max(v.compute + v.layers * v.reduce - v.layers * v.compute, v.reduce),
     "tokens-to-hide": lambda v: v.gather * v.rate / (2 * v.parameters),
     "serial-share": lambda v: 1 / (v.serial + (1 - v.serial) / v.ranks),
     "idle-in-a-pipeline": lambda v: (v.stages - 1) * 3 * v.forward,
     "pipelined-step": lambda v: (v.count + v.stages - 1) * 3 * v.forward,
-    "enough-microbatches": lambda v: ceil(
-        round((v.stages - 1) / v.limit - (v.stages - 1), 6)
-    ),
+    "enough-microbatches": lambda v: ceil(round((v.stages - 1) / v.limit - (v.stages - 1), 6)),
     "held-in-flight": lambda v: v.stages * v.size,
     "between-stages": lambda v: 2 * v.count * (v.stages - 1) * v.size,
     "tensor-traffic": lambda v: 4 * v.layers * 2 * (v.ranks - 1) / v.ranks * v.size,
@@ -79,9 +69,7 @@ PENCIL: Mapping[str, Callable[[Given], float]] = {
     "writing-a-checkpoint": lambda v: 14 * v.parameters / (v.writers * v.bandwidth),
     "how-often-it-stops": lambda v: v.life * YEAR / v.gpus,
     "best-interval": lambda v: sqrt(2 * v.cost * v.mtbf),
-    "price-of-a-failure": lambda v: (
-        v.gpus * v.price * (v.interval / 2 + v.restart)
-    ),
+    "price-of-a-failure": lambda v: v.gpus * v.price * (v.interval / 2 + v.restart),
     "failures-of-a-run": lambda v: v.gpus * v.days / (v.life * 365),
     "days-of-a-run": lambda v: 6 * v.parameters * v.tokens / (v.gpus * v.peak * v.mfu),
     "size-of-a-run": lambda v: 6 * v.parameters * v.tokens,
@@ -99,7 +87,7 @@ PENCIL: Mapping[str, Callable[[Given], float]] = {
     ),
     "reading-a-prompt": lambda v: 2 * v.parameters * v.tokens / (v.gpus * v.mfu * 989e12),
     "worth-of-utilization": lambda v: v.price * 1e6 * (1 - v.before / v.after),
-}  # fmt: skip
+}
 
 
 def drawings(name: str) -> list[Draw]:
@@ -155,16 +143,13 @@ def test_two_processes_ask_the_same() -> None:
         "for n in range(50):\n    q = question_of(day + timedelta(n)); print(q.key, q.right)"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env={"PYTHONHASHSEED": "7"},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", code], cwd=ROOT, env={"PYTHONHASHSEED": "7"}, capture_output=True, text=True, check=True
+    )
     assert ran.stdout.splitlines() == [f"{one.key} {one.right}" for one in days(50)]
 
 
 @each("name", NAMES)
-def test_a_question_leads_on_and_gives_no_variant_of_an_exercise_away(
-    catalog: Catalog, name: str
-) -> None:
+def test_a_question_leads_on_and_gives_no_variant_of_an_exercise_away(catalog: Catalog, name: str) -> None:
     written = written_questions()[name]
     assert written.explorer in EXPLORERS
     exercise = catalog.exercise(written.exercise)

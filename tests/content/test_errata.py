@@ -116,9 +116,7 @@ print(json.dumps([path for path in opened if path.endswith(".yaml")]))
 
 
 def test_each_file_is_read_once_however_many_entries_it_has() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", OPENED], capture_output=True, text=True, check=True, timeout=60
-    )
+    ran = subprocess.run([sys.executable, "-c", OPENED], capture_output=True, text=True, check=True, timeout=60)
     opened = Counter(Path(path).name for path in json.loads(ran.stdout))
     names = ("answer_keys.yaml", "claims.yaml", "conventions.yaml", "terms.yaml")
     assert opened == dict.fromkeys(names, 1)

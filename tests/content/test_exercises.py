@@ -265,10 +265,7 @@ LABS = {
     },
     "lab-hang": {"culprit": "2", "waiting": "15", "complaints": "3"},  # 3 steps of 4 + 1
     "lab-batch": {"turn": "14.53", "ratio": "35.24"},  # 2 x 187 / 25.74; 512 over it
-    "lab-fit": {
-        "latency": "256.6 us",
-        "bandwidth": "2.009 GB/s",
-    },  # NumPy's least squares of 1 = a/t + b s/t
+    "lab-fit": {"latency": "256.6 us", "bandwidth": "2.009 GB/s"},  # NumPy's least squares of 1 = a/t + b s/t
     "lab-sum": {"ones": "256", "ring": "1024", "tree": "1536"},  # above 1024, half of 8 exceeds 3
     "lab-context": {"sent": "3 MiB", "step": "240 ms"},
     "diag-13": {"step": "110 ms", "waiting": "30 ms"},
@@ -320,11 +317,7 @@ def test_a_variant_is_the_same_for_ever(catalog: Catalog) -> None:
     # Written down once; a change here would break every shared link and every grader's file.
     exercise = labeled(catalog, "ring-02")
     drawn = [tuple(exercise.draw(seed).shown.values()) for seed in (0, 7, 2**31 - 1)]
-    assert drawn == [
-        ("8", "2 GB", "50 GB/s"),
-        ("4", "2 GB", "200 Gbit/s"),
-        ("4", "8 GB", "50 GB/s"),
-    ]
+    assert drawn == [("8", "2 GB", "50 GB/s"), ("4", "2 GB", "200 Gbit/s"), ("4", "8 GB", "50 GB/s")]
 
 
 @each("label", LABS)
@@ -338,9 +331,7 @@ def test_what_a_lab_measures_is_worked_out_by_hand(
     assert verdict.correct, verdict.feedback
 
 
-def test_every_lab_that_can_be_predicted_has_a_recorded_run_for_each_drawing(
-    catalog: Catalog,
-) -> None:
+def test_every_lab_that_can_be_predicted_has_a_recorded_run_for_each_drawing(catalog: Catalog) -> None:
     found = [one for one in catalog.exercises if isinstance(one, LabExercise)]
     assert len(found) == len(LABS)
     for exercise in found:

@@ -18,26 +18,24 @@ from app.units.scales import SCALES, singular
 
 SEEDS = range(60)
 SLACK = 1e-9  # of what floating-point numbers leave of a whole number
-_PLURALS = "|".join(
-    sorted({re.escape(w) for w in SCALES if singular(w) != w and w.isascii() and len(w) > 3})
-)
+_PLURALS = "|".join(sorted({re.escape(w) for w in SCALES if singular(w) != w and w.isascii() and len(w) > 3}))
 _CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`]*`", re.DOTALL)
-_MATHEMATICS = re.compile(
-    r"\$\$.*?\$\$|(?<![\d\\])\$(?!\s)(?:[^$\n]|\n(?!\s*\n))+?(?<![\s\\])\$(?!\d)", re.DOTALL
-)
+_MATHEMATICS = re.compile(r"\$\$.*?\$\$|(?<![\d\\])\$(?!\s)(?:[^$\n]|\n(?!\s*\n))+?(?<![\s\\])\$(?!\d)", re.DOTALL)
 FAULTS = {
     "a sum of money before its sign": re.compile(r"\d ?\$(?!\d)|\d ?USD\b"),
     "a sign of money before a space": re.compile(r"\$ \d"),
     "cents of one figure": re.compile(r"\$\d[\d,]*\.\d(?!\d)(?! (?:m|b|tr)illion| Mio| Mrd)"),
     "millions of dollars in figures": re.compile(r"\$\d{1,3}(?:,\d{3}){2,}"),
     "us": re.compile(r"\d ?us\b|\bin us\b"),
-    "no separator": re.compile(r"(?<![\w.,#/^=:-])\d{5,}(?![\d.,]*\w)|(?<![\w.,#/^-])\d{4,}(?:\.\d+)? ?"
-                               r"(?:[kMGTPE]i?B|[kMGTP]?B/s|[GTPE]?FLOP(?:/s|/B)?|[nµm]?s|k?W|h|tokens|GPUs)\b"),
+    "no separator": re.compile(
+        r"(?<![\w.,#/^=:-])\d{5,}(?![\d.,]*\w)|(?<![\w.,#/^-])\d{4,}(?:\.\d+)? ?"
+        r"(?:[kMGTPE]i?B|[kMGTP]?B/s|[GTPE]?FLOP(?:/s|/B)?|[nµm]?s|k?W|h|tokens|GPUs)\b"
+    ),
     "thousands of thousands": re.compile(r"\d,\d{3}(?:\.\d+)? (?:thousand|million|billion|trillion)\b"),
     "a power of ten for a number below a trillion": re.compile(r"(?<![\w.])\d(?:\.\d+)?e(?:\d|1[01])\b"),
     "one of a plural": re.compile(rf"(?<![\d.,/^=·+−–-])(?<![\d.,/^=·+−–-] )\b1\**[ -](?:{_PLURALS})\b"),
     "a brace": re.compile(r"(?<!\\)\{[a-z_]\w*(?:\}| \|)"),
-}  # fmt: skip
+}
 IN_CODE = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d)")
 IN_LIST = re.compile(rf"\[[^\[\]]*?{IN_CODE.pattern}[^\[\]]*?\]")
 
@@ -121,11 +119,7 @@ def test_what_an_engineer_writes_has_no_faults(text: str) -> None:
 
 @pytest.mark.sweep
 def test_numbers_are_written_as_an_engineer_writes_them(catalog: Catalog) -> None:
-    found = [
-        one
-        for exercise in catalog.exercises
-        for one in faults_of(exercise, distinct(exercise, SEEDS))
-    ]
+    found = [one for exercise in catalog.exercises for one in faults_of(exercise, distinct(exercise, SEEDS))]
     assert not found, "\n".join(found)
 
 
@@ -143,12 +137,7 @@ def test_numbers_of_chapters_are_written_so_too(catalog: Catalog) -> None:
         f"{topic.id}: {one}"
         for spoken in (catalog, *(catalog.spoken(code) for code in LANGUAGES if code != SOURCE))
         for topic in spoken.topics
-        for text in (
-            topic.summary,
-            topic.opening,
-            topic.closing,
-            *(fact.says for fact in topic.facts),
-        )
+        for text in (topic.summary, topic.opening, topic.closing, *(fact.says for fact in topic.facts))
         for one in faults(text)
         if topic.language != "de" or not one.startswith("a sum of money before its sign")
     ]
@@ -156,12 +145,7 @@ def test_numbers_of_chapters_are_written_so_too(catalog: Catalog) -> None:
 
 
 def test_numbers_of_explorers_are_written_so_too() -> None:
-    found = [
-        f"{name}: {one}"
-        for name in EXPLORERS
-        for text in explored_texts(name)
-        for one in faults(text)
-    ]
+    found = [f"{name}: {one}" for name in EXPLORERS for text in explored_texts(name) for one in faults(text)]
     assert not found, "\n".join(found)
 
 

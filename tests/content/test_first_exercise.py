@@ -26,9 +26,7 @@ def _verdict(client: TestClient, exercise: Exercise, answer: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", found[2])).split())
 
 
-def test_each_natural_slip_of_the_first_exercise_has_a_diagnosis(
-    client: TestClient, first: Exercise
-) -> None:
+def test_each_natural_slip_of_the_first_exercise_has_a_diagnosis(client: TestClient, first: Exercise) -> None:
     for answer in SLIPS.split(", "):
         says = _verdict(client, first, answer)
         assert says.startswith("Not yet"), answer
@@ -36,9 +34,7 @@ def test_each_natural_slip_of_the_first_exercise_has_a_diagnosis(
         assert len(says.split()) > 8, answer
 
 
-def test_nothing_on_the_first_page_says_how_many_steps_or_how_much(
-    client: TestClient, first: Exercise
-) -> None:
+def test_nothing_on_the_first_page_says_how_many_steps_or_how_much(client: TestClient, first: Exercise) -> None:
     page = client.get(f"/exercises/{first.id}").text
     main = page.partition("<main")[2].partition("</main>")[0]
     assert 'href="/glossary#ring"' not in main
@@ -55,17 +51,10 @@ def test_the_glossary_says_what_a_rank_is(client: TestClient) -> None:
 def test_the_first_exercise_has_one_word_for_a_rank(catalog: Catalog, first: Exercise) -> None:
     assert isinstance(first, Numeric)
     variant = first.variant(0)
-    for text in (
-        variant.prompt,
-        *variant.hints,
-        variant.solution,
-        *(one.says for one in first.wrong.values()),
-    ):
+    for text in (variant.prompt, *variant.hints, variant.solution, *(one.says for one in first.wrong.values())):
         assert not re.search(r"\b(worker|GPU)s?\b", text), text
 
 
-def test_the_box_shows_how_a_number_is_written_in_its_unit(
-    client: TestClient, first: Exercise
-) -> None:
+def test_the_box_shows_how_a_number_is_written_in_its_unit(client: TestClient, first: Exercise) -> None:
     page = client.get(f"/exercises/{first.id}").text
     assert 'placeholder="such as 3 GB or 2*3/4"' in page

@@ -98,9 +98,7 @@ def test_every_system_is_named_somewhere(catalog: Catalog) -> None:
         ("memory/kept-for-the-backward-pass", "checkpoint"),
     ],
 )
-def test_a_tooltip_that_would_be_the_answer_is_not_there(
-    client: TestClient, exercise: str, term: str
-) -> None:
+def test_a_tooltip_that_would_be_the_answer_is_not_there(client: TestClient, exercise: str, term: str) -> None:
     page = client.get(f"/exercises/{exercise}").text
     assert f'class="term" href="/glossary#{term}"' not in page
 

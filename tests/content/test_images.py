@@ -32,10 +32,8 @@ def written(folder: Path, name: str, body: bytes | str) -> Path:
         ("a.svg", SVG.format('<path d="M0 0h1" fill="url(#g)"/><use href="#a"/>'), "image/svg+xml"),
         ("a.svg", '<?xml version="1.0"?>' + SVG.format("<style>a{fill:url('#g')}</style>"), "image/svg+xml"),
     ],
-)  # fmt: skip
-def test_an_image_has_the_type_of_its_content(
-    tmp_path: Path, name: str, body: bytes | str, kind: str
-) -> None:
+)
+def test_an_image_has_the_type_of_its_content(tmp_path: Path, name: str, body: bytes | str, kind: str) -> None:
     assert read_image(written(tmp_path, name, body))[1] == kind
 
 
@@ -123,9 +121,7 @@ def test_an_svg_of_an_editor_is_served(tmp_path: Path, inside: str) -> None:
         (PNG, "named as svg.xml, and its content is png"),
     ],
 )
-def test_what_only_looks_like_an_svg_is_refused(
-    tmp_path: Path, body: bytes | str, says: str
-) -> None:
+def test_what_only_looks_like_an_svg_is_refused(tmp_path: Path, body: bytes | str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         read_image(written(tmp_path, "a.svg", body))
 

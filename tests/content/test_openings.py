@@ -23,9 +23,7 @@ def stated(topic: Topic) -> list[WrittenNumber]:
 
 def answers(exercise: Numeric) -> list[Quantity]:
     """The right values of variant 0."""
-    return [
-        Quantity(key.right, key.asked.scale.unit.dimension) for key in exercise.keys(0).values()
-    ]
+    return [Quantity(key.right, key.asked.scale.unit.dimension) for key in exercise.keys(0).values()]
 
 
 def telling(numbers: list[WrittenNumber]) -> list[WrittenNumber]:

@@ -78,9 +78,7 @@ def refusal(folder: Path, catalog: Catalog) -> str:
     return str(caught.value)
 
 
-def test_chapters_come_in_the_order_and_with_the_names_of_the_pack(
-    make: Make, catalog: Catalog
-) -> None:
+def test_chapters_come_in_the_order_and_with_the_names_of_the_pack(make: Make, catalog: Catalog) -> None:
     found = course(catalog, make("order: [my-week, memory]\nnames: {memory: Week 2}\n"))
     assert [topic.id for topic in found.topics[:3]] == ["my-week", "memory", catalog.topics[0].id]
     assert found.topic("memory").title == "Week 2"
@@ -97,16 +95,11 @@ def test_a_hidden_chapter_is_not_listed_and_still_opens(make: Make, catalog: Cat
     assert found.after(gone) is catalog.topic("memory").exercises[1]
 
 
-def test_all_built_in_chapters_may_be_hidden_but_for_those_picked_from(
-    make: Make, catalog: Catalog
-) -> None:
+def test_all_built_in_chapters_may_be_hidden_but_for_those_picked_from(make: Make, catalog: Catalog) -> None:
     more = "hide: all\npick: {collectives: [ring-all-reduce-time]}\n"
     found = course(catalog, make(more))
     assert [topic.id for topic in found.topics] == ["collectives", "my-week"]
-    assert [one.id for one in found.exercises] == [
-        "collectives/ring-all-reduce-time",
-        "my-week/one",
-    ]
+    assert [one.id for one in found.exercises] == ["collectives/ring-all-reduce-time", "my-week/one"]
     other = catalog.exercise("collectives/write-ring-time")
     assert found.topic_of(other).exercises == catalog.topic("collectives").exercises
     assert found.topic_of(found.exercises[0]).exercises == found.exercises[:1]
@@ -120,10 +113,8 @@ def test_all_built_in_chapters_may_be_hidden_but_for_those_picked_from(
         ("pick: {memory: [nonsense-one]}\n", "pick.memory.0: no exercise of it is called 'nonsense-one'"),
         ("names: {nothing: Ours}\n", "names.nothing: no chapter is called 'nothing'"),
     ],
-)  # fmt: skip
-def test_a_name_that_there_is_not_is_offered_the_nearest(
-    make: Make, catalog: Catalog, more: str, says: str
-) -> None:
+)
+def test_a_name_that_there_is_not_is_offered_the_nearest(make: Make, catalog: Catalog, more: str, says: str) -> None:
     assert says in refusal(make(more), catalog)
 
 
@@ -133,10 +124,7 @@ def test_a_name_that_there_is_not_is_offered_the_nearest(
         (HEAD.replace("mine", "My Course"), "name: is My Course"),
         (HEAD.replace("mine", "1st-course"), "name: is 1st-course"),
         (HEAD.replace('"1.0"', "one"), "version: 'one' is not a version"),
-        (
-            HEAD + 'needs: ">=900"\n',
-            f"this is Wallclock {version('wallclock')}, and it needs >=900",
-        ),
+        (HEAD + 'needs: ">=900"\n', f"this is Wallclock {version('wallclock')}, and it needs >=900"),
         (HEAD + "needs: about one\n", "'about one' names no versions"),
         (HEAD + "points: 3\n", "points: is not known here"),
         (HEAD.replace("title: My course\n", ""), "title: is missing"),
@@ -207,9 +195,7 @@ def test_a_changed_formula_needs_a_new_consent_unless_the_folder_is_trusted(make
         ("def f(size: int) -> int:\n    return 1\n", "links.py:1: f: "),
     ],
 )
-def test_a_formula_that_cannot_be_loaded_is_told_with_its_line(
-    make: Make, formula: str, says: str
-) -> None:
+def test_a_formula_that_cannot_be_loaded_is_told_with_its_line(make: Make, formula: str, says: str) -> None:
     folder = make(formula=formula)
     with pytest.raises(ContentError) as caught:
         read_course(Settings(exercises=(folder,), pack_code=(str(folder),)))
@@ -228,9 +214,7 @@ def test_formulas_need_a_name_of_their_own_and_a_folder_of_exercises(make: Make)
 
 
 @pytest.mark.parametrize("consent", ["mine", "mine@abc", "relative/folder"])
-def test_a_consent_that_means_nothing_is_refused(
-    monkeypatch: pytest.MonkeyPatch, consent: str
-) -> None:
+def test_a_consent_that_means_nothing_is_refused(monkeypatch: pytest.MonkeyPatch, consent: str) -> None:
     monkeypatch.setenv("WALLCLOCK_PACK_CODE", consent)
     with pytest.raises(ValueError, match="neither NAME@DIGEST"):
         Settings()

@@ -13,10 +13,7 @@ from tests.each import each
 
 SLIPS = yaml.safe_load((Path(__file__).parent / "slips.yaml").read_text(encoding="utf-8"))
 CASES = [
-    (name, part, typed)
-    for name, parts in SLIPS.items()
-    for part, slips in parts.items()
-    for typed in slips.split("; ")
+    (name, part, typed) for name, parts in SLIPS.items() for part, slips in parts.items() for typed in slips.split("; ")
 ]
 FIRST = 5  # exercises of a part
 
@@ -28,18 +25,14 @@ def openings(catalog: Catalog) -> Iterator[Exercise]:
         yield from path[:FIRST]
 
 
-def test_the_slips_of_each_number_in_the_first_exercises_of_a_part_are_listed(
-    catalog: Catalog,
-) -> None:
+def test_the_slips_of_each_number_in_the_first_exercises_of_a_part_are_listed(catalog: Catalog) -> None:
     asked = {one.id: set(one.asked) for one in openings(catalog) if isinstance(one, Numeric)}
     assert {name: set(parts) for name, parts in SLIPS.items()} == asked
     assert all(len(slips.split("; ")) >= 6 for parts in SLIPS.values() for slips in parts.values())
 
 
 @each(("name", "part", "typed"), CASES)
-def test_each_natural_slip_is_told_what_went_wrong(
-    catalog: Catalog, name: str, part: str, typed: str
-) -> None:
+def test_each_natural_slip_is_told_what_went_wrong(catalog: Catalog, name: str, part: str, typed: str) -> None:
     exercise = catalog.exercise(name)
     assert isinstance(exercise, Numeric)
     key = exercise.keys(0)[part]

@@ -129,12 +129,8 @@ def test_an_answer_that_was_misjudged_is_graded_correctly(
     assert says in " ".join(verdict.feedback)
 
 
-@each(
-    ("exercise", "seed", "says"), SAID, ids=[f"{row[0]}-{place}" for place, row in enumerate(SAID)]
-)
-def test_what_was_wrong_or_ambiguous_says_what_is_meant(
-    catalog: Catalog, exercise: str, seed: int, says: str
-) -> None:
+@each(("exercise", "seed", "says"), SAID, ids=[f"{row[0]}-{place}" for place, row in enumerate(SAID)])
+def test_what_was_wrong_or_ambiguous_says_what_is_meant(catalog: Catalog, exercise: str, seed: int, says: str) -> None:
     assert says in page(found(catalog, exercise), seed)
 
 
@@ -205,9 +201,7 @@ def test_the_order_of_1f1b_is_that_of_the_schedule_played(catalog: Catalog) -> N
         stages, stage = (int(drawn.names[name].value) for name in ("stages", "stage"))
         played = build("1f1b", stages, 4).orders[stage]
         order = [f"{one.kind}{one.microbatch}" for block in played for one in block]
-        assert exercise.reveal(seed).splitlines() == [
-            f"{place}. {text}" for place, text in enumerate(order, 1)
-        ]
+        assert exercise.reveal(seed).splitlines() == [f"{place}. {text}" for place, text in enumerate(order, 1)]
         assert " ".join(order) in exercise.variant(seed).solution
         orders.add(tuple(order))
     assert len(orders) == 3

@@ -13,9 +13,7 @@ from tests.each import each
 
 FILES = sorted((Path(__file__).parent / "second").glob("*.yaml"))
 KEYS: Mapping[str, Mapping[str, object]] = {
-    label: key
-    for path in FILES
-    for label, key in yaml.safe_load(path.read_text(encoding="utf-8")).items()
+    label: key for path in FILES for label, key in yaml.safe_load(path.read_text(encoding="utf-8")).items()
 }
 UNLISTED = ("is too large", "is too small", "is correct as written")
 

@@ -90,14 +90,22 @@ def test_a_mistake_has_one_key_in_every_language(catalog: Catalog) -> None:
         ("points-or-percent.de", "auf {after}", "auf {after} {x}", "prompt: the translation adds {x}"),
         ("what-is-filtered.zh", "  tests:\n", "  tests2:\n", "options.tests2.text: the original has no text there"),
         ("what-is-filtered.zh", "  - 读一读摘要。\n", "", "has no translation of hints.1"),
-        ("what-is-filtered.zh", "  - 读一读摘要。\n", "  - 读一读摘要。\n  - 再想想。\n", "hints.2: the original has no text there"),
+        (
+            "what-is-filtered.zh",
+            "  - 读一读摘要。\n",
+            "  - 读一读摘要。\n  - 再想想。\n",
+            "hints.2: the original has no text there",
+        ),
         ("what-is-filtered.zh", "title:", "level: 2\ntitle:", "level: the original has no text there"),
-        ("topic.de", "title: Skalierung zur Inferenzzeit", "title: x", "title: is too short: x; write at least 2 characters"),
+        (
+            "topic.de",
+            "title: Skalierung zur Inferenzzeit",
+            "title: x",
+            "title: is too short: x; write at least 2 characters",
+        ),
     ],
-)  # fmt: skip
-def test_what_does_not_fit_is_refused(
-    chapter: Path, name: str, before: str, after: str, says: str
-) -> None:
+)
+def test_what_does_not_fit_is_refused(chapter: Path, name: str, before: str, after: str, says: str) -> None:
     changed(chapter / f"{name}.yaml", before, after)
     assert any(says in problem for problem in problems(chapter)), problems(chapter)
 
@@ -107,9 +115,7 @@ def notes_on_translations(linted: Linted) -> list[str]:
 
 
 def test_an_original_that_has_changed_is_shown_until_someone_looks(chapter: Path) -> None:
-    assert (
-        Catalog.read([chapter.parent]).spoken("de").topic("testtime").exercises[0].language == "de"
-    )
+    assert Catalog.read([chapter.parent]).spoken("de").topic("testtime").exercises[0].language == "de"
     changed(
         chapter / "points-or-percent.yaml",
         "Divide only for the second one, and by the value before training.",
@@ -118,9 +124,7 @@ def test_an_original_that_has_changed_is_shown_until_someone_looks(chapter: Path
     catalog = Catalog.read([chapter.parent])
     assert catalog.spoken("de").exercise("testtime/points-or-percent").language == "en"
     linted = asyncio.run(lint([chapter], Runner.__new__(Runner)))
-    fresh = texts_digest(
-        exercise_texts(read_exercise(chapter / "points-or-percent.yaml", "testtime")[0])
-    )
+    fresh = texts_digest(exercise_texts(read_exercise(chapter / "points-or-percent.yaml", "testtime")[0]))
     found = notes_on_translations(linted)
     assert not linted.problems
     assert len(found) == 2
@@ -162,9 +166,7 @@ def test_a_number_that_changes_needs_no_new_translation(chapter: Path) -> None:
 
 
 @pytest.mark.parametrize(("code", "said"), [("de", "Shard der Gradienten"), ("zh", "梯度分片")])
-def test_the_parts_of_a_sum_have_names_in_every_language(
-    catalog: Catalog, code: str, said: str
-) -> None:
+def test_the_parts_of_a_sum_have_names_in_every_language(catalog: Catalog, code: str, said: str) -> None:
     exercise = catalog.spoken(code).exercise("memory/stage-2")
     assert isinstance(exercise, Numeric)
     counted = exercise.counted(0, "14 GB")
@@ -193,9 +195,7 @@ def test_every_chapter_opens_in_every_language(catalog: Catalog, code: str) -> N
         assert ours.opening != original.opening
         assert len(MATH.findall(ours.opening)) == len(MATH.findall(original.opening)), ours.id
         assert ours.opening.count("\n  |") == original.opening.count("\n  |")
-        for parameter, first in zip(
-            ours.parameters.values(), original.parameters.values(), strict=True
-        ):
+        for parameter, first in zip(ours.parameters.values(), original.parameters.values(), strict=True):
             assert replace_says(parameter) == replace_says(first)
 
 

@@ -3,14 +3,7 @@
 import pytest
 from sqlalchemy import Engine
 
-from app.db.assessments import (
-    Assessed,
-    KnownChapter,
-    assessed_by,
-    assessed_in,
-    known_chapters,
-    mark_known,
-)
+from app.db.assessments import Assessed, KnownChapter, assessed_by, assessed_in, known_chapters, mark_known
 from app.db.boards import BoardPoint, board_points, enter_schedule, entry_of
 from app.db.claims import claim_rows
 from app.db.personal import delete_everything, everything, merge
@@ -25,9 +18,15 @@ LISTS = ("assessed", "known_chapters", "boards")
 
 def assessed(**changes: object) -> Assessed:
     values: dict[str, object] = {
-        "learner": "l", "assessment": "final", "draw": 7, "number": 1, "exercise": "t/e",
-        "seed": 3, "outcome": "right", "at": NOON,
-    }  # fmt: skip
+        "learner": "l",
+        "assessment": "final",
+        "draw": 7,
+        "number": 1,
+        "exercise": "t/e",
+        "seed": 3,
+        "outcome": "right",
+        "at": NOON,
+    }
     return Assessed.model_validate({**values, **changes})
 
 
@@ -64,9 +63,7 @@ def test_a_board_has_one_entry_a_learner_and_keeps_what_is_not_worse(engine: Eng
         own = entry_of(session, "l", "p/e")
         assert own is not None
         assert (own.time, own.memory) == (10, 5)
-        enter_schedule(
-            session, "l", "p/e", 12, 4
-        )  # slower, in less memory: neither is better, the last stays
+        enter_schedule(session, "l", "p/e", 12, 4)  # slower, in less memory: neither is better, the last stays
         for learner in ("m", "n"):
             enter_schedule(session, learner, "p/e", 10, 5)
         enter_schedule(session, "m", "p/other", 1, 1)
@@ -75,10 +72,14 @@ def test_a_board_has_one_entry_a_learner_and_keeps_what_is_not_worse(engine: Eng
 
 def test_a_file_is_merged_once_and_brings_no_place_on_a_board(engine: Engine) -> None:
     rows = PersonalRows(
-        attempts=[], reveals=[], predictions=[], guesses=[], runs=[],
+        attempts=[],
+        reveals=[],
+        predictions=[],
+        guesses=[],
+        runs=[],
         assessed=[assessed(), assessed(number=2), assessed()],
         known_chapters=[KnownChapter(learner="l", chapter="memory", at=NOON)],
-    )  # fmt: skip
+    )
     store(engine, [assessed(number=2, outcome="wrong")])
     assert merge(engine, "l", rows) == MergeResult(added=2, known=2)
     assert merge(engine, "l", rows) == MergeResult(added=0, known=4)

@@ -82,9 +82,7 @@ def test_a_digest_sees_one_changed_digit_and_no_order(filled: str, other: str) -
     with closing(sqlite3.connect(other.removeprefix("sqlite:///"))) as rows:
         rows.execute("UPDATE attempt SET score = score + 1e-16 WHERE id = 7")
         rows.commit()
-    differing = [
-        a.table for a, b in zip(content_of(filled), content_of(other), strict=True) if a != b
-    ]
+    differing = [a.table for a, b in zip(content_of(filled), content_of(other), strict=True) if a != b]
     assert differing == ["attempt"]
 
 
@@ -141,9 +139,7 @@ def test_the_drill_a_machine_is_lost_and_the_backup_brings_everything_back(
     engine.dispose()
 
 
-def test_a_restore_replaces_rows_only_if_told_and_copies_them_before(
-    filled: str, other: str, tmp_path: Path
-) -> None:
+def test_a_restore_replaces_rows_only_if_told_and_copies_them_before(filled: str, other: str, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     backup(filled, copy)
     migrate(other)
@@ -159,9 +155,7 @@ def test_a_restore_replaces_rows_only_if_told_and_copies_them_before(
         assert kept.execute("SELECT answer FROM attempt").fetchall() == [("newer",)]
 
 
-def test_a_restore_needs_the_secret_that_the_backup_was_made_with(
-    database: str, other: str, tmp_path: Path
-) -> None:
+def test_a_restore_needs_the_secret_that_the_backup_was_made_with(database: str, other: str, tmp_path: Path) -> None:
     migrate(database)
     engine = connect(database)
     signing_secret(engine, "given in the settings")
@@ -199,9 +193,7 @@ def test_a_file_that_is_no_backup_is_refused_before_anything_is_changed(
     assert not Path(other.removeprefix("sqlite:///")).exists()
 
 
-def test_an_unsafe_name_in_a_backup_is_refused(
-    filled: str, tmp_path: Path, elsewhere: Path
-) -> None:
+def test_an_unsafe_name_in_a_backup_is_refused(filled: str, tmp_path: Path, elsewhere: Path) -> None:
     backup(filled, tmp_path / "copy.db")
     with closing(sqlite3.connect(tmp_path / "copy.db")) as rows:
         rows.execute("CREATE TABLE sqlar(name, mode, mtime, sz, data)")

@@ -26,13 +26,11 @@ def aged(copy: Path | None, days: float) -> Path:
     return copy
 
 
-def test_a_copy_is_removed_when_its_time_is_over_and_nothing_else_is(
-    database: str, tmp_path: Path
-) -> None:
+def test_a_copy_is_removed_when_its_time_is_over_and_nothing_else_is(database: str, tmp_path: Path) -> None:
     old, new = (copy_beside(database, why) for why in ("e41c7a95d2f0", "restore-20260301T000000"))
     aged(old, 31)
     assert aged(new, 29).exists()
-    others = [tmp_path / name for name in ("w.db.before-1.9.partial", "v.db.before-1", "w.dbx", "backup.db")]  # fmt: skip
+    others = [tmp_path / name for name in ("w.db.before-1.9.partial", "v.db.before-1", "w.dbx", "backup.db")]
     for other in others:
         other.touch()
         aged(other, 90)
@@ -40,8 +38,11 @@ def test_a_copy_is_removed_when_its_time_is_over_and_nothing_else_is(
     elsewhere.symlink_to(others[0])
     remove_expired_copies(database, now())
     assert {path.name for path in tmp_path.iterdir()} == {
-        "w.db", "w.db.before-restore-20260301T000000", elsewhere.name, *(one.name for one in others)
-    }  # fmt: skip
+        "w.db",
+        "w.db.before-restore-20260301T000000",
+        elsewhere.name,
+        *(one.name for one in others),
+    }
     until = last_copy_expires(database)
     assert until
     assert abs(until - now() - (LIFE - timedelta(days=29))) < timedelta(minutes=5)

@@ -41,9 +41,7 @@ def test_of_several_guesses_at_once_one_stays(engine: Engine) -> None:
 def test_a_spread_counts_the_guesses_on_one_question(engine: Engine) -> None:
     places = [0, 0, 5, -12, None]
     store(engine, [guess(learner=f"l{n}", place=place) for n, place in enumerate(places)])
-    store(
-        engine, [guess(learner="x", question="another"), guess(learner="y", day=date(2026, 3, 2))]
-    )
+    store(engine, [guess(learner="x", question="another"), guess(learner="y", day=date(2026, 3, 2))])
     with open_session(engine) as session:
         assert spread_of(session, DAY, "ring 1", range(-12, 13)) == {0: 2, 5: 1, -12: 1}
         for n, _ in enumerate(places):

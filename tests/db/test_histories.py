@@ -38,13 +38,9 @@ def two_at(engine: Engine) -> Sequence[StudentDrawing]:
     with open_writing_session(engine) as session:
         row = create_class(session, _SECRET, "Systems", "Europe/Berlin")
         policy = Policy(due=now() + _DAY, attempts=3)
-        first = create_assignment(
-            session, number_of(row), "Week 1", policy, [AssignmentEntry("t/e", 2.0)]
-        )
+        first = create_assignment(session, number_of(row), "Week 1", policy, [AssignmentEntry("t/e", 2.0)])
         hidden = replace(policy, show_points=False, variants="same")
-        create_assignment(
-            session, number_of(row), "Week 2", hidden, [AssignmentEntry("t/hidden", 1.0)]
-        )
+        create_assignment(session, number_of(row), "Week 2", hidden, [AssignmentEntry("t/hidden", 1.0)])
         for name in ("Ada", "Bo"):
             join_as_new(session, _SECRET, row, name, f"form {name}")
         newest = select(PersonRow).order_by(col(PersonRow.id).desc()).limit(2)
@@ -118,9 +114,7 @@ def readers(engine: Engine) -> Iterator[tuple[str, int, Read]]:
 
 
 @pytest.mark.parametrize("correct", [True, False])
-def test_the_past_after_an_answer_is_what_is_read_after_it(
-    engine: Engine, *, correct: bool
-) -> None:
+def test_the_past_after_an_answer_is_what_is_read_after_it(engine: Engine, *, correct: bool) -> None:
     for learner, seed, read in readers(engine):
         before = read(seed)
         answer = attempt(learner=learner, exercise="t/e", seed=seed, correct=correct, at=now())
@@ -134,9 +128,7 @@ def test_the_past_after_an_answer_is_what_is_read_after_it(
             after = shown
 
 
-def test_a_class_that_asks_at_once_is_read_by_as_many_queries_as_one_student(
-    engine: Engine,
-) -> None:
+def test_a_class_that_asks_at_once_is_read_by_as_many_queries_as_one_student(engine: Engine) -> None:
     those, asked = two_at(engine), []
     event.listen(engine, "before_cursor_execute", lambda *call: asked.append(call[2]))
     _read(engine, those[:1])

@@ -32,9 +32,7 @@ def left(engine: Engine) -> set[str]:
 
 def measured(learner: str, days: int) -> MeasurementRow:
     name = new_learner()
-    return MeasurementRow(
-        name=name, learner=learner, title="t", report="{}", at=now() - days * DAYS
-    )
+    return MeasurementRow(name=name, learner=learner, title="t", report="{}", at=now() - days * DAYS)
 
 
 def test_an_idle_learner_leaves_with_everything_and_no_other(engine: Engine) -> None:

@@ -19,12 +19,8 @@ THREADS = 4
 def personal(*attempts: Attempt, learner: str = "l") -> PersonalRows:
     reveal = Reveal(learner=learner, exercise="a/b", seed=1, number=1, at=NOON)
     prediction = Prediction(learner=learner, exercise="a/b", seed=1, answer="{}", at=NOON)
-    guess = DailyGuess(
-        learner=learner, day=date(2026, 3, 1), question="a b", answer="1 s", value=1.0, at=NOON
-    )
-    return PersonalRows(
-        attempts=attempts, reveals=[reveal], predictions=[prediction], guesses=[guess], runs=[]
-    )
+    guess = DailyGuess(learner=learner, day=date(2026, 3, 1), question="a b", answer="1 s", value=1.0, at=NOON)
+    return PersonalRows(attempts=attempts, reveals=[reveal], predictions=[prediction], guesses=[guess], runs=[])
 
 
 def many(count: int) -> list[Attempt]:
@@ -53,6 +49,4 @@ def test_the_same_file_sent_by_several_at_once_is_taken_once(engine: Engine) -> 
     assert sorted(one.added for one in merged) == [0, 0, 0, 303]
     with open_session(engine) as session:
         stored = everything(session, "l")
-    assert [len(stored[name]) for name in ("attempts", "reveals", "predictions", "guesses")] == [
-        300, 1, 1, 1,
-    ]  # fmt: skip
+    assert [len(stored[name]) for name in ("attempts", "reveals", "predictions", "guesses")] == [300, 1, 1, 1]

@@ -204,16 +204,15 @@ def losing(engine: Engine, *, after: bool) -> list[Connection]:
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_rows_whose_commit_was_not_acknowledged_are_stored_once(
-    engine: Engine, *, after: bool
-) -> None:
+def test_rows_whose_commit_was_not_acknowledged_are_stored_once(engine: Engine, *, after: bool) -> None:
     replay = Replay(learner="k", key="key", digest="d", verdict="{}")
     rows: list[NewRow] = [
-        attempt(answer="a"), attempt(answer="b"),
+        attempt(answer="a"),
+        attempt(answer="b"),
         Reveal(learner="l", exercise="a/b", seed=0, number=1),
         Once(attempt(answer="once"), replay),
         Once(None, Replay(learner="k", key="two", digest="d", verdict="{}")),
-    ]  # fmt: skip
+    ]
     lost = losing(engine, after=after)
     assert store(engine, rows) == [None] * len(rows)
     assert lost

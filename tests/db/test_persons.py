@@ -82,9 +82,7 @@ def test_a_seat_code_is_worth_nothing_without_the_secret(engine: Engine) -> None
     with open_writing_session(engine) as session:
         row = create_class(session, secret, "Systems")
         code = join_as_new(session, secret, row, "Grace", "form").code
-        (stored,) = session.exec(
-            select(MemberRow.code_digest).where(MemberRow.class_id == row.id)
-        ).all()
+        (stored,) = session.exec(select(MemberRow.code_digest).where(MemberRow.class_id == row.id)).all()
         plain = code_digest(read_code(code))
         assert stored not in (None, plain)
         for key in (secret, "another secret of the site"):
@@ -117,9 +115,7 @@ def test_what_an_assignment_says_and_what_stays_of_a_person(engine: Engine) -> N
         policy = Policy(due=now() + timedelta(days=1), attempts=3, show_points=False)
         entries = [AssignmentEntry("t/other", 1.0), AssignmentEntry("t/e", 2.0)]
         assignment = create_assignment(session, number_of(row), "Week 1", policy, entries)
-        create_assignment(
-            session, number_of(row), "Week 2", replace(policy, attempts=0), entries[:1]
-        )
+        create_assignment(session, number_of(row), "Week 2", replace(policy, attempts=0), entries[:1])
         code = join_as_new(session, SECRET, row, "Grace", "form").code
         seat = seat_with(session, code)
         assert seat is not None

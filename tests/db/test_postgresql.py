@@ -136,9 +136,7 @@ def test_rows_are_stored_in_order(server: Engine) -> None:
 
 def test_a_bad_row_does_not_sink_its_neighbors(server: Engine) -> None:
     with server.begin() as connection:
-        connection.exec_driver_sql(
-            "ALTER TABLE attempt ADD CONSTRAINT picky CHECK (answer <> 'bad')"
-        )
+        connection.exec_driver_sql("ALTER TABLE attempt ADD CONSTRAINT picky CHECK (answer <> 'bad')")
     kept = store(server, [attempt(answer=answer) for answer in ("good", "bad", "fine")])
     assert [type(refusal) for refusal in kept] == [type(None), ValueError, type(None)]
     with server.begin() as connection:
@@ -172,9 +170,7 @@ def test_an_unreachable_server_is_reported() -> None:
     gone.dispose()
 
 
-def test_a_server_goes_on_as_soon_as_the_database_has_recovered(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_server_goes_on_as_soon_as_the_database_has_recovered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outage, "WAIT", HANGS)  # on a busy machine, it recovers slowly
     with cluster() as url:
         migrate(url)

@@ -54,9 +54,7 @@ def test_runs_take_turns_on_their_devices(engine: Engine) -> None:
     assert claim_run(engine, "elsewhere", "c") is None
 
 
-def test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices(
-    engine: Engine,
-) -> None:
+def test_many_servers_claim_each_run_once_and_never_two_for_the_same_devices(engine: Engine) -> None:
     count = 40
     for n in range(count):
         enqueue(engine, run(learner=f"l{n}", pool=f"here:{n % 4}"), most=count)
@@ -116,9 +114,7 @@ def test_one_address_takes_half_of_the_queue_at_most(engine: Engine) -> None:
     enqueue(engine, run(learner="stranger 4"), most=6, nearby=nearby)
 
 
-def test_a_queued_run_is_canceled_at_once_and_a_running_one_is_asked_to_stop(
-    engine: Engine,
-) -> None:
+def test_a_queued_run_is_canceled_at_once_and_a_running_one_is_asked_to_stop(engine: Engine) -> None:
     rows = [run(), run()]
     names = [row.name for row in rows]
     for row in rows:

@@ -34,9 +34,7 @@ def attempt(**changes: object) -> Attempt:
      {"answer": "\0"}, {"answer": "\ud800"}, {"answer": "x" * 20_001}, {"score": 1.5},
      {"score": float("nan")}, {"seconds": -1.0}, {"at": datetime(2026, 1, 1)}, {"correct": 1}],
 )  # fmt: skip
-def test_a_row_that_no_database_should_see_is_refused_at_the_door(
-    change: dict[str, object],
-) -> None:
+def test_a_row_that_no_database_should_see_is_refused_at_the_door(change: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(change))):
         attempt(**change)
 

@@ -97,9 +97,7 @@ def test_a_closed_writer_refuses(engine: Engine) -> None:
         asyncio.run(Writer(engine).put(attempt()))
 
 
-def test_a_locked_database_is_reported_until_it_is_unlocked(
-    impatient: Engine, tmp_path: Path
-) -> None:
+def test_a_locked_database_is_reported_until_it_is_unlocked(impatient: Engine, tmp_path: Path) -> None:
     lock = sqlite3.connect(tmp_path / "wallclock.db", isolation_level=None)
     lock.execute("BEGIN EXCLUSIVE")
     (error,) = written(impatient, [attempt()])
@@ -149,9 +147,7 @@ asyncio.run(main())
 
 
 @pytest.mark.slow(35)
-def test_no_acknowledged_row_is_missing_after_a_kill_at_any_moment(
-    engine: Engine, database: str
-) -> None:
+def test_no_acknowledged_row_is_missing_after_a_kill_at_any_moment(engine: Engine, database: str) -> None:
     source = random.Random(1)
     acknowledged: set[str] = set()
     for turn in range(8):

@@ -22,9 +22,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="package", params=ENGINES)
-def window(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Engine]:
+def window(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """A window of each engine; where one is not installed, its tests are left out."""
     need(request.param)
     made = ENGINES[request.param](tmp_path_factory.mktemp(request.param))

@@ -9,8 +9,15 @@ from typing import Any
 
 from tests.waiting import HANGS
 
-KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Delete": "\ue017", "Control": "\ue009",
-        "ArrowUp": "\ue013", "ArrowDown": "\ue015", "ArrowRight": "\ue014"}  # fmt: skip
+KEYS = {
+    "Enter": "\ue007",
+    "Escape": "\ue00c",
+    "Delete": "\ue017",
+    "Control": "\ue009",
+    "ArrowUp": "\ue013",
+    "ArrowDown": "\ue015",
+    "ArrowRight": "\ue014",
+}
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the standard's name of a reference
 _AT = """const one = document.querySelector(arguments[0]);
 if (!one) return null;
@@ -91,10 +98,7 @@ class Engine(ABC):
 
     def wait_until_ready(self) -> None:
         """Wait until the scripts of the page have begun."""
-        self.expect(
-            lambda: self.run("return 'ready' in (document.documentElement?.dataset ?? {})"),
-            "its scripts",
-        )
+        self.expect(lambda: self.run("return 'ready' in (document.documentElement?.dataset ?? {})"), "its scripts")
 
     def expect(self, seen: Callable[[], object], what: str = "it") -> Any:
         """The first value of *seen* that is true; it fails where none comes."""
@@ -133,9 +137,7 @@ class Engine(ABC):
     def point(self, *steps: tuple[Any, ...]) -> None:
         """Do *steps* with the mouse: ("move", x, y), ("down",), ("up",)."""
         actions = [_pointer(*step) for step in steps]
-        self._act(
-            {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}}, actions
-        )
+        self._act({"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}}, actions)
 
     def type(self, text: str) -> None:
         """Type *text*, where the focus is."""
@@ -153,9 +155,7 @@ class Engine(ABC):
         self.send(FILL, id=found[ELEMENT], text=str(path))
 
     def _press(self, steps: list[tuple[str, str]]) -> None:
-        self._act(
-            {"type": "key", "id": "keys"}, [{"type": kind, "value": key} for kind, key in steps]
-        )
+        self._act({"type": "key", "id": "keys"}, [{"type": kind, "value": key} for kind, key in steps])
 
     def _act(self, device: dict[str, Any], actions: list[dict[str, Any]]) -> None:
         self.send(ACT, actions=[{**device, "actions": actions}])

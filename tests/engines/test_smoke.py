@@ -26,7 +26,9 @@ SEEN = (
     "explorer, compared", "trace", "map", "run", "own measurements", "progress", "classes", "errata", "search",
 )  # fmt: skip
 WIDER = "const { scrollWidth, clientWidth } = document.documentElement; return scrollWidth - clientWidth"
-VALUES = """return [...new FormData(document.querySelector("#answer"))].filter(([name]) => name !== "begun").join("; ")"""
+VALUES = (
+    """return [...new FormData(document.querySelector("#answer"))].filter(([name]) => name !== "begun").join("; ")"""
+)
 CHOOSE = """const [selector, value] = arguments;
 const field = document.querySelector(selector);
 if (field.options) field.value = value; else field.checked = true;
@@ -111,9 +113,7 @@ def test_a_number_is_judged_and_its_chapter_knows_it_after_back(engine: Engine) 
     engine.see(".field.success .judged", "right")
     engine.back()
     engine.expect(
-        lambda: (
-            engine.run("return document.querySelectorAll('.mark.unaided').length") == before + 1
-        ),
+        lambda: engine.run("return document.querySelectorAll('.mark.unaided').length") == before + 1,
         "one more that is solved",
     )
 
@@ -150,9 +150,7 @@ def test_a_filter_and_its_list_agree_after_back(engine: Engine) -> None:
     engine.expect(lambda: engine.run(visible) < 10, "a short list")
     engine.follow("/glossary")
     engine.back()
-    assert (engine.run("return document.querySelector('#filter').value") != "") == (
-        engine.run(visible) < 10
-    )
+    assert (engine.run("return document.querySelector('#filter').value") != "") == (engine.run(visible) < 10)
 
 
 def test_the_theme_is_kept_and_a_page_from_memory_has_it_too(engine: Engine) -> None:

@@ -40,17 +40,11 @@ def view_in(context: Any) -> Any:
     """A page in a window without anything else."""
     heard = WebKit2.UserContentManager()
     heard.register_script_message_handler("heard")
-    heard.connect(
-        "script-message-received::heard", lambda _, said: tell(said.get_js_value().to_string())
-    )
+    heard.connect("script-message-received::heard", lambda _, said: tell(said.get_js_value().to_string()))
     frames, time = WebKit2.UserContentInjectedFrames, WebKit2.UserScriptInjectionTime
     heard.add_script(WebKit2.UserScript(HEARS, frames.ALL_FRAMES, time.START, None, None))
-    view = WebKit2.WebView(
-        web_context=context, is_controlled_by_automation=True, user_content_manager=heard
-    )
-    view.connect(
-        "resource-load-started", lambda _, resource, __: resource.connect("finished", finished)
-    )
+    view = WebKit2.WebView(web_context=context, is_controlled_by_automation=True, user_content_manager=heard)
+    view.connect("resource-load-started", lambda _, resource, __: resource.connect("finished", finished))
     view.get_settings().set_enable_page_cache(True)
     window = Gtk.Window(default_width=1280, default_height=900)
     window.add(view)

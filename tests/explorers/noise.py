@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from app.charts.svg import Figure
 from app.explorers import Explored
 
-NOISE = re.compile(
-    r"\d[eE]-(?:1[1-9]|[2-9]\d)\b|(?<![\d.,e^])-0(?:\.0*)?(?![\d.,])|\bnan\b|\binf\b"
-)
+NOISE = re.compile(r"\d[eE]-(?:1[1-9]|[2-9]\d)\b|(?<![\d.,e^])-0(?:\.0*)?(?![\d.,])|\bnan\b|\binf\b")
 ONE_OF_SEVERAL = re.compile(
     r"(?<![\d.,·×-])\b1 (GPUs|ranks|stages|micro-batches|nodes|groups|tokens|copies|sequences|steps|"
     r"experts|other groups|chunks|layers|data-parallel ranks|clean steps)\b"

@@ -18,9 +18,7 @@ from tests.explorers.test_explorers import explored
 
 @pytest.mark.parametrize(("code", "name", "bits"), [("<e", "fp16", 16), ("<f", "fp32", 32)])
 @given(data=st.data())
-def test_bits_are_decoded_as_the_machine_does(
-    code: str, name: str, bits: int, data: st.DataObject
-) -> None:
+def test_bits_are_decoded_as_the_machine_does(code: str, name: str, bits: int, data: st.DataObject) -> None:
     pattern = data.draw(st.integers(0, 2**bits - 1))
     (value,) = struct.unpack(code, pattern.to_bytes(bits // 8, "little"))
     format_ = NumberFormat.named("fp16" if name == "fp16" else "fp32")
@@ -31,9 +29,7 @@ def test_bits_are_decoded_as_the_machine_does(
 
 @each("paper", [WIDE, NARROW], ids=lambda paper: paper.name)
 @each("name", ["bf16", "fp16", "fp32", "fp8_e4m3"])
-def test_a_bit_that_is_clicked_gives_a_weight_with_that_bit_flipped(
-    name: str, paper: Paper
-) -> None:
+def test_a_bit_that_is_clicked_gives_a_weight_with_that_bit_flipped(name: str, paper: Paper) -> None:
     told = explored("formats", format=name, weight="0.02").figures[1]
     assert isinstance(told, Drawing)
     digits = "".join(rect.label for rect in told.on(paper).rects)

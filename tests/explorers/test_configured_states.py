@@ -14,9 +14,14 @@ from tests.each import each
 from tests.explorers.test_explorers import explored
 
 CONFIG = {
-    "model_type": "llama", "hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 22,
-    "num_attention_heads": 32, "num_key_value_heads": 4, "vocab_size": 32000,
-}  # fmt: skip
+    "model_type": "llama",
+    "hidden_size": 2048,
+    "intermediate_size": 5632,
+    "num_hidden_layers": 22,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 4,
+    "vocab_size": 32000,
+}
 MEGATRON = (
     "--num-layers 36 --hidden-size 4096 --ffn-hidden-size 12288 --num-attention-heads 32 --swiglu"
     " --num-query-groups 8 --kv-channels 128 --normalization RMSNorm --disable-bias-linear"
@@ -50,12 +55,7 @@ def test_arguments_of_megatron_change_both() -> None:
     state = configured_state(MEGATRON, 8)
     assert state["model"] == "Qwen3-8B"
     placed = exact_placement(
-        Values(
-            read_controls(
-                FIT.controls,
-                {"gpus": "8", **state, "pipeline": "1", "virtual": "1", "context": "1"},
-            )[0]
-        )
+        Values(read_controls(FIT.controls, {"gpus": "8", **state, "pipeline": "1", "virtual": "1", "context": "1"})[0])
     )
     layout = Layout.on(MEGATRON, 8)
     assert (placed.layout.tensor, placed.layout.data) == (layout.tensor, layout.data) == (2, 4)
@@ -79,9 +79,7 @@ def test_what_says_nothing_is_refused(text: str, says: str) -> None:
 
 def test_an_explorer_takes_a_model_that_is_not_in_its_list() -> None:
     small = {"gpus": "8", "tensor": "1", "pipeline": "1", "virtual": "1", "batch": "8"}
-    shown = explored(
-        "fit", model=model_value(json.dumps({**CONFIG, "num_hidden_layers": 21})), **small
-    )
+    shown = explored("fit", model=model_value(json.dumps({**CONFIG, "num_hidden_layers": 21})), **small)
     known = explored("fit", model="TinyLlama-1.1B", **small)
     assert shown.facts[0].exact is not None
     assert known.facts[0].exact is not None

@@ -6,32 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.explorers import (
-    EXPLORERS,
-    Select,
-    Slider,
-    Values,
-    address_text,
-    group_controls,
-    open_explorer,
-    read_controls,
-)
+from app.explorers import EXPLORERS, Select, Slider, Values, address_text, group_controls, open_explorer, read_controls
 from app.explorers.controls import shown_text, slider_place
 from tests.each import each
 
 RANKS = Slider(name="ranks", label="Ranks", ends=(2, 12), default=8)
-SIZE = Slider(
-    name="size", label="Size", ends=(1, 1000), default=64, unit="MB", log=True, whole=False
-)
+SIZE = Slider(name="size", label="Size", ends=(1, 1000), default=64, unit="MB", log=True, whole=False)
 GPUS = Slider(name="gpus", label="GPUs", ends=(8, 16384), default=64, doubles=True)
 SHARE = Slider(name="share", label="Share", ends=(0, 1), default=0.5, whole=False)
 WAY = Select(name="way", label="Algorithm", options={"ring": "a ring", "tree": "a tree"})
 
 
-@each(
-    ("text", "value"),
-    [("3", 3), ("12", 12), ("2", 2), ("3.4", 3), ("1", 2), ("-7", 2), ("99", 12), ("1e300", 12)],
-)
+@each(("text", "value"), [("3", 3), ("12", 12), ("2", 2), ("3.4", 3), ("1", 2), ("-7", 2), ("99", 12), ("1e300", 12)])
 def test_a_whole_number_is_kept_between_its_ends(text: str, value: float) -> None:
     found, says = RANKS.read(text)
     assert found == value
@@ -45,10 +31,7 @@ def test_what_is_not_a_number_leaves_the_start(text: str) -> None:
     assert says.startswith("Ranks: ")
 
 
-@each(
-    ("text", "value"),
-    [("64", 64e6), ("64 MB", 64e6), ("0.5 GB", 500e6), ("1,000", 1e9), ("1 MiB", 1048576)],
-)
+@each(("text", "value"), [("64", 64e6), ("64 MB", 64e6), ("0.5 GB", 500e6), ("1,000", 1e9), ("1 MiB", 1048576)])
 def test_a_bare_number_is_in_the_unit_of_its_slider(text: str, value: float) -> None:
     assert SIZE.read(text) == (value, "")
 
@@ -103,9 +86,7 @@ def test_without_an_address_every_control_is_as_it_starts() -> None:
 
 
 def test_each_correction_is_told_and_the_other_controls_are_read() -> None:
-    values, corrections = read_controls(
-        (RANKS, SIZE, WAY), {"ranks": "99", "size": "2", "way": "x"}
-    )
+    values, corrections = read_controls((RANKS, SIZE, WAY), {"ranks": "99", "size": "2", "way": "x"})
     assert values == {"ranks": 12, "size": 2e6, "way": "ring"}
     assert len(corrections) == 2
 

@@ -18,10 +18,7 @@ def dragged(explorer: Explorer) -> Iterator[tuple[Slider, Plot]]:
                     yield control, one
 
 
-@each(
-    "name",
-    ["all-reduce", "bandwidth", "checkpoints", "formats", "learning-rate", "run", "roofline"],
-)
+@each("name", ["all-reduce", "bandwidth", "checkpoints", "formats", "learning-rate", "run", "roofline"])
 def test_a_point_that_is_dragged_to_the_end_is_still_on_its_curve(name: str) -> None:
     looked = 0
     for control, plot in dragged(EXPLORERS[name]):

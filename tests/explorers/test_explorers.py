@@ -35,21 +35,7 @@ from tests.each import each
 from tests.oracles.overlap import backward_pass, sharded_forward
 from tests.oracles.sharding import parallel_mlp
 
-GARBAGE = (
-    "",
-    "0",
-    "-1",
-    "1e999",
-    "nan",
-    "1e9",
-    "0x10",
-    "<b>",
-    "9" * 500,
-    "1 parsec",
-    "foo",
-    "None",
-    "½",
-)
+GARBAGE = ("", "0", "-1", "1e999", "nan", "1e9", "0x10", "<b>", "9" * 500, "1 parsec", "foo", "None", "½")
 
 
 def explored(name: str, **given: str) -> Explored:
@@ -125,7 +111,12 @@ def facts(name: str, **given: str) -> dict[str, str]:
         ("formats", {}, "after the update", "0.0200195"),
         ("formats", {"weight": "0.0002"}, "after the update", "2.01225e-4"),
         ("loss-scale", {"initial": "1024", "interval": "3", "every": "3", "steps": "10"}, "scale at the end", "128"),
-        ("loss-scale", {"initial": "65536", "interval": "200", "every": "0", "steps": "400"}, "scale at the end", "262,144"),
+        (
+            "loss-scale",
+            {"initial": "65536", "interval": "200", "every": "0", "steps": "400"},
+            "scale at the end",
+            "262,144",
+        ),
         ("run", {}, "time", "67.7 days"),
         ("run", {"mfu": "35"}, "time", "77.4 days"),
         ("run", {"days": "78.4"}, "utilization", "34.5 %"),
@@ -150,13 +141,16 @@ def facts(name: str, **given: str) -> dict[str, str]:
         ("pipeline", {"microbatches": "12"}, "held at most", "4"),
         ("pipeline", {"schedule": "gpipe", "microbatches": "12"}, "held at most", "12"),
         ("pipeline", {"schedule": "naive", "microbatches": "12"}, "bubble over the step", "75 %"),
-        ("pipeline", {"schedule": "interleaved", "virtual": "4", "microbatches": "12"}, "bubble over the step", "5.88 %"),
+        (
+            "pipeline",
+            {"schedule": "interleaved", "virtual": "4", "microbatches": "12"},
+            "bubble over the step",
+            "5.88 %",
+        ),
         ("pipeline", {"stages": "16", "microbatches": "64"}, "bubble over the step", "19 %"),
     ],
-)  # fmt: skip
-def test_the_numbers_of_the_course_are_shown(
-    name: str, given: dict[str, str], label: str, value: str
-) -> None:
+)
+def test_the_numbers_of_the_course_are_shown(name: str, given: dict[str, str], label: str, value: str) -> None:
     assert facts(name, **given)[label] == value
 
 
@@ -198,9 +192,7 @@ def test_every_corner_is_drawn_or_says_why_not(client: TestClient, name: str) ->
 @pytest.mark.slow(20)
 @pytest.mark.parametrize("name", EXPLORERS)
 @given(data=st.data())
-def test_every_state_is_drawn_or_the_nearest_one_that_exists(
-    name: str, data: st.DataObject
-) -> None:
+def test_every_state_is_drawn_or_the_nearest_one_that_exists(name: str, data: st.DataObject) -> None:
     explorer, given = EXPLORERS[name], {}
     for control in explorer.controls:
         if isinstance(control, Select):
@@ -281,9 +273,7 @@ def test_a_value_survives_the_address(name: str) -> None:
 
 def test_a_layout_says_what_does_not_fit_and_what_is_better() -> None:
     plain = {"stage": "1", "virtual": "1"}
-    small = explored(
-        "layout", model="Llama-3-8B", gpus="8", tensor="1", pipeline="1", batch="64", **plain
-    )
+    small = explored("layout", model="Llama-3-8B", gpus="8", tensor="1", pipeline="1", batch="64", **plain)
     assert "**not fit**: 100.6 GB on a card of 80 GB, most of it activations" in small.says
     large = explored("layout", virtual="1")
     assert "128 data-parallel ranks, 16 micro-batches each" in large.says
@@ -307,17 +297,13 @@ def test_a_layout_that_was_measured_says_so() -> None:
         assert used["projected MFU"] == pytest.approx(used[measured], rel=0.15)
 
 
-def test_degrees_that_do_not_divide_are_told_and_the_nearest_that_do_are_shown(
-    client: TestClient,
-) -> None:
+def test_degrees_that_do_not_divide_are_told_and_the_nearest_that_do_are_shown(client: TestClient) -> None:
     page = client.get("/explore/fit?tensor=3").text
     assert "Nothing to draw" not in page
     assert "3 · 16 · 1 = 48 GPUs, which do not divide 16,384." in page
     assert "Shown with tensor parallelism 4" in page
     assert client.get("/explore/layout/0.svg?tensor=3").status_code == 200
-    assert explored("layout", gpus="64", virtual="1").notice.endswith(
-        "Shown with pipeline stages 8."
-    )
+    assert explored("layout", gpus="64", virtual="1").notice.endswith("Shown with pipeline stages 8.")
     assert explored("layout").notice == ""
 
 
@@ -335,9 +321,13 @@ def test_the_parts_of_a_state_are_those_of_the_lesson() -> None:
     table = explored("memory", parameters="405").figures[0].table
     kept = {part: size for name, part, size in table if name == "data parallel"}
     assert kept == {
-        "weights": "810 GB", "gradients": "810 GB", "master": "1.62 TB", "m": "1.62 TB",
-        "v": "1.62 TB", "total": "6.48 TB",
-    }  # fmt: skip
+        "weights": "810 GB",
+        "gradients": "810 GB",
+        "master": "1.62 TB",
+        "m": "1.62 TB",
+        "v": "1.62 TB",
+        "total": "6.48 TB",
+    }
 
 
 def test_a_prefetch_agrees_with_another_clock() -> None:
@@ -346,18 +336,14 @@ def test_a_prefetch_agrees_with_another_clock() -> None:
         assert worked[-1][1] == sharded_forward([compute] * layers, [gather] * layers)
         sent = buckets(layers, 1, compute, gather, 0.0)
         assert sent[-1][1] == backward_pass([compute] * layers, [gather] * layers)
-        assert sent[-1][1] - layers * compute == pytest.approx(
-            exposed_communication_time(layers, compute, gather)
-        )
+        assert sent[-1][1] - layers * compute == pytest.approx(exposed_communication_time(layers, compute, gather))
 
 
 def test_a_split_sends_what_a_ring_of_matrices_sends() -> None:
     given, up, down = ([[1] * 8] * 4, [[1] * 16] * 8, [[1] * 8] * 16)
     for ranks in (2, 4):
         sent = parallel_mlp(given, up, down, ranks).sent
-        told = EXPLORERS["split"].explore(
-            Values(order="column-row", ranks=ranks, hidden=8, wide=16, tokens=4)
-        )
+        told = EXPLORERS["split"].explore(Values(order="column-row", ranks=ranks, hidden=8, wide=16, tokens=4))
         (moved,) = (fact.exact for fact in told.facts if fact.label == "sent, forward")
         assert moved == 2 * max(sent)  # numbers of two bytes
 

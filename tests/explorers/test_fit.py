@@ -62,9 +62,7 @@ def test_the_published_step_is_drawn_beside_the_projected_one() -> None:
     (took,) = (size for bar, part, size in table if bar == "published")
     # 41 % instead of 42.5 %: as many times longer.
     assert took == "6.406 s"
-    assert not [
-        row for row in explored("fit", virtual="4").figures[1].table if row[0] == "published"
-    ]
+    assert not [row for row in explored("fit", virtual="4").figures[1].table if row[0] == "published"]
 
 
 def test_what_is_outside_of_the_formulas_says_so() -> None:
@@ -168,9 +166,7 @@ def searched(state: dict[str, str]) -> list[float]:
     return list(itertools.chain.from_iterable(_hours(shape, v, *one) for one in tries))
 
 
-def _hours(
-    shape: ModelShape, v: Values, at: dict[str, int], stage: int, recompute: str
-) -> list[float]:
+def _hours(shape: ModelShape, v: Values, at: dict[str, int], stage: int, recompute: str) -> list[float]:
     cluster = LLAMA.projected.placed.cluster
     copy = at["tensor"] * at["pipeline"] * at["context"]
     if at["gpus"] % copy or v.count("batch") % (at["gpus"] // copy * at["micro"]):
@@ -178,10 +174,16 @@ def _hours(
     data = at["gpus"] // copy
     try:
         layout = Layout(
-            tensor=at["tensor"], pipeline=at["pipeline"], data=data, virtual=at["virtual"],
-            context=at["context"], microbatches=v.count("batch") // data // at["micro"], micro_batch=at["micro"],
-            sequence=v.count("sequence"), context_by="all-gather",
-        )  # fmt: skip
+            tensor=at["tensor"],
+            pipeline=at["pipeline"],
+            data=data,
+            virtual=at["virtual"],
+            context=at["context"],
+            microbatches=v.count("batch") // data // at["micro"],
+            micro_batch=at["micro"],
+            sequence=v.count("sequence"),
+            context_by="all-gather",
+        )
         layout = Layout.read(f"{layout.text} zero_stage={stage} recompute={recompute}")
         machine = replace(cluster, gpus=at["gpus"], rack=0, pod=0, intra_bandwidth=450e9)
         if not fits(shape, machine, layout):
@@ -214,9 +216,7 @@ def test_a_broken_rule_is_told_and_the_nearest_legal_state_is_shown() -> None:
 
 def test_a_limit_is_named() -> None:
     assert facts("fit")["limited by"].startswith("compute, ")
-    assert facts("fit", tensor="16", pipeline="8", stage="3")["limited by"].startswith(
-        "communication, "
-    )
+    assert facts("fit", tensor="16", pipeline="8", stage="3")["limited by"].startswith("communication, ")
     assert facts("fit", stage="1", pipeline="8")["limited by"] == "memory"
     few = facts("fit", virtual="1", batch="128", gpus="16384")
     assert few["limited by"].startswith("the pipeline bubble, ")

@@ -53,9 +53,7 @@ def test_what_is_to_be_predicted_is_shown(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", GUESSED)
-def test_the_answer_is_hidden_until_it_is_guessed_or_asked_for(
-    client: TestClient, name: str
-) -> None:
+def test_the_answer_is_hidden_until_it_is_guessed_or_asked_for(client: TestClient, name: str) -> None:
     asked: set[str] = set()
     states: tuple[dict[str, str], ...] = ({}, OTHER[name])
     for state in states:
@@ -81,9 +79,7 @@ def test_the_answer_is_hidden_until_it_is_guessed_or_asked_for(
 
 
 @pytest.mark.parametrize("name", [one.name for one in explorer_pages()])
-def test_a_bare_address_asks_first_and_a_link_to_a_state_shows_it(
-    client: TestClient, name: str
-) -> None:
+def test_a_bare_address_asks_first_and_a_link_to_a_state_shows_it(client: TestClient, name: str) -> None:
     control = EXPLORERS[name].controls[0]
     start = read_controls(EXPLORERS[name].controls, {})[0][control.name]
     assert "data-hidden" in fragment(client, name)

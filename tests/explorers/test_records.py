@@ -46,10 +46,7 @@ def test_what_it_cannot_show_is_said() -> None:
     model, cluster = ModelShape.read("Llama-3.1-8B"), Cluster.read("64 H100 inter_latency=9us")
     found = state_of_records(model, cluster, Layout.read("tensor=8 data=8 sequence_parallel=no"))
     assert found is not None
-    assert found.differs == (
-        "inter latency 5e-06, not 9e-06",
-        "sequence parallel True, not False",
-    )
+    assert found.differs == ("inter latency 5e-06, not 9e-06", "sequence parallel True, not False")
     wide = Layout.read("data=64 sequence=262144")
     many = state_of_records(model, cluster, wide)
     assert many is not None

@@ -28,9 +28,7 @@ ALIKE = (
 
 @WHICH
 @NAMES
-def test_no_text_shows_the_noise_of_a_sum_one_of_several_or_a_power(
-    which: States, name: str
-) -> None:
+def test_no_text_shows_the_noise_of_a_sum_one_of_several_or_a_power(which: States, name: str) -> None:
     assert walked(which, name).states > len(EXPLORERS[name].controls)
     assert not walked(which, name).noise[:MANY]
 
@@ -67,9 +65,7 @@ def test_neighbors_are_told_apart_by_lightness_or_by_a_pattern(which: States) ->
 
 
 @WHICH
-def test_a_name_has_one_tone_on_the_whole_site_and_a_tone_one_name_in_a_figure(
-    which: States,
-) -> None:
+def test_a_name_has_one_tone_on_the_whole_site_and_a_tone_one_name_in_a_figure(which: States) -> None:
     tones: dict[str, set[str]] = {}
     named = [(name, *figure) for name in EXPLORERS for figure in walked(which, name).named]
     for name, title, found in named:
@@ -95,11 +91,7 @@ def test_every_explorer_that_draws_by_itself_is_looked_at() -> None:
 @each("name", sorted(EXPLORERS))
 def test_every_setting_is_tried_with_every_setting_of_every_other_control(name: str) -> None:
     found = ends(EXPLORERS[name])
-    tried = {
-        pair
-        for state in states(EXPLORERS[name])
-        for pair in itertools.combinations(state.items(), 2)
-    }
+    tried = {pair for state in states(EXPLORERS[name]) for pair in itertools.combinations(state.items(), 2)}
     assert all(len(texts) > 1 for texts in found.values())
     for (one, first), (other, second) in itertools.combinations(found.items(), 2):
         assert {((one, a), (other, b)) for a in first for b in second} <= tried

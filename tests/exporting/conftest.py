@@ -72,9 +72,7 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> CoursePack:
 
 
 @pytest.fixture(scope="session")
-def files(
-    catalog: Catalog, chosen: list[Exercise], pack: CoursePack, _client: TestClient
-) -> Mapping[str, bytes]:
+def files(catalog: Catalog, chosen: list[Exercise], pack: CoursePack, _client: TestClient) -> Mapping[str, bytes]:
     """Every file of the course, by its path."""
     return written(small(catalog, chosen), pack, _client)
 

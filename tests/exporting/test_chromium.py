@@ -23,9 +23,7 @@ ASK = """async ([address, fields]) => {
   const wish = fields && { method: "POST", body: new URLSearchParams(fields) };
   return (await fetch(address, { ...wish, headers: { "x-fragment": "1" } })).text();
 }"""
-RIGHT_AWAY = (
-    "def ring_allreduce_ms(gradient_gb, ranks, bandwidth_gbps, latency_us):\n    return 1\n"
-)
+RIGHT_AWAY = "def ring_allreduce_ms(gradient_gb, ranks, bandwidth_gbps, latency_us):\n    return 1\n"
 ENDLESS = RIGHT_AWAY.replace("return 1", "while True: pass")
 
 

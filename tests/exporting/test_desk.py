@@ -41,9 +41,7 @@ print(sorted(tops - sys.stdlib_module_names - {"app", "__main__"}))
 
 def alone(*command: str, given: str = "") -> str:
     """What Python prints that sees no package."""
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", *command], input=given, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-I", "-S", *command], input=given, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout
 
@@ -62,9 +60,7 @@ def answered(desk: Path, wishes: Sequence[Wish]) -> list[tuple[int, str]]:
 def test_a_browser_gives_the_verdicts_of_the_server(
     desk: Path, chosen: list[Exercise], runner: Runner, loop: asyncio.AbstractEventLoop
 ) -> None:
-    asked = [
-        case for exercise in chosen for seed in (0, 9) for case in cases(exercise, seed, most=2)
-    ]
+    asked = [case for exercise in chosen for seed in (0, 9) for case in cases(exercise, seed, most=2)]
     wishes = [list(wishes_of(case)) for case in asked]
     texts = iter(answered(desk, [wish for some in wishes for wish in some]))
     for case, some in zip(asked, wishes, strict=True):
@@ -75,9 +71,7 @@ def test_a_browser_gives_the_verdicts_of_the_server(
         assert list(differences(verdict, text)) == [], f"{exercise.id} {seed} {answer}"
 
 
-def test_a_new_drawing_reads_as_on_the_server(
-    desk: Path, chosen: list[Exercise], client: TestClient
-) -> None:
+def test_a_new_drawing_reads_as_on_the_server(desk: Path, chosen: list[Exercise], client: TestClient) -> None:
     drawings = [f"/exercises/{exercise.id}?seed=777" for exercise in chosen]
     packs = "/formulas/mine.sent_time?size=6 GB&bandwidth=2 GB/s"
     *texts, formula = answered(desk, [("GET", address, []) for address in (*drawings, packs)])

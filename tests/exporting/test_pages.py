@@ -56,11 +56,20 @@ SERVED = Known({"/", "/errata", "/labs/x", "/labs/x/board", "/docs/a"}, "/server
     ("html", "left"),
     [
         ('<li><a href="/errata">E</a></li><li><a href="/classes">C</a></li>', '<li><a href="/errata">E</a></li>'),
-        ('<p><a href="/errata">E</a> · <a href="/guess">G</a> · <a href="/errata">F</a></p>', '<p><a href="/errata">E</a> · <a href="/errata">F</a></p>'),
+        (
+            '<p><a href="/errata">E</a> · <a href="/guess">G</a> · <a href="/errata">F</a></p>',
+            '<p><a href="/errata">E</a> · <a href="/errata">F</a></p>',
+        ),
         ('<p><a href="/guess">G</a> · <a href="/errata">F</a></p>', '<p><a href="/errata">F</a></p>'),
-        ('<p>One is there. A <a href="/final">final</a> asks, and a <a href="/placement">placement</a>. Two.</p>', "<p>One is there. Two.</p>"),
+        (
+            '<p>One is there. A <a href="/final">final</a> asks, and a <a href="/placement">placement</a>. Two.</p>',
+            "<p>One is there. Two.</p>",
+        ),
         ('<p>Have a log? <a href="/measured">Compare it</a>.</p>', ""),
-        ('<p>See <a href="/errata">E</a>, or <a href="/guess">a guess</a>, today.</p>', '<p>See <a href="/errata">E</a>, or a guess, today.</p>'),
+        (
+            '<p>See <a href="/errata">E</a>, or <a href="/guess">a guess</a>, today.</p>',
+            '<p>See <a href="/errata">E</a>, or a guess, today.</p>',
+        ),
         ('<h2>Yours</h2>\n<dl><dt><a href="/measured">M</a></dt><dd>Of yours.</dd></dl>', ""),
         ('<div><dt><a href="/guess">G</a></dt><dd>The <a href="/errata">E</a>.</dd></div>', ""),
         ('<td><a href="/measured/x">x</a></td>', "<td>x</td>"),
@@ -70,7 +79,7 @@ SERVED = Known({"/", "/errata", "/labs/x", "/labs/x/board", "/docs/a"}, "/server
         ('<p><a href="/labs/x/board#add">Send in</a></p>', ""),
         ('<p>一。<a href="/final">考</a>。二。</p>', "<p>一。二。</p>"),
     ],
-)  # fmt: skip
+)
 def test_what_needs_a_server_is_left_out_with_what_is_said_of_it(html: str, left: str) -> None:
     assert without_unserved(html, SERVED) == left
     kept = '<a href="/errata?x=1">E</a><form method="get" action="/errata">F</form>'
@@ -88,9 +97,7 @@ def test_another_drawing_is_one_that_the_page_draws(files: dict[str, bytes]) -> 
 
 
 def test_scripts_and_styles_name_each_other_beside_them(files: dict[str, bytes]) -> None:
-    texts = [
-        files[name].decode() for name in files if re.fullmatch(r"static/\w+\..*(js|css)", name)
-    ]
+    texts = [files[name].decode() for name in files if re.fullmatch(r"static/\w+\..*(js|css)", name)]
     assert not any("/static/" in text for text in texts)
     assert any("./fonts/" in text or '"./' in text for text in texts)
 
@@ -102,13 +109,9 @@ def test_a_page_runs_no_script_from_elsewhere(files: dict[str, bytes]) -> None:
     assert not re.search(r"<script(?![^>]*\ssrc=)", page)
 
 
-def test_a_home_screen_finds_icons_of_the_sizes_that_the_manifest_says(
-    files: dict[str, bytes],
-) -> None:
+def test_a_home_screen_finds_icons_of_the_sizes_that_the_manifest_says(files: dict[str, bytes]) -> None:
     """Also that of iOS, which reads the page and takes no SVG."""
-    (icon,) = re.findall(
-        r'<link rel="apple-touch-icon" href="([^"]*)"', files["index.html"].decode()
-    )
+    (icon,) = re.findall(r'<link rel="apple-touch-icon" href="([^"]*)"', files["index.html"].decode())
     listed = json.loads(files["course/manifest.webmanifest"])["icons"]
     assert {one["type"] for one in listed} == {"image/svg+xml", "image/png"}
     pictures = {normpath(join("course", one["src"])): one for one in listed}
@@ -153,9 +156,7 @@ def test_a_script_says_its_sentences_in_the_language_of_the_page(files: dict[str
 def test_images_are_where_pages_look_for_them(files: dict[str, bytes]) -> None:
     assert files["images/mine/link.svg"].startswith(b"<svg")
     known = Known({"/errata"}, "/server")
-    assert (
-        known.rebased('<img src="/images/mine/a.svg">', "/c/") == '<img src="/c/images/mine/a.svg">'
-    )
+    assert known.rebased('<img src="/images/mine/a.svg">', "/c/") == '<img src="/c/images/mine/a.svg">'
 
 
 def test_another_package_than_the_right_one_is_refused(tmp_path: Path) -> None:
@@ -167,9 +168,7 @@ def test_another_package_than_the_right_one_is_refused(tmp_path: Path) -> None:
         browser_python(tmp_path, tmp_path / "missing.tgz")
 
 
-def test_what_the_registry_gives_is_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_registry_gives_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     npm = tmp_path / "npm"
     npm.write_text(f'#!/bin/sh\necho changed > "$5/{browser.PACKAGE}"\n')
     npm.chmod(0o755)
@@ -182,9 +181,7 @@ def test_what_the_registry_gives_is_checked(
         browser_python(tmp_path / "cache")
 
 
-def test_nothing_but_an_export_is_overwritten(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_but_an_export_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = tmp_path / "thesis.tex"
     own.write_text("mine")
     assert main(["export", str(tmp_path)]) == 1

@@ -33,9 +33,7 @@ def test_another_wheel_than_the_right_one_is_refused(tmp_path: Path) -> None:
 def test_what_pip_fetches_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python, cache = tmp_path / "python", tmp_path / "cache"
     folder = '"$(echo "$@" | sed "s/.*--dest //; s/ .*//")"'
-    python.write_text(
-        f"#!/bin/sh\nfor name in {' '.join(WHEELS)}; do echo no > {folder}/$name; done"
-    )
+    python.write_text(f"#!/bin/sh\nfor name in {' '.join(WHEELS)}; do echo no > {folder}/$name; done")
     python.chmod(0o755)
     monkeypatch.setattr("sys.executable", str(python))
     with pytest.raises(UnavailableError, match="has another digest: try again"):

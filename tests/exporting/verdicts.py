@@ -75,9 +75,7 @@ async def graded(settings: Settings, asked: Sequence[Case]) -> list[Verdict]:
     return found
 
 
-def compared(
-    page: Page, base: str, asked: Sequence[Case], verdicts: Sequence[Verdict]
-) -> list[str]:
+def compared(page: Page, base: str, asked: Sequence[Case], verdicts: Sequence[Verdict]) -> list[str]:
     """What the desk says otherwise than these *verdicts*."""
     wishes = [list(wishes_of(case)) for case in asked]
     texts = iter(answered(page, base, [wish for some in wishes for wish in some]))

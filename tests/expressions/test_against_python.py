@@ -11,7 +11,7 @@ from app.errors import AnswerError
 from app.kinds.quantity import AskedQuantity
 from app.units import scale_of
 
-TYPED = {"*": ("*", "×", "·", " * ", " x "), "/": ("/", "÷", " / "), "-": ("-", "−", " - "), "+": ("+", " + ")}  # fmt: skip
+TYPED = {"*": ("*", "×", "·", " * ", " x "), "/": ("/", "÷", " / "), "-": ("-", "−", " - "), "+": ("+", " + ")}
 BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
 NEGATIVE = 3
 UNITS = ("ms", "s", "GB", "MiB", "GB/s", "TFLOP/s", "days", "tokens")
@@ -62,9 +62,7 @@ def negatives(parts: st.SearchStrategy[Sum]) -> st.SearchStrategy[Sum]:
 
 
 sums = st.recursive(
-    numbers,
-    lambda parts: st.one_of(combined(parts), combined(parts), powers(parts), negatives(parts)),
-    max_leaves=8,
+    numbers, lambda parts: st.one_of(combined(parts), combined(parts), powers(parts), negatives(parts)), max_leaves=8
 )
 
 
@@ -109,14 +107,9 @@ rates = st.tuples(st.integers(1, 999), st.sampled_from(["GB/s", "MB/s", "Gbit/s"
 
 
 @given(st.lists(st.tuples(st.integers(1, 99), amounts, rates), min_size=1, max_size=4))
-def test_bytes_over_bandwidths_are_seconds(
-    terms: list[tuple[int, tuple[int, str], tuple[int, str]]],
-) -> None:
+def test_bytes_over_bandwidths_are_seconds(terms: list[tuple[int, tuple[int, str], tuple[int, str]]]) -> None:
     typed = " + ".join(f"{n}/8 * {a} {size} / {b} {rate}" for n, (a, size), (b, rate) in terms)
-    expected = sum(
-        n / 8 * a * scale_of(size).factor / (b * scale_of(rate).factor)
-        for n, (a, size), (b, rate) in terms
-    )
+    expected = sum(n / 8 * a * scale_of(size).factor / (b * scale_of(rate).factor) for n, (a, size), (b, rate) in terms)
     assert by_us(typed, "ms") == pytest.approx(expected, rel=1e-12)
 
 

@@ -63,18 +63,7 @@ def test_arithmetic_with_units_is_an_answer(shown: str, text: str, value: float)
 
 EVERY_SYMBOL = {**SCALES, **TYPED}
 A_SCALE_EACH = list({scale.unit.dimension: scale for scale in reversed(SCALES.values())}.values())
-NO_NUMBER = (
-    "{0}",
-    "x {0}",
-    "{0} {0}",
-    "({0})",
-    "-{0}",
-    "~{0}",
-    "= {0}",
-    "{0}/{0}",
-    "{0}*{0}",
-    "1/0*{0}",
-)
+NO_NUMBER = ("{0}", "x {0}", "{0} {0}", "({0})", "-{0}", "~{0}", "= {0}", "{0}/{0}", "{0}*{0}", "1/0*{0}")
 A_NUMBER = ("3 {0}", "3{0}", "6/2 {0}", "2 * 3 {0}", "(3 {0})", "3 {0} / 1")
 
 
@@ -88,12 +77,7 @@ def _is_read(text: str, shown: Scale) -> bool:
 
 @each("shown", A_SCALE_EACH)
 def test_a_unit_without_a_number_is_no_answer_to_any_question(shown: Scale) -> None:
-    texts = [
-        form.format(symbol)
-        for form in NO_NUMBER
-        for symbol in EVERY_SYMBOL
-        if not symbol[0].isdigit()
-    ]
+    texts = [form.format(symbol) for form in NO_NUMBER for symbol in EVERY_SYMBOL if not symbol[0].isdigit()]
     assert [text for text in texts if _is_read(text, shown)] == []
 
 
@@ -102,8 +86,7 @@ def test_a_share_or_a_factor_is_no_quantity(shown: Scale) -> None:
     plain = [
         symbol
         for symbol, scale in EVERY_SYMBOL.items()
-        if scale.unit.dimension == PLAIN
-        and scale.factor < 1_000  # 3 million are 3e6 of what is asked
+        if scale.unit.dimension == PLAIN and scale.factor < 1_000  # 3 million are 3e6 of what is asked
     ]
     assert len(plain) > 20
     ratios = ["3 GB / 6 GB", "80 * 50 %", "(2 s) / (1 s)"]
@@ -131,9 +114,7 @@ def test_a_share_or_a_factor_is_no_quantity(shown: Scale) -> None:
         ("s", "58 s 18 min", "not a unit here"), ("sequences/s", "5 FLOP/s", "FLOP/s"),
     ],
 )  # fmt: skip
-def test_arithmetic_that_cannot_be_read_is_told_where_it_stopped(
-    shown: str, text: str, says: str
-) -> None:
+def test_arithmetic_that_cannot_be_read_is_told_where_it_stopped(shown: str, text: str, says: str) -> None:
     with pytest.raises(AnswerError, match=says) as refused:
         AskedQuantity(answer="1", unit=shown).read(text)
     assert str(refused.value).startswith("cannot read ")

@@ -10,10 +10,7 @@ def names(a: float, b: float) -> dict[str, Quantity]:
     return {"a": Quantity(a), "b": Quantity(b)}
 
 
-@each(
-    ("a", "b", "shown"),
-    [(3, 2, "It reads 3."), (2, 2, "It does both."), (2, 5, "It writes 5.")],
-)
+@each(("a", "b", "shown"), [(3, 2, "It reads 3."), (2, 2, "It does both."), (2, 5, "It writes 5.")])
 def test_a_text_shows_the_first_piece_whose_condition_holds(a: float, b: float, shown: str) -> None:
     assert fill(THREE, names(a, b), {}) == shown
 
@@ -37,12 +34,17 @@ def test_a_tag_on_its_own_line_leaves_no_line() -> None:
 @each(
     "text",
     [
-        "{when a > b}More.", "More.{end}", "{otherwise}Less.{end}", "{or when a > b}More.{end}",
+        "{when a > b}More.",
+        "More.{end}",
+        "{otherwise}Less.{end}",
+        "{or when a > b}More.{end}",
         "{when a > b}More.{otherwise}Less.{or when a == b}As much.{end}",
-        "{when a > b}More {when a > 2}even{end}.{end}", "{when a > b}{otherwise}{otherwise}{end}",
-        "{when a > c}More.{end}", "{when a + b}More.{end}",
+        "{when a > b}More {when a > 2}even{end}.{end}",
+        "{when a > b}{otherwise}{otherwise}{end}",
+        "{when a > c}More.{end}",
+        "{when a + b}More.{end}",
     ],
-)  # fmt: skip
+)
 def test_an_incomplete_group_or_condition_is_refused(text: str) -> None:
     with pytest.raises(ExpressionError):
         fill(text, names(3, 2), {})

@@ -4,15 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.expressions import (
-    ExpressionError,
-    Quantity,
-    evaluate,
-    fill,
-    holds,
-    latex,
-    parse_expression,
-)
+from app.expressions import ExpressionError, Quantity, evaluate, fill, holds, latex, parse_expression
 from app.markdown import mathml
 from app.units import BYTE, SECOND
 from tests.each import each
@@ -67,10 +59,7 @@ def test_an_unknown_name_is_offered_the_nearest() -> None:
         evaluate("bandwith", NAMES)
 
 
-@each(
-    ("text", "truth"),
-    [("n == 8", True), ("n < 8", False), ("1/3 * 3 == 1", True), ("size > 1 GB", True)],
-)
+@each(("text", "truth"), [("n == 8", True), ("n < 8", False), ("1/3 * 3 == 1", True), ("size > 1 GB", True)])
 def test_a_comparison_holds_or_not(text: str, truth: bool) -> None:
     assert holds(text, NAMES) is truth
 
@@ -95,12 +84,7 @@ def test_a_slot_that_cannot_be_filled_is_refused(text: str) -> None:
 
 @each(
     ("text", "written"),
-    [
-        ("2 (n - 1) / n", r"\frac{2"),
-        ("n ^ 2", "^{2}"),
-        ("log2(n)", r"\log_2"),
-        ("ceil(n)", r"\lceil"),
-    ],
+    [("2 (n - 1) / n", r"\frac{2"), ("n ^ 2", "^{2}"), ("log2(n)", r"\log_2"), ("ceil(n)", r"\lceil")],
 )
 def test_expressions_are_written_as_mathematics(text: str, written: str) -> None:
     as_latex = latex(parse_expression(text, ["n"]))

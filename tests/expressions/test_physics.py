@@ -21,8 +21,7 @@ from tests.each import each
 
 # Every unit that could be written before those of physics, in commit fc9b0387: symbol, base, factor.
 BEFORE = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "symbols.jsonl").read_text(encoding="utf-8").splitlines()
+    json.loads(line) for line in (Path(__file__).parent / "symbols.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 OTHERS = ("", "GB", "GB/s", "s", "ms", "FLOP", "FLOP/s", "$", "$/h", "%", "tokens/s", "Hz")
 THOUSANDS = ("", "$", "tokens/s", "Hz")  # where K was read as that
@@ -120,14 +119,7 @@ def test_an_exercise_may_be_about_physics(exercise_file: Callable[[str], Path]) 
     exercise = Catalog.read([path.parents[1]]).exercise("chapter/exercise")
     assert "2,000 g falls 50 m, with 9.81 m/s²" in exercise.variant(0).prompt
     assert "19.62 N" in exercise.variant(0).hints[1]
-    for text in (
-        "981",
-        "981 J",
-        "0.981 kJ",
-        "2 kg * 9.81 m/s² * 50 m",
-        "19.62 N * 50 m",
-        "981 N·m",
-    ):
+    for text in ("981", "981 J", "0.981 kJ", "2 kg * 9.81 m/s² * 50 m", "19.62 N * 50 m", "981 N·m"):
         assert asyncio.run(exercise.grade(0, text, runner)).correct, text
     verdict = asyncio.run(exercise.grade(0, "19.62 J", runner))
     assert verdict.feedback[0].startswith("The height is missing.")

@@ -34,10 +34,7 @@ def peers() -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side
         if not (folder / "ready").exists():
             pip = [str(python), "-m", "pip", "install", "--quiet", "--constraint", str(constraints)]
-            for command in (
-                [sys.executable, "-m", "venv", "--clear", str(folder)],
-                [*pip, *groups["peers"]],
-            ):
+            for command in ([sys.executable, "-m", "venv", "--clear", str(folder)], [*pip, *groups["peers"]]):
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:
                     raise RuntimeError(f"{' '.join(command)} failed: {done.stderr[-800:]}")
@@ -46,18 +43,15 @@ def peers() -> Path:
 
 
 @contextmanager
-def running(
-    command: Sequence[str], ready: str, variables: Mapping[str, str] | None = None
-) -> Iterator[None]:
+def running(command: Sequence[str], ready: str, variables: Mapping[str, str] | None = None) -> Iterator[None]:
     """Run a server until the block ends; it begins once the address *ready* answers.
 
     Raises:
         RuntimeError: it ended, or did not start in time.
     """
     with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, **(variables or {})},
-    ) as process:  # fmt: skip
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env={**os.environ, **(variables or {})}
+    ) as process:
         try:
             _wait(process, ready)
             yield

@@ -44,9 +44,11 @@ def provider(back: str) -> Iterator[str]:
         reserved_port() as port,
         subprocess.Popen(
             [NODE, str(_FOLDER / "server.mjs"), str(package), str(port), back],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         ) as started,
-    ):  # fmt: skip
+    ):
         try:
             assert started.stdout
             issuer = started.stdout.readline().strip()

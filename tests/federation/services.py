@@ -25,18 +25,19 @@ def certificate(folder: Path) -> Path:
     now = datetime.datetime.now(datetime.UTC)
     made = (
         x509.CertificateBuilder()
-        .subject_name(who).issuer_name(who).public_key(key.public_key()).serial_number(1)
+        .subject_name(who)
+        .issuer_name(who)
+        .public_key(key.public_key())
+        .serial_number(1)
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=1))
         .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
-    )  # fmt: skip
+    )
     file = folder / "both.pem"
     private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     file.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
     return file

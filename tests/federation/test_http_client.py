@@ -92,16 +92,11 @@ def test_one_private_address_among_public_ones_is_enough_to_refuse() -> None:
 
 
 def test_a_private_host_is_allowed_by_name_or_with_its_port_alone(port: int) -> None:
-    for private, error in (
-        ({f"localhost:{port}"}, UnavailableError),
-        ({"localhost:1"}, RefusedError),
-    ):
+    for private, error in (({f"localhost:{port}"}, UnavailableError), ({"localhost:1"}, RefusedError)):
         assert isinstance(outcome(Outgoing(private).get(f"http://localhost:{port}/")), error)
 
 
-def asking(
-    port: int, trusted: ssl.SSLContext, path: str = "/", host: str = NAME, **how: Any
-) -> Any:
+def asking(port: int, trusted: ssl.SSLContext, path: str = "/", host: str = NAME, **how: Any) -> Any:
     outgoing = Outgoing(PRIVATE, here, trusted, **how)
     return outcome(outgoing.get(f"https://{host}:{port}{path}"))
 
@@ -114,9 +109,7 @@ def test_the_connection_goes_to_the_checked_address_under_the_name_that_was_aske
     assert found.fields() == {"host": f"{NAME}:{port}", "cookie": ""}
 
 
-def test_nothing_is_shared_with_another_name_of_the_same_address(
-    port: int, trusted: ssl.SSLContext
-) -> None:
+def test_nothing_is_shared_with_another_name_of_the_same_address(port: int, trusted: ssl.SSLContext) -> None:
     """Over a connection that stays open, the certificate would not be checked for the second."""
     outgoing = Outgoing(PRIVATE, here, trusted)
 
@@ -147,11 +140,7 @@ def test_a_redirect_is_not_followed(port: int, trusted: ssl.SSLContext) -> None:
 
 @each(
     ("path", "seconds", "says"),
-    [
-        ("/large", HANGS, "more than 262,144 bytes"),
-        ("/packed", HANGS, "gzip"),
-        ("/slow", 0.5, "within 0.5 seconds"),
-    ],
+    [("/large", HANGS, "more than 262,144 bytes"), ("/packed", HANGS, "gzip"), ("/slow", 0.5, "within 0.5 seconds")],
 )
 def test_an_answer_without_end_is_cut_off(
     port: int, trusted: ssl.SSLContext, path: str, seconds: float, says: str
@@ -162,9 +151,7 @@ def test_an_answer_without_end_is_cut_off(
 
 
 @each(("path", "says"), [("/page", "answered 502 without JSON"), ("/deep", "200 without JSON")])
-def test_what_is_not_json_is_said_with_the_status(
-    port: int, trusted: ssl.SSLContext, path: str, says: str
-) -> None:
+def test_what_is_not_json_is_said_with_the_status(port: int, trusted: ssl.SSLContext, path: str, says: str) -> None:
     with pytest.raises(UnavailableError, match=says):
         asking(port, trusted, path).json()
 
@@ -175,9 +162,7 @@ def test_a_form_is_sent_as_one(port: int, trusted: ssl.SSLContext) -> None:
     assert found.fields() == {"body": "code=a+b%26c", "kind": "application/x-www-form-urlencoded"}
 
 
-def test_an_address_without_a_route_does_not_hide_the_next(
-    port: int, trusted: ssl.SSLContext
-) -> None:
+def test_an_address_without_a_route_does_not_hide_the_next(port: int, trusted: ssl.SSLContext) -> None:
     async def two(host: str, _: int) -> Sequence[str]:
         return ["::1", "127.0.0.1"]  # the server listens on the second alone
 

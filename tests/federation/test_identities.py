@@ -13,13 +13,7 @@ from app.db.migrations import migrate
 from app.db.people import IdentityRow
 from app.db.session import connect, open_session, open_writing_session
 from app.db.tables import now
-from app.federation.identities import (
-    Identities,
-    connect_identity,
-    issuers_of,
-    may_connect,
-    person_of,
-)
+from app.federation.identities import Identities, connect_identity, issuers_of, may_connect, person_of
 from app.people.classes import number_of
 
 BROWSERS = 8
@@ -52,9 +46,7 @@ def test_of_several_first_sign_ins_at_once_one_person_is_made(engine: Engine) ->
 
 def test_the_same_subject_of_two_issuers_is_two_persons(engine: Engine) -> None:
     with open_session(engine) as session:
-        one, other = (
-            number_of(person_of(session, issuer, "1")) for issuer in ("https://a", "https://b")
-        )
+        one, other = (number_of(person_of(session, issuer, "1")) for issuer in ("https://a", "https://b"))
         assert one != other
         assert number_of(person_of(session, "https://a", "1")) == one
         assert issuers_of(session, one) == ["https://a"]

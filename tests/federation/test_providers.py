@@ -24,9 +24,11 @@ ISSUER = "https://idp.example"
 BACK = "https://wallclock.example/sign-in/back"
 CAMPUS = Provider("campus", "Campus", ISSUER, "wallclock", "secret")
 ABOUT: dict[str, Any] = {
-    "issuer": ISSUER, "authorization_endpoint": f"{ISSUER}/auth?tenant=1", "token_endpoint": f"{ISSUER}/token",
+    "issuer": ISSUER,
+    "authorization_endpoint": f"{ISSUER}/auth?tenant=1",
+    "token_endpoint": f"{ISSUER}/token",
     "jwks_uri": f"{ISSUER}/keys",
-}  # fmt: skip
+}
 
 
 def settings(oidc: str, **more: Any) -> Settings:
@@ -34,9 +36,7 @@ def settings(oidc: str, **more: Any) -> Settings:
 
 
 def test_each_provider_has_a_name_an_address_and_its_client() -> None:
-    text = (
-        " Example  Campus = https://idp.example/realm, id ,a,b=c ;GitLab=https://gitlab.example,wc;"
-    )
+    text = " Example  Campus = https://idp.example/realm, id ,a,b=c ;GitLab=https://gitlab.example,wc;"
     campus, gitlab = providers_in(settings(text))
     assert campus == Provider("example-campus", "Example Campus", f"{ISSUER}/realm", "id", "a,b=c")
     assert gitlab == Provider("gitlab", "GitLab", "https://gitlab.example", "wc", "")
@@ -46,16 +46,21 @@ def test_each_provider_has_a_name_an_address_and_its_client() -> None:
 @each(
     ("oidc", "says"),
     [
-        ("Campus", "must be NAME=ISSUER,CLIENT_ID,SECRET"), ("Campus=https://idp.example", "must be NAME=ISSUER"),
-        ("Campus=,id,hush", "must be NAME=ISSUER"), ("=https://idp.example,id,hush", "cannot be called ''"),
-        ("Back=https://idp.example,id,hush", "cannot be called 'Back'"), ("+=https://idp.example,id,hush", "cannot be called"),
+        ("Campus", "must be NAME=ISSUER,CLIENT_ID,SECRET"),
+        ("Campus=https://idp.example", "must be NAME=ISSUER"),
+        ("Campus=,id,hush", "must be NAME=ISSUER"),
+        ("=https://idp.example,id,hush", "cannot be called ''"),
+        ("Back=https://idp.example,id,hush", "cannot be called 'Back'"),
+        ("+=https://idp.example,id,hush", "cannot be called"),
         ("x" * 61 + "=https://idp.example,id,hush", "up to 60 characters"),
-        ("Campus=http://idp.example,id,hush", "must begin with https://"), ("Campus=idp.example,id,hush", "https://"),
-        ("Campus=https://u:p@idp.example,id,hush", "user name"), ("Campus=https://idp.example?x=1,id,hush", "neither a query"),
+        ("Campus=http://idp.example,id,hush", "must begin with https://"),
+        ("Campus=idp.example,id,hush", "https://"),
+        ("Campus=https://u:p@idp.example,id,hush", "user name"),
+        ("Campus=https://idp.example?x=1,id,hush", "neither a query"),
         ("A=https://a.example,id,hush;a=https://b.example,id,hush", "two providers with the slug 'a'"),
         ("A=https://a.example,id,hush;B=https://a.example,id,hush", "two providers with the issuer"),
     ],
-)  # fmt: skip
+)
 def test_a_setting_that_cannot_be_read_is_refused_without_its_secret(oidc: str, says: str) -> None:
     with pytest.raises(InputError) as refused:
         providers_in(settings(oidc))
@@ -77,15 +82,11 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert obstacles(Settings()) == ()  # nothing is missing where nothing is configured
     monkeypatch.setattr(providers, "_PACKAGES", ("joserfc", "no_such_package"))
     (package,) = obstacles(settings(oidc))
-    assert package.endswith(
-        "needs no_such_package: pip install 'wallclock[people]', then restart it."
-    )
+    assert package.endswith("needs no_such_package: pip install 'wallclock[people]', then restart it.")
     made = Federation(settings(oidc))
     assert made.usable() == ()
     for name in ("outgoing", "keys", "sign_ins"):
-        with pytest.raises(
-            UnavailableError, match="its operator can install them with pip install"
-        ):
+        with pytest.raises(UnavailableError, match="its operator can install them with pip install"):
             getattr(made, name)
 
 
@@ -100,13 +101,7 @@ class Service(Outgoing):
         self.token = HttpAnswer("https://idp.example/token", 200, {}, b"{}")
 
     async def send(
-        self,
-        method: str,
-        url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        body: bytes = b"",
-        most: int = 0,
+        self, method: str, url: str, *, headers: Mapping[str, str] | None = None, body: bytes = b"", most: int = 0
     ) -> HttpAnswer:
         self.asked.append(url)
         if method == "POST":
@@ -127,15 +122,15 @@ def failing(what: Any) -> AppError:
 @each(
     ("about", "status", "says"),
     [
-        (None, 503, "Campus cannot be asked: it answered 503"), ({}, 200, "not configured correctly"),
-        (ABOUT | {"issuer": ISSUER + "/"}, 200, "not configured correctly"), ([], 200, "without a JSON object"),
+        (None, 503, "Campus cannot be asked: it answered 503"),
+        ({}, 200, "not configured correctly"),
+        (ABOUT | {"issuer": ISSUER + "/"}, 200, "not configured correctly"),
+        ([], 200, "without a JSON object"),
         ({**ABOUT, "token_endpoint": None}, 200, "Campus answered without its token_endpoint"),
         ({**ABOUT, "jwks_uri": ["x"]}, 200, "Campus answered without its jwks_uri"),
     ],
-)  # fmt: skip
-def test_a_provider_that_does_not_describe_itself_is_said(
-    about: Any, status: int, says: str
-) -> None:
+)
+def test_a_provider_that_does_not_describe_itself_is_said(about: Any, status: int, says: str) -> None:
     sign_ins, flight = begun(Service(about, status))
     error = failing(sign_ins.begin(CAMPUS, flight, BACK, afresh=False))
     assert isinstance(error, UnavailableError)
@@ -161,20 +156,18 @@ def test_the_query_of_a_provider_stays() -> None:
         (400, b'{"error":"invalid_grant"}', RefusedError, "did not accept the code"),
         (302, b"", RefusedError, "did not accept the code"),
         (401, b'{"error":"invalid_client"}', UnavailableError, "Campus answered 401 to this server"),
-        (500, b"<h1>", UnavailableError, "Campus answered 500"), (200, b"<h1>", UnavailableError, "without JSON"),
-        (200, b"{}", UnavailableError, "without its id_token"), (200, b'{"id_token": 3}', UnavailableError, "id_token"),
+        (500, b"<h1>", UnavailableError, "Campus answered 500"),
+        (200, b"<h1>", UnavailableError, "without JSON"),
+        (200, b"{}", UnavailableError, "without its id_token"),
+        (200, b'{"id_token": 3}', UnavailableError, "id_token"),
         (200, b'{"id_token": "a.b.c"}', RefusedError, "not a signed token"),
     ],
-)  # fmt: skip
-def test_an_answer_to_the_code_that_is_none_is_said(
-    status: int, body: bytes, error: type[AppError], says: str
-) -> None:
+)
+def test_an_answer_to_the_code_that_is_none_is_said(status: int, body: bytes, error: type[AppError], says: str) -> None:
     service = Service()
     service.token = HttpAnswer(f"{ISSUER}/token", status, {}, body)
     sign_ins, flight = begun(service)
-    raised = failing(
-        sign_ins.end(CAMPUS, flight, ProviderReturn(state=flight.state, code="c"), BACK)
-    )
+    raised = failing(sign_ins.end(CAMPUS, flight, ProviderReturn(state=flight.state, code="c"), BACK))
     assert isinstance(raised, error)
     assert says in str(raised)
 
@@ -182,11 +175,13 @@ def test_an_answer_to_the_code_that_is_none_is_said(
 @each(
     ("returned", "says"),
     [
-        ({"issuer": "https://evil.example", "code": "c"}, "another issuer"), ({}, "Campus sent no code"),
-        ({"error": "login_required"}, "did not sign you in (login_required)"), ({"state": "é"}, "another tab"),
+        ({"issuer": "https://evil.example", "code": "c"}, "another issuer"),
+        ({}, "Campus sent no code"),
+        ({"error": "login_required"}, "did not sign you in (login_required)"),
+        ({"state": "é"}, "another tab"),
         ({"state": ""}, "another tab"),
     ],
-)  # fmt: skip
+)
 def test_what_comes_back_must_be_the_answer(returned: dict[str, str], says: str) -> None:
     service = Service()
     sign_ins, flight = begun(service)
@@ -198,10 +193,13 @@ def test_what_comes_back_must_be_the_answer(returned: dict[str, str], says: str)
 @each(
     ("changed", "says"),
     [
-        ({}, ""), ({"nonce": "another"}, "another request"), ({"nonce": None}, "another request"),
-        ({"aud": "another"}, "another client"), ({"iss": "https://evil.example"}, "is from"),
+        ({}, ""),
+        ({"nonce": "another"}, "another request"),
+        ({"nonce": None}, "another request"),
+        ({"aud": "another"}, "another client"),
+        ({"iss": "https://evil.example"}, "is from"),
     ],
-)  # fmt: skip
+)
 def test_the_token_must_be_the_one_for_this_sign_in(changed: dict[str, Any], says: str) -> None:
     key = jwk.ECKey.generate_key("P-256", parameters={"kid": "a"})
     service = Service(ABOUT | {"keys": [key.as_dict(private=False)]})

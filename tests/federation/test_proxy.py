@@ -47,14 +47,22 @@ def scope(*values: bytes, peer: str = PROXY, name: bytes = b"x-remote-user") -> 
 @each(
     ("given", "subject"),
     [
-        (scope(b"mina"), "mina"), (scope("zoë@example.org".encode()), "zoë@example.org"),
+        (scope(b"mina"), "mina"),
+        (scope("zoë@example.org".encode()), "zoë@example.org"),
         (scope(b"mina", peer="127.0.0.1"), "mina"),
-        (scope(b"mina", peer="192.0.2.8"), ""), (scope(b"mina", peer=""), ""), (scope(b"mina", peer="proxy"), ""),
-        (scope(b"mina", b"ben"), ""), (scope(b"mina", b"mina"), ""), (scope(), ""), (scope(b" "), ""),
-        (scope(b"\xff"), ""), (scope(b"a\x07b"), ""), (scope(b"x" * 256), ""),
+        (scope(b"mina", peer="192.0.2.8"), ""),
+        (scope(b"mina", peer=""), ""),
+        (scope(b"mina", peer="proxy"), ""),
+        (scope(b"mina", b"ben"), ""),
+        (scope(b"mina", b"mina"), ""),
+        (scope(), ""),
+        (scope(b" "), ""),
+        (scope(b"\xff"), ""),
+        (scope(b"a\x07b"), ""),
+        (scope(b"x" * 256), ""),
         (scope(b"mina", name=b"x_remote_user"), ""),
     ],
-)  # fmt: skip
+)
 def test_a_header_counts_from_a_proxy_alone_and_alone(given: dict[str, Any], subject: str) -> None:
     assert header().subject(given) == subject
 
@@ -93,12 +101,7 @@ async def who(request: Request) -> PlainTextResponse:
 def test_the_connection_of_a_proxy_is_known_behind_the_address_that_it_forwards() -> None:
     app = Starlette(routes=[Route("/", who)], lifespan=lifespan)
     config = uvicorn.Config(
-        app,
-        port=0,
-        http=Connection,
-        proxy_headers=True,
-        forwarded_allow_ips="127.0.0.1",
-        log_level="error",
+        app, port=0, http=Connection, proxy_headers=True, forwarded_allow_ips="127.0.0.1", log_level="error"
     )
     server = uvicorn.Server(config)
     sent = {"X-Forwarded-For": "198.51.100.9", HEADER: "mina"}

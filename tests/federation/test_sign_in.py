@@ -77,9 +77,7 @@ def person_called(site: Site, issuer: str, login: str) -> int | None:
     return row.person if row else None
 
 
-def there(
-    browser: TestClient, query: str = "", login: str = "mina", *, cancel: bool = False
-) -> str:
+def there(browser: TestClient, query: str = "", login: str = "mina", *, cancel: bool = False) -> str:
     """The path with which the provider sends *browser* back."""
     begun = browser.get(f"/sign-in/example-campus{query}")
     assert begun.status_code == 303, begun.text
@@ -98,14 +96,11 @@ def why(page: Response) -> str:
 def test_the_page_for_signing_in_lists_the_provider(browser: TestClient) -> None:
     page = browser.get("/sign-in?next=/progress")
     assert (
-        '<a class="button" href="/sign-in/example-campus?next=%2Fprogress">Sign in with Example Campus</a>'
-        in page.text
+        '<a class="button" href="/sign-in/example-campus?next=%2Fprogress">Sign in with Example Campus</a>' in page.text
     )
 
 
-def test_a_link_to_a_class_offers_the_provider_and_is_not_lost_on_the_way(
-    browser: TestClient, site: Site
-) -> None:
+def test_a_link_to_a_class_offers_the_provider_and_is_not_lost_on_the_way(browser: TestClient, site: Site) -> None:
     with open_session(site.engine) as session:
         code = join_code_of(site.secret, create_class(session, site.secret, "Systems"))
         session.commit()
@@ -123,9 +118,7 @@ def test_a_link_to_a_class_offers_the_provider_and_is_not_lost_on_the_way(
     assert "Systems" in browser.get("/me").text
 
 
-def test_a_first_sign_in_asks_for_a_name_and_leads_back(
-    browser: TestClient, site: Site, issuer: str
-) -> None:
+def test_a_first_sign_in_asks_for_a_name_and_leads_back(browser: TestClient, site: Site, issuer: str) -> None:
     page = browser.get(there(browser, "?next=/progress%3Fa=1%26b=2", "noor"))
     assert page.status_code == 303
     assert page.headers["location"] == "/sign-in/name?next=%2Fprogress%3Fa%3D1%26b%3D2"
@@ -169,9 +162,7 @@ def test_the_same_answer_a_second_time_is_refused(browser: TestClient) -> None:
     assert "did not accept the code" in why(browser.get(path))
 
 
-@pytest.mark.parametrize(
-    "next_page", ["//evil.example/", "https://evil.example/", "/\\evil.example", "javascript:1"]
-)
+@pytest.mark.parametrize("next_page", ["//evil.example/", "https://evil.example/", "/\\evil.example", "javascript:1"])
 def test_a_sign_in_leads_to_this_site_alone(browser: TestClient, next_page: str) -> None:
     browser.get(there(browser, login="ben"))
     browser.post("/sign-in/name", data={"name": "Ben"})
@@ -248,9 +239,7 @@ def test_a_person_is_asked_whether_a_new_account_is_theirs_too(
     assert browser.post("/sign-in/connect", data={"mine": mine}).status_code == 400  # asked once
 
 
-def test_a_person_with_an_account_is_not_asked_about_another(
-    browser: TestClient, site: Site, issuer: str
-) -> None:
+def test_a_person_with_an_account_is_not_asked_about_another(browser: TestClient, site: Site, issuer: str) -> None:
     browser.get(there(browser, login="max"))
     earlier = browser.cookies["session"]
     page = browser.get(there(browser, login="eve"))
@@ -259,9 +248,7 @@ def test_a_person_with_an_account_is_not_asked_about_another(
     assert site.sessions.find(earlier) is None  # who leaves a browser to another is signed out
 
 
-def test_a_question_that_waits_is_about_the_one_who_was_asked(
-    browser: TestClient, site: Site, issuer: str
-) -> None:
+def test_a_question_that_waits_is_about_the_one_who_was_asked(browser: TestClient, site: Site, issuer: str) -> None:
     """Two tabs: in the other one, another person has signed in meanwhile."""
     mina = signed_in_by_hand(browser, site, "Mina")
     browser.get(there(browser, login="kim"))
@@ -272,9 +259,7 @@ def test_a_question_that_waits_is_about_the_one_who_was_asked(
     assert person_called(site, issuer, "kim") not in (None, mina, ben)
 
 
-def test_an_identity_is_one_person_however_often_it_signs_in(
-    browser: TestClient, site: Site, issuer: str
-) -> None:
+def test_an_identity_is_one_person_however_often_it_signs_in(browser: TestClient, site: Site, issuer: str) -> None:
     found = set()
     for _ in range(2):
         browser.cookies.clear()
@@ -287,13 +272,13 @@ def test_an_identity_is_one_person_however_often_it_signs_in(
 @each(
     ("client", "secret", "right"),
     [
-        ("posting", "not so secret", True), ("public", "", True),
-        ("wall clock", SECRET, True), ("wall clock", "wrong", False),
+        ("posting", "not so secret", True),
+        ("public", "", True),
+        ("wall clock", SECRET, True),
+        ("wall clock", "wrong", False),
     ],
-)  # fmt: skip
-def test_every_way_in_which_a_client_proves_itself(
-    issuer: str, client: str, secret: str, right: bool
-) -> None:
+)
+def test_every_way_in_which_a_client_proves_itself(issuer: str, client: str, secret: str, right: bool) -> None:
     campus = Provider("campus", "Campus", issuer, client, secret)
     outgoing = Outgoing({"localhost"})
     sign_ins = SignIns(outgoing, KeySets(outgoing), frozenset({"localhost"}))

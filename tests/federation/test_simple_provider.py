@@ -22,9 +22,11 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     with simple_provider() as issuer:
         settings = Settings(
             database=f"sqlite:///{tmp_path_factory.mktemp('simple') / 'w.db'}",
-            sandbox_workers=1, address=HERE, oidc=f"Small Campus={issuer},any,any",
+            sandbox_workers=1,
+            address=HERE,
+            oidc=f"Small Campus={issuer},any,any",
             private_hosts=frozenset({"localhost"}),
-        )  # fmt: skip
+        )
         with Client(create_app(settings), follow_redirects=False) as client:
             yield client
 

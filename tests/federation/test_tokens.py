@@ -49,17 +49,11 @@ class Clock:
         return self.at
 
 
-def signed(
-    claims: Mapping[str, Any] = GOOD, key: Any = KEY, algorithm: str = "ES256", **head: Any
-) -> str:
-    return jwt.encode(
-        {"alg": algorithm, "kid": key.kid, **head}, dict(claims), key, algorithms=[algorithm]
-    )
+def signed(claims: Mapping[str, Any] = GOOD, key: Any = KEY, algorithm: str = "ES256", **head: Any) -> str:
+    return jwt.encode({"alg": algorithm, "kid": key.kid, **head}, dict(claims), key, algorithms=[algorithm])
 
 
-def claims_of(
-    token: str, keys: KeySets | None = None, nonce: str | None = "n"
-) -> Mapping[str, object]:
+def claims_of(token: str, keys: KeySets | None = None, nonce: str | None = "n") -> Mapping[str, object]:
     return asyncio.run(
         verified(
             token, keys or KeySets(Service(KEY, RSA)), URL,
@@ -69,10 +63,7 @@ def claims_of(
 
 
 def by_hand(header: object, claims: object, secret: bytes = b"") -> str:
-    parts = [
-        base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=")
-        for part in (header, claims)
-    ]
+    parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in (header, claims)]
     mac = hmac.digest(secret, b".".join(parts), "sha256") if secret else b""
     return b".".join([*parts, base64.urlsafe_b64encode(mac).rstrip(b"=")]).decode()
 
@@ -224,9 +215,7 @@ def test_keys_outlive_a_service_that_is_down_for_a_day() -> None:
     assert claims_of(signed(), keys)["sub"] == "s"
     assert service.asked == 2  # and is not asked at every launch
     clock.at += 86_400
-    with pytest.raises(
-        UnavailableError, match=r"keys of idp\.example cannot be read: it answered 503"
-    ):
+    with pytest.raises(UnavailableError, match=r"keys of idp\.example cannot be read: it answered 503"):
         claims_of(signed(), keys)
     service.status = 200
     clock.at += 31

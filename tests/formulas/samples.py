@@ -290,21 +290,14 @@ MAY_BE_ZERO = {
     "writes",
 }
 
-MAY_BE_NEGATIVE = {
-    "update",
-    "value",
-    "values",
-    "weight",
-}
+MAY_BE_NEGATIVE = {"update", "value", "values", "weight"}
 
 NAN, INFINITE = float("nan"), float("inf")
 
 
 def legal(formula: Formula, values: dict[str, Argument] = LEGAL) -> dict[str, Argument]:
     """Arguments that *formula* takes: the last of an argument's choices, and samples."""
-    return {
-        name: values.get(name, default(argument)) for name, argument in formula.inputs.items()
-    } | {
+    return {name: values.get(name, default(argument)) for name, argument in formula.inputs.items()} | {
         name: argument.choices[-1]
         for name, argument in formula.inputs.items()
         if argument.choices and not argument.many

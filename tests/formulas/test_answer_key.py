@@ -68,9 +68,7 @@ def idle_share(worked: Callable[..., float]) -> bool:
     return worked(4, 12, 3) == pytest.approx(pipeline.bubble_fraction(4, 12, 3), rel=1e-12)
 
 
-def guilty_line(
-    listing: list[str], mends: dict[int, str], right: Callable[[Callable[..., float]], bool]
-) -> int:
+def guilty_line(listing: list[str], mends: dict[int, str], right: Callable[[Callable[..., float]], bool]) -> int:
     """The one line of a wrong listing that has to be mended for it to agree with the formula."""
 
     def agrees(lines: list[str]) -> bool:

@@ -85,9 +85,7 @@ def test_to_write_a_function_is_all_it_takes(tmp_path: Path) -> None:
     shutil.copy(ROOT / "app" / "quotation.py", tmp_path / "app")
     (tmp_path / "app" / "__init__.py").touch()
     (tmp_path / "app" / "formulas" / "cost" / "new.py").write_text(NEW, encoding="utf-8")
-    ran = subprocess.run(
-        [sys.executable, "-c", LIST], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    ran = subprocess.run([sys.executable, "-c", LIST], cwd=tmp_path, capture_output=True, text=True, check=True)
     *names, value = ran.stdout.split()
     assert set(names) == {*FORMULAS, "cost.halved"}
     assert float(value) == 2e6
@@ -256,9 +254,7 @@ def test_whole_numbers_may_come_as_floats(formula: Formula) -> None:
 
 @every_formula
 @each("samples", [LEGAL, HUGE], ids=["plausible", "huge"])
-def test_legal_arguments_give_finite_results_in_words(
-    formula: Formula, samples: dict[str, Argument]
-) -> None:
+def test_legal_arguments_give_finite_results_in_words(formula: Formula, samples: dict[str, Argument]) -> None:
     result = formula.function(**legal(formula, samples))
     assert all(math.isfinite(value) and value >= 0 for value in values(result))
     assert formula.text(result)
@@ -279,9 +275,7 @@ def test_defaults_are_those_of_the_signature(formula: Formula) -> None:
     assert [name for name, known in formula.inputs.items() if known.required] == required
 
 
-NUMBERS = st.one_of(
-    st.floats(), st.integers(), st.integers(1, 100), st.floats(1e-30, 1e30), st.booleans()
-)
+NUMBERS = st.one_of(st.floats(), st.integers(), st.integers(1, 100), st.floats(1e-30, 1e30), st.booleans())
 
 
 def anything(formula: Formula) -> st.SearchStrategy[dict[str, Any]]:

@@ -19,9 +19,7 @@ def test_numbers_are_in_base_units_and_texts_have_units() -> None:
     links = {"intra_bandwidth": "450 GB/s", "inter_bandwidth": 5e10}
     made = Cluster.of({"name": "ours", "gpu": "H100", "gpus": 16.0, **links})
     assert (made.gpu, made.gpus, made.intra_bandwidth) == (GPUS["H100"], 16, 450e9)
-    assert made == Cluster.read(
-        "name=ours gpu=H100 gpus=16 intra_bandwidth=450 GB/s inter_bandwidth=400 Gbit/s"
-    )
+    assert made == Cluster.read("name=ours gpu=H100 gpus=16 intra_bandwidth=450 GB/s inter_bandwidth=400 Gbit/s")
 
 
 def test_an_object_with_a_known_name_changes_that_record() -> None:
@@ -60,7 +58,7 @@ def test_choices_are_read_as_json_has_them() -> None:
         (ModelShape, {"name": "405", "layers": 4}, "vocabulary; no model shape is called '405'; did you mean '405B'?"),
         (Gpu, {"name": "Z9", "peak": 1e15}, "a new GPU also needs year, memory, memory_bandwidth; no"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_field_is_named(kind: type[Record], given: dict[str, object], says: str) -> None:
     with pytest.raises(ValueError, match="(must|cannot|no|needs)") as refused:
         kind.of(given)

@@ -45,9 +45,7 @@ def refs(path: Path) -> list[int]:
 
 @pytest.mark.parametrize("of", [1, 2, 3, 7, 40])
 @pytest.mark.parametrize("end", ["\n", "", "\n\n"])
-def test_each_line_is_in_one_shard_and_has_its_own_number(
-    tmp_path: Path, of: int, end: str
-) -> None:
+def test_each_line_is_in_one_shard_and_has_its_own_number(tmp_path: Path, of: int, end: str) -> None:
     texts = [b"x" * (length * 7 % 23) for length in range(20)]
     file = tmp_path / "in"
     file.write_bytes(b"\n".join(texts) + end.encode())
@@ -132,9 +130,7 @@ def die(pipe: Connection, *_: object) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_lines_that_kill_every_process_are_named(
-    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lines_that_kill_every_process_are_named(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "_work", die)
     monkeypatch.setattr(parallel, "_SPAWN", parallel._FORK)
     lines = [(number, b"{}\n") for number in range(1, 3_000)]

@@ -102,7 +102,7 @@ def comm_compute_ratio(params_b, n, bw_gb_s, tflop_per_gpu_step, gpu_tflops):
     gigabytes = params_b * 16 / 8
     sent = sum(gigabytes / n for _ in range(2 * (n - 1)))
     return sent / bw_gb_s * gpu_tflops / tflop_per_gpu_step
-""",
+"""
     ],
     "tensor/write-the-split": [
         """
@@ -131,7 +131,7 @@ from math import sqrt
 def optimal_checkpoint(mtbf_h, ckpt_s):
     mtbf = mtbf_h * 3600
     return [sqrt(2 * ckpt_s * mtbf) / 60, 100 * sqrt(2 * ckpt_s / mtbf)]
-""",
+"""
     ],
     "precision/write-loss-scale": [
         """
@@ -655,9 +655,7 @@ WRONG: list[tuple[str, str]] = [
     (
         "checkpoints/write-the-replay",
         REPLAY.format(
-            checkpointed=LASTS,
-            fails="coming[0] < end",
-            after="coming = [one for one in coming if one != now]",
+            checkpointed=LASTS, fails="coming[0] < end", after="coming = [one for one in coming if one != now]"
         ),
     ),
     (
@@ -670,4 +668,4 @@ WRONG: list[tuple[str, str]] = [
     ("experts/write-the-bias", ROUTE.format(biased="max(0, scores[e] + bias[e])")),
     ("collectives/write-the-fit", FIT.format(latency="max(0, (u * vv - v * uv) / det)")),
     ("collectives/write-the-fit", FIT.format(latency="abs((u * vv - v * uv) / det)")),
-]  # fmt: skip
+]

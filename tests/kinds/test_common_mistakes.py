@@ -105,9 +105,7 @@ def test_each_slip_has_its_sentence(factor: float, unit: str, says: str) -> None
         ("", "4e-3", "8e-3", "direction"), ("", "2^-10", "2^-7", "bits"), ("", "0.015625", "2^-3", "bits"),
     ],
 )  # fmt: skip
-def test_the_slips_of_the_audit_are_not_named(
-    unit: str, right: str, typed: str, never: str
-) -> None:
+def test_the_slips_of_the_audit_are_not_named(unit: str, right: str, typed: str, never: str) -> None:
     asked = AskedQuantity(answer=right, unit=unit)
     key = key_of(asked)
     assert never not in key.blame(asked.read(typed))
@@ -124,9 +122,7 @@ def test_the_slips_of_the_audit_are_not_named(
         ("ms", "70 ms", "2 * 0.035", "Right in s,"), ("GB", "1.5 GB", "2 * 750000000 GB", "prefixes"),
     ],
 )  # fmt: skip
-def test_a_bare_number_in_another_unit_is_told_so(
-    unit: str, right: str, typed: str, says: str
-) -> None:
+def test_a_bare_number_in_another_unit_is_told_so(unit: str, right: str, typed: str, says: str) -> None:
     asked = AskedQuantity(answer=right, unit=unit)
     assert says in key_of(asked).blame(asked.read(typed))
 
@@ -144,9 +140,7 @@ def test_a_bare_number_in_another_unit_is_told_so(
         ("", "1.5", "1.5 %", "The number is right, but it is not a percentage"), ("", "1.5", "1.7 %", "a share"),
     ],
 )  # fmt: skip
-def test_the_right_number_with_another_unit_is_told_so(
-    unit: str, right: str, typed: str, says: str
-) -> None:
+def test_the_right_number_with_another_unit_is_told_so(unit: str, right: str, typed: str, says: str) -> None:
     asked = AskedQuantity(answer=right, unit=unit)
     assert says in key_of(asked).judge(asked.read(typed)).says
 
@@ -172,9 +166,7 @@ def test_of_a_wrong_unit_and_a_listed_mistake_the_nearer_is_told(typed: str, say
         ("", "4/3", "25 %", "25 % is a share, but the question asks for a number."), ("", "0.75", "27 %", "too small"),
     ],
 )  # fmt: skip
-def test_a_number_of_another_form_is_told_which_is_wanted(
-    unit: str, right: str, typed: str, says: str
-) -> None:
+def test_a_number_of_another_form_is_told_which_is_wanted(unit: str, right: str, typed: str, says: str) -> None:
     asked = AskedQuantity(answer=right, unit=unit, tolerance="exact" if right == "886" else "1 %")
     assert says in key_of(asked).blame(asked.read(typed))
 
@@ -221,9 +213,7 @@ def test_a_factor_of_8_is_not_blamed_on_bits_where_the_question_has_an_8(catalog
         ("capstone/activations-of-stage-zero", True), ("memory/stage-1", False),
     ],
 )  # fmt: skip
-def test_an_8_is_found_where_it_is_drawn_or_written(
-    catalog: Catalog, exercise: str, has_eight: bool
-) -> None:
+def test_an_8_is_found_where_it_is_drawn_or_written(catalog: Catalog, exercise: str, has_eight: bool) -> None:
     found = catalog.exercise(exercise)
     assert isinstance(found, Numeric)
     numbers = [key.numbers for key in found.keys(0).values()]
@@ -231,14 +221,10 @@ def test_an_8_is_found_where_it_is_drawn_or_written(
 
 
 def test_a_mistake_of_nothing_catches_nothing_but_nothing() -> None:
-    asked = AskedQuantity(
-        answer="6 %", unit="%", tolerance="0.2 points", mistakes={"0": "None at all."}
-    )
+    asked = AskedQuantity(answer="6 %", unit="%", tolerance="0.2 points", mistakes={"0": "None at all."})
     key = key_of(asked)
     assert key.blame(asked.read("0")) == "None at all."
-    assert (
-        key.blame(asked.read("0.06")) == "You entered a fraction, but the answer is a percentage."
-    )
+    assert key.blame(asked.read("0.06")) == "You entered a fraction, but the answer is a percentage."
 
 
 def test_a_third_of_the_bubble_as_a_fraction_is_told_so(catalog: Catalog) -> None:

@@ -15,12 +15,7 @@ from app.kinds.design import Design
 from app.sandbox.runner import Runner
 
 STAGE = "memory/the-mildest-stage"
-DESIGNS = (
-    STAGE,
-    "pipelines/a-bubble-that-fits",
-    "meshes/lay-out-a-model",
-    "checkpoints/writers-and-interval",
-)
+DESIGNS = (STAGE, "pipelines/a-bubble-that-fits", "meshes/lay-out-a-model", "checkpoints/writers-and-interval")
 Grade = Callable[..., Verdict]
 
 
@@ -74,11 +69,14 @@ def test_the_best_is_the_best_of_all(grade: Grade, catalog: Catalog, name: str) 
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        ("3", "an object"), ({}, "still to be chosen: stage, gpus"), ({"stage": "3"}, "gpus"),
-        ({"stage": "3", "gpu": "8"}, "did you mean 'gpus'"), ({"stage": "4", "gpus": "8"}, "one of 0, 1, 2, 3"),
+        ("3", "an object"),
+        ({}, "still to be chosen: stage, gpus"),
+        ({"stage": "3"}, "gpus"),
+        ({"stage": "3", "gpu": "8"}, "did you mean 'gpus'"),
+        ({"stage": "4", "gpus": "8"}, "one of 0, 1, 2, 3"),
         ({"stage": "3", "gpus": "9**9**9"}, "one of 4, 8"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_design_is_unreadable(grade: Grade, answer: Answer, says: str) -> None:
     with pytest.raises(AnswerError, match=says):
         grade(answer)
@@ -92,10 +90,8 @@ def test_a_choice_may_be_typed_as_a_person_writes_it(grade: Grade) -> None:
 @pytest.mark.parametrize(
     ("writers", "interval"),
     [("16", "60"), ("16", "1 h"), ("2^4", "3600 s"), ("16.0", "2 * 30"), ("4 * 4", "60 min"), ("16", "1 hour")],
-)  # fmt: skip
-def test_a_choice_may_be_typed_as_a_number_or_in_another_unit(
-    grade: Grade, writers: str, interval: str
-) -> None:
+)
+def test_a_choice_may_be_typed_as_a_number_or_in_another_unit(grade: Grade, writers: str, interval: str) -> None:
     name = "checkpoints/writers-and-interval"
     chosen = grade({"writers": "16", "interval": "60 min"}, name)
     assert grade({"writers": writers, "interval": interval}, name) == chosen
@@ -158,8 +154,6 @@ def test_a_choice_whose_sentence_cannot_be_filled_is_found(catalog: Catalog) -> 
     assert finding.says.startswith("with tensor 2, pipeline 4, virtual 1, micro_batch 8: 'memory'")
 
 
-def test_the_layout_of_the_published_run_is_not_the_answer_for_other_gpus(
-    catalog: Catalog, grade: Grade
-) -> None:
+def test_the_layout_of_the_published_run_is_not_the_answer_for_other_gpus(catalog: Catalog, grade: Grade) -> None:
     published = {"tensor": "8", "pipeline": "16", "virtual": "8"}
     assert not grade(published, "capstone/a-layout-for-the-run").correct

@@ -68,9 +68,7 @@ def test_a_key_survives_a_reorder_of_the_file(exercise_file: Callable[[str], Pat
     assert len(set(keys[0])) > 1
 
 
-def test_a_common_mistake_has_a_key_too(
-    catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop
-) -> None:
+def test_a_common_mistake_has_a_key_too(catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop) -> None:
     assert common_diagnosis("MB-for-GB") == ROUNDED
     ring = catalog.exercise("collectives/bytes-sent-by-a-ring")
     right = str(ring.right_answer(0)).split()

@@ -151,9 +151,7 @@ def test_the_formula_of_the_worked_solution_is_right(grade: Grade, name: str, an
         ("testtime/derive-the-breakeven", "(c-C)/(N-n)", ""),
     ],
 )  # fmt: skip
-def test_a_wrong_unit_is_told_with_its_cure(
-    grade: Grade, name: str, answer: str, says: str
-) -> None:
+def test_a_wrong_unit_is_told_with_its_cure(grade: Grade, name: str, answer: str, says: str) -> None:
     verdict = grade(answer, name)
     assert not verdict.correct
     assert says in verdict.feedback[0]
@@ -168,9 +166,7 @@ def test_a_wrong_unit_is_told_with_its_cure(
         ("S + N", "are of different kinds"), ("SX", "not one of the letters"), ("2 S = N = 3", "does not belong here"),
     ],
 )  # fmt: skip
-def test_a_formula_that_cannot_be_read_is_told_where_it_stopped(
-    grade: Grade, answer: str, says: str
-) -> None:
+def test_a_formula_that_cannot_be_read_is_told_where_it_stopped(grade: Grade, answer: str, says: str) -> None:
     with pytest.raises(AnswerError, match=says):
         grade(answer)
 

@@ -15,15 +15,7 @@ from app.kinds.code.calls import Argument, plain_argument, python, rounded
 from app.kinds.code.function import Function
 from app.kinds.code.mutants import alterations
 from app.markdown import inline_html
-from app.sandbox.execution import (
-    CallRaised,
-    CallReturned,
-    Execution,
-    Outcome,
-    Plain,
-    Reason,
-    Stopped,
-)
+from app.sandbox.execution import CallRaised, CallReturned, Execution, Outcome, Plain, Reason, Stopped
 from app.sandbox.runner import Runner
 from tests.each import each
 from tests.kinds.styles import CULPRIT, FIT, LASTS, REPLAY, RIGHT, ROUTE, WRONG
@@ -33,15 +25,29 @@ pytestmark = pytest.mark.slow(15)
 Loop = asyncio.AbstractEventLoop
 REASONS: tuple[Reason, ...] = ("time", "memory", "stack", "too large", "refused")
 WITHOUT_REFERENCE = (
-    "algebra/write-the-collective", "attention/write-online-softmax", "capstone/write-a-check",
-    "checkpoints/write-the-interval", "checkpoints/write-the-replay",
-    "checkpoints/write-the-spares", "collectives/write-the-fit", "context/write-the-ring-time",
-    "diagnosis/write-the-culprit", "experts/write-the-bias", "meshes/write-the-coordinates", "networks/write-the-crossings",
-    "optimizers/write-the-noise-scale", "precision/write-loss-scale", "precision/write-mxfp4",
+    "algebra/write-the-collective",
+    "attention/write-online-softmax",
+    "capstone/write-a-check",
+    "checkpoints/write-the-interval",
+    "checkpoints/write-the-replay",
+    "checkpoints/write-the-spares",
+    "collectives/write-the-fit",
+    "context/write-the-ring-time",
+    "diagnosis/write-the-culprit",
+    "experts/write-the-bias",
+    "meshes/write-the-coordinates",
+    "networks/write-the-crossings",
+    "optimizers/write-the-noise-scale",
+    "precision/write-loss-scale",
+    "precision/write-mxfp4",
     "rl/write-the-advantages",
-    "scaling/write-the-isoflop", "scaling/write-the-optimum", "serving/write-best-draft",
-    "serving/write-the-queue", "tensor/write-the-split", "tensor/write-vocabulary-loss",
-)  # fmt: skip
+    "scaling/write-the-isoflop",
+    "scaling/write-the-optimum",
+    "serving/write-best-draft",
+    "serving/write-the-queue",
+    "tensor/write-the-split",
+    "tensor/write-vocabulary-loss",
+)
 
 
 class Busy(Runner):
@@ -50,9 +56,7 @@ class Busy(Runner):
     def __init__(self, real: Runner, source: str, calls: int | None, ending: Outcome) -> None:
         self.real, self.source, self.calls, self.ending = real, source, calls, ending
 
-    async def run(
-        self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = ""
-    ) -> Execution:
+    async def run(self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = "") -> Execution:
         report = await self.real.run(source, entry, calls, learner)
         if source != self.source:
             return report
@@ -132,9 +136,7 @@ def test_without_a_call_nobody_is_right(catalog: Catalog, runner: Runner, loop: 
         graded(loop, exercise, runner, exercise.right)
 
 
-def test_a_foreseen_mistake_that_was_stopped_is_tried_again(
-    catalog: Catalog, runner: Runner, loop: Loop
-) -> None:
+def test_a_foreseen_mistake_that_was_stopped_is_tried_again(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     exercise = function(catalog, "collectives/write-ring-time")
     wrong = exercise.wrong[0]
     busy = Busy(runner, wrong.code, 2, Stopped("time"))
@@ -144,9 +146,7 @@ def test_a_foreseen_mistake_that_was_stopped_is_tried_again(
 
 
 @each("name", RIGHT)
-def test_a_right_program_of_another_style_is_right(
-    catalog: Catalog, runner: Runner, loop: Loop, name: str
-) -> None:
+def test_a_right_program_of_another_style_is_right(catalog: Catalog, runner: Runner, loop: Loop, name: str) -> None:
     exercise = function(catalog, name)
     for program in RIGHT[name]:
         for seed in (0, 7, 59):
@@ -162,19 +162,11 @@ def test_a_nearly_right_program_is_wrong_at_every_seed(
     assert not any(graded(loop, exercise, runner, program, seed).correct for seed in range(24))
 
 
-def test_the_right_program_of_the_sketches_is_right(
-    catalog: Catalog, runner: Runner, loop: Loop
-) -> None:
+def test_the_right_program_of_the_sketches_is_right(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     """So that each of `WRONG` is wrong for what it changes."""
     for name, program in (
-        (
-            "checkpoints/write-the-replay",
-            REPLAY.format(checkpointed=LASTS, fails="coming[0] < end", after="pass"),
-        ),
-        (
-            "diagnosis/write-the-culprit",
-            CULPRIT.format(behind="number < top", call="(row[1], row[2])"),
-        ),
+        ("checkpoints/write-the-replay", REPLAY.format(checkpointed=LASTS, fails="coming[0] < end", after="pass")),
+        ("diagnosis/write-the-culprit", CULPRIT.format(behind="number < top", call="(row[1], row[2])")),
         ("experts/write-the-bias", ROUTE.format(biased="(scores[e] + bias[e])")),
         ("collectives/write-the-fit", FIT.format(latency="(u * vv - v * uv) / det")),
     ):
@@ -182,9 +174,7 @@ def test_the_right_program_of_the_sketches_is_right(
         assert verdict.correct, (name, verdict.feedback)
 
 
-def test_a_foreseen_mistake_is_named_only_if_every_call_agrees(
-    catalog: Catalog, runner: Runner, loop: Loop
-) -> None:
+def test_a_foreseen_mistake_is_named_only_if_every_call_agrees(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     """Three of the calls of every seed cannot tell these programs; a drawn one can."""
     exercise = function(catalog, "serving/write-the-queue")
     always = [[[4, 1, 1, 4], 1], [[5], 4], [[3, 3, 3, 3], 2]]
@@ -198,9 +188,7 @@ def test_a_foreseen_mistake_is_named_only_if_every_call_agrees(
     assert sorting.says.strip() in graded(loop, tame, runner, sorting.code).feedback
 
 
-def test_none_is_only_a_missing_return_where_it_is_all_that_comes(
-    catalog: Catalog, runner: Runner, loop: Loop
-) -> None:
+def test_none_is_only_a_missing_return_where_it_is_all_that_comes(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     scale = function(catalog, "optimizers/write-the-noise-scale")
     never = scale.right.replace("noise / signal if signal > 0 else None", "None")
     assert never != scale.right
@@ -215,9 +203,7 @@ def test_none_is_only_a_missing_return_where_it_is_all_that_comes(
     assert "missing" not in graded(loop, ring, runner, half).feedback[0]
 
 
-def test_a_boundary_that_no_call_meets_is_found(
-    catalog: Catalog, runner: Runner, loop: Loop
-) -> None:
+def test_a_boundary_that_no_call_meets_is_found(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     """A failure at the moment at which the work is done: `<` and `<=` differ there alone."""
     exercise = function(catalog, "checkpoints/write-the-replay")
     kept = [row for row in exercise.always if row[-1] not in ([110], [45], [0])]
@@ -230,9 +216,7 @@ def test_a_boundary_that_no_call_meets_is_found(
 
 def test_true_is_not_one(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     exercise = function(catalog, "meshes/write-the-coordinates")
-    program = exercise.right.replace(
-        "tuple(place)", "tuple(bool(p) if p < 2 else p for p in place)"
-    )
+    program = exercise.right.replace("tuple(place)", "tuple(bool(p) if p < 2 else p for p in place)")
     assert program != exercise.right
     assert not graded(loop, exercise, runner, program).correct
 
@@ -245,35 +229,43 @@ def test_changed_programs_are_of_every_sort() -> None:
     )
     changed = {one.source for one in alterations(program)}
     for part in (
-        "if x < b:", "if True:", "break", "s -= ", "min(x, b)", "max(x, b) // 2", "s, n = (0, n)",
-        "range(0, a // 2 * 2, 2)", "return [s]", "list(range(0, a, 2))[:-1]", "max(a, b)",
-        "int(max(x, b) / 2)", "2 / max(x, b)", "max(x, b) / 3", "(row[1], row[2], row[0])",
-        "a * (1 + b)", "a * b + 1", "a * (b + 1)",
-    ):  # fmt: skip
+        "if x < b:",
+        "if True:",
+        "break",
+        "s -= ",
+        "min(x, b)",
+        "max(x, b) // 2",
+        "s, n = (0, n)",
+        "range(0, a // 2 * 2, 2)",
+        "return [s]",
+        "list(range(0, a, 2))[:-1]",
+        "max(a, b)",
+        "int(max(x, b) / 2)",
+        "2 / max(x, b)",
+        "max(x, b) / 3",
+        "(row[1], row[2], row[0])",
+        "a * (1 + b)",
+        "a * b + 1",
+        "a * (b + 1)",
+    ):
         assert any(part in source for source in changed), part
     assert all(compile(source, "f", "exec") for source in changed)
 
 
-def test_the_calls_of_every_seed_are_found_when_they_lack(
-    catalog: Catalog, runner: Runner, loop: Loop
-) -> None:
+def test_the_calls_of_every_seed_are_found_when_they_lack(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     exercise = function(catalog, "precision/write-loss-scale")
     bare = exercise.model_copy(update={"always": []})
     (finding,) = loop.run_until_complete(bare.prove_code(range(1), runner))
     assert finding.where == ("always",)
     rows = finding.cure.partition("always: ")[2]
-    cured = exercise.model_validate(
-        {**exercise.model_dump(by_alias=True), "always": json.loads(rows)}
-    )
+    cured = exercise.model_validate({**exercise.model_dump(by_alias=True), "always": json.loads(rows)})
     assert loop.run_until_complete(cured.prove_code(range(1), runner)) == []
     tame = exercise.model_copy(update={"always": exercise.always[:1]})
     (first, *_) = loop.run_until_complete(tame.prove_code(range(1), runner))
     assert "one small change" in first.says or "wrong program" in first.says
 
 
-def test_what_a_call_of_every_seed_returns_is_never_told(
-    catalog: Catalog, runner: Runner, loop: Loop
-) -> None:
+def test_what_a_call_of_every_seed_returns_is_never_told(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     exercise = function(catalog, "capstone/write-a-check")
     hidden = loop.run_until_complete(exercise.hidden_calls(5, runner))
     known: dict[str, Plain] = {call.text: call.expected for call in hidden.drawn}

@@ -62,9 +62,7 @@ def test_these_are_all_exercises_with_a_buggy_line(catalog: Catalog) -> None:
 
 
 @each("name", NAMES)
-def test_every_drawn_listing_does_what_python_does_and_its_symptom_says_so(
-    catalog: Catalog, name: str
-) -> None:
+def test_every_drawn_listing_does_what_python_does_and_its_symptom_says_so(catalog: Catalog, name: str) -> None:
     exercise = buggy(catalog, name)
     entry = function_in(exercise.code)
     calls = exercise.calls(entry, 0)

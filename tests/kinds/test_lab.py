@@ -72,9 +72,12 @@ def test_what_is_no_answer_is_told(grade: Grade, answer: Answer, says: str) -> N
 
 def made(tmp_path: Path, **changes: str) -> LabExercise:
     values = {
-        "LAB": "ring-bytes", "ANSWER": "collectives.ring_all_reduce_bytes(size, 4)",
-        "MEASURED": "bytes", "CORRECT": "a", **changes,
-    }  # fmt: skip
+        "LAB": "ring-bytes",
+        "ANSWER": "collectives.ring_all_reduce_bytes(size, 4)",
+        "MEASURED": "bytes",
+        "CORRECT": "a",
+        **changes,
+    }
     text = FILE
     for name, value in values.items():
         text = text.replace(name, value)
@@ -95,9 +98,7 @@ def made(tmp_path: Path, **changes: str) -> LabExercise:
         ({"ranks: 4": "ranks: 99"}, "ranks must be from 2 to 8, not 99"),
     ],
 )
-def test_an_exercise_that_no_lab_answers_is_found(
-    tmp_path: Path, changes: dict[str, str], says: str
-) -> None:
+def test_an_exercise_that_no_lab_answers_is_found(tmp_path: Path, changes: dict[str, str], says: str) -> None:
     assert list(prove_lab(made(tmp_path))) == []
     (finding,) = prove_lab(made(tmp_path, **changes))
     assert says in finding.says

@@ -48,11 +48,14 @@ def test_a_thing_may_have_several_right_partners(grade: Grade, catalog: Catalog)
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        ("copy", "an object"), ([], "an object"), ({}, "match at least one pair"),
-        ({"dp": ""}, "match at least one pair"), ({"fsdb": "copy"}, "did you mean 'fsdp'"),
+        ("copy", "an object"),
+        ([], "an object"),
+        ({}, "match at least one pair"),
+        ({"dp": ""}, "match at least one pair"),
+        ({"fsdb": "copy"}, "did you mean 'fsdp'"),
         ({"dp": "coppy"}, "did you mean 'copy'"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_matching_is_unreadable(grade: Grade, answer: Answer, says: str) -> None:
     with pytest.raises(AnswerError, match=says):
         grade(answer)

@@ -55,10 +55,7 @@ def test_every_mutant_changes_one_line_and_is_wrong_in_python_too() -> None:
     assert len(found) > 15
     assert {mutant.operator for mutant in found} == set(ALL)
     for mutant in found:
-        wrong = [
-            abs(python(changed(mutant), call.arguments) - float(str(call.expected))) > 1e-9
-            for call in CALLS
-        ]
+        wrong = [abs(python(changed(mutant), call.arguments) - float(str(call.expected))) > 1e-9 for call in CALLS]
         assert sum(wrong) >= 2, mutant
 
 
@@ -85,10 +82,7 @@ def test_a_factor_is_told() -> None:
         ("def f(a, b):\n    t = 0\n    for i in range(b):\n        t += a\n    return t", 15),
         ("def f(a, b):\n    return max(a, b) if a != b and not a < b else 0", 5),
         ("def f(a, b):\n    return sum([a, b])[0] if 0 else len([a, b])", 2),
-        (
-            "from math import ceil\ndef f(a, b):\n    return ceil(a / b) + a // b + a % b + a ** b",
-            130,
-        ),
+        ("from math import ceil\ndef f(a, b):\n    return ceil(a / b) + a // b + a % b + a ** b", 130),
         ("def f(a, b):\n    x = [1, 2, 3]\n    return x[1]", 2),
     ],
 )
@@ -214,10 +208,7 @@ def test_the_listings_of_the_course_have_one_cure_and_no_bug_by_chance(catalog: 
 def test_a_ratio_that_no_one_would_see_makes_no_bug() -> None:
     """`spread - 1e-6` for `spread + 1e-6` comes out at 1 of the right value."""
     code = "def total(size, n, bw):\n    small = size + 1e-6\n    return 2 * (n - 1) * small / n / bw\n"
-    calls = [
-        TrialCall(row, str(row), 2 * (row[1] - 1) * (row[0] + 1e-6) / row[1] / row[2])
-        for row in ROWS
-    ]
+    calls = [TrialCall(row, str(row), 2 * (row[1] - 1) * (row[0] + 1e-6) / row[1] / row[2]) for row in ROWS]
     found = Mutants(Listing(code.splitlines(), "total", calls), ALL).drawn(lambda edits: edits)
     shown = [mutant.shown.strip() for mutant in found]
     assert "small = size - 1e-6" not in shown

@@ -95,9 +95,7 @@ def test_a_shuffled_order_is_never_the_right_one(catalog: Catalog) -> None:
         assert keys != RIGHT
 
 
-def test_the_bug_depends_on_the_seed_and_only_its_line_is_right(
-    grade: Grade, catalog: Catalog
-) -> None:
+def test_the_bug_depends_on_the_seed_and_only_its_line_is_right(grade: Grade, catalog: Catalog) -> None:
     exercise = catalog.exercise(BUG)
     lines = {exercise.right_answer(seed) for seed in range(20)}
     assert lines == {"3", "4", "6"}
@@ -162,9 +160,7 @@ def test_every_value_of_every_argument_occurs_in_a_hidden_call(catalog: Catalog)
             assert {call.arguments[place] for call in calls} == set(values)
 
 
-def test_a_run_shows_what_was_printed_and_where_it_failed(
-    catalog: Catalog, runner: Runner, loop: Loop
-) -> None:
+def test_a_run_shows_what_was_printed_and_where_it_failed(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     exercise = catalog.exercise(FUNCTION)
     assert isinstance(exercise, Function)
     source = HEAD + f"print('n', n)\n    return {VALUE} if n == 8 else 1 / 0"
@@ -186,6 +182,6 @@ def test_a_learner_s_words_stay_code(text: str) -> None:
 
 @each(
     ("value", "text"), [(2e9, "2e9"), (5e-06, "5e-6"), (70.07, "70.07"), (8, "8"), (8.0, "8.0"), ([2, 1e9], "[2, 1e9]")]
-)  # fmt: skip
+)
 def test_arguments_are_written_as_a_person_writes_them(value: object, text: str) -> None:
     assert python(value) == text  # type: ignore[arg-type]

@@ -7,14 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.content.catalog import Catalog
 from app.errors import InputError
-from app.kinds.parameters import (
-    CHOSEN,
-    ChapterParameters,
-    corners,
-    seed_choice,
-    seed_of_choice,
-    values,
-)
+from app.kinds.parameters import CHOSEN, ChapterParameters, corners, seed_choice, seed_of_choice, values
 from tests.each import each
 
 READ = TypeAdapter(ChapterParameters)
@@ -24,7 +17,7 @@ SMALL = READ.validate_python(
         "gpus": {"says": "GPUs", "least": 8, "most": 40, "by": 8, "default": 16},
         "budget": {"says": "Budget", "unit": "$", "least": 90, "most": 1200, "default": 100},
     }
-)  # fmt: skip
+)
 
 
 def test_every_choice_has_a_seed_of_its_own() -> None:
@@ -73,9 +66,7 @@ def test_what_is_not_a_choice_is_told_with_the_nearest(given: dict[str, str], sa
 
 
 def test_numbers_are_read_as_answers_are() -> None:
-    wide = READ.validate_python(
-        {"b": {"says": "Budget", "unit": "$", "least": 1, "most": 90_000_000, "default": 10}}
-    )
+    wide = READ.validate_python({"b": {"says": "Budget", "unit": "$", "least": 1, "most": 90_000_000, "default": 10}})
     for text in ("2500000", "2,500,000", "2.5e6", "2500000 $", "2.5 million"):
         assert values(wide, seed_of_choice(wide, {"b": text})) == {"b": "2500000 $"}
 

@@ -34,9 +34,7 @@ def key_of(right: str, unit: str) -> AnswerKey:
         ("72 %", "%", "28 %", "add up to 100 %"), ("2.7", "", "1.7", "differ by exactly 1"), ("2.7", "", "3.7", "differ by exactly 1"),
     ],
 )  # fmt: skip
-def test_a_number_of_the_question_explains_a_wrong_one(
-    right: str, unit: str, typed: str, says: str
-) -> None:
+def test_a_number_of_the_question_explains_a_wrong_one(right: str, unit: str, typed: str, says: str) -> None:
     key = key_of(right, unit)
     assert says in key.blame(key.asked.read(typed))
 
@@ -48,9 +46,7 @@ def test_a_number_of_the_question_explains_a_wrong_one(
         ("17 s", "s", "3"), ("2.7", "", "1.6"), ("27", "", "26"), ("72 %", "%", "29 %"), ("17 GB", "GB", "0"),
     ],
 )  # fmt: skip
-def test_what_no_number_of_the_question_explains_is_only_too_small_or_large(
-    right: str, unit: str, typed: str
-) -> None:
+def test_what_no_number_of_the_question_explains_is_only_too_small_or_large(right: str, unit: str, typed: str) -> None:
     key = key_of(right, unit)
     assert key.blame(key.asked.read(typed)).endswith(("too small.", "too large."))
 
@@ -62,9 +58,7 @@ def test_the_answer_to_another_part_is_told_its_place(catalog: Catalog) -> None:
     typed = keys["one"].asked.read(keys["one"].asked.typed(keys["node"].right))
     title = exercise.title_of("node", 0)
     mistaken = keys["one"].asked.model_copy(update={"mistakes": {}})
-    bare = keys_of(
-        {**exercise.asked, "one": mistaken}, exercise.draw(0).names, lambda text, _: text
-    )["one"]
+    bare = keys_of({**exercise.asked, "one": mistaken}, exercise.draw(0).names, lambda text, _: text)["one"]
     assert bare.blame(typed) == f"That is the answer to another part: *{title}*."
 
 

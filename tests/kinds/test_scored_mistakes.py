@@ -64,19 +64,20 @@ def slip(exercise: Exercise, way: tuple[str, ...]) -> tuple[Answer, str]:
     return next(
         (answer, says)
         for answer, says in exercise.mistakes(0)
-        if not isinstance(answer, dict)
-        or not isinstance(right, dict)
-        or answer[way[-1]] != right[way[-1]]
+        if not isinstance(answer, dict) or not isinstance(right, dict) or answer[way[-1]] != right[way[-1]]
     )
 
 
 @each(
     ("name", "way", "score", "worth"),
     [
-        (RING, (), 0.5, "50 %"), (BUS, ("answers", "bus"), 0.75, "25 %"), (VOLUME, (), 0.5, "50 %"),
-        (PLAN, ("answers", "sent"), 0.75, "25 %"), (LAB, ("predict", "plain"), 2.5 / 3, "16.7 %"),
+        (RING, (), 0.5, "50 %"),
+        (BUS, ("answers", "bus"), 0.75, "25 %"),
+        (VOLUME, (), 0.5, "50 %"),
+        (PLAN, ("answers", "sent"), 0.75, "25 %"),
+        (LAB, ("predict", "plain"), 2.5 / 3, "16.7 %"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_is_wrong_and_worth_its_share(
     tmp_path: Path, name: str, way: tuple[str, ...], score: float, worth: str
 ) -> None:
@@ -102,10 +103,12 @@ def test_a_mistake_without_a_score_is_worth_nothing(catalog: Catalog, tmp_path: 
 @each(
     ("score", "says"),
     [
-        (1, "mistakes.2 * size / bandwidth.score: must be less than 1"), (-0.5, "score: must be at least 0"),
-        ("half", "score: must be a number, not half"), (float("nan"), "score: must be a finite number"),
+        (1, "mistakes.2 * size / bandwidth.score: must be less than 1"),
+        (-0.5, "score: must be at least 0"),
+        ("half", "score: must be a number, not half"),
+        (float("nan"), "score: must be a finite number"),
     ],
-)  # fmt: skip
+)
 def test_a_score_is_from_0_to_less_than_1(tmp_path: Path, score: object, says: str) -> None:
     with pytest.raises(ContentError) as error:
         read_exercise(written(tmp_path, RING, (), score), "collectives")
@@ -115,13 +118,13 @@ def test_a_score_is_from_0_to_less_than_1(tmp_path: Path, score: object, says: s
 @each(
     ("instead", "says"),
     [
-        ("{score: 0.5}", "mistakes.size.says: is missing"), ("{says: Once., scores: 0.5}", "did you mean 'score'"),
-        ("[Once.]", "must be a string"), ("{says: '', score: 0.5}", "is too short"),
+        ("{score: 0.5}", "mistakes.size.says: is missing"),
+        ("{says: Once., scores: 0.5}", "did you mean 'score'"),
+        ("[Once.]", "must be a string"),
+        ("{says: '', score: 0.5}", "is too short"),
     ],
-)  # fmt: skip
-def test_a_mistake_is_a_sentence_or_a_sentence_with_a_score(
-    tmp_path: Path, instead: str, says: str
-) -> None:
+)
+def test_a_mistake_is_a_sentence_or_a_sentence_with_a_score(tmp_path: Path, instead: str, says: str) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(
         f"kind: numeric\ntitle: A title\nlevel: 1\nprompt: How much?\ngiven: {{size: [1, 2]}}\n"
@@ -134,13 +137,9 @@ def test_a_mistake_is_a_sentence_or_a_sentence_with_a_score(
     assert error.value.problems[0].line == 8
 
 
-def test_a_translation_says_the_sentence_and_keeps_the_score(
-    catalog: Catalog, tmp_path: Path
-) -> None:
+def test_a_translation_says_the_sentence_and_keeps_the_score(catalog: Catalog, tmp_path: Path) -> None:
     path = written(tmp_path, RING, ())
-    (tmp_path / "ring-all-reduce-time.de.yaml").write_bytes(
-        (ROOT / "exercises" / f"{RING}.de.yaml").read_bytes()
-    )
+    (tmp_path / "ring-all-reduce-time.de.yaml").write_bytes((ROOT / "exercises" / f"{RING}.de.yaml").read_bytes())
     exercise, document = read_exercise(path, "collectives")
     (german,) = translations_of(path, exercise_texts(exercise))
     assert german.is_fresh  # a score changes no text
@@ -163,9 +162,7 @@ def test_a_question_of_a_chapter_has_no_points_to_give() -> None:
 
 def test_editors_offer_a_sentence_and_a_score() -> None:
     schema = EXERCISE.json_schema()
-    sentence, mapping = schema["$defs"]["AskedQuantity"]["properties"]["mistakes"][
-        "additionalProperties"
-    ]["anyOf"]
+    sentence, mapping = schema["$defs"]["AskedQuantity"]["properties"]["mistakes"]["additionalProperties"]["anyOf"]
     assert sentence["type"] == "string"
     assert mapping == {"$ref": "#/$defs/ScoredMistake"}
     score = schema["$defs"]["ScoredMistake"]["properties"]["score"]
@@ -188,9 +185,7 @@ def scoring(client: TestClient, site: Site, tmp_path: Path) -> Iterator[Site]:
     client.app.state.site = site  # type: ignore[attr-defined]
 
 
-def test_the_page_and_the_api_give_the_share(
-    client: TestClient, scoring: Site, bearer: dict[str, str]
-) -> None:
+def test_the_page_and_the_api_give_the_share(client: TestClient, scoring: Site, bearer: dict[str, str]) -> None:
     page = client.post(f"/exercises/{RING}", data={"answer": "80 ms"}).text
     assert "This is worth 50 % of the points." in page
     assert "feedback partial" in page
@@ -199,9 +194,7 @@ def test_the_page_and_the_api_give_the_share(
     assert (told["verdict"], told["score"]) == ("incorrect", 0.5)
 
 
-def test_the_gradebook_and_a_learning_platform_get_the_share(
-    client: TestClient, scoring: Site
-) -> None:
+def test_the_gradebook_and_a_learning_platform_get_the_share(client: TestClient, scoring: Site) -> None:
     school = School(scoring)
     assignment = school.assign(due(1))
     grace = school.student(client)

@@ -19,12 +19,7 @@ from app.kinds.move_plan import read_plan, tolerated, trouble_of
 from app.sandbox.runner import Runner
 from app.simulators.sharding import PlayedPlan, RankMesh, Resharding, play_plan, working_plans
 from tests.each import each
-from tests.oracles.collectives import (
-    all_to_all,
-    ring_all_gather,
-    ring_all_reduce,
-    ring_reduce_scatter,
-)
+from tests.oracles.collectives import all_to_all, ring_all_gather, ring_all_reduce, ring_reduce_scatter
 
 Grade = Callable[..., Verdict]
 SUMMED = ({"A": "I, J/X", "B": "J/X, K"}, {"C": "I, K"})
@@ -36,9 +31,7 @@ def task(mesh: Mapping[str, int], layouts: tuple[dict[str, str], dict[str, str]]
     return task_of(RankMesh(tuple(mesh), tuple(mesh.values())), *layouts)
 
 
-def played(
-    mesh: Mapping[str, int], layouts: tuple[dict[str, str], dict[str, str]], plan: str
-) -> PlayedPlan:
+def played(mesh: Mapping[str, int], layouts: tuple[dict[str, str], dict[str, str]], plan: str) -> PlayedPlan:
     asked = task(mesh, layouts)
     return play_plan(asked, read_plan(plan, asked, 5))
 
@@ -88,10 +81,7 @@ def test_the_cheapest_plans_are_those_worked_out_by_hand() -> None:
     assert cheapest(asked, sizes(6554, 8192, 8192))[1] == weights
     assert cheapest(asked, sizes(65536, 8192, 8192)) == (100663296, weights)
     asked = task({"X": 4, "Y": 2}, BOTH)
-    assert cheapest(asked, sizes(8192, 8192, 8192)) == (
-        67108864,
-        "all-gather A over Y; all-gather B over X; multiply",
-    )
+    assert cheapest(asked, sizes(8192, 8192, 8192)) == (67108864, "all-gather A over Y; all-gather B over X; multiply")
     assert cheapest(asked, sizes(2048, 8192, 8192))[0] == 23068672
 
 
@@ -112,8 +102,7 @@ def test_the_search_finds_every_plan_that_playing_all_of_them_does(
     # What the search leaves out is what a move without an effect adds to one of them.
     for sent in found - least:
         assert any(
-            dict(other).keys() <= dict(sent).keys()
-            and all(dict(sent)[name] >= part for name, part in other)
+            dict(other).keys() <= dict(sent).keys() and all(dict(sent)[name] >= part for name, part in other)
             for other in least
         ), sent
 
@@ -128,16 +117,8 @@ def test_the_search_finds_every_plan_that_playing_all_of_them_does(
         (SUMMED, "multiply; multiply", "Move 2 cannot be made: the product is there already"),
         (SUMMED, "multiply; all-gather C over X", "different partial sums of the same cells"),
         (FSDP, "all-gather B over X; multiply; all-reduce C over X", "different blocks"),
-        (
-            (SUMMED[0], {"C": "I/X, K"}),
-            "multiply; all-reduce C over X",
-            "holds 75 % of C more than its block",
-        ),
-        (
-            (SUMMED[0], {"C": "I/X, K"}),
-            "multiply; reduce-scatter C over X along K",
-            "holds another block of C",
-        ),
+        ((SUMMED[0], {"C": "I/X, K"}), "multiply; all-reduce C over X", "holds 75 % of C more than its block"),
+        ((SUMMED[0], {"C": "I/X, K"}), "multiply; reduce-scatter C over X along K", "holds another block of C"),
         (SUMMED, "multiply; all-reduce C over X; all-reduce C over X", "4 times too large"),
     ],
 )

@@ -16,9 +16,7 @@ ADDED = "parts: {one: x, another: x}\nmistakes:"
 RING = "/exercises/collectives/bytes-sent-by-a-ring"
 
 
-def test_every_exercise_with_parts_draws_a_listed_mistake_and_never_the_answer(
-    catalog: Catalog,
-) -> None:
+def test_every_exercise_with_parts_draws_a_listed_mistake_and_never_the_answer(catalog: Catalog) -> None:
     drawing = [one for one in catalog.exercises if one.draws_mistakes]
     assert len(drawing) >= 14
     for exercise in drawing:

@@ -44,14 +44,11 @@ def test_a_layout_is_right_within_five_percent_of_the_fastest_of_all(
     right = 0
     for t, p, v in ((16, 8, 8), (16, 16, 8), (16, 8, 4), (32, 8, 8), (8, 16, 1)):
         answer = {"tensor": str(t), "pipeline": str(p), "virtual": str(v)}
-        verdict = loop.run_until_complete(
-            exercise.grade(seed_with(exercise, 16384), answer, runner)
-        )
+        verdict = loop.run_until_complete(exercise.grade(seed_with(exercise, 16384), answer, runner))
         data = 16384 // (t * p)
         layout = Layout(
-            tensor=t, pipeline=p, virtual=v, data=data, microbatches=1024 // data, zero_stage=2,
-            context_by="all-gather",
-        )  # fmt: skip
+            tensor=t, pipeline=p, virtual=v, data=data, microbatches=1024 // data, zero_stage=2, context_by="all-gather"
+        )
         time = total_step_time(space.model, space.cluster, layout)
         assert verdict.correct == (time <= 1.05 * fastest), answer
         assert verdict.score == (1 if verdict.correct else 0.5)
@@ -68,11 +65,7 @@ def test_a_layout_is_right_within_five_percent_of_the_fastest_of_all(
     ],
 )
 def test_a_layout_that_does_not_work_is_told_why(
-    catalog: Catalog,
-    runner: Runner,
-    loop: asyncio.AbstractEventLoop,
-    answer: tuple[str, str, str],
-    says: str,
+    catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop, answer: tuple[str, str, str], says: str
 ) -> None:
     exercise = design(catalog, META)
     given = dict(zip(("tensor", "pipeline", "virtual"), answer, strict=True))

@@ -65,10 +65,15 @@ def slurm(folder: Path) -> Iterator[Path]:
         configuration = _configured(folder, ports)
         environment = {**os.environ, "SLURM_CONF": str(configuration)}
         munge = [
-            "munged", "--foreground", "--force", f"--key-file={folder}/munge.key",
-            f"--socket={folder}/munge.socket", f"--pid-file={folder}/munged.pid",
-            f"--log-file={folder}/munged.log", f"--seed-file={folder}/munged.seed",
-        ]  # fmt: skip
+            "munged",
+            "--foreground",
+            "--force",
+            f"--key-file={folder}/munge.key",
+            f"--socket={folder}/munge.socket",
+            f"--pid-file={folder}/munged.pid",
+            f"--log-file={folder}/munged.log",
+            f"--seed-file={folder}/munged.seed",
+        ]
         stack.enter_context(_running(munge, environment))
         wait_until((folder / "munge.socket").exists)
         for command in (["slurmctld", "-D", "-i"], *(["slurmd", "-D", "-N", n] for n in NODES)):
@@ -83,15 +88,10 @@ def slurm(folder: Path) -> Iterator[Path]:
 def _configured(folder: Path, ports: Sequence[int]) -> Path:
     """The files of a cluster in *folder*."""
     host = socket.gethostname().partition(".")[0]
-    nodes = [
-        _NODE.format(name=node, host=host, port=port)
-        for node, port in zip(NODES, ports[1:], strict=True)
-    ]
+    nodes = [_NODE.format(name=node, host=host, port=port) for node, port in zip(NODES, ports[1:], strict=True)]
     configuration = folder / "slurm.conf"
     configuration.write_text(
-        _CONFIGURATION.format(
-            host=host, folder=folder, port=ports[0], nodes="\n".join(nodes), names=_NAMES
-        )
+        _CONFIGURATION.format(host=host, folder=folder, port=ports[0], nodes="\n".join(nodes), names=_NAMES)
     )
     gpus = (f"NodeName={_NAMES} Name=gpu Type=fake File={device}\n" for device in _FAKE_GPUS)
     (folder / "gres.conf").write_text("".join(gpus))
@@ -104,9 +104,8 @@ def _configured(folder: Path, ports: Sequence[int]) -> Path:
 @contextmanager
 def _running(command: list[str], environment: dict[str, str]) -> Iterator[None]:
     with subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as process:  # fmt: skip
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as process:
         try:
             yield
         finally:

@@ -52,9 +52,7 @@ class FakeGpuRank(WorkerRank):
         assert isinstance(right, bool)
         self.checks.append(name)
 
-    def measure(
-        self, name: str, samples: Sequence[float], by_rank: Sequence[float] = (), **at: float | str
-    ) -> None:
+    def measure(self, name: str, samples: Sequence[float], by_rank: Sequence[float] = (), **at: float | str) -> None:
         assert all(isinstance(one, int | float) for one in samples)
         self.measures.append((name, at))
 
@@ -69,9 +67,7 @@ class FakeGpuRank(WorkerRank):
     def timed_by_host(self, call: Callable[[], object], *args: Any, **kwargs: Any) -> list[float]:
         return self.timed(call)
 
-    def rotated(
-        self, make: Callable[[], Callable[[], object]], size: float
-    ) -> Callable[[], object]:
+    def rotated(self, make: Callable[[], Callable[[], object]], size: float) -> Callable[[], object]:
         assert size > 0
         calls = [make(), make()]
         return lambda: [call() for call in calls]
@@ -134,16 +130,10 @@ def fake_gpu(world: int, rank: int = 0) -> Iterator[None]:
 
 
 # Tensors without numbers cannot be asked for one.
-_PATCHES: Mapping[str, object] = {
-    "__bool__": lambda _: True,
-    "__float__": lambda _: 1.0,
-    "item": lambda _: 1,
-}
+_PATCHES: Mapping[str, object] = {"__bool__": lambda _: True, "__float__": lambda _: 1.0, "item": lambda _: 1}
 
 
-def _flash_attention(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, is_causal: bool
-) -> torch.Tensor:
+def _flash_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, is_causal: bool) -> torch.Tensor:
     """Attention in the kernel of GPUs; torch itself would ask which ones are there."""
     flash = torch.ops.aten._scaled_dot_product_flash_attention
     out: torch.Tensor = flash(query, key, value, is_causal=is_causal)[0]
@@ -167,11 +157,7 @@ def _guarded_devices() -> Iterator[None]:
 
 
 def run_on_fake_gpu(
-    lab: str,
-    folder: Path,
-    given: Mapping[str, str],
-    rank: int = 0,
-    room: float = float("inf"),
+    lab: str, folder: Path, given: Mapping[str, str], rank: int = 0, room: float = float("inf")
 ) -> FakeGpuRank:
     """The rank that has run the worker of *lab*, in its form for GPUs."""
     form = lab_called(lab).on("nccl")

@@ -57,9 +57,7 @@ class _Replica(nn.Module):  # type: ignore[misc]
 class _Stage:
     """In the place of PipelineStage."""
 
-    def __init__(
-        self, module: nn.Module, index: int, depth: int, device: torch.device, *like: torch.Tensor
-    ) -> None:
+    def __init__(self, module: nn.Module, index: int, depth: int, device: torch.device, *like: torch.Tensor) -> None:
         assert len(like) == 2  # what it takes, and what it returns
         self.module, self.device = module, device
         self.is_first, self.is_last = index == 0, index == depth - 1
@@ -78,9 +76,7 @@ class _Schedule:
         for stage in self.stages:
             assert bool(given) >= stage.is_first
             assert (target is not None) >= stage.is_last
-            for chunk in (given[0] if stage.is_first else self._passed_on(stage, width)).chunk(
-                self.micro
-            ):
+            for chunk in (given[0] if stage.is_first else self._passed_on(stage, width)).chunk(self.micro):
                 out = stage.module(chunk)
                 if stage.is_last:
                     self.loss(out, target[: len(out)]).backward()
@@ -120,11 +116,7 @@ def fake_training(free: float) -> Iterator[None]:
 
 
 def train_on_fake_gpu(
-    lab: str,
-    folder: Path,
-    given: Mapping[str, str],
-    rank: int = 0,
-    free: float = float("inf"),
+    lab: str, folder: Path, given: Mapping[str, str], rank: int = 0, free: float = float("inf")
 ) -> fake_gpu.FakeGpuRank:
     """The rank that has run the worker of *lab*, in its form for GPUs."""
     import_module("torch._dynamo")  # slow, and it must see Tensor as it is

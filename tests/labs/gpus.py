@@ -117,12 +117,7 @@ def nvidia_smi(folder: Path, gpus: GpuListing, script: str = "") -> Path:
     return places
 
 
-def known(
-    monkeypatch: pytest.MonkeyPatch,
-    folder: Path,
-    found: Devices | None,
-    names: Sequence[str] = (H100,),
-) -> None:
+def known(monkeypatch: pytest.MonkeyPatch, folder: Path, found: Devices | None, names: Sequence[str] = (H100,)) -> None:
     """This machine has torch, and a vendor's tool that has found *found*; None while it still looks."""
     monkeypatch.setattr("app.labs.launch.local.find_spec", lambda _: True)
     places = nvidia_smi(folder, listing(names))

@@ -25,9 +25,7 @@ class ScriptedGpu:
     It is also the group of ranks: of all of them, this one is the slowest by *others*.
     """
 
-    def __init__(
-        self, launch: float, back: float = 0.0, room: int = 1024, others: float = 1.0
-    ) -> None:
+    def __init__(self, launch: float, back: float = 0.0, room: int = 1024, others: float = 1.0) -> None:
         self.launch, self.back, self.room, self.others = launch, back, room, others
         self.host = self.free = 0.0
         self.calls = 0

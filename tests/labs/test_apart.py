@@ -22,9 +22,7 @@ from tests.waiting import HANGS, wait_until
 @pytest.mark.needs("torch")
 def test_a_web_server_without_labs_leaves_the_queue_to_wallclock_labs(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path}/w.db"
-    settings = Settings(
-        database=database, runs=tmp_path / "runs", sandbox_workers=1, labs_apart=True
-    )
+    settings = Settings(database=database, runs=tmp_path / "runs", sandbox_workers=1, labs_apart=True)
     with TestClient(create_app(settings)) as client:
         site = client.app.state.site  # type: ignore[attr-defined]
         row = run(name="first", host=socket.gethostname(), lab="no-such-lab")  # fails at once

@@ -23,12 +23,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def flash(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    *,
-    causal: bool,
-    scale: float = 1 / math.sqrt(HEAD),
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, causal: bool, scale: float = 1 / math.sqrt(HEAD)
 ) -> torch.Tensor:
     """A fused kernel as GPUs have it: BF16 products summed in FP32, a tile of keys at a time."""
     length = query.shape[2]
@@ -50,9 +45,7 @@ def flash(
     return (out / total).bfloat16()
 
 
-def in_bf16(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, causal: bool
-) -> torch.Tensor:
+def in_bf16(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, causal: bool) -> torch.Tensor:
     """The separate steps as torch's math kernel has them, the query scaled before the product."""
     scaled = (query.float() * HEAD**-0.25).bfloat16()
     keys = (key.float() * HEAD**-0.25).bfloat16()
@@ -95,10 +88,7 @@ def test_a_reference_in_blocks_is_that_of_the_whole(causal: bool) -> None:
     torch.manual_seed(0)
     operands = tuple(torch.randn(1, 2, 1500, HEAD) for _ in range(3))
     expected = torch.nn.functional.scaled_dot_product_attention(*operands, is_causal=causal)
-    for found in (
-        reference_attention(*operands, causal=causal),
-        separate(*operands, causal=causal),
-    ):
+    for found in (reference_attention(*operands, causal=causal), separate(*operands, causal=causal)):
         assert torch.allclose(found, expected, atol=1e-5)
 
 

@@ -43,9 +43,7 @@ def leave(folder: Path, rank: int, recorded: Recorded) -> int:
 
 
 @pytest.mark.parametrize("recorded", CAUSES, ids=named)
-def test_a_rank_with_a_fault_of_its_own_is_to_blame_and_is_told_the_cure(
-    tmp_path: Path, recorded: Recorded
-) -> None:
+def test_a_rank_with_a_fault_of_its_own_is_to_blame_and_is_told_the_cure(tmp_path: Path, recorded: Recorded) -> None:
     report(tmp_path, 0, 1.0, LOST)  # it noticed first
     codes = {0: 1, 1: leave(tmp_path, 1, recorded)}
     says = blame(tmp_path, codes, first=0)
@@ -63,9 +61,7 @@ def test_a_rank_that_lost_another_is_not_to_blame(tmp_path: Path, recorded: Reco
 
 
 @pytest.mark.parametrize("recorded", CONSEQUENCES, ids=named)
-def test_a_rank_that_was_killed_comes_before_the_network(
-    tmp_path: Path, recorded: Recorded
-) -> None:
+def test_a_rank_that_was_killed_comes_before_the_network(tmp_path: Path, recorded: Recorded) -> None:
     report(tmp_path, 0, 1.0, recorded["error"])
     log(tmp_path, 0, recorded["error"])
     codes = {0: 1, 1: -signal.SIGKILL}
@@ -73,9 +69,7 @@ def test_a_rank_that_was_killed_comes_before_the_network(
 
 
 @pytest.mark.parametrize("recorded", CONSEQUENCES, ids=named)
-def test_where_nothing_else_is_known_the_loss_is_told_with_a_cure(
-    tmp_path: Path, recorded: Recorded
-) -> None:
+def test_where_nothing_else_is_known_the_loss_is_told_with_a_cure(tmp_path: Path, recorded: Recorded) -> None:
     report(tmp_path, 0, 1.0, recorded["error"])
     says = blame(tmp_path, {0: 1, 1: -signal.SIGTERM}, 0)
     assert says.startswith("rank 0 ")
@@ -83,9 +77,7 @@ def test_where_nothing_else_is_known_the_loss_is_told_with_a_cure(
 
 
 @pytest.mark.parametrize("recorded", RECORDED["watchdog"], ids=lambda one: one["blamed"][:40])
-def test_the_watchdogs_of_all_ranks_tell_which_one_is_late(
-    tmp_path: Path, recorded: dict[str, str]
-) -> None:
+def test_the_watchdogs_of_all_ranks_tell_which_one_is_late(tmp_path: Path, recorded: dict[str, str]) -> None:
     logs: dict[int, str] = recorded["logs"]  # type: ignore[assignment]
     for rank, text in logs.items():
         log(tmp_path, rank, text)
@@ -105,9 +97,7 @@ def test_a_rank_that_ended_too_early_is_to_blame_though_it_ended_well(tmp_path: 
     assert blame(tmp_path, {1: 0, 0: 1, 2: 1}, 0) == "rank 1 ended before the others had finished"
 
 
-def test_the_rank_that_the_system_killed_first_is_to_blame_whatever_the_others_say(
-    tmp_path: Path,
-) -> None:
+def test_the_rank_that_the_system_killed_first_is_to_blame_whatever_the_others_say(tmp_path: Path) -> None:
     report(tmp_path, 0, 1.0, "RuntimeError: a new text for a lost connection")
     codes = {1: -signal.SIGSEGV, 0: 1}
     assert blame(tmp_path, codes, 1) == "rank 1 was killed by SIGSEGV"
@@ -164,8 +154,7 @@ SRUN = {
         {0: 1},
     ),
     "out of time": (
-        "srun: error: n1: tasks 0-3: Alarm clock\n"
-        "srun: launch/slurm: _step_signal: Terminating StepId=4.0\n",
+        "srun: error: n1: tasks 0-3: Alarm clock\nsrun: launch/slurm: _step_signal: Terminating StepId=4.0\n",
         {0: -14, 1: -14, 2: -14, 3: -14},
     ),
     "expired": (
@@ -192,13 +181,9 @@ def test_the_logs_of_ranks_are_told_apart_by_their_labels(tmp_path: Path) -> Non
 
 def test_what_nccl_wrote_to_a_file_of_its_own_counts_too(tmp_path: Path) -> None:
     report(tmp_path, 0, 1.0, "DistBackendError: ncclSystemError: System call failed. Last error:")
-    warning = (
-        "misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-W to 9637892 bytes"
-    )
+    warning = "misc/shmutils.cc:88 NCCL WARN Error: failed to extend /dev/shm/nccl-W to 9637892 bytes"
     (tmp_path / "nccl1.log").write_text(warning)
-    assert blame(tmp_path, {0: 1, 1: -signal.SIGTERM}, 0).startswith(
-        "rank 1: /dev/shm is too small"
-    )
+    assert blame(tmp_path, {0: 1, 1: -signal.SIGTERM}, 0).startswith("rank 1: /dev/shm is too small")
 
 
 STACK = """\
@@ -229,8 +214,7 @@ SAME = "all ranks must call the same collectives, in the same order"
         ),
         (
             [OWN.format(line=9), OWN.format(line=9), OWN.format(line=9), REDUCE],
-            "ranks 0-2 were at worker.py line 9, "
-            f"while rank 3 was in all_reduce (worker.py line 11); {SAME}",
+            f"ranks 0-2 were at worker.py line 9, while rank 3 was in all_reduce (worker.py line 11); {SAME}",
         ),
         (
             [REDUCE, REDUCE, OWN.format(line=9)],
@@ -240,10 +224,8 @@ SAME = "all ranks must call the same collectives, in the same order"
         ([REDUCE, REDUCE], "every rank was in all_reduce (worker.py line 11)"),
         ([], ""),
     ],
-)  # fmt: skip
-def test_the_stacks_of_a_run_that_hangs_tell_which_rank_is_late(
-    tmp_path: Path, frames: list[str], says: str
-) -> None:
+)
+def test_the_stacks_of_a_run_that_hangs_tell_which_rank_is_late(tmp_path: Path, frames: list[str], says: str) -> None:
     for rank, one in enumerate(frames):
         stack_of(tmp_path, rank).write_text(STACK.format(frames=one))
     assert late_ranks(tmp_path) == says
@@ -259,7 +241,7 @@ def test_the_stacks_of_a_run_that_hangs_tell_which_rank_is_late(
         ({"backend": "nccl", "launcher": "by hand"}, "", False),
         ({"backend": "gloo", "launcher": "local"}, "", False),
     ],
-)  # fmt: skip
+)
 def test_transfers_that_the_iommu_loses_are_named_where_no_collective_ever_finished(
     tmp_path: Path, job: dict[str, str], events: str, is_named: bool
 ) -> None:

@@ -37,9 +37,7 @@ def started(commands: Sequence[Sequence[str]], *environments: Mapping[str, str])
     """The exit codes of *commands*, started at once, each with its environment."""
     plain = {name: text for name, text in os.environ.items() if not name.startswith("SLURM_")}
     processes = [
-        subprocess.Popen(
-            command, env={**plain, **own}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        subprocess.Popen(command, env={**plain, **own}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for command, own in zip(commands, environments, strict=True)
     ]
     try:
@@ -103,9 +101,7 @@ def test_an_emulated_link_between_two_clocks_is_refused_at_once(tmp_path: Path) 
             one.wait()
     assert run.outcome
     assert run.outcome.state is RunState.FAILED
-    assert (
-        "rank 1: ValueError: this rank and rank 0 have two clocks, and an emu" in run.outcome.cause
-    )
+    assert "rank 1: ValueError: this rank and rank 0 have two clocks, and an emu" in run.outcome.cause
 
 
 def test_a_rank_started_by_hand_that_fails_is_told(tmp_path: Path) -> None:
@@ -118,8 +114,7 @@ def test_a_rank_started_by_hand_that_fails_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
-    [((1024, 524_288), 4352), ((1024, 2048), 2048), ((8192, 524_288), 8192), ((1024, -1), 4352)],
+    ("before", "after"), [((1024, 524_288), 4352), ((1024, 2048), 2048), ((8192, 524_288), 8192), ((1024, -1), 4352)]
 )
 def test_a_thousand_ranks_may_all_be_connected(
     monkeypatch: pytest.MonkeyPatch, before: tuple[int, int], after: int
@@ -160,9 +155,7 @@ def test_the_instructions_start_every_rank(tmp_path: Path) -> None:
     says = instructions(run)
     assert "--nnodes=2 --node-rank=N --master-addr=HOST --nproc-per-node=4 -m app.labs" in says
     alone = run_of(tmp_path, "all-reduce", ranks="8")
-    assert "torchrun --standalone --nproc-per-node=8 -m app.labs.launch.rank_main" in (
-        instructions(alone)
-    )
+    assert "torchrun --standalone --nproc-per-node=8 -m app.labs.launch.rank_main" in (instructions(alone))
     assert "WORLD_SIZE=8" in instructions(alone)
     odd = run_of(tmp_path / "my #1? runs", "all-reduce", ranks="8")
     lines = [line for line in instructions(odd).splitlines() if "rank_main" in line]
@@ -197,9 +190,7 @@ def test_the_check_of_fields_finds_what_is_wrong() -> None:
     }
 
 
-RDMA = PodOptions(
-    image="lab:1", claim="c", resources=("rdma/hca_shared=1",), cpus=14, memory="64Gi"
-)
+RDMA = PodOptions(image="lab:1", claim="c", resources=("rdma/hca_shared=1",), cpus=14, memory="64Gi")
 
 
 @pytest.mark.parametrize(
@@ -251,14 +242,7 @@ def test_a_manifest_has_a_pod_per_node(
 def test_pods_get_the_network_that_rdma_needs(tmp_path: Path) -> None:
     run = run_of(tmp_path, "all-reduce", "nccl", ranks="8", nodes="2")
     networks = "k8s.v1.cni.cncf.io/networks"
-    attached = PodOptions(
-        image="i",
-        claim="c",
-        annotations=(
-            f"{networks}=a,b=c",
-            "note=",
-        ),
-    )
+    attached = PodOptions(image="i", claim="c", annotations=(f"{networks}=a,b=c", "note="))
     job = yaml.safe_load(kubernetes_job(run, attached))
     assert list(faults(job, "Job", "job")) == []
     template = job["spec"]["template"]

@@ -40,8 +40,7 @@ def only(world: World, number: int) -> list[CheckFinding]:
 
 def told(findings: list[CheckFinding], verdict: CheckVerdict) -> str:
     """The findings with that verdict, in words."""
-    return "\n".join(f"{f.name}: {f.found} | {f.expected} | {f.cure}" for f in findings
-                     if f.verdict is verdict)  # fmt: skip
+    return "\n".join(f"{f.name}: {f.found} | {f.expected} | {f.cure}" for f in findings if f.verdict is verdict)
 
 
 def changed(devices: Devices, **more: Any) -> Devices:
@@ -54,9 +53,7 @@ def test_a_healthy_dgx_passes_every_step_that_one_machine_can_take() -> None:
     assert list(steps) == list(range(1, 15))
     assert {number for number, step in steps.items() if step.verdict is UNKNOWN} == {7, 12, 13}
     others = [step for number, step in steps.items() if number not in (7, 12, 13)]
-    assert all(step.verdict is PASSED for step in others), [
-        told(list(s.findings), ODD) for s in others
-    ]
+    assert all(step.verdict is PASSED for step in others), [told(list(s.findings), ODD) for s in others]
     assert not checked(tuple(steps.values()), "").has_failed
 
 
@@ -106,146 +103,143 @@ def test_a_machine_without_gpus_fails_nothing_and_says_what_it_could_not_check()
         assert "this machine has no GPU" in told(list(steps[number].findings), UNKNOWN)
 
 
-NO_CUDA = join_sources(
-    seen(error="it was built without CUDA and without ROCm", cuda=""), listing(), {}
-)
-TOO_OLD = join_sources(
-    seen(error="The NVIDIA driver on your system is too old (found version 12020)."), listing(), {}
-)
+NO_CUDA = join_sources(seen(error="it was built without CUDA and without ROCm", cuda=""), listing(), {})
+TOO_OLD = join_sources(seen(error="The NVIDIA driver on your system is too old (found version 12020)."), listing(), {})
 BROKEN_GPU = join_sources(faulty(seen(range(8)), 3), listing(), {})
 FEWER = join_sources(seen(range(4)), listing(), {"CUDA_VISIBLE_DEVICES": "0,1,2,3"})
 APPS = "nvidia-smi --query-compute-apps"
 MODES = "nvidia-smi --query-gpu"
 NVLINK = "nvidia-smi nvlink -s"
 SECTIONS = "nvidia-smi -q"
-CONSUMER = replace(
-    changed(machine(2), name="NVIDIA GeForce RTX 4090", peers=()), topology="GPU0 X PHB"
-)
+CONSUMER = replace(changed(machine(2), name="NVIDIA GeForce RTX 4090", peers=()), topology="GPU0 X PHB")
 
 # A machine, the step that notices what is wrong with it, the verdict, and some words of it.
 WRONG: dict[str, tuple[Callable[[], World], int, CheckVerdict, tuple[str, ...]]] = {
-    "torch without CUDA": (
-        lambda: FakeWorld(gpus=NO_CUDA), 1, FAILED, ("built without CUDA", "Install a build"),
-    ),
+    "torch without CUDA": (lambda: FakeWorld(gpus=NO_CUDA), 1, FAILED, ("built without CUDA", "Install a build")),
     "an old driver": (lambda: FakeWorld(gpus=TOO_OLD), 1, FAILED, ("too old", "Update the driver")),
-    "MIG": (
-        lambda: dgx({MODES: queried(mig="Enabled")}), 1, ODD, ("MIG: on for GPU 0", "-mig 0"),
-    ),
-    "errors of memory": (
-        lambda: dgx({MODES: queried(errors="3")}), 1, FAILED, ("3 on GPU 0", "Reset the GPU"),
-    ),
+    "MIG": (lambda: dgx({MODES: queried(mig="Enabled")}), 1, ODD, ("MIG: on for GPU 0", "-mig 0")),
+    "errors of memory": (lambda: dgx({MODES: queried(errors="3")}), 1, FAILED, ("3 on GPU 0", "Reset the GPU")),
     "a GPU for one process": (
-        lambda: dgx({MODES: queried(mode="Exclusive_Process")}), 1, ODD,
+        lambda: dgx({MODES: queried(mode="Exclusive_Process")}),
+        1,
+        ODD,
         ("Exclusive_Process", "nvidia-smi -c DEFAULT"),
     ),
-    "no persistence": (
-        lambda: dgx({MODES: queried(persistence="Disabled")}), 1, ODD, ("nvidia-smi -pm 1",),
-    ),
-    "less power": (
-        lambda: dgx({MODES: queried(power="500.00")}), 1, ODD, ("500 W instead of 700 W",),
-    ),
+    "no persistence": (lambda: dgx({MODES: queried(persistence="Disabled")}), 1, ODD, ("nvidia-smi -pm 1",)),
+    "less power": (lambda: dgx({MODES: queried(power="500.00")}), 1, ODD, ("500 W instead of 700 W",)),
     "another process": (
-        lambda: dgx({APPS: Output("4711, python, 30110 MiB\n")}), 1, ODD,
+        lambda: dgx({APPS: Output("4711, python, 30110 MiB\n")}),
+        1,
+        ODD,
         ("other processes: 4711, python, 30110 MiB | none",),
     ),
     "a GPU that fails": (lambda: dgx(gpus=BROKEN_GPU), 2, FAILED, ("GPU 3", "get_arch_list")),
     "GPUs that are hidden": (
-        lambda: dgx(gpus=FEWER), 2, ODD, ("4; ", "8, as nvidia-smi lists", "CUDA_VISIBLE_DEVICES"),
+        lambda: dgx(gpus=FEWER),
+        2,
+        ODD,
+        ("4; ", "8, as nvidia-smi lists", "CUDA_VISIBLE_DEVICES"),
     ),
-    "peers that are lost": (
-        lambda: dgx(gpus=changed(machine(8), peers=(1,))), 2, ODD, ("8 of 56 pairs", "IOMMU"),
-    ),
-    "a GPU opened too early": (
-        lambda: dgx(files=("/dev/nvidiactl", "/dev/nvidia0")), 3, FAILED, ("/dev/nvidia0",),
-    ),
+    "peers that are lost": (lambda: dgx(gpus=changed(machine(8), peers=(1,))), 2, ODD, ("8 of 56 pairs", "IOMMU")),
+    "a GPU opened too early": (lambda: dgx(files=("/dev/nvidiactl", "/dev/nvidia0")), 3, FAILED, ("/dev/nvidia0",)),
     "forks that cannot multiply": (
-        lambda: dgx(faults={"products": "rank 5: RuntimeError: CUDA error"}), 3, FAILED, ("rank 5",),
+        lambda: dgx(faults={"products": "rank 5: RuntimeError: CUDA error"}),
+        3,
+        FAILED,
+        ("rank 5",),
     ),
     "no fabric manager": (
         lambda: dgx({SECTIONS: Output(sections(last={"state": "In Progress", "status": "N/A"}))}),
-        4, FAILED,
+        4,
+        FAILED,
         ("fabric: In Progress on GPU 7 | Completed, Success", "systemctl start nvidia-fabricmanager"),
     ),
     "no links": (lambda: dgx({NVLINK: linked(text="")}), 4, FAILED, ("NVLinks: none | 18",)),
     "two links down": (
-        lambda: dgx({NVLINK: linked(text="\n".join(["\t Link 0: 26.562 GB/s"] * 16))}), 4, ODD,
+        lambda: dgx({NVLINK: linked(text="\n".join(["\t Link 0: 26.562 GB/s"] * 16))}),
+        4,
+        ODD,
         ("NVLinks of each GPU: 16", "| 18 |", "nvidia-smi nvlink"),
     ),
     "slow links": (
-        lambda: dgx({NVLINK: linked(text="\n".join(["\t Link 0: 13.281 GB/s"] * 18))}), 4, ODD,
+        lambda: dgx({NVLINK: linked(text="\n".join(["\t Link 0: 13.281 GB/s"] * 18))}),
+        4,
+        ODD,
         ("rate of a link: 13.3 GB/s | 26 to 27 GB/s",),
     ),
-    "little shared memory": (
-        lambda: dgx(shared_memory=64 * 2.0**20), 4, FAILED, ("67.11 MB", "Increase /dev/shm"),
-    ),
-    "little locked memory": (
-        lambda: dgx(lockable=8 * 2.0**20), 4, FAILED, ("mlx5_0, mlx5_1", "ulimit -l"),
-    ),
-    "NCCL over sockets": (
-        lambda: dgx(transport="NET/Socket"), 5, FAILED, ("NET/Socket | P2P or NVLS", "/dev/shm"),
-    ),
-    "NCCL without P2P": (
-        lambda: dgx(transport="SHM/direct"), 5, ODD, ("SHM/direct | P2P or NVLS", "P2P_DISABLE"),
-    ),
+    "little shared memory": (lambda: dgx(shared_memory=64 * 2.0**20), 4, FAILED, ("67.11 MB", "Increase /dev/shm")),
+    "little locked memory": (lambda: dgx(lockable=8 * 2.0**20), 4, FAILED, ("mlx5_0, mlx5_1", "ulimit -l")),
+    "NCCL over sockets": (lambda: dgx(transport="NET/Socket"), 5, FAILED, ("NET/Socket | P2P or NVLS", "/dev/shm")),
+    "NCCL without P2P": (lambda: dgx(transport="SHM/direct"), 5, ODD, ("SHM/direct | P2P or NVLS", "P2P_DISABLE")),
     "ranks that meet late": (lambda: dgx(joined=42.0), 5, ODD, ("42.0 s | less than 10 s",)),
-    "NCCL that fails": (
-        lambda: dgx(failing={"all-reduce": "rank 1: it hangs"}), 5, FAILED, ("rank 1: it hangs",),
-    ),
-    "NVLS off": (
-        lambda: dgx(speeds=Speeds(bus=365e9)), 6, ODD, ("365 GB/s | 460 to 490 GB/s", "NVLS is off"),
-    ),
-    "a tenth of the bandwidth": (
-        lambda: dgx(speeds=Speeds(bus=40e9)), 6, FAILED, ("40 GB/s | 460 to 490 GB/s",),
-    ),
-    "launches in the times": (
-        lambda: dgx(speeds=Speeds(small=80e-6)), 6, ODD, ("80 µs | 15 to 40 us",),
-    ),
+    "NCCL that fails": (lambda: dgx(failing={"all-reduce": "rank 1: it hangs"}), 5, FAILED, ("rank 1: it hangs",)),
+    "NVLS off": (lambda: dgx(speeds=Speeds(bus=365e9)), 6, ODD, ("365 GB/s | 460 to 490 GB/s", "NVLS is off")),
+    "a tenth of the bandwidth": (lambda: dgx(speeds=Speeds(bus=40e9)), 6, FAILED, ("40 GB/s | 460 to 490 GB/s",)),
+    "launches in the times": (lambda: dgx(speeds=Speeds(small=80e-6)), 6, ODD, ("80 µs | 15 to 40 us",)),
     "another number than nccl-tests": (
-        lambda: dgx({"all_reduce_perf": Output("# Avg bus bandwidth    : 380\n")}), 6, ODD,
+        lambda: dgx({"all_reduce_perf": Output("# Avg bus bandwidth    : 380\n")}),
+        6,
+        ODD,
         ("475 GB/s here, 380 GB/s there",),
     ),
     "TF32 where FP32 was asked for": (
         lambda: dgx(speeds=Speeds(products={"bf16": 6.8e14, "tf32": 4e14, "fp32": 3.9e14})),
-        8, FAILED, ("390 TFLOP/s | 45 to 60 TFLOP/s", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"),
+        8,
+        FAILED,
+        ("390 TFLOP/s | 45 to 60 TFLOP/s", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE"),
     ),
     "a GPU that is hot": (
-        lambda: dgx(throttled="by the temperature for 31% of the run"), 8, ODD,
+        lambda: dgx(throttled="by the temperature for 31% of the run"),
+        8,
+        ODD,
         ("clock during BF16: held down by the temperature for 31% of the run", "cooling"),
     ),
     "a GPU that is slower than the others": (
-        lambda: dgx(speeds=Speeds(by_rank=(1.0, 1.01, 1.0, 1.0, 1.0, 1.08, 1.0, 1.0))), 8, ODD,
+        lambda: dgx(speeds=Speeds(by_rank=(1.0, 1.01, 1.0, 1.0, 1.0, 1.08, 1.0, 1.0))),
+        8,
+        ODD,
         ("GPUs at BF16: GPU 5 (GPU-00000005-", "takes 8 % longer | within 3% of their median"),
     ),
     "more than the datasheet": (
-        lambda: dgx(speeds=Speeds(copy=7e12)), 9, FAILED, ("7 TB/s | 2.7 to 3.1 TB/s", "the cache"),
+        lambda: dgx(speeds=Speeds(copy=7e12)),
+        9,
+        FAILED,
+        ("7 TB/s | 2.7 to 3.1 TB/s", "the cache"),
     ),
     "attention that is not fused": (
-        lambda: dgx(speeds=Speeds(separate=2e-3)), 10, ODD, ("times faster: 2 | 5 or more",),
+        lambda: dgx(speeds=Speeds(separate=2e-3)),
+        10,
+        ODD,
+        ("times faster: 2 | 5 or more",),
     ),
     "no fused kernel": (
-        lambda: dgx(failing={"attention": "rank 0: ValueError: torch has no kernel 'x'"}), 10, ODD,
+        lambda: dgx(failing={"attention": "rank 0: ValueError: torch has no kernel 'x'"}),
+        10,
+        ODD,
         ("fused kernels: none | flash or cudnn",),
     ),
     "another rank is blamed": (
-        lambda: dgx(faults={"killed": "rank 0: Connection reset by peer"}), 11, FAILED,
+        lambda: dgx(faults={"killed": "rank 0: Connection reset by peer"}),
+        11,
+        FAILED,
         ("rank 2 is killed: rank 0", "rank 2 is to blame, within 25 s"),
     ),
-    "no rank is blamed": (
-        lambda: dgx(faults={"skips": "it took more than its 20 s"}), 11, FAILED, ("rank 3 skips",),
-    ),
-    "a run that ends late": (
-        lambda: dgx(lasting=26.0), 11, ODD, ("(26.0 s) | rank 2 is to blame, within 25 s",),
-    ),
+    "no rank is blamed": (lambda: dgx(faults={"skips": "it took more than its 20 s"}), 11, FAILED, ("rank 3 skips",)),
+    "a run that ends late": (lambda: dgx(lasting=26.0), 11, ODD, ("(26.0 s) | rank 2 is to blame, within 25 s",)),
     "a process that stays": (lambda: dgx(left=(4711,)), 11, FAILED, ("processes left: 4711",)),
     "a variable without effect": (
-        lambda: dgx(detours={}), 11, ODD,
+        lambda: dgx(detours={}),
+        11,
+        ODD,
         ("with NCCL_P2P_DISABLE: NVLS, P2P/CUMEM | SHM", "/etc/nccl.conf"),
     ),
     "a next run that fails": (
-        lambda: dgx(faults={"nothing": "another run has been using these devices"}), 11, FAILED,
+        lambda: dgx(faults={"nothing": "another run has been using these devices"}),
+        11,
+        FAILED,
         ("the next run: another run has been using",),
     ),
-}  # fmt: skip
+}
 
 
 @each("what", WRONG)
@@ -312,14 +306,10 @@ def test_a_single_gpu_needs_no_nccl() -> None:
 
 
 def test_gpus_of_amd_are_checked_with_their_tool() -> None:
-    mi300x = changed(
-        replace(machine(8), kind="rocm", hip="7.0", cuda=""), name="AMD Instinct MI300X"
-    )
+    mi300x = changed(replace(machine(8), kind="rocm", hip="7.0", cuda=""), name="AMD Instinct MI300X")
     listed = Output("".join(f"GPU: {n}\n    BDF: 0000:0{n}:00.0\n" for n in range(8)))
     speeds = Speeds(bus=315e9, copy=4e12)
-    world = FakeWorld(
-        gpus=mi300x, said={"amd-smi list": listed}, speeds=speeds, transport="P2P/IPC"
-    )
+    world = FakeWorld(gpus=mi300x, said={"amd-smi list": listed}, speeds=speeds, transport="P2P/IPC")
     assert "amd-smi: 8 GPUs" in told(only(world, 1), PASSED)
     assert "for ROCm 7.0" in told(only(world, 2), PASSED)
     assert "315 GB/s | 300 to 336 GB/s" in told(only(world, 6), PASSED)
@@ -343,10 +333,7 @@ def test_two_nodes_are_measured_with_infiniband_and_without() -> None:
     world = cluster()
     findings = only(world, 7)
     assert {finding.verdict for finding in findings} == {PASSED}, findings
-    assert world.ran == [
-        "all-reduce nccl ranks=16 sizes=8GiB",
-        "all-reduce nccl ranks=16 sizes=8GiB NCCL_IB_DISABLE=1",
-    ]
+    assert world.ran == ["all-reduce nccl ranks=16 sizes=8GiB", "all-reduce nccl ranks=16 sizes=8GiB NCCL_IB_DISABLE=1"]
     world = cluster(speeds=Speeds(nodes=31e9))
     world.transport = "P2P/CUMEM, NET/Socket"
     text = told(only(world, 7), ODD)
@@ -471,9 +458,15 @@ def test_the_command_checks_what_it_can_on_this_machine(
     result = json.loads(capsys.readouterr().out)
     found = {one["name"]: one for step in result["steps"] for one in step["findings"]}
     for name in (
-        "process with torch", "forks", "2 ranks over gloo", "out of memory on rank 1",
-        "an exception on rank 1", "rank 2 is killed", "rank 3 skips a collective", "the next run",
-    ):  # fmt: skip
+        "process with torch",
+        "forks",
+        "2 ranks over gloo",
+        "out of memory on rank 1",
+        "an exception on rank 1",
+        "rank 2 is killed",
+        "rank 3 skips a collective",
+        "the next run",
+    ):
         assert found[name]["verdict"] == "passed", found[name]
     assert "rank 3 was in barrier" in found["rank 3 skips a collective"]["found"]
     assert result["command"].startswith("wallclock lab check --quick --record ")

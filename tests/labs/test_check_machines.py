@@ -25,11 +25,7 @@ from tests.waiting import wait_until
 
 UNKNOWN, PASSED, ODD, FAILED = CheckVerdict
 MODES, APPS = "nvidia-smi --query-gpu=name", "nvidia-smi --query-compute-apps"
-USAGE, NVLINK, SECTIONS = (
-    "nvidia-smi --query-gpu=memory.used",
-    "nvidia-smi nvlink -s",
-    "nvidia-smi -q",
-)
+USAGE, NVLINK, SECTIONS = ("nvidia-smi --query-gpu=memory.used", "nvidia-smi nvlink -s", "nvidia-smi -q")
 INFOROM = "WARNING: infoROM is corrupted at gpu 0000:1B:00.0"
 INACTIVE = "\n".join(f"\t Link {link}: <inactive>" for link in range(18))
 FAST = "\n".join(f"\t Link {link}: 53.125 GB/s" for link in range(18))
@@ -38,9 +34,7 @@ AMPERE = "\n".join(f"\t Link {link}: 25 GB/s" for link in range(12))
 
 def gpus(name: str, count: int, topology: str = "GPU0 X") -> Devices:
     found = machine(count)
-    return replace(
-        found, devices=tuple(replace(one, name=name) for one in found.devices), topology=topology
-    )
+    return replace(found, devices=tuple(replace(one, name=name) for one in found.devices), topology=topology)
 
 
 def all_linked(count: int, word: str = "NV18") -> str:
@@ -142,9 +136,7 @@ def findings_of(world: FakeWorld) -> list[CheckFinding]:
 
 
 def told(findings: list[CheckFinding], verdict: CheckVerdict) -> str:
-    return "\n".join(
-        f"{f.name}: {f.found} | {f.expected} | {f.cure}" for f in findings if f.verdict is verdict
-    )
+    return "\n".join(f"{f.name}: {f.found} | {f.expected} | {f.cure}" for f in findings if f.verdict is verdict)
 
 
 @each("kind", HEALTHY)
@@ -174,9 +166,7 @@ def test_pcie_is_read_while_it_is_in_use() -> None:
     idle, busy = (Output(sections(generation=g, width=w)) for g, w in (("1", "8x"), ("5", "16x")))
 
     class Napping(FakeWorld):
-        def run_watched(
-            self, lab: str, given: Mapping[str, str], *command: str
-        ) -> tuple[Ran, Sequence[Output]]:
+        def run_watched(self, lab: str, given: Mapping[str, str], *command: str) -> tuple[Ran, Sequence[Output]]:
             ran, _ = super().run_watched(lab, given, *command)
             return ran, [idle, busy, idle]
 

@@ -29,9 +29,8 @@ def finding(name: str, value: float, unit: str) -> CheckFinding:
 
 
 def checked(
-    node: str, rate: float, copy: float = 2.9e12, gpus: str = H100,
-    worst: CheckVerdict = CheckVerdict.PASSED,
-) -> NodeCheck:  # fmt: skip
+    node: str, rate: float, copy: float = 2.9e12, gpus: str = H100, worst: CheckVerdict = CheckVerdict.PASSED
+) -> NodeCheck:
     """A node whose step 2 ends with the verdict *worst*, and its two numbers."""
     steps = (
         CheckStep(1, "Driver and GPUs", (passed("GPUs", gpus),), 1.0),
@@ -106,9 +105,7 @@ def test_programs_get_the_exit_codes_the_reports_and_what_is_off() -> None:
     found = json.loads(compare_nodes(nodes).as_json("wallclock lab check --nodes all"))
     assert found["exit_code"] == 1
     assert [one["exit_code"] for one in found["nodes"]] == [0, 0, 3, 1]
-    assert found["nodes"][3] == {
-        "node": "d", "exit_code": 1, "trouble": "it is down", "report": None
-    }  # fmt: skip
+    assert found["nodes"][3] == {"node": "d", "exit_code": 1, "trouble": "it is down", "report": None}
     assert found["nodes"][0]["report"]["steps"][1]["verdict"] == "passed"
     (off,) = found["outliers"]
     assert (off["value"], off["median"], off["unit"]) == (600e12, 700e12, "TFLOP/s")

@@ -15,15 +15,7 @@ import pytest
 
 from app.errors import UnavailableError
 from app.labs.machines import devices
-from app.labs.machines.devices import (
-    NO_DEVICES,
-    Devices,
-    find_devices,
-    find_gpus,
-    has_traces,
-    join_sources,
-    promised,
-)
+from app.labs.machines.devices import NO_DEVICES, Devices, find_devices, find_gpus, has_traces, join_sources, promised
 from app.labs.machines.torch_query import answer_of, spawned
 from app.labs.machines.vendor import GpuListing, ListedGpu, list_gpus, memory_in_use
 from app.labs.ranks import probe
@@ -76,7 +68,7 @@ def mig(uuid: str) -> Seen:
         ({"CUDA_VISIBLE_DEVICES": "NoDevFiles"}, seen(error=NO_GPUS), MIXED, "", f"is 'NoDevFiles', {GONE}"),
         ({}, seen(range(2)), MIXED, "A0 A1", "nvidia-smi lists 8 GPUs, of which torch sees 2"),
     ],
-)  # fmt: skip
+)
 def test_names_belong_to_the_gpus_that_cuda_shows(
     chosen: dict[str, str], found: Seen, gpus: GpuListing, names: str, note: str
 ) -> None:
@@ -98,9 +90,7 @@ def test_names_belong_to_the_gpus_that_cuda_shows(
         (uuid_of(0), {"CUDA_VISIBLE_DEVICES": f"MIG-{instance_of(1)[:8]}"}, f"{H100} MIG 3g.40gb"),
     ],
 )
-def test_a_mig_instance_is_called_by_its_profile_and_is_alone(
-    uuid: str, chosen: dict[str, str], name: str
-) -> None:
+def test_a_mig_instance_is_called_by_its_profile_and_is_alone(uuid: str, chosen: dict[str, str], name: str) -> None:
     known = join_sources(mig(uuid), SLICED, chosen)
     assert [one.name for one in known.devices] == [name]
     assert known.devices[0].uuid.startswith("MIG-")
@@ -143,7 +133,7 @@ def test_two_mig_instances_are_chosen_and_one_is_seen() -> None:
             "torch 2.13.0, built for ROCm 6.4, cannot use a GPU of this machine: No HIP GPUs",
         ),
     ],
-)  # fmt: skip
+)
 def test_why_torch_sees_no_gpu_is_said(found: Seen, gpus: GpuListing, note: str) -> None:
     known = join_sources(found, gpus, {})
     assert known.note.startswith(note)
@@ -151,9 +141,7 @@ def test_why_torch_sees_no_gpu_is_said(found: Seen, gpus: GpuListing, note: str)
 
 
 @each(("number", "usable", "rest"), [(0, 0, "none"), (5, 5, "only the 5 before it")])
-def test_a_gpu_on_which_no_kernel_runs_ends_those_that_can_be_used(
-    number: int, usable: int, rest: str
-) -> None:
+def test_a_gpu_on_which_no_kernel_runs_ends_those_that_can_be_used(number: int, usable: int, rest: str) -> None:
     known = join_sources(faulty(seen(range(8)), number), listing(), {})
     assert known.usable == usable
     assert known.note == f"{H100}, GPU {number}, failed ({NO_KERNEL}), so {rest} can be used"
@@ -165,13 +153,8 @@ def test_rocm_is_called_so_and_its_uuids_are_matched() -> None:
     codes = digits.encode().hex()
     one = SeenDevice(name="AMD Instinct MI300X", uuid=codes, capability="gfx942")
     found = replace(seen(cuda="", hip="6.4"), devices=(one,))
-    gpus = tuple(
-        ListedGpu(name="MI300X", uuid=uuid, driver="6.12", instances={})
-        for uuid in ("0" * 16, digits)
-    )
-    known = join_sources(
-        found, GpuListing(tool="amd-smi", gpus=gpus), {"ROCR_VISIBLE_DEVICES": "1"}
-    )
+    gpus = tuple(ListedGpu(name="MI300X", uuid=uuid, driver="6.12", instances={}) for uuid in ("0" * 16, digits))
+    known = join_sources(found, GpuListing(tool="amd-smi", gpus=gpus), {"ROCR_VISIBLE_DEVICES": "1"})
     assert (known.kind, known.hip, known.driver) == ("rocm", "6.4", "6.12")
     assert known.devices[0].listed == gpus[1]
     assert known.note == ""
@@ -184,9 +167,7 @@ def test_nvidia_smi_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PATH", f"{nvidia_smi(tmp_path, SLICED)}{os.pathsep}{os.environ['PATH']}")
     found = list_gpus(5)
     assert found.gpus == SLICED.gpus
-    assert (
-        found.topology == "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV18\t0-51\nGPU1\tNV18\t X \t0-51"
-    )
+    assert found.topology == "\tGPU0\tGPU1\tCPU Affinity\nGPU0\t X \tNV18\t0-51\nGPU1\tNV18\t X \t0-51"
     assert memory_in_use(5) == [31744 * 2**20, 0]
 
 
@@ -198,7 +179,7 @@ def test_nvidia_smi_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         ("#!/bin/sh\nexit 3\n", "nvidia-smi failed: 3"),
         ("#!/nowhere\n", "nvidia-smi cannot be run: No such file or directory"),
     ],
-)  # fmt: skip
+)
 def test_a_tool_that_is_slow_or_fails_costs_a_note_and_no_gpu(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, trouble: str
 ) -> None:
@@ -212,19 +193,21 @@ def test_a_tool_that_is_slow_or_fails_costs_a_note_and_no_gpu(
 
 def test_an_older_driver_is_asked_for_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = nvidia_smi(tmp_path, listing([H100]))
-    old = (places / "nvidia-smi").read_text().replace(
-        f"*mig.mode*) cat {tmp_path}/query",
-        "*mig.mode*) echo 'Field \"mig.mode.current\" is not a valid field to query.'; exit 2",
-    )  # fmt: skip
+    old = (
+        (places / "nvidia-smi")
+        .read_text()
+        .replace(
+            f"*mig.mode*) cat {tmp_path}/query",
+            "*mig.mode*) echo 'Field \"mig.mode.current\" is not a valid field to query.'; exit 2",
+        )
+    )
     (places / "nvidia-smi").write_text(old)
     monkeypatch.setenv("PATH", f"{places}{os.pathsep}{os.environ['PATH']}")
     (one,) = list_gpus(5).gpus
     assert (one.name, one.driver, one.mig, one.power) == (H100, "580.65.06", "", "700.00")
 
 
-def test_what_a_tool_does_not_know_is_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_tool_does_not_know_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gpus = listing(["NVIDIA GeForce RTX 4090 Laptop GPU"])
     unknown = replace(gpus.gpus[0], ecc="[N/A]", mig="[N/A]", power="[Not Supported]")
     places = nvidia_smi(tmp_path, replace(gpus, gpus=(unknown,)))
@@ -247,21 +230,15 @@ def test_what_a_tool_does_not_know_is_left_out(
             ' "750.0"}}]}'
         ),
     ],
-)  # fmt: skip
-def test_amd_smi_is_read_in_both_shapes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
-) -> None:
+)
+def test_amd_smi_is_read_in_both_shapes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     file = tmp_path / "amd-smi"
     file.write_text(f"#!/bin/sh\ncat <<'END'\n{said}\nEND\n")
     file.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     found = list_gpus(5)
     (one,) = found.gpus
-    assert (found.tool, one.name, one.uuid) == (
-        "amd-smi",
-        "AMD Instinct MI300X",
-        "ab83d2ffef0d3cdf",
-    )
+    assert (found.tool, one.name, one.uuid) == ("amd-smi", "AMD Instinct MI300X", "ab83d2ffef0d3cdf")
     assert (one.driver, one.power) == ("6.12.12", "750.0")
     file.write_text("#!/bin/sh\necho no json\n")
     assert list_gpus(5).trouble == "amd-smi did not answer in JSON"
@@ -291,26 +268,19 @@ def fake_torch(count: int, **more: Any) -> SimpleNamespace:
         ),
         mem_get_info=lambda _: (79, 80),
         can_device_access_peer=lambda a, b: abs(a - b) == 1,
-    )  # fmt: skip
+    )
     version = SimpleNamespace(cuda=more.get("cuda", "13.0"), hip=more.get("hip"))
     return SimpleNamespace(__version__="2.13.0", version=version, cuda=cuda, ones=ones)
 
 
-def test_torch_is_asked_for_each_gpu_and_runs_a_kernel_on_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_torch_is_asked_for_each_gpu_and_runs_a_kernel_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", fake_torch(3, breaks="cuda:2"))
     found = probe.seen()
     assert (found.torch, found.cuda, found.hip, found.error) == ("2.13.0", "13.0", "", "")
     assert [one.fault for one in found.devices] == ["", "", NO_KERNEL]
     assert [one.peers for one in found.devices] == [(1,), (0, 2), ()]
     first = found.devices[0]
-    assert (first.uuid, first.capability, first.memory_bytes, first.free_bytes) == (
-        uuid_of(0),
-        "9.0",
-        80,
-        79,
-    )
+    assert (first.uuid, first.capability, first.memory_bytes, first.free_bytes) == (uuid_of(0), "9.0", 80, 79)
 
 
 @pytest.mark.parametrize(
@@ -348,10 +318,7 @@ def test_the_torch_that_is_installed_answers_from_another_process() -> None:
     ("start", "error"),
     [
         (silent, "it did not answer within 0.05 s"),
-        (
-            answering("Segmentation fault"),
-            "the process that was to ask it died: Segmentation fault",
-        ),
+        (answering("Segmentation fault"), "the process that was to ask it died: Segmentation fault"),
     ],
 )
 def test_a_process_that_does_not_answer_is_told_of(start: devices.Start, error: str) -> None:
@@ -436,9 +403,7 @@ def test_without_torch_the_note_says_so() -> None:
     assert "labs need torch" in find_devices(start).note
 
 
-def test_without_a_trace_of_a_gpu_nothing_is_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_trace_of_a_gpu_nothing_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def start(_: Path) -> int:
         raise AssertionError
 

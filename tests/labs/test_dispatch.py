@@ -40,9 +40,7 @@ SLOW |= {"guess": "1 s"}
 
 
 def made(tmp_path: Path, **more: Any) -> Settings:
-    return Settings(
-        database=f"sqlite:///{tmp_path}/w.db", runs=tmp_path / "runs", sandbox_workers=1, **more
-    )
+    return Settings(database=f"sqlite:///{tmp_path}/w.db", runs=tmp_path / "runs", sandbox_workers=1, **more)
 
 
 @pytest.fixture(scope="module")
@@ -83,9 +81,7 @@ def wait(client: TestClient, page: str, *states: str) -> str:
 
 
 @pytest.mark.needs("torch")
-def test_a_run_is_predicted_queued_followed_and_kept(
-    client: TestClient, folder: Path, tmp_path: Path
-) -> None:
+def test_a_run_is_predicted_queued_followed_and_kept(client: TestClient, folder: Path, tmp_path: Path) -> None:
     first, second = asked(client, "algorithms", **SLOW), asked(client, "ring-bytes", **RING)
     wait(client, first, "running")
     assert "1 run is ahead of it" in client.get(second).text
@@ -96,9 +92,7 @@ def test_a_run_is_predicted_queued_followed_and_kept(
     assert wait(client, first, "cancelled", "done") == "cancelled"
     wait(client, second, "done")
     page = client.get(second).text
-    assert (
-        "<td>1 MiB</td><td>1 MiB</td><td>1 MiB</td><td>1.000</td><td>1.000</td>" in page
-    )  # all three agree
+    assert "<td>1 MiB</td><td>1 MiB</td><td>1 MiB</td><td>1.000</td><td>1.000</td>" in page  # all three agree
     assert client.get(f"{second}/samples.json").json()["measures"]
     assert second in client.get("/labs/ring-bytes").text
     # What was found is in the database: another server has no folder of it.
@@ -139,11 +133,7 @@ def test_somebody_elses_run_cannot_be_cancelled(client: TestClient) -> None:
     ("fields", "status", "says"),
     [
         ({"run.size": "9 TiB"}, 422, "Size must be from 1 KiB to 64 MiB, not 9 TiB"),
-        (
-            {"run.sise": "1 MiB"},
-            422,
-            "ring-bytes has no &#39;sise&#39;; did you mean &#39;size&#39;",
-        ),
+        ({"run.sise": "1 MiB"}, 422, "ring-bytes has no &#39;sise&#39;; did you mean &#39;size&#39;"),
         ({"run.ranks": "64"}, 422, "Ranks must be from 2 to 8, not 64"),
         ({"guess": "two"}, 422, "Your prediction: cannot read &#39;two&#39;"),
         ({"guess": "2 s"}, 422, "Your prediction: cannot read &#39;2 s&#39;: s given, B expected"),
@@ -196,9 +186,7 @@ def test_where_labs_are_switched_off_the_page_says_so(tmp_path: Path) -> None:
         assert client.post("/labs/ring-bytes", data=RING).status_code == 503
 
 
-def test_without_torch_the_page_says_how_to_get_it(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_torch_the_page_says_how_to_get_it(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.labs.launch.local.find_spec", lambda _: None)
     page = client.get("/labs/ring-bytes").text
     assert "labs need torch: pip install &#39;wallclock[lab]&#39;" in page
@@ -208,9 +196,7 @@ def test_without_torch_the_page_says_how_to_get_it(
 
 
 @pytest.mark.needs("torch")
-def test_a_run_that_cannot_start_has_failed_with_its_cause(
-    client: TestClient, folder: Path
-) -> None:
+def test_a_run_that_cannot_start_has_failed_with_its_cause(client: TestClient, folder: Path) -> None:
     runs = folder / "runs"
     if runs.exists():
         runs.rename(folder / "away")
@@ -224,9 +210,7 @@ def test_a_run_that_cannot_start_has_failed_with_its_cause(
 
 @contextlib.contextmanager
 def serve(settings: Settings) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    environment = {
-        **os.environ, "WALLCLOCK_DATABASE": settings.database, "WALLCLOCK_RUNS": str(settings.runs)
-    }  # fmt: skip
+    environment = {**os.environ, "WALLCLOCK_DATABASE": settings.database, "WALLCLOCK_RUNS": str(settings.runs)}
     command = [sys.executable, "-m", "app", "serve", "--port", "0"]
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as server:
         try:
@@ -255,10 +239,7 @@ def test_a_server_that_ends_leaves_no_process_and_the_next_finds_its_runs(
     import httpx2
 
     settings = made(tmp_path)
-    with (
-        serve(settings) as (server, address),
-        httpx2.Client(base_url=address, timeout=PATIENCE) as browser,
-    ):
+    with serve(settings) as (server, address), httpx2.Client(base_url=address, timeout=PATIENCE) as browser:
         assert browser.get("/livez").status_code == 200
         pages = [browser.post("/labs/algorithms", data=SLOW).headers["location"] for _ in range(2)]
         folder = settings.runs / pages[0].rpartition("/")[2]

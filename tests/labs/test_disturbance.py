@@ -30,24 +30,45 @@ KIB = 1024.0
 Point = tuple[str, dict[str, float], Sequence[float]]
 
 
-def report(
-    lab: str, *points: Point, backend: str = "gloo", machine: MachineFacts = QUIET
-) -> Report:
+def report(lab: str, *points: Point, backend: str = "gloo", machine: MachineFacts = QUIET) -> Report:
     """A finished run of *lab* with its usual parameters, and these samples."""
     job = read_job(lab_called(lab).run_over(backend), {})
     measures = tuple(
         Measure(
-            name=name, where=where, count=len(samples), least=0.0, median=0.0, p90=0.0,
-            samples=tuple(samples), predicted=None, ratio=None, right=None, derived={},
+            name=name,
+            where=where,
+            count=len(samples),
+            least=0.0,
+            median=0.0,
+            p90=0.0,
+            samples=tuple(samples),
+            predicted=None,
+            ratio=None,
+            right=None,
+            derived={},
         )
         for name, where, samples in points
-    )  # fmt: skip
+    )
     plain = Report(
-        id="20260101-000000-x-000000", lab=lab, state=RunState.DONE, cause="", seconds=1.0,
-        at="2026-01-01T00:00:00+00:00", command=job.command, ranks=job.ranks, world=job.ranks,
-        backend=backend, links=job.lab.links, machine=machine, versions={},
-        checks={"sum": True}, measures=measures, line=None, notes=(), given=job.given,
-    )  # fmt: skip
+        id="20260101-000000-x-000000",
+        lab=lab,
+        state=RunState.DONE,
+        cause="",
+        seconds=1.0,
+        at="2026-01-01T00:00:00+00:00",
+        command=job.command,
+        ranks=job.ranks,
+        world=job.ranks,
+        backend=backend,
+        links=job.lab.links,
+        machine=machine,
+        versions={},
+        checks={"sum": True},
+        measures=measures,
+        line=None,
+        notes=(),
+        given=job.given,
+    )
     return analyzed(plain, job.ranks, job.values)
 
 
@@ -108,15 +129,9 @@ def streams(product: float, reduce: float, both: float) -> Report:
 
 
 def test_two_at_once_that_are_faster_than_one_are_doubted() -> None:
-    assert streams(67.6e-3, 12e-3, 47.5e-3).doubts == (
-        "both took less time than product, which is a part of it.",
-    )
-    assert streams(40e-3, 67e-3, 50e-3).doubts == (
-        "both took less time than reduce, which is a part of it.",
-    )
-    assert streams(164e-3, 40e-3, 297e-3).doubts == (
-        "both took 1.5 times as long as its parts one after the other.",
-    )
+    assert streams(67.6e-3, 12e-3, 47.5e-3).doubts == ("both took less time than product, which is a part of it.",)
+    assert streams(40e-3, 67e-3, 50e-3).doubts == ("both took less time than reduce, which is a part of it.",)
+    assert streams(164e-3, 40e-3, 297e-3).doubts == ("both took 1.5 times as long as its parts one after the other.",)
     assert streams(164e-3, 40e-3, 164e-3).doubts == ()
     assert streams(164e-3, 40e-3, 204e-3).doubts == ()
 
@@ -125,9 +140,10 @@ def roofline(factor: float) -> Report:
     """A product with 512 columns that takes *factor* times what its own rates allow."""
     wide = 0.8
     points: list[Point] = [
-        ("read", {}, [1.5e-3] * 5), ("product", {}, [wide] * 3),
+        ("read", {}, [1.5e-3] * 5),
+        ("product", {}, [wide] * 3),
         ("time", {"columns": 512.0}, [factor * wide / 2] * 3),
-    ]  # fmt: skip
+    ]
     return report("free-batch", *points)
 
 
@@ -144,9 +160,7 @@ def emulated(factor: float) -> Report:
 
 
 def test_an_emulated_time_that_cannot_be_is_doubted() -> None:
-    assert emulated(1.25).doubts == (
-        "step took 1.25 times as long as the emulated link and the layers take.",
-    )
+    assert emulated(1.25).doubts == ("step took 1.25 times as long as the emulated link and the layers take.",)
     assert emulated(0.9).doubts == ("step took 0.9 times the least time that is possible.",)
     assert emulated(1.05).doubts == ()
 
@@ -155,9 +169,7 @@ def test_a_rate_above_the_datasheet_is_doubted() -> None:
     gpus = replace(QUIET, gpus=("NVIDIA H100 80GB HBM3",))
     side, rate = 4096.0, 1.5e15
     samples = [2 * side**3 / rate] * 10
-    found = report(
-        "matrix-product", ("time", {"side": side}, samples), backend="nccl", machine=gpus
-    )
+    found = report("matrix-product", ("time", {"side": side}, samples), backend="nccl", machine=gpus)
     assert found.doubts == ("time: a share of the peak of 1.5 is more than the datasheet allows.",)
 
 
@@ -173,21 +185,20 @@ def test_a_load_above_the_cores_is_doubted_where_nothing_was_counted() -> None:
 
 def strain(**different: tuple[float | None, ...]) -> StrainEvent:
     usual = {
-        "seconds": (2.0, 2.0), "switches": (8, 4), "processor": (1.9, 1.9), "system": (0.1, 0.1),
+        "seconds": (2.0, 2.0),
+        "switches": (8, 4),
+        "processor": (1.9, 1.9),
+        "system": (0.1, 0.1),
         "pressure": (0.02, 0.02),
-    }  # fmt: skip
+    }
     return StrainEvent(at=1.0, **{**usual, **different})  # type: ignore[arg-type]
 
 
 def job(lab: str = "all-reduce", backend: str = "gloo", ranks: int = 2) -> JobRecord:
-    return JobRecord(
-        lab=lab, ranks=ranks, values={}, backend=backend, command="", at="", machine=QUIET
-    )
+    return JobRecord(lab=lab, ranks=ranks, values={}, backend=backend, command="", at="", machine=QUIET)
 
 
-def seen(
-    *events: StrainEvent | ClocksEvent, of: JobRecord | None = None, machine: MachineFacts = QUIET
-) -> str:
+def seen(*events: StrainEvent | ClocksEvent, of: JobRecord | None = None, machine: MachineFacts = QUIET) -> str:
     of = of or job()
     lab = lab_called(of.lab).run_over(of.backend)
     return disturbances_in(events, of, lab, machine).get("disturbed", "")
@@ -195,29 +206,21 @@ def seen(
 
 def test_interruptions_of_any_rank_are_doubted() -> None:
     assert seen(strain()) == ""
-    assert seen(strain(switches=(4, 700))) == (
-        "Rank 1 lost its core to another thread 350 times per second."
-    )
+    assert seen(strain(switches=(4, 700))) == ("Rank 1 lost its core to another thread 350 times per second.")
     few = {"switches": (0, 3), "pressure": (None, None)}
     short = strain(seconds=(0.01, 0.01), **few)  # 300 per second, but only three
     assert seen(short) == ""
 
 
 def test_pressure_on_the_processors_of_any_rank_is_doubted() -> None:
-    assert seen(strain(pressure=(0.1, 1.0))) == (
-        "During 50 % of the samples of rank 1, a process waited for a core."
-    )
+    assert seen(strain(pressure=(0.1, 1.0))) == ("During 50 % of the samples of rank 1, a process waited for a core.")
     assert seen(strain(pressure=(None, None))) == ""
     assert seen(strain(pressure=(0.1, 1.0)), of=job(backend="nccl")) == ""
 
 
 def test_a_lone_rank_without_a_core_is_doubted_unless_it_waits_for_a_disk() -> None:
-    alone = StrainEvent(
-        at=1.0, seconds=(2.0,), switches=(0,), processor=(1.2,), system=(0.0,), pressure=(0.0,)
-    )
-    assert seen(alone, of=job("matrix-product", ranks=1)) == (
-        "Rank 0 had a core for only 60 % of its samples."
-    )
+    alone = StrainEvent(at=1.0, seconds=(2.0,), switches=(0,), processor=(1.2,), system=(0.0,), pressure=(0.0,))
+    assert seen(alone, of=job("matrix-product", ranks=1)) == ("Rank 0 had a core for only 60 % of its samples.")
     assert seen(alone, of=job("checkpoint", ranks=1)) == ""
     assert seen(strain(processor=(0.2, 0.2))) == ""  # they wait for each other
 
@@ -226,12 +229,8 @@ def test_sleeping_ranks_may_be_interrupted() -> None:
     assert seen(strain(switches=(0, 900)), of=job("straggler")) == ""
 
 
-def looks(
-    first: Sequence[GpuReading | None], last: Sequence[GpuReading | None]
-) -> tuple[ClocksEvent, ClocksEvent]:
-    def look(
-        at: float, when: Literal["before", "after"], readings: Sequence[GpuReading | None]
-    ) -> ClocksEvent:
+def looks(first: Sequence[GpuReading | None], last: Sequence[GpuReading | None]) -> tuple[ClocksEvent, ClocksEvent]:
+    def look(at: float, when: Literal["before", "after"], readings: Sequence[GpuReading | None]) -> ClocksEvent:
         one = readings[0] or GpuReading()
         return ClocksEvent(at=at, when=when, reading=one, readings=tuple(readings))
 
@@ -277,10 +276,16 @@ def finished(folder: Path, *events: str) -> LabRun:
     plan = read_job(lab_called("all-reduce"), {"sizes": "4KiB"})
     run.write_job(
         JobRecord(
-            lab="all-reduce", ranks=2, values=plan.values, backend="gloo", command=plan.command,
-            given=plan.given, at="2026-01-01T00:00:00+00:00", machine=QUIET,
+            lab="all-reduce",
+            ranks=2,
+            values=plan.values,
+            backend="gloo",
+            command=plan.command,
+            given=plan.given,
+            at="2026-01-01T00:00:00+00:00",
+            machine=QUIET,
         )
-    )  # fmt: skip
+    )
     (run.folder / "events.jsonl").write_text("".join(f"{line}\n" for line in events))
     run.write_outcome(RunOutcome(RunState.DONE))
     return run
@@ -304,9 +309,7 @@ def test_what_was_counted_is_in_the_report_that_is_stored_and_sent(tmp_path: Pat
 def test_a_disturbed_run_gets_no_place_on_a_board_but_can_still_be_read(tmp_path: Path) -> None:
     checked = '{"kind":"check","at":1,"name":"sum","right":true}'
     text = report_of(finished(tmp_path, checked, MEASURED, STRAINED)).as_json()
-    with pytest.raises(
-        InputError, match=r"disturbed\. Rank 1 lost its core to another thread 400 times"
-    ):
+    with pytest.raises(InputError, match=r"disturbed\. Rank 1 lost its core to another thread 400 times"):
         read_sent_file(text)
     assert read_sent(text).doubts  # one that was stored before
     quiet = report_of(finished(tmp_path / "quiet", checked, MEASURED)).as_json()
@@ -320,9 +323,7 @@ def test_a_run_that_an_earlier_version_stored_is_doubted_when_it_is_read() -> No
     assert revise(read_report(plain)).doubts == today.doubts
 
 
-DISTURBED = {
-    "1386dd", "3b19ee", "910b8a", "9e122f", "15aa75", "16227b", "e378eb", "1b69d4", "f73075",
-}  # fmt: skip
+DISTURBED = {"1386dd", "3b19ee", "910b8a", "9e122f", "15aa75", "16227b", "e378eb", "1b69d4", "f73075"}
 
 
 def test_recorded_runs_of_a_busy_machine_are_marked() -> None:

@@ -16,22 +16,15 @@ from app.labs.spec import known_labs, lab_called, read_job
 from tests.each import each
 from tests.labs.gpus import machine
 
-NAIVE = {
-    "algorithm": "naive", "ranks": "8", "sizes": "16MiB", "bandwidth": "5MB/s", "latency": "50ms",
-}  # fmt: skip
+NAIVE = {"algorithm": "naive", "ranks": "8", "sizes": "16MiB", "bandwidth": "5MB/s", "latency": "50ms"}
 # What is too long, and the end of the sentence that refuses it.
 TOO_LONG: Mapping[str, tuple[str, dict[str, str], str]] = {
     "one size": ("algorithms", NAIVE, "sizes=4MiB would fit"),
-    "a size of several": (
-        "algorithms", {**NAIVE, "sizes": "16MiB,64KiB,1MiB"}, "sizes=64KiB,1MiB would fit",
-    ),
-    "all sizes together": (
-        "algorithms", {**NAIVE, "sizes": "2MiB,2MiB,2MiB,4MiB"}, "sizes=2MiB,2MiB would fit",
-    ),
+    "a size of several": ("algorithms", {**NAIVE, "sizes": "16MiB,64KiB,1MiB"}, "sizes=64KiB,1MiB would fit"),
+    "all sizes together": ("algorithms", {**NAIVE, "sizes": "2MiB,2MiB,2MiB,4MiB"}, "sizes=2MiB,2MiB would fit"),
     "a flat ring over two nodes": (
         "two-nodes",
-        {"algorithm": "flat", "ranks": "8", "sizes": "16MiB,1MiB", "across": "5MB/s",
-         "latency": "50ms"},
+        {"algorithm": "flat", "ranks": "8", "sizes": "16MiB,1MiB", "across": "5MB/s", "latency": "50ms"},
         "sizes=1MiB would fit",
     ),
     "two measures, each of which fits": (
@@ -39,14 +32,12 @@ TOO_LONG: Mapping[str, tuple[str, dict[str, str], str]] = {
         {"sizes": "16MiB,16MiB,16MiB", "inside": "10MB/s", "across": "5MB/s", "latency": "50ms"},
         "sizes=16MiB,16MiB would fit",
     ),
-}  # fmt: skip
+}
 
 
 @each("what", TOO_LONG)
 @each("how", {"run": planned, "prepare": planned_elsewhere}.items(), ids=lambda how: how[0])
-def test_a_run_that_is_too_long_is_refused_with_what_fits(
-    what: str, how: tuple[str, object]
-) -> None:
+def test_a_run_that_is_too_long_is_refused_with_what_fits(what: str, how: tuple[str, object]) -> None:
     name, given, cure = TOO_LONG[what]
     plan = how[1]
     assert callable(plan)
@@ -79,9 +70,7 @@ def test_every_lab_fits_with_the_parameters_that_it_starts_with(name: str) -> No
 
 
 @pytest.mark.needs("torch")
-def test_a_place_whose_calls_leave_no_time_for_samples_is_left_out_and_named(
-    tmp_path: Path,
-) -> None:
+def test_a_place_whose_calls_leave_no_time_for_samples_is_left_out_and_named(tmp_path: Path) -> None:
     from app.labs.ranks.rank import WorkerRank
 
     rank = WorkerRank(0, 1, tmp_path, values={}, on_gpu=False, seconds=6.0)

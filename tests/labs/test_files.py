@@ -25,9 +25,7 @@ lustre@tcp:/data /over lustre rw 0 0
         ("/over/there", "lustre"),
     ],
 )
-def test_a_path_is_on_the_innermost_file_system_that_was_mounted_last(
-    tmp_path: Path, path: str, kind: str
-) -> None:
+def test_a_path_is_on_the_innermost_file_system_that_was_mounted_last(tmp_path: Path, path: str, kind: str) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(MOUNTS)
     assert file_system_of(Path(path), mounts) == kind

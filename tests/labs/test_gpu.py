@@ -32,19 +32,11 @@ CHANNELS = {
     "n:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC": "P2P/IPC",
     "n:1:2 [7] NCCL INFO Channel 04/0 : 7[7] -> 4[4] via P2P/direct pointer": "P2P/direct",
     "n:1:2 [0] NCCL INFO Channel 00 : 0[0] -> 1[1] via SHM/direct/direct": "SHM/direct",
-    "n:1:2 [3] NCCL INFO Channel 03/0 : 11[3] -> 3[3] [receive] via NET/Libfabric/3/GDRDMA": (
-        "NET/Libfabric/GDRDMA"
-    ),
-    "n:1:2 [0] NCCL INFO Channel 02/0 : 5[1] -> 6[0] [send] via NET/IBext_v8/1/GDRDMA": (
-        "NET/IBext_v8/GDRDMA"
-    ),
-    "n:1:2 [0] NCCL INFO Channel 01/0 : 0[0] -> 8[0] [send] via NET/IB/0(3)/GDRDMA(PCI)/Shared": (
-        "NET/IB/GDRDMA"
-    ),
+    "n:1:2 [3] NCCL INFO Channel 03/0 : 11[3] -> 3[3] [receive] via NET/Libfabric/3/GDRDMA": ("NET/Libfabric/GDRDMA"),
+    "n:1:2 [0] NCCL INFO Channel 02/0 : 5[1] -> 6[0] [send] via NET/IBext_v8/1/GDRDMA": ("NET/IBext_v8/GDRDMA"),
+    "n:1:2 [0] NCCL INFO Channel 01/0 : 0[0] -> 8[0] [send] via NET/IB/0(3)/GDRDMA(PCI)/Shared": ("NET/IB/GDRDMA"),
     "n:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/Socket/0": "NET/Socket",
-    "n:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/AWS Libfabric/0": (
-        "NET/AWS Libfabric"
-    ),
+    "n:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/AWS Libfabric/0": ("NET/AWS Libfabric"),
     "n:1:2 [5] NCCL INFO NVLS comm 0x7efd4a7402a0 headRank -1 nHeads 4 buffSize 1048576": "NVLS",
 }
 SILENT = (
@@ -87,16 +79,13 @@ def test_nccl_writes_to_a_file_of_the_run_unless_the_user_has_chosen(
     assert nccl.transports(tmp_path, 4) == []
 
 
-@each(
-    ("code", "version"), [(22703, "2.27.3"), (21805, "2.18.5"), (2804, "2.8.4"), (23007, "2.30.7")]
-)
+@each(("code", "version"), [(22703, "2.27.3"), (21805, "2.18.5"), (2804, "2.8.4"), (23007, "2.30.7")])
 def test_a_version_is_read_from_its_code(code: int, version: str) -> None:
     assert nccl.version_of(code) == version
 
 
 @pytest.mark.parametrize(
-    ("visible", "devices"),
-    [(8, [0, 1, 2, 3, 4, 5, 6, 7]), (4, [0, 1, 2, 3, 0, 1, 2, 3]), (1, [0] * 8)],
+    ("visible", "devices"), [(8, [0, 1, 2, 3, 4, 5, 6, 7]), (4, [0, 1, 2, 3, 0, 1, 2, 3]), (1, [0] * 8)]
 )
 def test_a_rank_takes_the_gpu_that_slurm_shows_it(
     monkeypatch: pytest.MonkeyPatch, visible: int, devices: list[int]
@@ -107,9 +96,11 @@ def test_a_rank_takes_the_gpu_that_slurm_shows_it(
     monkeypatch.setattr(torch.cuda, "set_device", current.append)
     for local in range(8):
         environment = {
-            "SLURM_PROCID": str(8 + local), "SLURM_NTASKS": "16",
-            "SLURM_LOCALID": str(local), "SLURM_NNODES": "2",
-        }  # fmt: skip
+            "SLURM_PROCID": str(8 + local),
+            "SLURM_NTASKS": "16",
+            "SLURM_LOCALID": str(local),
+            "SLURM_NNODES": "2",
+        }
         own_gpu(position_in(environment, 16, 2).local)
     assert [device.index for device in current] == devices
 
@@ -128,9 +119,7 @@ def test_operands_are_more_than_twice_the_cache() -> None:
         assert (count - 1) * size <= 2 * cache
 
 
-def test_a_single_rank_on_a_gpu_agrees_without_nccl(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_single_rank_on_a_gpu_agrees_without_nccl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # a process group changes it
     group = RankGroup(0, 1, torch.device("cuda", 0))
     group.join(timedelta(seconds=30), dist.FileStore(str(tmp_path / "store"), 1))
@@ -170,24 +159,25 @@ ROW = f"GPU-{UUID}, 1410, 1980, 680.21, 700.00, 52000, 25, 61"
 
 def test_nvidia_smi_is_asked_for_less_until_it_answers() -> None:
     other = "GPU-0, 345, 1980, 70.1, 700.00, 0, 0, 30"
-    full = nvidia_reading(
-        UUID, smi({NEW: f"{other}, 0x1, 0, 0, 0, 0\n{ROW}, 0x4, 5000000, 2000000, 500000, 0\n"})
-    )
+    full = nvidia_reading(UUID, smi({NEW: f"{other}, 0x1, 0, 0, 0, 0\n{ROW}, 0x4, 5000000, 2000000, 500000, 0\n"}))
     assert full == GpuReading(
-        uuid=f"GPU-{UUID}", clock=1410e6, highest_clock=1980e6, power=680.21, power_limit=700.0, temperature=61.0,
-        memory_used=52000 * 2**20, utilization=0.25,
+        uuid=f"GPU-{UUID}",
+        clock=1410e6,
+        highest_clock=1980e6,
+        power=680.21,
+        power_limit=700.0,
+        temperature=61.0,
+        memory_used=52000 * 2**20,
+        utilization=0.25,
         reasons=("the power limit",),
         slowed={"the power limit": 5.0, "the temperature": 2.5, "the power supply": 0.0},
-    )  # fmt: skip
-    older = nvidia_reading(
-        UUID, smi({"clocks_throttle_reasons.active": f"{ROW}, 0x0000000000000068\n"})
     )
+    older = nvidia_reading(UUID, smi({"clocks_throttle_reasons.active": f"{ROW}, 0x0000000000000068\n"}))
     assert older is not None
     assert older.reasons == ("a slowdown of the hardware", "the temperature")
     assert older.slowed == {}
     bare = nvidia_reading(
-        UUID,
-        smi({"temperature.gpu": f"GPU-{UUID}, [N/A], 1980, [Not Supported], N/A, N/A, N/A, 61"}),
+        UUID, smi({"temperature.gpu": f"GPU-{UUID}, [N/A], 1980, [Not Supported], N/A, N/A, N/A, 61"})
     )
     assert bare is not None
     assert (bare.clock, bare.power, bare.temperature) == (None, None, 61.0)
@@ -219,10 +209,7 @@ def test_amd_smi_is_read_in_both_shapes(wrapped: bool) -> None:
 
 
 def looks(before: GpuReading, after: GpuReading) -> list[ClocksEvent]:
-    return [
-        ClocksEvent(at=100.0, when="before", reading=before),
-        ClocksEvent(at=150.0, when="after", reading=after),
-    ]
+    return [ClocksEvent(at=100.0, when="before", reading=before), ClocksEvent(at=150.0, when="after", reading=after)]
 
 
 def told(*events: ClocksEvent | DetailEvent) -> list[str]:
@@ -235,8 +222,7 @@ def test_a_report_says_what_held_the_clock_down() -> None:
         GpuReading(slowed={"the power limit": 11.0, "the temperature": 1.1}, reasons=("x",)),
     )
     assert told(*counted) == [
-        "The clock of rank 0's GPU was held down by the power limit for 12% of the run: "
-        "at its highest, it is faster."
+        "The clock of rank 0's GPU was held down by the power limit for 12% of the run: at its highest, it is faster."
     ]
     seen = looks(GpuReading(), GpuReading(reasons=("the power limit", "the temperature")))
     assert told(*seen) == [

@@ -51,9 +51,7 @@ def imported(folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def ran(
-    labs_runner: LocalLauncher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Ran]:
+def ran(labs_runner: LocalLauncher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ran]:
     """The report of a run of a lab's form for GPUs."""
 
     def run(lab: str, given: dict[str, str], broken: str = "", watched: bool = False) -> Report:
@@ -78,9 +76,7 @@ def ran(
 
 @pytest.mark.sweep
 @pytest.mark.parametrize(("lab", "given"), CASES)
-def test_what_is_counted_is_what_the_formula_says(
-    ran: Ran, lab: str, given: dict[str, str]
-) -> None:
+def test_what_is_counted_is_what_the_formula_says(ran: Ran, lab: str, given: dict[str, str]) -> None:
     watched = LARGE.items() <= given.items()
     report = ran(lab, given, watched=watched)
     assert (report.state, report.cause) == ("done", "")
@@ -94,8 +90,6 @@ def test_what_is_counted_is_what_the_formula_says(
 
 
 @pytest.mark.parametrize(("lab", "given", "broken", "what"), BROKEN)
-def test_a_wrong_result_is_found(
-    ran: Ran, lab: str, given: dict[str, str], broken: str, what: str
-) -> None:
+def test_a_wrong_result_is_found(ran: Ran, lab: str, given: dict[str, str], broken: str, what: str) -> None:
     report = ran(lab, given, broken)
     assert f"{what}: the data is wrong" in report.cause

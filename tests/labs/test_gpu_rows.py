@@ -11,15 +11,7 @@ from app.__main__ import main
 from app.config import Settings
 from app.db.run_state import RunState
 from app.labs.launch.base import write_run
-from app.labs.ranks.events import (
-    CheckEvent,
-    ClocksEvent,
-    GpuReading,
-    MeasureEvent,
-    RankEvent,
-    ReadyEvent,
-    as_line,
-)
+from app.labs.ranks.events import CheckEvent, ClocksEvent, GpuReading, MeasureEvent, RankEvent, ReadyEvent, as_line
 from app.labs.results.analysis import report_of
 from app.labs.results.gpu_rows import gpu_table
 from app.labs.results.report import read_report
@@ -35,11 +27,14 @@ def look(at: float, when: Literal["before", "after"], hot: float, known: bool) -
     """What each GPU says; the temperature has held the last one down for *hot* seconds so far."""
     full = tuple(
         GpuReading(
-            uuid=f"GPU-{uuid_of(rank)}", clock=1980e6 - rank * 100e6, temperature=50.0 + rank,
-            power=650.4, slowed={"the temperature": hot if rank == 2 else 0.0},
+            uuid=f"GPU-{uuid_of(rank)}",
+            clock=1980e6 - rank * 100e6,
+            temperature=50.0 + rank,
+            power=650.4,
+            slowed={"the temperature": hot if rank == 2 else 0.0},
         )
         for rank in range(3)
-    )  # fmt: skip
+    )
     return ClocksEvent(at=at, when=when, reading=full[0], readings=full if known else (None,) * 3)
 
 
@@ -48,9 +43,7 @@ def run_of(folder: Path, *, known: bool = True) -> LabRun:
     given = {"ranks": "3", "sides": "8192", "format": "bf16"}
     job = read_job(lab_called("matrix-product").on("nccl"), given)
     run = write_run(folder, job, "nccl", launcher="by hand", devices=machine(3))
-    taken = MeasureEvent(
-        at=0, name="time", samples=(2.0e-3,) * 5, where={"side": 8192}, by_rank=TIMES
-    )
+    taken = MeasureEvent(at=0, name="time", samples=(2.0e-3,) * 5, where={"side": 8192}, by_rank=TIMES)
     events: list[RankEvent] = [
         ReadyEvent(at=0, world=3, versions={}),
         CheckEvent(at=0, name="product", right=True),
@@ -98,10 +91,7 @@ def test_the_command_line_and_the_page_have_a_row_for_each_gpu(
     run = run_of(runs)
     monkeypatch.setenv("WALLCLOCK_RUNS", str(runs))
     assert main(["lab", "show", run.id]) == 0
-    (row,) = (
-        line for line in capsys.readouterr().out.splitlines()
-        if uuid_of(2) in line and "MHz" in line
-    )  # fmt: skip
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if uuid_of(2) in line and "MHz" in line)
     for cell in ("549.8 TFLOP/s", "1780 MHz", "52 °C", "650 W", "by the temperature for 40%"):
         assert cell in row
     settings = Settings(database=f"sqlite:///{tmp_path}/w.db", sandbox_workers=1, runs=runs)

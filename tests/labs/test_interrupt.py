@@ -30,8 +30,10 @@ def interrupted(at: str, start: str, arguments: Sequence[str], folder: Path) -> 
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPT + start, at, *arguments],
         env={**os.environ, "RANK": "0", "WORLD_SIZE": "2", "WALLCLOCK_RUNS": str(folder)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -51,9 +53,7 @@ def test_a_rank_that_is_interrupted_early_says_nothing(at: str, tmp_path: Path) 
 
 
 @pytest.mark.needs("torch")
-def test_a_rank_that_is_interrupted_as_it_imports_torch_is_told_without_a_traceback(
-    tmp_path: Path,
-) -> None:
+def test_a_rank_that_is_interrupted_as_it_imports_torch_is_told_without_a_traceback(tmp_path: Path) -> None:
     run = prepared(read_job(lab_called("ring-bytes"), {"ranks": "2"}), tmp_path, "gloo")
     assert interrupted("torch", START, [str(run.folder)], tmp_path) == (1, "")
     assert run.outcome

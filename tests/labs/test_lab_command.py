@@ -30,9 +30,7 @@ Output = pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("action", ["run", "prepare"])
 @pytest.mark.parametrize("name", [name for name, lab in known_labs().items() if lab.gpu is None])
-def test_a_lab_without_a_form_for_gpus_refuses_nccl(
-    name: str, action: str, capsys: Output, runs: Path
-) -> None:
+def test_a_lab_without_a_form_for_gpus_refuses_nccl(name: str, action: str, capsys: Output, runs: Path) -> None:
     assert main(["lab", action, name, "--backend", "nccl"]) == 1
     assert f"{name} runs on processors only, over gloo: " in capsys.readouterr().err
     assert not runs.exists()

@@ -38,19 +38,15 @@ def test_no_lab_needs_numpy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 OLD = {
     "zero": ({"scheme": "fsdp", "width": 64.0, "layers": 2.0}, "scheme=fsdp over gloo needs torch 2.11"),
     "pipeline": ({"schedule": "zb_v", "microbatches": "4"}, "schedule=zb_v over gloo needs torch 2.13"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.needs("torch")
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
 @pytest.mark.parametrize("name", OLD)
-def test_what_fails_with_an_older_torch_says_so(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_fails_with_an_older_torch_says_so(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     values, says = OLD[name]
-    rank = import_module("app.labs.ranks.rank").WorkerRank(
-        1, 2, tmp_path, values=values, on_gpu=False, seconds=1
-    )
+    rank = import_module("app.labs.ranks.rank").WorkerRank(1, 2, tmp_path, values=values, on_gpu=False, seconds=1)
     monkeypatch.setattr("torch.__version__", "2.10.0+cu130")
     with pytest.raises(RuntimeError, match=f"^{says} or newer, and this is 2.10.0.cu130: pip inst"):
         import_module(f"app.labs.library.{name}.worker").main(rank)
@@ -86,9 +82,7 @@ _BUSY, _TRIES = 2.0, 9
         ("loss-scale", {"every": "11", "steps": "37", "interval": "5"}),
     ],
 )
-def test_what_is_counted_is_what_the_formula_says(
-    labs_runner: LocalLauncher, name: str, given: dict[str, str]
-) -> None:
+def test_what_is_counted_is_what_the_formula_says(labs_runner: LocalLauncher, name: str, given: dict[str, str]) -> None:
     report = ran(labs_runner, name, **given)
     lab = lab_called(name)
     counted = [one for one in report.measures if one.predicted and not lab.measures[one.name].least]
@@ -151,17 +145,11 @@ def test_an_emulated_link_is_never_early(
         ("two-streams", {"side": "128", "size": "64 KiB"}),
     ],
 )
-def test_a_real_link_is_timed_with_its_spread(
-    labs_runner: LocalLauncher, name: str, given: dict[str, str]
-) -> None:
+def test_a_real_link_is_timed_with_its_spread(labs_runner: LocalLauncher, name: str, given: dict[str, str]) -> None:
     report = ran(labs_runner, name, **given)
     for one in report.measures:
         assert 0 <= one.least <= one.median <= one.p90
-        assert (
-            len(one.samples)
-            == one.count
-            >= (3 if lab_called(name).measures[one.name].derived else 1)
-        )
+        assert len(one.samples) == one.count >= (3 if lab_called(name).measures[one.name].derived else 1)
     has_sizes = "," in given.get("sizes", "")  # where tests run, others run too
     assert bool(report.line or report.lines) == (has_sizes and not report.doubts)
     assert json.loads(report.as_json())["state"] == "done"
@@ -181,21 +169,15 @@ def test_a_scale_settles_as_the_formula_says(labs_runner: LocalLauncher) -> None
     assert {one.name: one.median for one in report.measures} == {"scale": wanted, "skipped": 5}
 
 
-def test_a_hang_ends_with_a_table_of_what_every_rank_called_last(
-    labs_runner: LocalLauncher,
-) -> None:
+def test_a_hang_ends_with_a_table_of_what_every_rank_called_last(labs_runner: LocalLauncher) -> None:
     given = {"ranks": "3", "odd": "0", "step": "1", "layers": "1", "patience": "5 s"}
     report = ran(labs_runner, "hang-on-purpose", **given)
     waits = "number 2, all_reduce, started"
-    assert report.details == {
-        "rank 0": "number 1, all_gather, completed", "rank 1": waits, "rank 2": waits,
-    }  # fmt: skip
+    assert report.details == {"rank 0": "number 1, all_gather, completed", "rank 1": waits, "rank 2": waits}
     assert [one.right for one in report.measures] == [True] * 4
 
 
-def test_both_ways_of_an_all_to_all_are_timed_against_their_formulas(
-    labs_runner: LocalLauncher,
-) -> None:
+def test_both_ways_of_an_all_to_all_are_timed_against_their_formulas(labs_runner: LocalLauncher) -> None:
     """6 ranks in 3 nodes: 5 messages flat, 1 + 2 in two stages, of 2 ms each and no bytes."""
     given = {"ranks": "6", "node": "2", "latency": "2 ms", "sizes": "1KiB"}
     report = ran(labs_runner, "staged-all-to-all", **given)

@@ -38,9 +38,7 @@ def test_a_leader_waits_until_the_driver_has_freed_the_gpu_of_a_rank() -> None:
     rank.returncode = -signal.SIGTERM  # the leader has waited for it
 
 
-def test_a_rank_that_does_not_end_is_told_and_waited_for_no_longer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_rank_that_does_not_end_is_told_and_waited_for_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leader, "_TEARDOWN", 0.05)
     rank = _sleeper()
     never, end = os.pipe()

@@ -50,18 +50,14 @@ def little_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_rank_that_eats_all_memory_is_ended_alone(
-    little_memory: Path, faulty: Faulty, tmp_path: Path
-) -> None:
+def test_a_rank_that_eats_all_memory_is_ended_alone(little_memory: Path, faulty: Faulty, tmp_path: Path) -> None:
     with closing(LocalLauncher(tmp_path / "runs")) as runner:
         runner.warm()
         assert runner._zygote
         (little_memory / "cgroup.procs").write_text(str(runner._zygote.pid))
         run = ended(runner.start(faulty("hungry", seconds=60)))
         report = report_of(run)
-        assert (report.state, report.cause) == (
-            "failed", "rank 1 was killed by SIGKILL; did it run out of memory?",
-        )  # fmt: skip
+        assert (report.state, report.cause) == ("failed", "rank 1 was killed by SIGKILL; did it run out of memory?")
         assert gone(pids_of(run.folder))
         assert report_of(ended(runner.start(faulty("nothing")))).state == "done"
 

@@ -14,9 +14,7 @@ from tests.each import each
 from tests.labs.gpus import H100, listing, machine, nvidia_smi, seen, uuid_of
 
 
-def test_gpus_are_described_once_where_they_are_alike(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_gpus_are_described_once_where_they_are_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = nvidia_smi(tmp_path, listing())
     monkeypatch.setenv("PATH", f"{places}{os.pathsep}{os.environ['PATH']}")
     facts = describe_machine(machine(3), nodes=2)
@@ -39,17 +37,8 @@ def test_gpus_that_differ_are_described_in_turn() -> None:
     assert facts.pcie == "generation 5, 16 lanes; generation 5; generation 5, 16 lanes"
 
 
-@each(
-    ("peers", "says"),
-    [
-        ([(1,), (0,), ()], "0 to 1; 1 to 0"),
-        ([(), (), ()], "none of them"),
-        ([()], None),
-    ],
-)
-def test_which_gpus_reach_each_other_is_told(
-    peers: list[tuple[int, ...]], says: str | None
-) -> None:
+@each(("peers", "says"), [([(1,), (0,), ()], "0 to 1; 1 to 0"), ([(), (), ()], "none of them"), ([()], None)])
+def test_which_gpus_reach_each_other_is_told(peers: list[tuple[int, ...]], says: str | None) -> None:
     known = machine(len(peers))
     devices = (replace(one, peers=own) for one, own in zip(known.devices, peers, strict=True))
     assert describe_machine(replace(known, devices=tuple(devices))).peers == says
@@ -60,15 +49,7 @@ def test_a_machine_without_gpus_says_nothing_about_them(monkeypatch: pytest.Monk
     facts = describe_machine()
     assert facts.processor
     assert facts.cores
-    empty = (
-        facts.gpus,
-        facts.uuids,
-        facts.driver,
-        facts.ecc,
-        facts.peers,
-        facts.others,
-        facts.sharing,
-    )
+    empty = (facts.gpus, facts.uuids, facts.driver, facts.ecc, facts.peers, facts.others, facts.sharing)
     assert not any(empty)
 
 
@@ -77,17 +58,10 @@ def test_gpus_without_a_tool_are_known_by_name(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("PATH", "")
     found: Devices = join_sources(seen([0]), replace(listing(), gpus=()), {})
     facts = describe_machine(found)
-    assert (facts.gpus, facts.gpu_memory, facts.clocks, facts.others) == (
-        (H100,),
-        "85.9 GB",
-        None,
-        None,
-    )
+    assert (facts.gpus, facts.gpu_memory, facts.clocks, facts.others) == ((H100,), "85.9 GB", None, None)
 
 
-def test_variables_that_change_what_is_measured_are_kept_without_their_paths(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_variables_that_change_what_is_measured_are_kept_without_their_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if "NCCL" in name]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("NCCL_ALGO", "Ring")
@@ -96,26 +70,21 @@ def test_variables_that_change_what_is_measured_are_kept_without_their_paths(
     monkeypatch.setenv("HOME", "/home/somebody")
     monkeypatch.setenv("NCCL_HOSTID", "node17")
     assert describe_machine().variables == (
-        "NCCL_ALGO=Ring", "NCCL_TOPO_FILE=topology.xml", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1",
-    )  # fmt: skip
+        "NCCL_ALGO=Ring",
+        "NCCL_TOPO_FILE=topology.xml",
+        "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE=1",
+    )
 
 
 @pytest.mark.parametrize(
     ("word", "says"),
-    [
-        ("NO", "exclusive node"),
-        ("OK", "shared node"),
-        ("USER", "shared with the same user's jobs"),
-        ("?", None),
-    ],
+    [("NO", "exclusive node"), ("OK", "shared node"), ("USER", "shared with the same user's jobs"), ("?", None)],
 )
 def test_whether_slurm_shares_the_node_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str, says: str | None
 ) -> None:
     file = tmp_path / "scontrol"
-    file.write_text(
-        f'#!/bin/sh\n[ "$4" = 17 ] && echo "JobId=17 JobName=lab OverSubscribe={word} Nodes=2"\n'
-    )
+    file.write_text(f'#!/bin/sh\n[ "$4" = 17 ] && echo "JobId=17 JobName=lab OverSubscribe={word} Nodes=2"\n')
     file.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("SLURM_JOB_ID", "17")
@@ -147,22 +116,32 @@ ALL = 64
         ({}, "0::/", ALL, HOST),
         ({"cpu.max": "max 100000", "memory.max": "max"}, "0::/", ALL, HOST),
         ({"cpu.max": "150000 100000", "memory.max": "1048576"}, "0::/", 1.5, 2**20),
-        ({"job/cpu.max": "max 100000", "job/step/memory.max": "4096", "cpu.max": "300000 100000"}, "0::/job/step", 3, 4096),
+        (
+            {"job/cpu.max": "max 100000", "job/step/memory.max": "4096", "cpu.max": "300000 100000"},
+            "0::/job/step",
+            3,
+            4096,
+        ),
         ({"job/memory.max": "8192", "job/step/memory.max": "4096"}, "0::/job/step", ALL, 4096),
         ({"job/memory.max": "4096", "job/step/memory.max": "8192"}, "0::/job/step", ALL, 4096),
         ({"other/memory.max": "4096"}, "0::/job/step", ALL, HOST),
         (
-            {"cpu/a/cpu.cfs_quota_us": "200000", "cpu/a/cpu.cfs_period_us": "100000", "memory/memory.limit_in_bytes": "4096"},
-            "5:cpu,cpuacct:/a\n4:memory:/elsewhere\n0::/", 2, 4096,
+            {
+                "cpu/a/cpu.cfs_quota_us": "200000",
+                "cpu/a/cpu.cfs_period_us": "100000",
+                "memory/memory.limit_in_bytes": "4096",
+            },
+            "5:cpu,cpuacct:/a\n4:memory:/elsewhere\n0::/",
+            2,
+            4096,
         ),
         ({"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "100000"}, "5:cpu:/", ALL, HOST),
         ({"cpu.max": "9900000 100000", "memory.max": str(2 * HOST)}, "0::/", ALL, HOST),
     ],
-)  # fmt: skip
+)
 def test_a_container_is_described_by_its_limits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    files: dict[str, str], own: str, cores: float, memory: int,
-) -> None:  # fmt: skip
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], own: str, cores: float, memory: int
+) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(ALL)))
     monkeypatch.delenv("SLURM_CPUS_ON_NODE", raising=False)
     where = groups(tmp_path, files, own)

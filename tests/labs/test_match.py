@@ -32,9 +32,7 @@ def test_the_line_through_all_sizes_can_be_predicted() -> None:
     times = np.array([float(np.median(one.samples)) for one in GATHER.measures])
     rows = np.array([1 / times, sizes / times]).T
     (latency, slope), *_ = np.linalg.lstsq(rows, np.ones(len(times)))
-    found = [
-        find_result(GATHER, f"time/fitted {what}", {}, {}) for what in ("latency", "bandwidth")
-    ]
+    found = [find_result(GATHER, f"time/fitted {what}", {}, {}) for what in ("latency", "bandwidth")]
     assert [one.value for one in found if one] == pytest.approx([latency, 1 / slope])
     assert [one.count for one in found if one] == [8, 8]
 

@@ -84,9 +84,7 @@ def test_no_lab_has_a_parameter_of_that_name() -> None:
 
 @each("ranks", [(0, 8, 2), (4, 2, 2), (2, 8, 9), (2, MOST_RANKS + 1, 2)])
 def test_a_lab_whose_ranks_are_out_of_bounds_is_refused(ranks: tuple[int, int, int]) -> None:
-    with pytest.raises(
-        ValueError, match=r"ranks are \[minimum, maximum, default\], from 1 to 1024"
-    ):
+    with pytest.raises(ValueError, match=r"ranks are \[minimum, maximum, default\], from 1 to 1024"):
         Lab.model_validate({**LARGE.model_dump(), "gpu": None, "ranks": ranks})
 
 
@@ -161,7 +159,7 @@ def test_over_gloo_ranks_take_one_node_unless_more_are_named() -> None:
         (16, 2, "16 ranks on 2 nodes: a run may take 1 node here, by WALLCLOCK_SLURM_NODES"),
         (16, 1, "16 ranks on 1 node need 16 GPUs per node, and a node has 8"),
     ],
-)  # fmt: skip
+)
 def test_what_has_no_room_says_what_there_is(ranks: int, nodes: int | None, says: str) -> None:
     with pytest.raises(InputError) as caught:
         allocation_of(job_of(ranks, nodes), "nccl", settings(slurm_gpus=8))
@@ -177,13 +175,12 @@ def test_ranks_that_do_not_fill_their_nodes_evenly_are_refused() -> None:
     ("asked", "header", "found", "absent"),
     [
         ({}, "", {"--gres": "gpu:4", "--cpus-per-task": "4"}, ("--mem", "--exclusive")),
+        ({"slurm_gpu_options": "--gres=gpu:h100:{gpus}"}, "", {"--gres": "gpu:h100:4"}, ("--gpus-per-node",)),
         (
-            {"slurm_gpu_options": "--gres=gpu:h100:{gpus}"}, "",
-            {"--gres": "gpu:h100:4"}, ("--gpus-per-node",),
-        ),
-        (
-            {"slurm_gpu_options": "--gpus-per-node={gpus} --constraint=nvlink"}, "",
-            {"--gpus-per-node": "4", "--constraint": "nvlink"}, ("--gres",),
+            {"slurm_gpu_options": "--gpus-per-node={gpus} --constraint=nvlink"},
+            "",
+            {"--gpus-per-node": "4", "--constraint": "nvlink"},
+            ("--gres",),
         ),
         ({}, "#SBATCH -A x --gres=gpu:h100:8", {"--cpus-per-task": "4"}, ("--gres",)),
         ({}, "#SBATCH --gpus-per-node=8", {}, ("--gres",)),
@@ -198,13 +195,11 @@ def test_ranks_that_do_not_fill_their_nodes_evenly_are_refused() -> None:
         ({"slurm_exclusive": True, "slurm_memory": "8G"}, "", {"--mem": "32G"}, ()),
         ({"slurm_partition": "h100,a100"}, "", {"--partition": "h100,a100"}, ()),
     ],
-)  # fmt: skip
+)
 def test_slurm_is_asked_for_what_the_settings_say(
     asked: dict[str, Any], header: str, found: dict[str, str], absent: tuple[str, ...]
 ) -> None:
-    options_found = options(
-        job_of(8), "nccl", settings(slurm_gpus=4, slurm_nodes=2, **asked), header
-    )
+    options_found = options(job_of(8), "nccl", settings(slurm_gpus=4, slurm_nodes=2, **asked), header)
     assert {**options_found, **found} == options_found
     assert not set(absent) & set(options_found)
 
@@ -235,11 +230,16 @@ def test_words_go_between_srun_and_python() -> None:
 @each(
     ("name", "value"),
     [
-        ("slurm_srun", "env 'WORD"), ("slurm_srun", "one\ntwo"), ("slurm_gpu_options", "--gres='"),
-        ("slurm_memory", "32"), ("slurm_memory", "0G"), ("slurm_cpus", -1), ("slurm_starting", 0),
+        ("slurm_srun", "env 'WORD"),
+        ("slurm_srun", "one\ntwo"),
+        ("slurm_gpu_options", "--gres='"),
+        ("slurm_memory", "32"),
+        ("slurm_memory", "0G"),
+        ("slurm_cpus", -1),
+        ("slurm_starting", 0),
         ("lab_network", "ib0; rm"),
     ],
-)  # fmt: skip
+)
 def test_a_setting_that_slurm_could_not_read_is_refused(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=name):
         settings(**{name: value})

@@ -21,10 +21,7 @@ from tests.labs.fake_gpu import GPU, FakeGpuRank, fake_gpu, run_on_fake_gpu, und
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:FutureWarning")
 GIB = 2.0**30
-SEVEN = (
-    "all-reduce", "attention", "checkpoint", "matrix-product", "memory-copy", "point-to-point",
-    "two-streams",
-)  # fmt: skip
+SEVEN = ("all-reduce", "attention", "checkpoint", "matrix-product", "memory-copy", "point-to-point", "two-streams")
 
 
 @pytest.mark.parametrize(
@@ -53,9 +50,7 @@ SEVEN = (
     ],
 )
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_worker_keeps_everything_on_the_gpu(
-    tmp_path: Path, lab: str, given: dict[str, str], rank: int
-) -> None:
+def test_a_worker_keeps_everything_on_the_gpu(tmp_path: Path, lab: str, given: dict[str, str], rank: int) -> None:
     if rank >= int(given.get("ranks", lab_called(lab).on("nccl").ranks[2])):
         return
     found = run_on_fake_gpu(lab, tmp_path, given, rank)
@@ -65,9 +60,7 @@ def test_a_worker_keeps_everything_on_the_gpu(
 
 
 @pytest.mark.parametrize("lab", SEVEN)
-def test_what_is_asked_for_is_measured_with_the_parameters_that_are_set(
-    tmp_path: Path, lab: str
-) -> None:
+def test_what_is_asked_for_is_measured_with_the_parameters_that_are_set(tmp_path: Path, lab: str) -> None:
     given = {"heads": "1", "lengths": "1024"} if lab == "attention" else {}
     found, form = run_on_fake_gpu(lab, tmp_path, given), lab_called(lab).on("nccl")
     names = {name for name, _ in found.measures}
@@ -100,12 +93,7 @@ def test_a_tensor_that_is_left_on_the_processor_is_found() -> None:
         ("point-to-point", {"sizes": "1MiB,8GiB"}, 4, {"time": {2.0**20}}),
         ("memory-copy", {"sizes": "1MiB,4GiB"}, 4, {"time": {2.0**20}}),
         ("matrix-product", {"sides": "256,32768"}, 4, {"time": {256.0}}),
-        (
-            "attention",
-            {"heads": "2", "lengths": "1024,4096"},
-            0.1,
-            {"fused": {1024.0, 4096.0}, "separate": {1024.0}},
-        ),
+        ("attention", {"heads": "2", "lengths": "1024,4096"}, 0.1, {"fused": {1024.0, 4096.0}, "separate": {1024.0}}),
     ],
 )
 def test_what_does_not_fit_is_left_out(
@@ -130,9 +118,7 @@ def test_the_kernel_and_the_precision_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", ["device", "pinned"])
-def test_the_check_of_a_copy_needs_little_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
-) -> None:
+def test_the_check_of_a_copy_needs_little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
     """Where two arrays fit, a third may not."""
     compared: list[int] = []
 
@@ -147,9 +133,7 @@ def test_the_check_of_a_copy_needs_little_memory(
     assert max(compared) <= GIB / 16
 
 
-def test_a_sum_over_a_thousand_ranks_is_one_that_bf16_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sum_over_a_thousand_ranks_is_one_that_bf16_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.tensor(256, dtype=torch.bfloat16) + 1 == 256  # so no rank may add more
     values: list[float] = []
     full = torch.full
@@ -165,9 +149,7 @@ def test_a_sum_over_a_thousand_ranks_is_one_that_bf16_has(
 
 
 @pytest.mark.parametrize("form", ["bf16", "fp8"])
-def test_nothing_but_the_product_is_in_its_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
-) -> None:
+def test_nothing_but_the_product_is_in_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     calls = Calls()
 
     def timed(_: FakeGpuRank, call: Callable[[], object], *args: object) -> list[float]:
@@ -181,9 +163,7 @@ def test_nothing_but_the_product_is_in_its_time(
     assert {name.partition(".out")[0] for name in calls.names} <= {"aten.mm", "aten._scaled_mm"}
 
 
-def test_the_rank_that_skips_a_collective_is_blamed_where_the_others_wait_for_their_gpus(
-    tmp_path: Path,
-) -> None:
+def test_the_rank_that_skips_a_collective_is_blamed_where_the_others_wait_for_their_gpus(tmp_path: Path) -> None:
     """They have left the collective, which is in the queues of the GPUs."""
     for number in range(4):
         values = {"what": "skips", "bad": 3.0, "seconds": 20.0}

@@ -44,10 +44,7 @@ def run_of(folder: Path, time: Time, ranks: int = 4, backend: str = "nccl", **gi
     job = read_job(MESSAGES.on(backend), {"ranks": str(ranks), "peer": "all", **given})
     devices = machine(ranks)
     run = write_run(folder, job, backend, launcher="by hand", devices=devices)
-    events: list[RankEvent] = [
-        ReadyEvent(at=0, world=ranks, versions={}),
-        CheckEvent(at=0, name="message", right=True),
-    ]
+    events: list[RankEvent] = [ReadyEvent(at=0, world=ranks, versions={}), CheckEvent(at=0, name="message", right=True)]
     for size, (a, b) in itertools.product(SIZES, itertools.combinations(range(ranks), 2)):
         where: Mapping[str, float | str] = {"rank": a, "peer": b, "size": size}
         samples = (time(a, b, size),) * 5
@@ -84,18 +81,14 @@ def test_a_slow_pair_is_named_and_others_are_not(tmp_path: Path) -> None:
 def test_what_all_slow_pairs_share_is_named_once(tmp_path: Path) -> None:
     lame = slow(*((a, b) for a, b in itertools.combinations(range(8), 2) if 5 in (a, b)))
     _, note = told(report_of(run_of(tmp_path, lame, ranks=8)))
-    assert note.startswith(
-        "At 64 MiB, all 7 slow pairs have rank 5 in common; the slowest takes 40 %"
-    )
+    assert note.startswith("At 64 MiB, all 7 slow pairs have rank 5 in common; the slowest takes 40 %")
 
 
 @each(("backend", "times", "count"), [("nccl", 1.2, 1), ("gloo", 1.2, 0), ("gloo", 1.7, 1)])
 def test_processes_on_processors_may_differ_more_than_gpus(
     backend: str, times: float, count: int, tmp_path: Path
 ) -> None:
-    report = report_of(
-        run_of(tmp_path / f"{backend}{times}", slow((0, 1), times=times), backend=backend)
-    )
+    report = report_of(run_of(tmp_path / f"{backend}{times}", slow((0, 1), times=times), backend=backend))
     assert len(report.pairs[1].slow) == count
 
 
@@ -135,9 +128,7 @@ def test_the_command_line_and_the_page_show_the_matrix(
     assert printed.count("69.36 GB/s*") == 2
     assert "over formula" not in printed
     assert main(["lab", "show", run.id, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["pairs"][1]["slow"] == [
-        {"first": 1, "second": 3, "share": 0.4}
-    ]
+    assert json.loads(capsys.readouterr().out)["pairs"][1]["slow"] == [{"first": 1, "second": 3, "share": 0.4}]
     settings = Settings(database=f"sqlite:///{tmp_path}/w.db", sandbox_workers=1, runs=runs)
     with TestClient(create_app(settings)) as client:
         page = client.get(f"/labs/point-to-point/{run.id}").text

@@ -15,9 +15,8 @@ from tests.each import each
 from tests.labs.gpus import NO_GPUS, TOO_OLD, faulty, listing, machine, seen
 
 WITHOUT_CUDA = join_sources(
-    seen(error="it was built without CUDA and without ROCm", cuda="", torch="2.13.0+cpu"),
-    listing(), {},
-)  # fmt: skip
+    seen(error="it was built without CUDA and without ROCm", cuda="", torch="2.13.0+cpu"), listing(), {}
+)
 OLD_DRIVER = join_sources(seen(error=TOO_OLD), listing(), {})
 HIDDEN = join_sources(seen(error=NO_GPUS), listing(), {"CUDA_VISIBLE_DEVICES": "NoDevFiles"})
 BROKEN = join_sources(faulty(seen(range(8)), 3), listing(), {})
@@ -60,9 +59,7 @@ def test_every_lab_is_refused_with_words_or_honored(name: str, asked: str, how: 
 
 
 @pytest.mark.parametrize("name", known_labs())
-def test_on_a_plain_machine_there_is_nothing_to_explain(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_plain_machine_there_is_nothing_to_explain(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "has_traces", lambda: False)
     lab = lab_called(name)
     found = made(lab, NO_DEVICES)
@@ -82,14 +79,8 @@ def test_devices_are_found_only_where_they_matter() -> None:
 @each(
     ("devices", "note"),
     [
-        (
-            WITHOUT_CUDA,
-            "torch 2.13.0+cpu cannot use this machine's 8 × NVIDIA H100 80GB HBM3: it was",
-        ),
-        (
-            OLD_DRIVER,
-            "torch 2.13.0, built for CUDA 13.0, cannot use this machine's 8 × NVIDIA H100",
-        ),
+        (WITHOUT_CUDA, "torch 2.13.0+cpu cannot use this machine's 8 × NVIDIA H100 80GB HBM3: it was"),
+        (OLD_DRIVER, "torch 2.13.0, built for CUDA 13.0, cannot use this machine's 8 × NVIDIA H100"),
         (HIDDEN, "CUDA_VISIBLE_DEVICES is 'NoDevFiles', which hides every GPU."),
         (machine(1), "NCCL needs one GPU per rank: 2 ranks, and there is 1 GPU."),
         (NO_DEVICES, ""),
@@ -99,9 +90,7 @@ def test_devices_are_found_only_where_they_matter() -> None:
 def test_auto_says_why_it_takes_processors(devices: Devices, note: str) -> None:
     found = reduce(devices)
     assert (found.backend, found.job.ranks) == ("gloo", 2)
-    assert [text.partition(": ")[0] for text in found.notes] == ["On processors, over gloo"] * bool(
-        note
-    )
+    assert [text.partition(": ")[0] for text in found.notes] == ["On processors, over gloo"] * bool(note)
     assert all(text.partition(": ")[2].startswith(note) for text in found.notes)
     none = devices.note or devices.setting or "there is none"
     why = none if not devices.usable else "there is 1 GPU"
@@ -131,11 +120,7 @@ def test_ranks_that_are_not_given_are_all_gpus_within_the_labs_bounds(
     assert lab.gpu
     lab = lab.model_copy(update={"gpu": lab.gpu.model_copy(update={"ranks": (2, 8, 2)})})
     found = made(lab, machine(have), **given)
-    assert (found.backend, found.job.ranks, found.job.given["ranks"]) == (
-        backend,
-        ranks,
-        str(ranks),
-    )
+    assert (found.backend, found.job.ranks, found.job.given["ranks"]) == (backend, ranks, str(ranks))
     assert bool(found.notes) == (backend == "gloo")
 
 
@@ -181,7 +166,7 @@ def test_the_form_for_gpus_has_its_own_defaults(two_forms: Lab) -> None:
         ({"format": "fp8"}, machine(8), "nccl", ""),
         ({"ranks": "16"}, promised(16), "nccl", ""),
     ],
-)  # fmt: skip
+)
 def test_parameters_choose_the_form_that_takes_them(
     two_forms: Lab, given: dict[str, str], devices: Devices, backend: str, note: str
 ) -> None:
@@ -194,11 +179,7 @@ def test_parameters_choose_the_form_that_takes_them(
 @pytest.mark.parametrize(
     ("given", "devices", "says"),
     [
-        (
-            {"format": "fp8"},
-            NO_DEVICES,
-            "has no 'format'; its form for GPUs takes that, but NCCL needs",
-        ),
+        ({"format": "fp8"}, NO_DEVICES, "has no 'format'; its form for GPUs takes that, but NCCL needs"),
         ({"format": "fp8"}, OLD_DRIVER, "is too old"),
         ({"ranks": "16"}, machine(8), "16 ranks, and there are 8 GPUs"),
         ({"nothing": "1"}, machine(8), "all-reduce has no 'nothing'"),

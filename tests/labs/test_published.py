@@ -114,10 +114,7 @@ def test_two_lines_fit_where_one_does_not() -> None:
     found = published("8 H100", OURS)
     points = [(float(one.where["size"]), one.median) for one in found.measures]
     assert found.line is None
-    assert [(one.least, one.most) for one in found.lines] == [
-        (2.0**13, 2.0**21),
-        (2.0**23, 2.0**33),
-    ]
+    assert [(one.least, one.most) for one in found.lines] == [(2.0**13, 2.0**21), (2.0**23, 2.0**33)]
     for line in found.lines:
         inside = [point for point in points if line.least <= point[0] <= line.most]
         assert (line.latency, line.bandwidth) == pytest.approx(relative_line(inside))
@@ -153,10 +150,7 @@ def test_where_one_line_fits_there_is_one(backend: str) -> None:
 
 
 def test_three_lines_are_found_again_and_drawn() -> None:
-    times = [
-        s / 1e10 + 5e-6 if s < 2e5 else s / 5e10 + 9e-5 if s < 1e8 else s / 4e11 + 8e-3
-        for s in OURS
-    ]
+    times = [s / 1e10 + 5e-6 if s < 2e5 else s / 5e10 + 9e-5 if s < 1e8 else s / 4e11 + 8e-3 for s in OURS]
     measures = tuple(measure("time", (t,), size=s) for s, t in zip(OURS, times, strict=True))
     found = report("all-reduce", measures)
     assert [line.bandwidth for line in found.lines] == pytest.approx([1e10, 5e10, 4e11])
@@ -187,11 +181,7 @@ def test_the_wire_is_nvlink_only_where_nccl_used_it() -> None:
 
 @each(
     ("links", "is_nvlink"),
-    [
-        (("X NV18", "NV18 X"), True),
-        (("X NODE", "NODE X"), False),
-        (("X NV12 SYS", "NV12 X SYS", "SYS SYS X"), False),
-    ],
+    [(("X NV18", "NV18 X"), True), (("X NODE", "NODE X"), False), (("X NV12 SYS", "NV12 X SYS", "SYS SYS X"), False)],
 )
 def test_p2p_over_pcie_is_not_nvlink(links: tuple[str, ...], is_nvlink: bool) -> None:
     rows = [f"GPU{n}\t{row}\tSYS 0-31 0" for n, row in enumerate(links)]
@@ -211,10 +201,7 @@ def test_a_gpu_without_a_datasheet_is_said_to_have_none() -> None:
     assert alone.notes == ()
 
 
-@each(
-    ("form", "share"),
-    [("bf16", 1.112), ("fp16", 1.112), ("fp8", 0.556), ("fp32", None), ("tf32", None)],
-)
+@each(("form", "share"), [("bf16", 1.112), ("fp16", 1.112), ("fp8", 0.556), ("fp32", None), ("tf32", None)])
 def test_the_share_of_the_peak_is_that_of_the_format(form: str, share: float | None) -> None:
     one = measure("time", (1e-3,), side=8192.0)
     (found,) = report("matrix-product", (one,), ranks=1, given={"format": form}).measures
@@ -233,12 +220,6 @@ def test_a_copy_within_the_hbm_moves_every_byte_twice(source: str, passes: int) 
 
 
 def test_samples_of_both_ways_are_kept_apart() -> None:
-    both = (
-        measure("time", (1e-5,), size=8192.0),
-        measure("time with launch", (9e-5,), size=8192.0),
-    )
+    both = (measure("time", (1e-5,), size=8192.0), measure("time with launch", (9e-5,), size=8192.0))
     found = report("all-reduce", both)
-    assert [list(one.derived) for one in found.measures] == [
-        ["bus bandwidth", "share of the wire"],
-        [],
-    ]
+    assert [list(one.derived) for one in found.measures] == [["bus bandwidth", "share of the wire"], []]

@@ -63,9 +63,7 @@ def names_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_a_disturbed_run_is_refused_with_its_reasons_and_the_next_one_is_recorded(
-    tmp_path: Path,
-) -> None:
+def test_a_disturbed_run_is_refused_with_its_reasons_and_the_next_one_is_recorded(tmp_path: Path) -> None:
     refused, recorded = record(tmp_path, DISTURBED, QUIET)
     assert (refused.path, refused.reasons) == (None, DISTURBED.doubts)
     assert recorded.reasons == ()
@@ -114,9 +112,12 @@ def test_a_canceled_run_ends_the_list(tmp_path: Path) -> None:
 
 def test_each_line_is_a_lab_as_it_is_run(tmp_path: Path) -> None:
     lines = [
-        "# for the page of all-reduce", "", "all-reduce ranks=4 'sizes=4 KiB, 64 KiB'  # two",
-        "wallclock lab run zero --backend gloo scheme=ddp", "ring-bytes",
-    ]  # fmt: skip
+        "# for the page of all-reduce",
+        "",
+        "all-reduce ranks=4 'sizes=4 KiB, 64 KiB'  # two",
+        "wallclock lab run zero --backend gloo scheme=ddp",
+        "ring-bytes",
+    ]
     assert requests_in_lines(lines) == [
         RecordingRequest(lab="all-reduce", given={"ranks": "4", "sizes": "4 KiB, 64 KiB"}),
         RecordingRequest(lab="zero", given={"scheme": "ddp"}, backend="gloo"),

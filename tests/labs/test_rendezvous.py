@@ -12,14 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.labs.launch.addresses import (
-    LOOPBACK,
-    Address,
-    address_on,
-    address_towards,
-    interface_of,
-    own_addresses,
-)
+from app.labs.launch.addresses import LOOPBACK, Address, address_on, address_towards, interface_of, own_addresses
 from app.labs.launch.position import Position, position_in, rank_in
 from app.labs.launch.store import await_all, hosted_store, joined_store, own_clock
 from tests.each import each
@@ -28,9 +21,13 @@ from tests.waiting import HANGS, wait_until
 KNOWN = [
     Address(interface, ip_address(ip))
     for interface, ip in (
-        ("lo", "127.0.0.1"), ("eth0", "10.1.0.5"), ("eth0", "fd00::5"), ("ib0", "10.9.0.5"), ("lo", "::1"),
+        ("lo", "127.0.0.1"),
+        ("eth0", "10.1.0.5"),
+        ("eth0", "fd00::5"),
+        ("ib0", "10.9.0.5"),
+        ("lo", "::1"),
     )
-]  # fmt: skip
+]
 needs_torch = pytest.mark.needs("torch")
 
 
@@ -96,9 +93,7 @@ def test_a_store_is_reached_at_its_address_alone(tmp_path: Path, address: str) -
 @needs_torch
 def test_a_rank_that_comes_early_waits_for_rank_0(tmp_path: Path) -> None:
     found: list[str] = []
-    other = threading.Thread(
-        target=lambda: found.append(joined_store(tmp_path, patience=HANGS)[0].address)
-    )
+    other = threading.Thread(target=lambda: found.append(joined_store(tmp_path, patience=HANGS)[0].address))
     other.start()
     time.sleep(0.1)
     store = hosted_store(tmp_path, LOOPBACK)
@@ -119,9 +114,7 @@ def earlier(tmp_path: Path) -> Iterator[Path]:
 @needs_torch
 def test_where_an_earlier_rank_0_was_is_not_where_it_is_now(earlier: Path) -> None:
     found: list[bytes] = []
-    other = threading.Thread(
-        target=lambda: found.append(joined_store(earlier, HANGS, each=0.2)[1].get("said"))
-    )
+    other = threading.Thread(target=lambda: found.append(joined_store(earlier, HANGS, each=0.2)[1].get("said")))
     other.start()
     time.sleep(0.5)
     store = hosted_store(earlier, LOOPBACK)
@@ -167,12 +160,7 @@ def test_a_rank_0_that_never_starts_is_told(tmp_path: Path) -> None:
 def test_rank_0_says_which_ranks_are_missing(tmp_path: Path) -> None:
     store = hosted_store(tmp_path, LOOPBACK)
     early, late = (
-        [
-            threading.Thread(
-                target=await_all, args=(joined_store(tmp_path, HANGS)[1], rank, 5, HANGS)
-            )
-            for rank in ranks
-        ]
+        [threading.Thread(target=await_all, args=(joined_store(tmp_path, HANGS)[1], rank, 5, HANGS)) for rank in ranks]
         for ranks in ((3, 1), (2, 4))
     )
     for one in early:
@@ -203,13 +191,22 @@ def test_a_time_namespace_has_another_clock() -> None:
 
 SLURM = {"SLURM_PROCID": "11", "SLURM_NTASKS": "16", "SLURM_LOCALID": "3", "SLURM_NNODES": "2"}
 TORCHRUN = {
-    "RANK": "11", "WORLD_SIZE": "16", "LOCAL_RANK": "3", "GROUP_RANK": "1", "GROUP_WORLD_SIZE": "2",
+    "RANK": "11",
+    "WORLD_SIZE": "16",
+    "LOCAL_RANK": "3",
+    "GROUP_RANK": "1",
+    "GROUP_WORLD_SIZE": "2",
     "LOCAL_WORLD_SIZE": "8",
-}  # fmt: skip
+}
 POD = {
-    "RANK": "3", "WORLD_SIZE": "8", "LOCAL_RANK": "3", "GROUP_RANK": "0", "GROUP_WORLD_SIZE": "1",
-    "LOCAL_WORLD_SIZE": "8", "JOB_COMPLETION_INDEX": "1",
-}  # fmt: skip
+    "RANK": "3",
+    "WORLD_SIZE": "8",
+    "LOCAL_RANK": "3",
+    "GROUP_RANK": "0",
+    "GROUP_WORLD_SIZE": "1",
+    "LOCAL_WORLD_SIZE": "8",
+    "JOB_COMPLETION_INDEX": "1",
+}
 
 
 @each(
@@ -233,12 +230,11 @@ def test_a_rank_knows_its_position_from_what_started_it(
 def test_all_ranks_of_pods_with_a_torchrun_each_have_different_positions() -> None:
     found = {
         position_in(
-            {**POD, "RANK": str(local), "LOCAL_RANK": str(local), "JOB_COMPLETION_INDEX": str(pod)},
-            ranks=32, nodes=4,
+            {**POD, "RANK": str(local), "LOCAL_RANK": str(local), "JOB_COMPLETION_INDEX": str(pod)}, ranks=32, nodes=4
         ).rank
         for pod in range(4)
         for local in range(8)
-    }  # fmt: skip
+    }
     assert found == set(range(32))
     one = {**POD, "JOB_COMPLETION_INDEX": "0"}
     assert position_in(one, ranks=8, nodes=None) == Position(3, 3, 1)

@@ -67,9 +67,7 @@ def test_a_run_of_an_earlier_version_without_a_leader_is_lost(earlier: LabRun) -
     assert earlier.outcome.state is RunState.LOST
 
 
-def test_a_line_that_is_half_written_is_skipped_and_a_strange_one_is_an_error(
-    earlier: LabRun,
-) -> None:
+def test_a_line_that_is_half_written_is_skipped_and_a_strange_one_is_an_error(earlier: LabRun) -> None:
     assert [event.kind for event in earlier.events()] == ["ready", "check", "measure"]
     with (earlier.folder / "events.jsonl").open("a") as file:
         file.write('\n{"kind": "strange", "at": 1}\n')
@@ -90,8 +88,11 @@ def test_what_is_written_is_read_back_and_keeps_its_shape(tmp_path: Path) -> Non
     run.write_outcome(outcome)
     assert run.outcome == outcome
     assert json.loads((run.folder / "outcome.json").read_text()) == {
-        "state": "timeout", "cause": "late", "seconds": 2.5, "codes": {"1": -9}
-    }  # fmt: skip
+        "state": "timeout",
+        "cause": "late",
+        "seconds": 2.5,
+        "codes": {"1": -9},
+    }
 
 
 def test_events_of_ranks_are_read_back(tmp_path: Path) -> None:
@@ -115,9 +116,7 @@ def test_the_first_error_that_is_no_consequence_is_to_blame(tmp_path: Path) -> N
     for error in errors:
         (tmp_path / f"error{error.rank}.json").write_bytes(error.as_json())
     assert blame(tmp_path, {}) == "rank 1: ValueError: first"
-    assert json.loads((tmp_path / "error1.json").read_text()) == {
-        "rank": 1, "at": 2.0, "what": "ValueError: first"
-    }  # fmt: skip
+    assert json.loads((tmp_path / "error1.json").read_text()) == {"rank": 1, "at": 2.0, "what": "ValueError: first"}
 
 
 def test_states_are_stored_as_they_always_were() -> None:

@@ -70,9 +70,7 @@ _LATE = r": rank 1 was at worker\.py line \d+, while ranks 0, 2 were in barrier 
 
 
 @pytest.mark.parametrize("what", ["hangs", "stubborn"])
-def test_a_run_that_hangs_is_ended_in_time(
-    labs_runner: LocalLauncher, faulty: Faulty, what: str
-) -> None:
+def test_a_run_that_hangs_is_ended_in_time(labs_runner: LocalLauncher, faulty: Faulty, what: str) -> None:
     for seconds in (2, 10, 50):  # on a busy machine, ranks may not have come so far in 2 s
         run = ended(labs_runner.start(faulty(what, seconds=seconds)))
         report = report_of(run)
@@ -107,9 +105,7 @@ def test_one_run_at_a_time_has_the_devices(labs_runner: LocalLauncher, faulty: F
     assert report_of(ended(patient)).state == "done"
 
 
-def test_a_leader_that_is_killed_takes_its_ranks_along(
-    labs_runner: LocalLauncher, faulty: Faulty
-) -> None:
+def test_a_leader_that_is_killed_takes_its_ranks_along(labs_runner: LocalLauncher, faulty: Faulty) -> None:
     run = labs_runner.start(faulty("hangs"))
     wait_for_ranks(run)
     os.kill(labs_runner._pids[run.id], signal.SIGKILL)
@@ -120,9 +116,7 @@ def test_a_leader_that_is_killed_takes_its_ranks_along(
 
 
 @pytest.mark.needs("torch")
-def test_when_the_server_dies_no_rank_is_left_and_the_run_is_found_again(
-    faulty: Faulty, tmp_path: Path
-) -> None:
+def test_when_the_server_dies_no_rank_is_left_and_the_run_is_found_again(faulty: Faulty, tmp_path: Path) -> None:
     job = faulty("hangs")
     code = f"""
 import sys, time
@@ -135,9 +129,7 @@ runner = LocalLauncher(Path({str(tmp_path)!r}) / "runs")
 print(runner.start(read_job(lab_called("faulty"), {{"what": "hangs"}})).id, flush=True)
 time.sleep(600)
 """
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
-    ) as server:
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout
             again = LocalLauncher(tmp_path / "runs")
@@ -168,9 +160,7 @@ def test_ranks_are_there_at_once_when_torch_is(labs_runner: LocalLauncher, fault
     assert min(times) < min(imports)  # 0.1 s on a quiet machine, and 2 s
 
 
-def test_a_report_has_what_is_needed_to_believe_it(
-    labs_runner: LocalLauncher, faulty: Faulty
-) -> None:
+def test_a_report_has_what_is_needed_to_believe_it(labs_runner: LocalLauncher, faulty: Faulty) -> None:
     run = ended(labs_runner.start(faulty("nothing")))
     report = json.loads(report_of(run).as_json())
     (measure,) = report["measures"]
@@ -185,9 +175,7 @@ def test_a_report_has_what_is_needed_to_believe_it(
         labs_runner.run_called("../etc")
 
 
-def test_without_torch_it_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_torch_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise ImportError('none here', name='torch')")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{Path.cwd()}")
     runner = LocalLauncher(tmp_path / "runs")
@@ -199,9 +187,7 @@ ODD = "runs/my #1? 50%j & 'all'"
 
 
 @pytest.mark.needs("torch")
-def test_a_folder_of_runs_may_be_relative_and_have_any_name(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_folder_of_runs_may_be_relative_and_have_any_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WALLCLOCK_RUNS", ODD)
     with closing(launcher_of(Settings())) as launcher:

@@ -23,9 +23,12 @@ SHOWN = {"all_to_all": "alltoall"}  # as nccl-tests calls it
 
 
 def ran(
-    folder: Path, operation: str = "all_reduce", slower: float = 1.02,
-    factors: Mapping[int, float] | None = None, backend: str = "nccl",
-) -> LabRun:  # fmt: skip
+    folder: Path,
+    operation: str = "all_reduce",
+    slower: float = 1.02,
+    factors: Mapping[int, float] | None = None,
+    backend: str = "nccl",
+) -> LabRun:
     """A run that took *slower* times as long as nccl-tests, and by *factors* at some sizes."""
     lab = lab_called("all-reduce")
     given = {"ranks": str(RANKS), "operation": operation, "sizes": "4KiB..1GiB"}
@@ -36,12 +39,14 @@ def ran(
         CheckEvent(at=0.1, name=operation, right=True),
         *(
             MeasureEvent(
-                at=1.0, name="time", where={"size": float(size)},
+                at=1.0,
+                name="time",
+                where={"size": float(size)},
                 samples=(time_of(size) * (factors or {}).get(size, slower),),
             )
             for size in SIZES[::2]
         ),
-    ]  # fmt: skip
+    ]
     (run.folder / "events.jsonl").write_text("".join(as_line(one) for one in events))
     run.write_outcome(RunOutcome(RunState.DONE))
     return run
@@ -51,9 +56,7 @@ Shown = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Shown:
+def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shown:
     monkeypatch.setenv("WALLCLOCK_RUNS", str(tmp_path / "runs"))
 
     def show(run: LabRun, text: str, *options: str) -> tuple[int, str, str]:
@@ -65,9 +68,7 @@ def shown(
 
 
 @pytest.mark.parametrize("operation", ["all_reduce", "all_gather", "reduce_scatter", "all_to_all"])
-def test_every_size_is_shown_with_both_and_the_difference(
-    operation: str, shown: Shown, tmp_path: Path
-) -> None:
+def test_every_size_is_shown_with_both_and_the_difference(operation: str, shown: Shown, tmp_path: Path) -> None:
     run = ran(tmp_path / "runs", operation, 1.25)
     theirs = SHOWN.get(operation, operation)
     code, out, _ = shown(run, today(theirs, RANKS))
@@ -93,9 +94,7 @@ def test_what_differs_most_is_named(shown: Shown, tmp_path: Path) -> None:
     assert "apart" not in shown(near, today("all_reduce", RANKS))[1]
 
 
-def test_the_test_of_the_same_collective_is_taken_from_several(
-    shown: Shown, tmp_path: Path
-) -> None:
+def test_the_test_of_the_same_collective_is_taken_from_several(shown: Shown, tmp_path: Path) -> None:
     run = ran(tmp_path / "runs", "all_gather")
     text = today("all_reduce", RANKS) + "\n" + today("all_gather", RANKS)
     code, out, _ = shown(run, text)
@@ -110,10 +109,8 @@ def test_the_test_of_the_same_collective_is_taken_from_several(
         (today("sendrecv", RANKS), "only runs of the lab all-reduce can be put beside nccl-tests"),
         ("nonsense", "has no table of nccl-tests"),
     ],
-)  # fmt: skip
-def test_what_cannot_be_compared_is_refused(
-    text: str, says: str, shown: Shown, tmp_path: Path
-) -> None:
+)
+def test_what_cannot_be_compared_is_refused(text: str, says: str, shown: Shown, tmp_path: Path) -> None:
     code, _, errors = shown(ran(tmp_path / "runs"), text)
     assert code == 1
     assert says in errors
@@ -124,9 +121,7 @@ def test_the_page_draws_both_for_the_newest_run_that_did_the_same(tmp_path: Path
     run = ran(folder, slower=1.3)
     ran(folder, "all_gather")
     ran(folder, backend="gloo")
-    app = create_app(
-        Settings(database=f"sqlite:///{tmp_path}/w.db", runs=folder, sandbox_workers=1)
-    )
+    app = create_app(Settings(database=f"sqlite:///{tmp_path}/w.db", runs=folder, sandbox_workers=1))
     with TestClient(app) as client:
         text = today("all_reduce", RANKS)
         page = client.post("/measured", data={"text": text}, files=[("file", ("", b""))]).text

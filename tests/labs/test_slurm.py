@@ -46,9 +46,12 @@ def _jobs() -> str:
 
 def settings(tmp_path: Path, **more: Any) -> Settings:
     return Settings(
-        runs=tmp_path / "runs %j #1?", database=f"sqlite:///{tmp_path}/w.db", sandbox_workers=1,
-        lab_launcher="slurm", **more,
-    )  # fmt: skip
+        runs=tmp_path / "runs %j #1?",
+        database=f"sqlite:///{tmp_path}/w.db",
+        sandbox_workers=1,
+        lab_launcher="slurm",
+        **more,
+    )
 
 
 def cluster_of(tmp_path: Path, **more: Any) -> SlurmLauncher:
@@ -146,19 +149,21 @@ def test_slurm_gives_what_the_settings_ask_for(cluster: Path, tmp_path: Path) ->
     runs = {}
     for name, asked in REQUESTS.items():
         launcher = cluster_of(
-            tmp_path, slurm_nodes=2, slurm_gpus=2, slurm_python=str(says),
-            slurm_srun="--quiet env 'WORD=a b'", **asked,
+            tmp_path,
+            slurm_nodes=2,
+            slurm_gpus=2,
+            slurm_python=str(says),
+            slurm_srun="--quiet env 'WORD=a b'",
+            **asked,
             slurm_site=site if name == "by the site" else None,
-        )  # fmt: skip
+        )
         plan = launcher.plan(lab_called("all-reduce"), {"ranks": "4"})
         runs[name] = (launcher, launcher.start(plan.job, plan.backend))
     for name, (launcher, run) in runs.items():
         ended(launcher, run)
         given, memory = GIVEN[name]
         lines = sorted(run.log().splitlines()[1:])
-        assert lines == [
-            f"{rank}: node={rank // 2} local={rank % 2} word=a b {given}" for rank in range(4)
-        ], name
+        assert lines == [f"{rank}: node={rank // 2} local={rank % 2} word=a b {given}" for rank in range(4)], name
         assert f"mem={memory}," in slurms_word(run, "TRES"), name
 
 
@@ -170,9 +175,7 @@ ENDS = {
 }
 
 
-def test_a_fault_of_a_rank_is_told_with_its_cause(
-    cluster: Path, tmp_path: Path, faulty: Faulty
-) -> None:
+def test_a_fault_of_a_rank_is_told_with_its_cause(cluster: Path, tmp_path: Path, faulty: Faulty) -> None:
     """One in Python; how a process ends is told by Slurm alone, so a shell can end like it."""
     launcher = cluster_of(tmp_path)
     runs = {RAISES: (launcher, launcher.start(faulty("raises", ranks=2)))}
@@ -230,15 +233,10 @@ def hung(launcher: Launcher, faulty: Faulty) -> LabRun:
 ALL_GPUS = "#SBATCH --nodelist=one\n#SBATCH --gres=gpu:4\necho gpus=$CUDA_VISIBLE_DEVICES\n"
 
 
-def test_two_jobs_that_want_all_gpus_take_turns(
-    cluster: Path, tmp_path: Path, faulty: Faulty, idle: str
-) -> None:
+def test_two_jobs_that_want_all_gpus_take_turns(cluster: Path, tmp_path: Path, faulty: Faulty, idle: str) -> None:
     site = tmp_path / "site"
     site.write_text(ALL_GPUS)
-    launcher, hog = (
-        cluster_of(tmp_path, slurm_site=site),
-        cluster_of(tmp_path, slurm_site=site, slurm_python=idle),
-    )
+    launcher, hog = (cluster_of(tmp_path, slurm_site=site), cluster_of(tmp_path, slurm_site=site, slurm_python=idle))
     first = hog.start(faulty("nothing", ranks=2))
     second = launcher.start(faulty("nothing", ranks=2))
     says = wait_for(launcher, second, "in Slurm's queue (Resources)")
@@ -270,9 +268,7 @@ def test_more_ranks_than_devices_are_refused_before_slurm_hears_of_them(tmp_path
     assert (plan.backend, len(plan.notes)) == ("gloo", 1)
 
 
-def test_what_waits_too_long_is_ended(
-    cluster: Path, tmp_path: Path, faulty: Faulty, idle: str
-) -> None:
+def test_what_waits_too_long_is_ended(cluster: Path, tmp_path: Path, faulty: Faulty, idle: str) -> None:
     busy = tmp_path / "busy"
     busy.write_text(ALL_GPUS)
     hog = cluster_of(tmp_path, slurm_site=busy, slurm_python=idle)
@@ -285,9 +281,7 @@ def test_what_waits_too_long_is_ended(
     ended(hog, first)
 
 
-def test_what_slurm_will_never_start_is_ended(
-    cluster: Path, tmp_path: Path, faulty: Faulty
-) -> None:
+def test_what_slurm_will_never_start_is_ended(cluster: Path, tmp_path: Path, faulty: Faulty) -> None:
     site = tmp_path / "site"
     site.write_text("#SBATCH --cpus-per-task=100\n")
     launcher = cluster_of(tmp_path, slurm_site=site)
@@ -333,12 +327,7 @@ def test_the_page_shows_slurms_word_and_cancels(cluster: Path, tmp_path: Path, i
         app.state.site.labs.launcher = cluster_of(tmp_path, **chosen)
         pages = []
         for _ in range(2):
-            given = {
-                "run.ranks": "2",
-                "run.bandwidth": "5 MB/s",
-                "run.sizes": "16 MiB",
-                "guess": "1 s",
-            }
+            given = {"run.ranks": "2", "run.bandwidth": "5 MB/s", "run.sizes": "16 MiB", "guess": "1 s"}
             answer = client.post("/labs/algorithms", data={**given, "guess": "1 s"})
             assert answer.status_code == 303, answer.text
             pages.append(answer.headers["location"])

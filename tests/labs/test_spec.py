@@ -18,10 +18,7 @@ from tests.each import each
 
 RANKS = ROOT / "app" / "labs" / "ranks"
 FORMS = {
-    f"{lab.name}{on}": form
-    for lab in known_labs().values()
-    for on, form in (("", lab), ("-on-gpus", lab.gpu))
-    if form
+    f"{lab.name}{on}": form for lab in known_labs().values() for on, form in (("", lab), ("-on-gpus", lab.gpu)) if form
 }
 
 
@@ -38,9 +35,7 @@ def test_every_lab_says_what_it_needs(name: str) -> None:
     assert read_job(lab, given).values == job.values
 
 
-def test_the_form_with_gpus_says_only_what_is_different(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_form_with_gpus_says_only_what_is_different(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "one_lab"
     folder.mkdir()
     (folder / "lab.yaml").write_text(
@@ -65,9 +60,7 @@ def test_the_form_with_gpus_says_only_what_is_different(
 
 
 def test_a_lab_for_processors_alone_says_so() -> None:
-    with pytest.raises(
-        InputError, match="ring-bytes runs on processors only, over gloo: what it c"
-    ):
+    with pytest.raises(InputError, match="ring-bytes runs on processors only, over gloo: what it c"):
         lab_called("ring-bytes").on("nccl")
 
 
@@ -87,15 +80,11 @@ def test_what_is_predicted_is_in_the_unit_of_what_is_measured(form: Lab) -> None
     if form.name == "ddp-overlap":
         places["size"] = Quantity(2.0)
     medians = {
-        name: Quantity(0.004, scale_of(one.unit).unit.dimension)
-        for name, one in form.measures.items()
-        if one.unit
+        name: Quantity(0.004, scale_of(one.unit).unit.dimension) for name, one in form.measures.items() if one.unit
     }
     for measure in form.measures:
         if form.measures[measure].predicted:
-            value = predict_measure(
-                form, measure, {**medians, **names, **places}, form.words(job.values)
-            )
+            value = predict_measure(form, measure, {**medians, **names, **places}, form.words(job.values))
             assert value is not None
             assert value > 0
 
@@ -120,9 +109,7 @@ def test_a_parameter_is_not_replaced_by_a_measure() -> None:
     assert measure_statistics(lab, 4, values, taken)[0].predicted == pytest.approx(0.2)
     form = lab.on("nccl")
     known = (Samples("compute", {}, (0.01,)), Samples("message", {}, (0.03,)), *taken)
-    assert measure_statistics(form, 4, read_job(form, {}).values, known)[
-        2
-    ].predicted == pytest.approx(0.1)
+    assert measure_statistics(form, 4, read_job(form, {}).values, known)[2].predicted == pytest.approx(0.1)
 
 
 @each("name", known_labs())
@@ -183,9 +170,7 @@ def test_several_sizes_are_a_range_or_a_list() -> None:
         lab_called("allreduce")
 
 
-def test_a_wrong_lab_file_is_told_with_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_lab_file_is_told_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "broken"
     folder.mkdir()
     (folder / "lab.yaml").write_text("title: Broken\nlinks: imagined\n")
@@ -207,13 +192,9 @@ def test_a_pipelines_prediction_is_what_a_simulation_plays_out(schedule: str) ->
             given = {"ranks": str(ranks), "schedule": schedule, "microbatches": text}
             job = read_job(lab, {**given, "unit": "30 ms"})
             names = known_quantities(lab, ranks, job.values)
-            value = predict_measure(
-                lab, schedule, {**names, "micro": Quantity(float(micro))}, lab.words(job.values)
-            )
+            value = predict_measure(lab, schedule, {**names, "micro": Quantity(float(micro))}, lab.words(job.values))
             virtual = 2 if schedule == "interleaved" else 1
-            played = simulate_schedule(
-                build(schedule, ranks, micro, virtual), Times(unit, unit, unit)
-            )
+            played = simulate_schedule(build(schedule, ranks, micro, virtual), Times(unit, unit, unit))
             assert value == pytest.approx(played.makespan), (ranks, micro)
 
 
@@ -276,11 +257,7 @@ def test_a_batch_is_free_up_to_the_turn_of_two_measured_rates() -> None:
 def test_what_an_earlier_version_of_a_lab_measured_is_left_out() -> None:
     lab = lab_called("free-batch")
     values = read_job(lab, {"side": "1024"}).values
-    taken = (
-        Samples("copy", {}, (1.0,)),
-        Samples("product", {}, (1.0,)),
-        Samples("time", {"columns": 1.0}, (1.0,)),
-    )
+    taken = (Samples("copy", {}, (1.0,)), Samples("product", {}, (1.0,)), Samples("time", {"columns": 1.0}, (1.0,)))
     found = measure_statistics(lab, 1, values, taken)
     assert [(one.name, one.predicted) for one in found] == [("product", None), ("time", None)]
     assert "turn" not in found[0].derived

@@ -52,9 +52,8 @@ def of_eight(times: tuple[float, ...], size: float = 4.0 * 2**30) -> Report:
 def test_a_slow_gpu_is_named_with_its_uuid_at_the_largest_size() -> None:
     uuids = tuple(f"GPU-{uuid_of(number)}" for number in range(4))
     note = note_on_spread(
-        lab_called("memory-copy").on("nccl"), of_eight(SLOW).measures,
-        MachineFacts(gpus=(H100,) * 4, uuids=uuids),
-    )  # fmt: skip
+        lab_called("memory-copy").on("nccl"), of_eight(SLOW).measures, MachineFacts(gpus=(H100,) * 4, uuids=uuids)
+    )
     assert note == (f"GPU 2 ({uuids[2]}) takes 7 % longer than the median of 4 at size 4 GiB.")
 
 
@@ -89,8 +88,7 @@ own.leave()
 @pytest.mark.slow(5)
 def test_the_times_of_each_rank_are_kept_beside_those_of_the_slowest(tmp_path: Path) -> None:
     commands = [
-        [sys.executable, "-c", RANK, str(rank), str(tmp_path), busy]
-        for rank, busy in enumerate(("0.01", "0.2"))
+        [sys.executable, "-c", RANK, str(rank), str(tmp_path), busy] for rank, busy in enumerate(("0.01", "0.2"))
     ]
     ranks = [subprocess.Popen(command) for command in commands]
     assert [one.wait(HANGS) for one in ranks] == [0, 0]

@@ -38,9 +38,7 @@ def test_a_time_with_launch_has_the_launch_and_the_way_back_in_it() -> None:
 def test_a_batch_takes_two_milliseconds_however_short_the_call() -> None:
     for kernel in (4e-6, 60e-6, 1.5e-3, 7e-3):
         machine = ScriptedGpu(5e-6)
-        samples = machine.timer.by_events(
-            partial(machine.call, kernel), Sampling(seconds=0, least=40)
-        )
+        samples = machine.timer.by_events(partial(machine.call, kernel), Sampling(seconds=0, least=40))
         settled = machine.calls
         machine.timer.by_events(partial(machine.call, kernel), Sampling(seconds=0, least=140))
         batch = (machine.calls - 2 * settled) / (140 - 40)
@@ -84,11 +82,7 @@ def test_a_time_that_includes_launches_is_told_as_such(tmp_path: Path) -> None:
 
     for gpu, call, says in (
         (machine, partial(machine.call, KERNEL), []),
-        (
-            blocking,
-            waits,
-            ["step at size 8.0, whole include launches, as a GPU had to wait for them"],
-        ),
+        (blocking, waits, ["step at size 8.0, whole include launches, as a GPU had to wait for them"]),
     ):
         rank = ToldRank(1, 2, tmp_path, values={}, on_gpu=False, seconds=60)
         rank.on_gpu, rank._timer, rank.told = True, gpu.timer, []
@@ -152,9 +146,7 @@ class ScriptedEvent:
         return 1e3 * self.own.seconds_to(later.own)  # milliseconds
 
 
-def test_a_gpu_is_held_for_as_long_as_asked_when_its_clock_has_risen(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_gpu_is_held_for_as_long_as_asked_when_its_clock_has_risen(monkeypatch: pytest.MonkeyPatch) -> None:
     machine, clock = ScriptedGpu(1e-6), [345e6]
     monkeypatch.setattr(ScriptedEvent, "machine", machine, raising=False)
     monkeypatch.setattr(torch.cuda, "Event", ScriptedEvent)

@@ -45,9 +45,7 @@ def is_complete(lab: str, given: dict[str, str], found: FakeGpuRank) -> None:
 
 @pytest.mark.sweep
 @pytest.mark.parametrize(("lab", "given"), CASES)
-def test_a_worker_keeps_everything_on_the_gpu(
-    tmp_path: Path, lab: str, given: dict[str, str]
-) -> None:
+def test_a_worker_keeps_everything_on_the_gpu(tmp_path: Path, lab: str, given: dict[str, str]) -> None:
     """On the first rank, and on the last."""
     last = int(given.get("ranks", lab_called(lab).on("nccl").ranks[2])) - 1
     for rank in sorted({0, last}):
@@ -59,9 +57,7 @@ def places() -> Iterator[tuple[str, str, int]]:
     for lab in LABS:
         folder = LIBRARY / lab.replace("-", "_")
         for path in sorted(folder.glob("*.py")):
-            for found in re.finditer(
-                r"(?:(?<=device=)|(?<=with )|(?<=\.to\())rank\.device(?=[,:)])", path.read_text()
-            ):
+            for found in re.finditer(r"(?:(?<=device=)|(?<=with )|(?<=\.to\())rank\.device(?=[,:)])", path.read_text()):
                 yield lab, path.name, found.start()
 
 

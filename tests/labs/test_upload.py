@@ -18,27 +18,24 @@ from tests.labs.gpus import H100, TOPOLOGY, machine
 from tests.labs.quiet_runs import quiet_run
 
 
-def sent(
-    lab: str, backend: str, gpus: MachineFacts | None = None, seconds: float = 0.0, **given: str
-) -> Report:
+def sent(lab: str, backend: str, gpus: MachineFacts | None = None, seconds: float = 0.0, **given: str) -> Report:
     """A recorded run of *lab* as if over *backend*; with *seconds*, each sample took so long."""
     report = quiet_run(lab)
     job = read_job(lab_called(lab).run_over(backend), {"ranks": str(report.ranks), **given})
-    measures = tuple(
-        replace(one, samples=(seconds,) * 3 if seconds else one.samples) for one in report.measures
-    )
+    measures = tuple(replace(one, samples=(seconds,) * 3 if seconds else one.samples) for one in report.measures)
     return replace(
-        report, backend=backend, measures=measures, given=job.given, command=job.command,
-        machine=gpus or report.machine,
-    )  # fmt: skip
+        report, backend=backend, measures=measures, given=job.given, command=job.command, machine=gpus or report.machine
+    )
 
 
 def of_nodes() -> MachineFacts:
     """Everything that can be known about a machine."""
     facts = replace(
         describe_machine(replace(machine(8), topology=TOPOLOGY.replace("\x1b[4m", "").replace("\x1b[0m", "")), nodes=2),
-        others="2 processes, 31 GB", sharing="shared node", variables=("NCCL_ALGO=Ring",),
-    )  # fmt: skip
+        others="2 processes, 31 GB",
+        sharing="shared node",
+        variables=("NCCL_ALGO=Ring",),
+    )
     missing = [name for name, fact in asdict(facts).items() if fact in (None, ())]
     assert missing == []
     return facts
@@ -99,10 +96,8 @@ def named(name: str) -> MachineFacts:
         ("matrix-product", H100, "nccl", 2 * 4096**3 / 5e15, "rate of 5 PFLOP/s is impossible"),
         ("all-reduce", H100, "nccl", 1e-20, "is impossible"),
     ],
-)  # fmt: skip
-def test_what_no_hardware_can_do_is_refused(
-    lab: str, name: str, backend: str, seconds: float, says: str
-) -> None:
+)
+def test_what_no_hardware_can_do_is_refused(lab: str, name: str, backend: str, seconds: float, says: str) -> None:
     last = {"sizes": "64MiB"} if lab in ("all-reduce", "point-to-point") else {}
     last = {"sizes": "256MiB"} if lab == "memory-copy" else last
     report = sent(lab, backend, named(name), seconds, **last)

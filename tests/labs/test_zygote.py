@@ -81,9 +81,7 @@ class Zygote:
             (folder / f"{name}.py").write_text(MODULE)
         (folder / "broken.py").write_text("raise ImportError('this version has no such module')")
         self.process = subprocess.Popen(
-            [sys.executable, "-c", LITTLE, str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            [sys.executable, "-c", LITTLE, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
     def reply(self) -> ZygoteReply:
@@ -126,12 +124,8 @@ def test_while_a_run_is_led_nothing_is_imported(zygote: Zygote, tmp_path: Path) 
     runs.mkdir()
     with (runs / "cpu.lock").open("w") as devices:
         fcntl.flock(devices, fcntl.LOCK_EX)  # so that the run waits
-        run = write_run(
-            runs, read_job(lab_called("ring-bytes"), {}), "gloo", launcher="local", patience=600
-        )
-        assert (
-            zygote.order(ZygoteOrder(run=str(run.folder))) == 0
-        )  # the reply to no order: it is ready
+        run = write_run(runs, read_job(lab_called("ring-bytes"), {}), "gloo", launcher="local", patience=600)
+        assert zygote.order(ZygoteOrder(run=str(run.folder))) == 0  # the reply to no order: it is ready
         leader = zygote.reply().pid
         assert leader
         assert zygote.imported == ["early"]
@@ -141,9 +135,7 @@ def test_while_a_run_is_led_nothing_is_imported(zygote: Zygote, tmp_path: Path) 
         wait_for(zygote, "early", "late1", "late2")
 
 
-def test_what_a_worker_needs_is_imported_before_its_ranks_are_forked(
-    zygote: Zygote, tmp_path: Path
-) -> None:
+def test_what_a_worker_needs_is_imported_before_its_ranks_are_forked(zygote: Zygote, tmp_path: Path) -> None:
     """Each of its ranks would import it otherwise."""
     job = read_job(lab_called("ring-bytes"), {})
     record = write_run(tmp_path / "runs", job, "gloo", launcher="local").job
@@ -189,22 +181,16 @@ def torch_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("import numpi", f"numpi is not installed: No module named 'numpi'. {INSTALL}"),
         (
             "__version__ = '2.7.1+cu128'",
-            "2.7.1+cu128 is installed, and 2.8 is the oldest with which they run. "
-            "pip install --upgrade 'torch>=2.8'",
+            "2.7.1+cu128 is installed, and 2.8 is the oldest with which they run. pip install --upgrade 'torch>=2.8'",
         ),
         (
             "raise RuntimeError('a broken build')",
             "the process that imports it exited with code 1: RuntimeError: a broken build",
         ),
-        (
-            "import os, signal; os.kill(os.getpid(), signal.SIGILL)",
-            "the process that imports it was killed by SIGILL",
-        ),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGILL)", "the process that imports it was killed by SIGILL"),
     ],
 )
-def test_why_it_cannot_start_is_told_with_the_cure(
-    torch_is: Path, tmp_path: Path, code: str, says: str
-) -> None:
+def test_why_it_cannot_start_is_told_with_the_cure(torch_is: Path, tmp_path: Path, code: str, says: str) -> None:
     torch_is.write_text(code)
     with pytest.raises(UnavailableError) as caught:
         LocalLauncher(tmp_path / "runs").warm()
@@ -212,9 +198,7 @@ def test_why_it_cannot_start_is_told_with_the_cure(
     assert ("pip install" in str(caught.value)) == ("pip install" in says)
 
 
-def test_a_torch_that_is_slow_to_import_is_not_called_missing(
-    torch_is: Path, tmp_path: Path
-) -> None:
+def test_a_torch_that_is_slow_to_import_is_not_called_missing(torch_is: Path, tmp_path: Path) -> None:
     torch_is.write_text("import time; time.sleep(600)")
     with pytest.raises(UnavailableError, match=r"not imported within 0\.1 s, as happens on a slow"):
         LocalLauncher(tmp_path / "runs", patience=0.1).warm()

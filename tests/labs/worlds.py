@@ -27,12 +27,8 @@ def queried(
     mode: str = "Default", persistence: str = "Enabled", power: str = "700.00",
 ) -> Output:  # fmt: skip
     """What nvidia-smi answers about modes: those of the first GPU may differ from the others."""
-    usual = _QUERY.format(
-        name=name, mig="Disabled", errors="0", mode=mode, persistence=persistence, power=power
-    )
-    first = _QUERY.format(
-        name=name, mig=mig, errors=errors, mode=mode, persistence=persistence, power=power
-    )
+    usual = _QUERY.format(name=name, mig="Disabled", errors="0", mode=mode, persistence=persistence, power=power)
+    first = _QUERY.format(name=name, mig=mig, errors=errors, mode=mode, persistence=persistence, power=power)
     return Output("\n".join([first, *[usual] * (count - 1)]))
 
 
@@ -69,9 +65,7 @@ class Speeds:
         default_factory=lambda: {"bf16": 680 * TFLOP, "tf32": 400 * TFLOP, "fp32": 51 * TFLOP}
     )
     copy: float = 2.9 * TB
-    fused: dict[str, float] = field(
-        default_factory=lambda: {"flash": 1e-3, "cudnn": 0.8e-3, "efficient": 1.2e-3}
-    )
+    fused: dict[str, float] = field(default_factory=lambda: {"flash": 1e-3, "cudnn": 0.8e-3, "efficient": 1.2e-3})
     separate: float = 9e-3
     by_rank: tuple[float, ...] = ()
 
@@ -117,11 +111,7 @@ class FakeWorld(World):
         text = " ".join(command)
         fitting = [start for start in self.said if text.startswith(start)]
         closest = max(fitting, key=len, default="")
-        return (
-            self.said[closest]
-            if fitting
-            else Output("", f"{command[0]} cannot be run: No such file")
-        )
+        return self.said[closest] if fitting else Output("", f"{command[0]} cannot be run: No such file")
 
     def sees_all_processes(self) -> bool:
         return not self.is_container
@@ -170,9 +160,7 @@ class FakeWorld(World):
     def canceled(self) -> list[str]:
         return self.left_in_queue
 
-    def _measures(
-        self, lab: str, given: Mapping[str, str], variables: Mapping[str, str]
-    ) -> list[Measure]:
+    def _measures(self, lab: str, given: Mapping[str, str], variables: Mapping[str, str]) -> list[Measure]:
         speeds = self.speeds
         if lab == "all-reduce":
             return self._collectives(given, variables)
@@ -182,10 +170,7 @@ class FakeWorld(World):
         if lab == "memory-copy":
             return [measure("time", {"size": 2.0**32}, 1e-3, bandwidth=speeds.copy)]
         at = {"length": 16384.0}
-        return [
-            measure("fused", at, speeds.fused[given["kernel"]]),
-            measure("separate", at, speeds.separate),
-        ]
+        return [measure("fused", at, speeds.fused[given["kernel"]]), measure("separate", at, speeds.separate)]
 
     def _collectives(self, given: Mapping[str, str], variables: Mapping[str, str]) -> list[Measure]:
         speeds, ranks = self.speeds, int(given["ranks"])

@@ -27,10 +27,7 @@ def closed(catalog: Catalog, *names: str) -> frozenset[str]:
     return frozenset(names).union(*(graph.before[name] for name in names))
 
 
-@each(
-    "best",
-    [(), ("hardware",), ("tensor",), ("serving", "sharding"), ("meshes",), ("capstone", "rl")],
-)
+@each("best", [(), ("hardware",), ("tensor",), ("serving", "sharding"), ("meshes",), ("capstone", "rl")])
 def test_the_placement_says_nothing_wrong_about_who_knows_what_they_built_on(
     catalog: Catalog, best: tuple[str, ...]
 ) -> None:
@@ -44,16 +41,12 @@ def test_the_placement_says_nothing_wrong_about_who_knows_what_they_built_on(
     assert len(found.known | found.unknown) > len(answers)  # it says more than was asked
 
 
-def test_the_questions_decide_more_than_as_many_in_the_order_of_the_course(
-    catalog: Catalog,
-) -> None:
+def test_the_questions_decide_more_than_as_many_in_the_order_of_the_course(catalog: Catalog) -> None:
     graph, gains = Prerequisites(catalog.topics), []
     for best in ((), ("tensor",), ("meshes",), tuple(graph.before)):
         knows = closed(catalog, *best)
         chosen = place_learner(graph, play(catalog, knows))
-        plain = place_learner(
-            graph, [(t.id, t.id in knows) for t in catalog.topics[:PLACEMENT_QUESTIONS]]
-        )
+        plain = place_learner(graph, [(t.id, t.id in knows) for t in catalog.topics[:PLACEMENT_QUESTIONS]])
         gains.append(len(chosen.known | chosen.unknown) - len(plain.known | plain.unknown))
     assert min(gains) >= 0
     assert sum(gains) >= len(gains)
@@ -100,12 +93,7 @@ def test_a_final_is_spread_over_chapters_and_kinds(catalog: Catalog) -> None:
 
 
 def test_every_chapter_comes_up_and_the_same_number_draws_the_same_final(catalog: Catalog) -> None:
-    drawn = {
-        t.id
-        for n in range(30)
-        for q in final_questions(catalog, n)
-        for t in [catalog.topic_of(q.exercise)]
-    }
+    drawn = {t.id for n in range(30) for q in final_questions(catalog, n) for t in [catalog.topic_of(q.exercise)]}
     assert drawn == {topic.id for topic in catalog.topics} - {"puzzles"}
     assert final_questions(catalog, 5) == final_questions(catalog, 5)
     assert final_questions(catalog, 5) != final_questions(catalog, 6)

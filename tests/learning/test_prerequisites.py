@@ -17,9 +17,7 @@ def names(graph: Prerequisites) -> list[list[str]]:
 
 def test_every_need_of_the_course_comes_earlier_and_is_a_chapter(catalog: Catalog) -> None:
     graph = Prerequisites(catalog.topics)
-    assert {t.id: set(graph.direct[t.id]) for t in catalog.topics} == {
-        t.id: set(t.needs) for t in catalog.topics
-    }
+    assert {t.id: set(graph.direct[t.id]) for t in catalog.topics} == {t.id: set(t.needs) for t in catalog.topics}
     place = {t.id: n for n, column in enumerate(graph.columns) for t in column}
     assert len(place) == len(catalog.topics)
     assert all(place[need] < place[t.id] for t in catalog.topics for need in t.needs)

@@ -58,8 +58,7 @@ def prefix(text: str, dice: random.Random) -> str:
     """Every line behind what a launcher, a container or a page writes before it."""
     form, ranks = dice.choice(_PREFIXES), dice.choice([1, 1, 8])
     return "\n".join(
-        form.format(rank=number % ranks, number=number) + line
-        for number, line in enumerate(text.splitlines(), 1)
+        form.format(rank=number % ranks, number=number) + line for number, line in enumerate(text.splitlines(), 1)
     )
 
 
@@ -67,11 +66,7 @@ def wrap(text: str, dice: random.Random) -> str:
     """Lines that a terminal or a page has broken: anywhere, or between words."""
     width = dice.choice([40, 60, 79, 80, 100, 120, 132, 160])
     if dice.randrange(2):
-        pieces = (
-            line[i : i + width]
-            for line in text.splitlines()
-            for i in range(0, len(line) or 1, width)
-        )
+        pieces = (line[i : i + width] for line in text.splitlines() for i in range(0, len(line) or 1, width))
         return "\n".join(pieces) + "\n"
     indent = dice.choice(["", "  "])
     found = []

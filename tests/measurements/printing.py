@@ -33,9 +33,7 @@ def values(collective: str, ranks: int, size: int, *, milliseconds: bool = False
     return f"{shown:>8} {algbw:7.2f} {algbw * FACTORS[collective](ranks):7.2f}"
 
 
-def rows(
-    collective: str, ranks: int, *, middle: str, wrong: str = "0", sizes: Sequence[int] = SIZES
-) -> Iterator[str]:
+def rows(collective: str, ranks: int, *, middle: str, wrong: str = "0", sizes: Sequence[int] = SIZES) -> Iterator[str]:
     for size in sizes:
         count = size // 4 // (ranks if collective in SHARED else 1)
         value = values(collective, ranks, size)
@@ -62,8 +60,7 @@ def today(collective: str, ranks: int, *, named: bool = True) -> str:
         "#                                              out-of-place                in-place",
         "#       size         count      type   redop    root     time   algbw   busbw #wrong"
         "     time   algbw   busbw #wrong",
-        "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)"
-        "            (us)  (GB/s)  (GB/s)",
+        "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)",
     ]
     tail = ["# Out of bounds values : 0 OK", "#"]
     return "\n".join([*head, *rows(collective, ranks, middle=middle), *tail])
@@ -73,13 +70,9 @@ def in_2020(collective: str, ranks: int, middle: str, columns: str) -> str:
     """Before version 2.11: columns that a collective has no use for are left out."""
     head = [
         f"$ ./build/{collective}_perf -b 4K -e 1G -f 2 -g {ranks}",
-        *(
-            f"#   Rank {r:2} Pid 7 on a device {r:2} [0x0{r % 8}] A100-SXM4-40GB"
-            for r in range(ranks)
-        ),
+        *(f"#   Rank {r:2} Pid 7 on a device {r:2} [0x0{r % 8}] A100-SXM4-40GB" for r in range(ranks)),
         "#",
-        f"#       size         count    type  {columns}   time   algbw   busbw  error"
-        "     time   algbw   busbw  error",
+        f"#       size         count    type  {columns}   time   algbw   busbw  error     time   algbw   busbw  error",
         "#        (B)    (elements)            (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)",
     ]
     return "\n".join([*head, *rows(collective, ranks, middle=middle, wrong="4e-07")])
@@ -93,8 +86,7 @@ def in_2016(collective: str, ranks: int) -> str:
         *(f"#   Device  {rank} ->  {rank} [0x0a] GeForce GTX TITAN X" for rank in range(ranks)),
         "",
         "#                                                 out-of-place                    in-place",
-        "#      bytes             N    type      op     time  algbw  busbw      res"
-        "     time  algbw  busbw      res",
+        "#      bytes             N    type      op     time  algbw  busbw      res     time  algbw  busbw      res",
     ]
     for size in SIZES[8:]:
         value = values(collective, ranks, size, milliseconds=True)

@@ -11,14 +11,17 @@ from app.measurements.reports import CollectiveTest, SizeRow
 from tests.each import each
 
 
-def ran(
-    collective: str, ranks: int, hosts: int, busbw: float, size: float = 2**33
-) -> CollectiveTest:
+def ran(collective: str, ranks: int, hosts: int, busbw: float, size: float = 2**33) -> CollectiveTest:
     row = SizeRow(size, size / busbw, busbw, busbw, 0.005e9)
     return CollectiveTest(
-        collective=collective, ranks=ranks, hosts=hosts, hardware="NVIDIA H100 80GB HBM3",
-        rows=(row,), pieces=(), doubts=(),
-    )  # fmt: skip
+        collective=collective,
+        ranks=ranks,
+        hosts=hosts,
+        hardware="NVIDIA H100 80GB HBM3",
+        rows=(row,),
+        pieces=(),
+        doubts=(),
+    )
 
 
 def test_the_wire_of_a_node_is_nvlink_and_of_several_the_network() -> None:

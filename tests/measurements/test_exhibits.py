@@ -28,9 +28,8 @@ def test_the_stored_exhibits_are_what_the_readers_say() -> None:
 def test_an_exhibit_shows_the_values_of_its_file_as_they_were_printed() -> None:
     """The last row of the listing, taken from the file by hand."""
     shown = exhibit_called("h100-16-oci").text.splitlines()
-    assert (
-        "17179869184    4294967296     float     sum      -1    68359  251.32  471.22"
-        in " ".join(text_of("h100-16-oci").splitlines())
+    assert "17179869184    4294967296     float     sum      -1    68359  251.32  471.22" in " ".join(
+        text_of("h100-16-oci").splitlines()
     )
     assert shown[-2].split() == ["17179869184", "68359", "251.32", "471.22"]
     assert shown[1] == "# ..."  # of 16 lines of ranks, the first and the last

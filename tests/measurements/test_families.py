@@ -77,9 +77,7 @@ def test_a_family_that_is_not_read_is_refused_by_name(name: str, tmp_path: Path)
 
 
 @each("name", FOREIGN_TOOLS)
-def test_output_of_a_tool_that_is_not_read_is_refused_with_what_to_send(
-    name: str, tmp_path: Path
-) -> None:
+def test_output_of_a_tool_that_is_not_read_is_refused_with_what_to_send(name: str, tmp_path: Path) -> None:
     path = tmp_path / "printed.txt"
     path.write_text(f"some other line\n{FOREIGN_TOOLS[name].sample}\n\n" * 3)
     (found,) = read_files([path])

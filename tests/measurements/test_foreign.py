@@ -11,9 +11,7 @@ from app.measurements.reports import CollectiveTest, TrainingLog
 from tests.each import each
 
 FOLDER = Path(__file__).parent / "foreign"
-FILES = sorted(
-    path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.*") if path.suffix != ".md"
-)
+FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.*") if path.suffix != ".md")
 # Steps, seconds of one, tokens per second and GPU, FLOP/s per GPU, MFU.
 Log = tuple[int, float, float | None, float | None, float | None]
 LOGS: dict[str, list[Log]] = {
@@ -27,15 +25,13 @@ LOGS: dict[str, list[Log]] = {
     "deepspeed-step-zero-closes-settings.log": [(2, 147.839, 110.82, None, None)],
     "deepspeed-tgs-without-a-space.log": [(2, 23.0737, 720.4955, 43.89e12, None)],
     "gpt-32x4096-taken-for-llama.log": [(5, 75.2496, 3483.71, 149.11e12, None)],
-    "megatron-two-runs-in-a-file.log": [
-        (3, 0.087, None, None, None), (3, 243.4383, None, None, None),
-    ],
+    "megatron-two-runs-in-a-file.log": [(3, 0.087, None, None, None), (3, 243.4383, None, None, None)],
     "megatron-wrapped-lines.log": [(1, 11.1843, None, None, None)],
     "nanochat.log": [(2, 0.11831, None, None, None)],
     "nanotron-suffix-k.log": [(4, 11.5, 11_400, 38.3e12, None)],
     "torchtitan-mfu-151-percent.log": [(3, 1.005, 8150, 471.5e12, 0.205)],
     "trainer-log.jsonl": [(2, 8.1, None, None, None)],
-}  # fmt: skip
+}
 # Ranks, sizes that are shown, and the bus bandwidth of the largest in GB/s.
 Table = tuple[int | None, int, float | None]
 TABLES: dict[str, list[Table]] = {
@@ -97,9 +93,7 @@ def test_a_table_says_what_is_right(name: str) -> None:
         assert isinstance(test, CollectiveTest), test
         assert (test.ranks, len(test.rows)) == (ranks, sizes)
         if best is not None:
-            assert max(test.rows, key=lambda row: row.size).busbw == pytest.approx(
-                best * 1e9, rel=1e-4
-            )
+            assert max(test.rows, key=lambda row: row.size).busbw == pytest.approx(best * 1e9, rel=1e-4)
 
 
 @each("name", FILES)
@@ -111,9 +105,7 @@ def test_what_does_not_add_up_is_said_and_nothing_else(name: str) -> None:
         assert DOUBTS[name] in str(said[0]) + str(said[-1])
 
 
-def test_a_gpt_is_no_llama_and_what_is_guessed_is_said(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_gpt_is_no_llama_and_what_is_guessed_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     (log,) = read("gpt-32x4096-taken-for-llama.log")
     assert isinstance(log, TrainingLog)
     assert "Llama" not in log.model
@@ -127,9 +119,7 @@ def test_a_gpt_is_no_llama_and_what_is_guessed_is_said(
     assert "not explained" not in printed
 
 
-def test_what_is_not_printed_of_a_model_is_asked_for(
-    client: TestClient, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_not_printed_of_a_model_is_asked_for(client: TestClient, capsys: pytest.CaptureFixture[str]) -> None:
     file = FOLDER / "deepspeed-step-zero-closes-settings.log"
     assert main(["measured", str(file)]) == 0
     asked = '--model "layers=64 hidden=8192 heads=32 feed_forward=... gated=... vocabulary=..."'
@@ -149,9 +139,7 @@ def test_a_page_shows_it_and_the_command_prints_it(
     assert "<h2" in page.text
 
 
-def test_more_than_the_wire_is_explained_and_linked(
-    client: TestClient, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_more_than_the_wire_is_explained_and_linked(client: TestClient, capsys: pytest.CaptureFixture[str]) -> None:
     file = FOLDER / "nccl-tests-nvls-107-percent.txt"
     assert main(["measured", str(file)]) == 0
     printed = capsys.readouterr().out

@@ -59,9 +59,7 @@ def test_a_folder_and_what_is_not_there_are_one_sentence(tmp_path: Path) -> None
 
 def test_numbers_that_are_none_are_left_out(tmp_path: Path) -> None:
     names = ("nan", "inf", "-5.0", "1e400", "\u0661\u0662")
-    wrong = [
-        f"  {8 << n}  {2 << n}  float  sum  -1  {name}  1.0  1.0  0" for n, name in enumerate(names)
-    ]
+    wrong = [f"  {8 << n}  {2 << n}  float  sum  -1  {name}  1.0  1.0  0" for n, name in enumerate(names)]
     path = tmp_path / "sent"
     path.write_text("\n".join([*rows("all_reduce", 8, middle=" sum -1 "), *wrong]))
     (test,) = read_files([path])
@@ -97,9 +95,7 @@ def test_a_bomb_is_refused_after_the_limit(tmp_path: Path, monkeypatch: pytest.M
     assert "holds more than 1 MiB" in str(found.record())
 
 
-def test_a_packed_file_that_is_too_large_is_not_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_packed_file_that_is_too_large_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packed_files, "PACKED_LIMIT", 8)
     path = tmp_path / "large"
     path.write_bytes(gzip.compress(b"text"))
@@ -114,11 +110,7 @@ def test_reading_apart_finds_the_same(tmp_path: Path) -> None:
 
 
 def test_the_process_apart_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (child_process.MEMORY, child_process.SECONDS, child_process.LONGEST) == (
-        512 << 20,
-        60,
-        300,
-    )
+    assert (child_process.MEMORY, child_process.SECONDS, child_process.LONGEST) == (512 << 20, 60, 300)
     assert command([tmp_path])[1:4] == ["-P", "-m", "app.measurements.child_process"]
     monkeypatch.setattr(child_process, "LONGEST", 0.001)
     with pytest.raises(InputError, match="took longer"):

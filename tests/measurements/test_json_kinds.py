@@ -12,19 +12,19 @@ KINDS: dict[str, tuple[object, str]] = {
         {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096},
         "the configuration of a model",
     ),
-    "ds_config.json": ({"train_batch_size": 64, "zero_optimization": {"stage": 3}},
-                       "a configuration of DeepSpeed"),
-    "execution_trace.json": ({"schema": "1.1.1-chakra.0.0.4", "pid": 7, "nodes": []},
-                             "an execution trace of PyTorch"),
+    "ds_config.json": ({"train_batch_size": 64, "zero_optimization": {"stage": 3}}, "a configuration of DeepSpeed"),
+    "execution_trace.json": ({"schema": "1.1.1-chakra.0.0.4", "pid": 7, "nodes": []}, "an execution trace of PyTorch"),
     "notebook.ipynb": ({"cells": [], "metadata": {}, "nbformat": 4}, "a notebook"),
-    "trainer_state.json": ({"global_step": 10, "log_history": [{"loss": 1.5, "step": 10}]},
-                           "the state of Hugging Face's Trainer without its times"),
+    "trainer_state.json": (
+        {"global_step": 10, "log_history": [{"loss": 1.5, "step": 10}]},
+        "the state of Hugging Face's Trainer without its times",
+    ),
     "model.safetensors.index.json": ({"metadata": {}, "weight_map": {}}, "the index of a checkpoint"),
     "tokenizer_config.json": ({"model_max_length": 4096}, "the configuration of a tokenizer"),
     "bench.json": ({"request_throughput": 3.1, "mean_ttft_ms": 12.0}, "a serving benchmark"),
     "other.json": ({"colors": [1, 2], "shapes": {}}, "but with 'colors', 'shapes'"),
     "list.json": ([{"colors": 1}], "but with 'colors'"),
-}  # fmt: skip
+}
 
 
 @each("name", KINDS)
@@ -57,9 +57,7 @@ def test_the_state_of_a_trainer_has_the_time_of_its_run(tmp_path: Path) -> None:
 
 
 def test_a_log_as_json_lines_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
-    line = (
-        '{{"current_steps": {}, "total_steps": 100, "loss": 1.5, "elapsed_time": "0:{:02}:00"}}\n'
-    )
+    line = '{{"current_steps": {}, "total_steps": 100, "loss": 1.5, "elapsed_time": "0:{:02}:00"}}\n'
     text = "".join(line.format(10 * n, n) for n in range(1, 6))
     log = read(tmp_path, text[:-20])
     assert (log.steps, log.step_time) == (5, 6.0)

@@ -119,10 +119,10 @@ def test_a_number_at_the_end_of_a_text_may_go_on(tmp_path: Path) -> None:
     assert log.doubts == ("the text ends with a number, which may go on",)
 
 
-@each(("text", "tokens"), [
-    ("11.4K", 11_400), ("1.05M", 1_050_000), ("109", 109), ("0.5k", 500), ("2,048.5", 2048.5),
-    ("1.1e+03", 1100),
-])  # fmt: skip
+@each(
+    ("text", "tokens"),
+    [("11.4K", 11_400), ("1.05M", 1_050_000), ("109", 109), ("0.5k", 500), ("2,048.5", 2048.5), ("1.1e+03", 1100)],
+)
 def test_a_letter_behind_a_number_counts(text: str, tokens: float, tmp_path: Path) -> None:
     line = f"iteration: 3 / 15 | consumed_tokens: 5 | tokens_per_sec_per_gpu: {text} | lr: 1e-5\n"
     (log,) = read(tmp_path, line)
@@ -138,9 +138,7 @@ def test_an_unknown_letter_behind_a_number_leaves_it_out(tmp_path: Path) -> None
 
 @each(("text", "seconds"), [("11.5K", 11.5), ("4.71K", 4.71), ("980", 0.98), ("1.2M", 1200)])
 def test_milliseconds_have_letters_too(text: str, seconds: float, tmp_path: Path) -> None:
-    line = (
-        f"iteration: 3 / 15 | consumed_tokens: 5 | elapsed_time_per_iteration_ms: {text} | lr: 1\n"
-    )
+    line = f"iteration: 3 / 15 | consumed_tokens: 5 | elapsed_time_per_iteration_ms: {text} | lr: 1\n"
     (log,) = read(tmp_path, line)
     assert log.step_time == pytest.approx(seconds)
 
@@ -150,10 +148,11 @@ def test_a_setting_counts_until_the_second_step(place: int, tmp_path: Path) -> N
     """DeepSpeed prints its own after a line of step 0; several lines stand for one step."""
     lines = [
         "[2021-05-27 19:49:22,947] [INFO] [logging.py:60:log_dist] [Rank 0] step=0, skipped=0\n",
-        "  seq_length .......... 1024\n", "  world_size .......... 64\n",
+        "  seq_length .......... 1024\n",
+        "  world_size .......... 64\n",
         "steps: 1 loss: 12.7 iter time (s): 150.4 samples/sec: 6.8\n",
         " iteration        1/    1000 | elapsed time per iteration (ms): 150471.3 | lm loss: 1 |\n",
-    ]  # fmt: skip
+    ]
     lines.insert(min(place, len(lines)), "  train_batch_size .... 1024\n")
     (log,) = read(tmp_path, "".join([*lines, *lines[-1:]]))
     if place <= 3:
@@ -197,15 +196,9 @@ def test_flops_above_every_peak_and_tokens_of_no_model_are_not_shown(tmp_path: P
 
 
 @each(("gpu", "mfu"), [("NVIDIA B300 SXM6 AC", 330 / 2250), ("NVIDIA Unknown 9000", None)])
-def test_an_mfu_of_the_peak_of_another_gpu_is_computed_or_left_out(
-    gpu: str, mfu: float | None, tmp_path: Path
-) -> None:
-    text = (
-        f"CUDA capacity: {gpu} with 267GiB memory\nPeak FLOPS used for computing MFU: 3.120e+14\n"
-    )
-    text += "".join(
-        titan(n, n).replace("339.16", "330.0").replace("34.29", "105.77") for n in (1, 2)
-    )
+def test_an_mfu_of_the_peak_of_another_gpu_is_computed_or_left_out(gpu: str, mfu: float | None, tmp_path: Path) -> None:
+    text = f"CUDA capacity: {gpu} with 267GiB memory\nPeak FLOPS used for computing MFU: 3.120e+14\n"
+    text += "".join(titan(n, n).replace("339.16", "330.0").replace("34.29", "105.77") for n in (1, 2))
     (log,) = read(tmp_path, text)
     assert log.mfu == (pytest.approx(mfu) if mfu else None)
     assert "the log's MFU of 105.8 % divides by 312 TFLOP/s" in log.doubts[0]
@@ -213,10 +206,14 @@ def test_an_mfu_of_the_peak_of_another_gpu_is_computed_or_left_out(
 
 def test_what_is_printed_must_agree_with_a_model_that_is_called_by_its_name(tmp_path: Path) -> None:
     arguments = {
-        "num_layers": "32", "hidden_size": "4096", "num_attention_heads": "32",
-        "num_query_groups": "32", "ffn_hidden_size": "11008", "swiglu": "True",
+        "num_layers": "32",
+        "hidden_size": "4096",
+        "num_attention_heads": "32",
+        "num_query_groups": "32",
+        "ffn_hidden_size": "11008",
+        "swiglu": "True",
         "padded_vocab_size": "32000",
-    }  # fmt: skip
+    }
 
     def model(**changed: str) -> str:
         text = "".join(f"  {k} ....... {v}\n" for k, v in (arguments | changed).items())
@@ -226,20 +223,21 @@ def test_what_is_printed_must_agree_with_a_model_that_is_called_by_its_name(tmp_
     assert model() == "Llama-2-7B"
     assert model(padded_vocab_size="32256") == "Llama-2-7B"
     for name, value in (
-        ("num_attention_heads", "64"), ("num_query_groups", "8"), ("ffn_hidden_size", "16384"),
-        ("swiglu", "False"), ("padded_vocab_size", "128256"), ("normalization", "LayerNorm"),
-    ):  # fmt: skip
+        ("num_attention_heads", "64"),
+        ("num_query_groups", "8"),
+        ("ffn_hidden_size", "16384"),
+        ("swiglu", "False"),
+        ("padded_vocab_size", "128256"),
+        ("normalization", "LayerNorm"),
+    ):
         assert "Llama-2-7B" not in model(**{name: value}), name
 
 
-def test_the_same_step_with_another_time_is_another_run_where_one_rank_prints(
-    tmp_path: Path,
-) -> None:
+def test_the_same_step_with_another_time_is_another_run_where_one_rank_prints(tmp_path: Path) -> None:
     """A tutorial that shows step 50 of a run in 16 bits, and of one in 8 bits."""
     line = "Step Time : {}s GPU utilization: {}MODEL_TFLOP/s/GPU\n"
     first, second = (
-        line.format(seconds, rate) + megatron(50, 1000 * seconds)
-        for seconds, rate in ((8.6, 330.1), (8.0, 355.0))
+        line.format(seconds, rate) + megatron(50, 1000 * seconds) for seconds, rate in ((8.6, 330.1), (8.0, 355.0))
     )
     one, two = read(tmp_path, first + second)
     assert (one.step_time, two.step_time) == pytest.approx((8.6, 8.0))

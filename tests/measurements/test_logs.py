@@ -123,11 +123,7 @@ def test_the_first_tenth_of_many_steps_is_warm_up(tmp_path: Path) -> None:
 
 
 def test_what_every_rank_prints_is_one_step(tmp_path: Path) -> None:
-    lines = [
-        f"[rank{rank}]: step: {n}  loss:  6.1  tps: {5000 + n}"
-        for n in range(5)
-        for rank in range(8)
-    ]
+    lines = [f"[rank{rank}]: step: {n}  loss:  6.1  tps: {5000 + n}" for n in range(5) for rank in range(8)]
     log = read(tmp_path, *lines)
     assert (log.steps, log.tokens_per_second_per_gpu) == (5, 5002)
 
@@ -230,9 +226,7 @@ def test_a_log_says_which_model_cluster_and_layout_it_is_of(tmp_path: Path) -> N
         "  sequence_parallel ............... False", "  recompute_granularity ........... full",
         "  virtual_pipeline_model_parallel_size .. 4",
     )  # fmt: skip
-    step = (
-        " iteration {n:8}/  250000 | elapsed time per iteration (ms): 4000.0 | lm loss: 6.9E+00 |"
-    )
+    step = " iteration {n:8}/  250000 | elapsed time per iteration (ms): 4000.0 | lm loss: 6.9E+00 |"
     log = read(tmp_path, *arguments, *(step.format(n=n) for n in range(1, 6)))
     assert (log.model, log.cluster) == ("Llama-2-70B", "DGX-H100 gpus=64")
     assert log.layout == (

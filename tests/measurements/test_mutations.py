@@ -47,8 +47,10 @@ def ranges(name: str, folder: Path) -> dict[str, list[float]]:
     times, tokens = found.get("step_time"), found.get("tokens_per_second_per_gpu")
     if times and tokens:  # that are computed from the time
         found["tokens_per_second_per_gpu"] = [
-            *tokens, min(tokens) * min(times) / max(times), max(tokens) * max(times) / min(times),
-        ]  # fmt: skip
+            *tokens,
+            min(tokens) * min(times) / max(times),
+            max(tokens) * max(times) / min(times),
+        ]
     return found
 
 
@@ -70,18 +72,14 @@ def same_log(log: TrainingLog, names: Iterable[str], folder: Path) -> str:
         if value is None:
             continue
         known = [ranges(name, folder).get(key, []) for name in names]
-        if not any(
-            one and min(one) * (1 - _NEAR) <= value <= max(one) * (1 + _NEAR) for one in known
-        ):
+        if not any(one and min(one) * (1 - _NEAR) <= value <= max(one) * (1 + _NEAR) for one in known):
             return f"{key} is {value}, of {known}"
     return ""
 
 
 def same_test(test: CollectiveTest, names: Iterable[str], folder: Path) -> str:
     """What of *test* no sample says; empty if all of it is said."""
-    tests = [
-        one for name in names for one in untouched(name, folder) if isinstance(one, CollectiveTest)
-    ]
+    tests = [one for name in names for one in untouched(name, folder) if isinstance(one, CollectiveTest)]
     for one in tests:
         rows = {(row.size, row.time, row.algbw) for row in one.rows}
         whole = all((row.size, row.time, row.algbw) in rows for row in test.rows)

@@ -31,10 +31,7 @@ def test_a_reader_takes_the_text_of_its_tool_and_no_other_does(reader: type[Text
 
 
 def test_what_it_reads_is_shown_printed_and_stored(
-    reader: type[TextReader],
-    client: TestClient,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    reader: type[TextReader], client: TestClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "printed.txt"
     file.write_text(reader.sample, encoding="utf-8")

@@ -80,12 +80,7 @@ def test_a_title_and_rows_in_two_lines_are_read(tmp_path: Path) -> None:
 def test_a_row_that_is_cut_off_has_its_first_place_or_is_left_out(tmp_path: Path) -> None:
     lines = today("all_reduce", 8).splitlines()
     last = next(n for n, line in enumerate(lines) if line.split()[:1] == [str(SIZES[-1])])
-    for words, rows in (
-        (12, len(SIZES)),
-        (9, len(SIZES)),
-        (8, len(SIZES) - 1),
-        (6, len(SIZES) - 1),
-    ):
+    for words, rows in ((12, len(SIZES)), (9, len(SIZES)), (8, len(SIZES) - 1), (6, len(SIZES) - 1)):
         cut = " ".join(lines[last].split()[:words])
         (test,) = read(tmp_path, "\n".join([*lines[:last], cut]))
         assert len(test.rows) == rows, words
@@ -101,9 +96,7 @@ def test_the_time_of_a_call_is_not_that_of_a_transfer(title: str, tmp_path: Path
     assert ("times are those of the CPU (-C 1)" in "".join(test.doubts)) == (title == "cputime")
 
 
-def test_bandwidths_beside_a_cpu_time_that_are_not_made_of_it_are_none_either(
-    tmp_path: Path,
-) -> None:
+def test_bandwidths_beside_a_cpu_time_that_are_not_made_of_it_are_none_either(tmp_path: Path) -> None:
     place = "cputime algbw busbw #wrong"
 
     def line(words: list[str]) -> str:
@@ -144,20 +137,27 @@ def around(text: str, rows: list[str]) -> str:
 
 
 SEVERAL: dict[str, tuple[list[str], str]] = {
-    "-N 2": ([*times(today("all_reduce", 8), 1), *times(today("all_reduce", 8), 1.5)],
-             "repetition 2 of its sizes"),
+    "-N 2": ([*times(today("all_reduce", 8), 1), *times(today("all_reduce", 8), 1.5)], "repetition 2 of its sizes"),
     "side by side": (
-        [row for pair in zip(times(today("all_reduce", 8), 1), times(today("all_reduce", 8), 1.5),
-                             strict=True) for row in pair],
+        [
+            row
+            for pair in zip(times(today("all_reduce", 8), 1), times(today("all_reduce", 8), 1.5), strict=True)
+            for row in pair
+        ],
         "repetition 2 of its sizes",
     ),
-    "-d all": ([*times(today("all_reduce", 8), 1),
-                *(row.replace("float", "half") for row in times(today("all_reduce", 8), 1.5))],
-               "half"),
-    "-o all": ([*times(today("all_reduce", 8), 1),
-                *(row.replace("sum", "max") for row in times(today("all_reduce", 8), 1.5))],
-               "max"),
-}  # fmt: skip
+    "-d all": (
+        [
+            *times(today("all_reduce", 8), 1),
+            *(row.replace("float", "half") for row in times(today("all_reduce", 8), 1.5)),
+        ],
+        "half",
+    ),
+    "-o all": (
+        [*times(today("all_reduce", 8), 1), *(row.replace("sum", "max") for row in times(today("all_reduce", 8), 1.5))],
+        "max",
+    ),
+}
 
 
 @each("how", SEVERAL)

@@ -9,17 +9,7 @@ import pytest
 
 from app.measurements.file_reader import read_files
 from app.measurements.reports import CollectiveTest, Unread
-from tests.measurements.printing import (
-    ALPHA,
-    BANDWIDTH,
-    FACTORS,
-    SIZES,
-    in_2016,
-    in_2020,
-    rows,
-    time_of,
-    today,
-)
+from tests.measurements.printing import ALPHA, BANDWIDTH, FACTORS, SIZES, in_2016, in_2020, rows, time_of, today
 
 
 def read(tmp_path: Path, text: str | bytes) -> list[CollectiveTest]:
@@ -30,9 +20,7 @@ def read(tmp_path: Path, text: str | bytes) -> list[CollectiveTest]:
     return [one for one in found if isinstance(one, CollectiveTest)]
 
 
-def check(
-    test: CollectiveTest, collective: str, ranks: int, count: int = len(SIZES), near: float = 2e-3
-) -> None:
+def check(test: CollectiveTest, collective: str, ranks: int, count: int = len(SIZES), near: float = 2e-3) -> None:
     """The numbers are those that were printed, and what is fitted is what made them."""
     assert (test.collective, test.ranks) == (collective, ranks)
     assert len(test.rows) == count
@@ -125,11 +113,7 @@ def test_a_redirected_file_of_powershell_is_read(tmp_path: Path) -> None:
 def test_several_tests_in_one_paste_are_several(tmp_path: Path) -> None:
     text = "\n".join([today("all_reduce", 16), today("all_gather", 8), today("sendrecv", 3)])
     tests = read(tmp_path, text)
-    assert [(one.collective, one.ranks) for one in tests] == [
-        ("all_reduce", 16),
-        ("all_gather", 8),
-        ("sendrecv", 3),
-    ]
+    assert [(one.collective, one.ranks) for one in tests] == [("all_reduce", 16), ("all_gather", 8), ("sendrecv", 3)]
     for test in tests:
         check(test, str(test.collective), test.ranks or 0)
 
@@ -144,9 +128,7 @@ def test_without_a_name_the_columns_tell(tmp_path: Path) -> None:
             check(test, collective, 16)
 
 
-def test_without_a_name_the_title_tells_an_old_all_to_all_from_an_all_gather(
-    tmp_path: Path,
-) -> None:
+def test_without_a_name_the_title_tells_an_old_all_to_all_from_an_all_gather(tmp_path: Path) -> None:
     for collective, columns in (("all_gather", ""), ("alltoall", "redop")):
         text = in_2020(collective, 8, " ", columns).partition("\n")[2]
         (test,) = read(tmp_path, text)
@@ -162,12 +144,7 @@ def test_bare_rows_tell_the_ranks(tmp_path: Path) -> None:
 
 def place(collective: str, ranks: int, size: int) -> dict[str, float]:
     algbw = size / time_of(size) / 1e9
-    return {
-        "time": time_of(size) * 1e6,
-        "alg_bw": algbw,
-        "bus_bw": algbw * FACTORS[collective](ranks),
-        "nwrong": 0.0,
-    }
+    return {"time": time_of(size) * 1e6, "alg_bw": algbw, "bus_bw": algbw * FACTORS[collective](ranks), "nwrong": 0.0}
 
 
 def as_json(collective: str, ranks: int) -> dict[str, object]:
@@ -179,8 +156,7 @@ def as_json(collective: str, ranks: int) -> dict[str, object]:
             "nthreads": 1,
             "ngpus": 1,
             "devices": [
-                {"rank": rank, "hostname": f"n{rank // 8}", "device_info": "NVIDIA B200"}
-                for rank in range(ranks)
+                {"rank": rank, "hostname": f"n{rank // 8}", "device_info": "NVIDIA B200"} for rank in range(ranks)
             ],
         },
         "results": [
@@ -208,10 +184,21 @@ def test_json_in_which_a_process_with_8_gpus_is_one_device(tmp_path: Path) -> No
 def rccl(collective: str, ranks: int, size: int, inside: int) -> dict[str, object]:
     found = place(collective, ranks, size)
     return {
-        "numCycle": 0, "name": "AllReduce", "nodes": 2, "ranks": ranks, "ranksPerNode": 8,
-        "gpusPerRank": 1, "size": size, "type": "float", "redop": "sum", "inPlace": inside,
-        "time": found["time"], "algBw": found["alg_bw"], "busBw": found["bus_bw"], "wrong": "0",
-    }  # fmt: skip
+        "numCycle": 0,
+        "name": "AllReduce",
+        "nodes": 2,
+        "ranks": ranks,
+        "ranksPerNode": 8,
+        "gpusPerRank": 1,
+        "size": size,
+        "type": "float",
+        "redop": "sum",
+        "inPlace": inside,
+        "time": found["time"],
+        "algBw": found["alg_bw"],
+        "busBw": found["bus_bw"],
+        "wrong": "0",
+    }
 
 
 @pytest.mark.parametrize("one_a_line", [True, False])
@@ -224,18 +211,14 @@ def test_json_of_rccl_tests_is_read(tmp_path: Path, one_a_line: bool) -> None:
 
 def test_cycles_of_rccl_tests_are_several_tests(tmp_path: Path) -> None:
     records = [rccl("all_reduce", 16, size, 0) for size in SIZES]
-    slow = [
-        one | {"time": 2 * float(str(one["time"])), "algBw": 0.0, "busBw": 0.0} for one in records
-    ]
+    slow = [one | {"time": 2 * float(str(one["time"])), "algBw": 0.0, "busBw": 0.0} for one in records]
     one, two = read(tmp_path, "\n".join(map(json.dumps, [*records, *slow])))
     assert two.rows[-1].time == pytest.approx(2 * one.rows[-1].time)
     assert "repetition 2 of its sizes" in two.doubts[0]
 
 
 def test_csv_of_rccl_tests_is_read(tmp_path: Path) -> None:
-    lines = [
-        "collective, ranks, rankspernode, gpusperrank, size, type, redop, inplace, time, algbw"
-    ]
+    lines = ["collective, ranks, rankspernode, gpusperrank, size, type, redop, inplace, time, algbw"]
     for size in SIZES:
         one = rccl("all_reduce", 16, size, 0)
         del one["numCycle"]
@@ -263,9 +246,7 @@ def test_what_is_neither_says_what_is_expected(tmp_path: Path) -> None:
         ("./broadcast_perf -b 8", None),
     ],
 )
-def test_a_call_tells_the_ranks_where_nothing_else_does(
-    tmp_path: Path, call: str, ranks: int | None
-) -> None:
+def test_a_call_tells_the_ranks_where_nothing_else_does(tmp_path: Path, call: str, ranks: int | None) -> None:
     text = "\n".join([f"$ {call}", *rows("broadcast", 32, middle="  none  0 ")])
     (test,) = read(tmp_path, text)
     assert (test.collective, test.ranks) == ("broadcast", ranks)

@@ -62,16 +62,7 @@ HEADERS = """
 def certificate(folder: Path) -> ssl.SSLContext:
     """A certificate for localhost in *folder*; what a client that trusts it uses."""
     assert OPENSSL
-    command = [
-        OPENSSL,
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-    ]
+    command = [OPENSSL, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     command += ["-days", "1", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
     command += ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
     subprocess.run(command, check=True, capture_output=True)
@@ -82,9 +73,7 @@ def certificate(folder: Path) -> ssl.SSLContext:
 def serving(folder: Path, url: str = "", port: int = 0) -> Iterator[Path]:
     """A server at the Unix socket that is yielded, and at *port* for who may not open that."""
     folder.mkdir()
-    settings = Settings(
-        database=f"sqlite:///{folder / 'w.db'}", runs=folder / "runs", sandbox_workers=1, url=url
-    )
+    settings = Settings(database=f"sqlite:///{folder / 'w.db'}", runs=folder / "runs", sandbox_workers=1, url=url)
     server = uvicorn.Server(
         uvicorn.Config(
             create_app(settings),
@@ -112,8 +101,7 @@ def nginx(folder: Path, servers: dict[int, str]) -> Iterator[None]:
     """An nginx with TLS on the ports of *servers*, each with its locations."""
     assert NGINX
     text = "".join(
-        f"server {{ {_TLS.format(port=port, folder=folder)} {locations} }}\n"
-        for port, locations in servers.items()
+        f"server {{ {_TLS.format(port=port, folder=folder)} {locations} }}\n" for port, locations in servers.items()
     )
     user = "user root;" if os.getuid() == 0 else ""
     file = folder / "nginx.conf"
@@ -128,8 +116,7 @@ def caddy(folder: Path, servers: dict[int, Path]) -> Iterator[None]:
     assert CADDY
     file = folder / "Caddyfile"
     sites = "".join(
-        f"https://localhost:{port} {{\n"
-        f" tls {folder}/cert.pem {folder}/key.pem\n reverse_proxy unix/{path}\n}}\n"
+        f"https://localhost:{port} {{\n tls {folder}/cert.pem {folder}/key.pem\n reverse_proxy unix/{path}\n}}\n"
         for port, path in servers.items()
     )
     file.write_text(f"{{\n admin off\n auto_https off\n}}\n{sites}")
@@ -148,11 +135,7 @@ def apache(folder: Path, port: int, behind: int) -> Iterator[None]:
     assert APACHE
     file = folder / "apache.conf"
     user = "User www-data\nGroup www-data" if os.getuid() == 0 else ""
-    file.write_text(
-        _APACHE.format(
-            folder=folder, port=port, behind=behind, user=user, modules=modules(*_LOADED)
-        )
-    )
+    file.write_text(_APACHE.format(folder=folder, port=port, behind=behind, user=user, modules=modules(*_LOADED)))
     with _started([APACHE, "-X", "-f", str(file)], port):
         yield
 
@@ -160,9 +143,7 @@ def apache(folder: Path, port: int, behind: int) -> Iterator[None]:
 @contextmanager
 def _started(command: list[str], *ports: int) -> Iterator[None]:
     environment = {**os.environ, "HOME": os.environ.get("HOME", "/tmp")}
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment
-    ) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environment) as process:
         try:
             for port in ports:
                 _wait(process, port)
@@ -185,9 +166,5 @@ def _wait(process: "subprocess.Popen[bytes]", port: int) -> None:
 def browser(context: ssl.SSLContext, origin: str) -> httpx2.Client:
     """A client that sends forms as a browser does, from pages at *origin*."""
     return httpx2.Client(
-        base_url=origin,
-        verify=context,
-        headers={"Origin": origin},
-        follow_redirects=False,
-        timeout=HANGS,
+        base_url=origin, verify=context, headers={"Origin": origin}, follow_redirects=False, timeout=HANGS
     )

@@ -134,14 +134,10 @@ sys.stdin.read()
 """
 
 
-def test_a_process_that_is_killed_with_the_lock_blocks_no_other(
-    clock: Clock, tmp_path: Path
-) -> None:
+def test_a_process_that_is_killed_with_the_lock_blocks_no_other(clock: Clock, tmp_path: Path) -> None:
     file = tmp_path / "allowances"
     allowance = Allowance(2, 60, clock, table=BucketTable(file))
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdout
     assert holder.stdout.readline() == b"held\n"
     with ThreadPoolExecutor(1) as other:
@@ -189,9 +185,7 @@ def test_a_network_of_ipv6_is_one_address(one: str, other: str, shared: bool) ->
 @pytest.fixture
 def small(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     folder = tmp_path_factory.mktemp("small")
-    settings = Settings(
-        database=f"sqlite:///{folder / 'w.db'}", sandbox_workers=1, answers_allowed=1
-    )
+    settings = Settings(database=f"sqlite:///{folder / 'w.db'}", sandbox_workers=1, answers_allowed=1)
     return TestClient(create_app(settings), follow_redirects=False)
 
 

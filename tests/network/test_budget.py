@@ -143,9 +143,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return Settings(database=f"sqlite:///{folder / 'w.db'}", sandbox_workers=1, processor_allowed=5)
 
 
-def test_a_visitor_past_the_budget_is_told_when_to_return_and_others_notice_nothing(
-    settings: Settings,
-) -> None:
+def test_a_visitor_past_the_budget_is_told_when_to_return_and_others_notice_nothing(settings: Settings) -> None:
     app = create_app(settings)
     site = app.state.site
     with open_writing_session(site.engine) as session:
@@ -211,9 +209,7 @@ def test_what_a_page_costs_is_charged(settings: Settings, monkeypatch: pytest.Mo
     asyncio.run(tried())
 
 
-def test_processes_share_the_file_that_metrics_lie_beside(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_share_the_file_that_metrics_lie_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
     settings = Settings(database=f"sqlite:///{tmp_path / 'w.db'}", processor_allowed=5)
     one, other = (create_app(settings).state.site for _ in range(2))

@@ -105,7 +105,7 @@ def trickled(port: int, first: bytes, more: bytes, pause: float = 0.1) -> tuple[
         (GET + b"\r\n", b"\r\n", b" 200 OK"),
     ],
     ids=["idle", "line ends", "line", "headers", "body", "no body", "chunks", "call", "again"],
-)  # fmt: skip
+)
 def test_a_connection_that_keeps_the_server_waiting_is_closed_in_time(
     port: int, first: bytes, more: bytes, says: bytes
 ) -> None:
@@ -199,9 +199,7 @@ def test_a_chunk_of_nonsense_is_refused_and_the_server_lives(port: int) -> None:
 
 def test_a_proxy_may_speak_for_many(tmp_path: Path) -> None:
     """300 students behind a proxy: their requests come from its address, and name their own."""
-    with served(
-        tmp_path, connections_allowed="2", proxies="127.0.0.0/8", answers_allowed="1"
-    ) as at:
+    with served(tmp_path, connections_allowed="2", proxies="127.0.0.0/8", answers_allowed="1") as at:
         with ExitStack() as stack:
             for _ in range(6):
                 stack.enter_context(closing(connected(at)))

@@ -153,9 +153,7 @@ def test_a_page_reaches_the_window_that_opened_it_only_where_it_has_asked_to() -
         ("GET", "/robots.txt", 200), ("GET", f"{RING}/another", 303), ("GET", "/progress/", 307),
     ],
 )  # fmt: skip
-def test_every_answer_has_the_headers_once(
-    visitor: TestClient, method: str, path: str, status: int
-) -> None:
+def test_every_answer_has_the_headers_once(visitor: TestClient, method: str, path: str, status: int) -> None:
     answer = visitor.request(method, path)
     assert answer.status_code == status
     assert_headers(answer)
@@ -274,9 +272,7 @@ def test_head_changes_nothing_and_does_not_bypass_a_method(visitor: TestClient) 
         ({"Cookie": "a=" + "b" * 4_000, "A": "a" * 11_000}, 200, ""),
     ],
 )
-def test_headers_have_a_limit(
-    visitor: TestClient, headers: dict[str, str], status: int, says: str
-) -> None:
+def test_headers_have_a_limit(visitor: TestClient, headers: dict[str, str], status: int, says: str) -> None:
     answer = visitor.get("/", headers=headers)
     assert (answer.status_code, says in answer.text) == (status, True)
     assert_headers(answer)
@@ -295,14 +291,11 @@ def test_an_odd_origin_is_foreign(visitor: TestClient, origin: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "charset",
-    ["undefined", "idna", "punycode", "rot13", "hex", "utf-16", "unicode_escape", "utf-7", "nope"],
+    "charset", ["undefined", "idna", "punycode", "rot13", "hex", "utf-16", "unicode_escape", "utf-7", "nope"]
 )
 def test_a_form_is_utf_8(visitor: TestClient, charset: str) -> None:
     kind = f"multipart/form-data; charset={charset}; boundary=X"
-    body = (
-        b'--X\r\nContent-Disposition: form-data; name="answer"\r\n\r\n\\x00+2AA-xn--a-\r\n--X--\r\n'
-    )
+    body = b'--X\r\nContent-Disposition: form-data; name="answer"\r\n\r\n\\x00+2AA-xn--a-\r\n--X--\r\n'
     answer = visitor.post(RING, content=body, headers={"Content-Type": kind})
     assert answer.status_code == 415
     good = kind.replace(charset, "UTF-8")
@@ -335,9 +328,7 @@ def test_places_that_are_not_numbers_are_reported(visitor: TestClient) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", 'evil.example"><script>', "x:99999", "[::1"])
-def test_the_host_that_a_visitor_names_is_nowhere_in_the_answer(
-    visitor: TestClient, host: str
-) -> None:
+def test_the_host_that_a_visitor_names_is_nowhere_in_the_answer(visitor: TestClient, host: str) -> None:
     for path in ("/", "/progress/", "/formulas/", "//evil.example/progress/", f"{RING}/another"):
         answer = visitor.get(path, headers={"Host": host})
         assert answer.status_code < 500
@@ -349,9 +340,7 @@ def test_the_host_that_a_visitor_names_is_nowhere_in_the_answer(
 
 def test_the_address_that_was_set_is_in_previews_of_links(tmp_path: Path) -> None:
     address = "https://wallclock.example.org/"
-    settings = Settings(
-        database=f"sqlite:///{tmp_path / 'w.db'}", sandbox_workers=1, address=address
-    )
+    settings = Settings(database=f"sqlite:///{tmp_path / 'w.db'}", sandbox_workers=1, address=address)
     with TestClient(create_app(settings)) as client:
         page = client.get("/formulas", headers={"Host": "evil"}).text
     assert 'property="og:url" content="https://wallclock.example.org/formulas"' in page
@@ -366,9 +355,7 @@ def test_the_address_that_was_set_is_in_previews_of_links(tmp_path: Path) -> Non
         (b"answer=" + b"a" * 600_000, 413),
     ],
 )
-def test_a_form_that_takes_long_to_decode_is_refused(
-    body: bytes, status: int, visitor: TestClient
-) -> None:
+def test_a_form_that_takes_long_to_decode_is_refused(body: bytes, status: int, visitor: TestClient) -> None:
     kind = {"Content-Type": "application/x-www-form-urlencoded"}
     assert visitor.post(RING, content=body, headers=kind).status_code == status
     pieces = (body[at : at + 9_999] for at in range(0, len(body), 9_999))

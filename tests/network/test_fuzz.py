@@ -35,21 +35,25 @@ pytestmark = [pytest.mark.slow(200), pytest.mark.sweep]
 DRAWN = 1_000
 # What needs another service, a setting or a chapter with images.
 ELSEWHERE = {
-    "/lti/canvas.json", "/lti/login", "/lti/register", "/sign-in/back", "/sign-in/proxy", "/sign-in/{provider}",
-    "/images/{chapter}/{name}", "/sitemap.xml", "/metrics",
-    "/exercises/{topic}/{slug}/schedule.svg", "/pictures/exercises/{topic}/{slug}/schedule.png",
-}  # fmt: skip
+    "/lti/canvas.json",
+    "/lti/login",
+    "/lti/register",
+    "/sign-in/back",
+    "/sign-in/proxy",
+    "/sign-in/{provider}",
+    "/images/{chapter}/{name}",
+    "/sitemap.xml",
+    "/metrics",
+    "/exercises/{topic}/{slug}/schedule.svg",
+    "/pictures/exercises/{topic}/{slug}/schedule.png",
+}
 
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     folder = tmp_path_factory.mktemp("fuzz")
     settings = Settings(
-        database=f"sqlite:///{folder / 'w.db'}",
-        runs=folder / "runs",
-        sandbox_workers=1,
-        answers_allowed=0,
-        lab_queue=0,
+        database=f"sqlite:///{folder / 'w.db'}", runs=folder / "runs", sandbox_workers=1, answers_allowed=0, lab_queue=0
     )
     return create_app(settings)
 
@@ -135,15 +139,10 @@ def test_good_addresses_lead_to_what_is_there(visitor: TestClient, aim: Aim) -> 
 
 
 @each(("method", "path"), ROUTES)
-def test_hostile_places_in_an_address(
-    visitor: TestClient, aim: Aim, method: str, path: str
-) -> None:
+def test_hostile_places_in_an_address(visitor: TestClient, aim: Aim, method: str, path: str) -> None:
     target = aim(method, path)
     places = PLACE.findall(target.path)
-    survives(
-        visitor,
-        (target.sent(target.at(**{place: text})) for text in TEXTS for place in places),
-    )
+    survives(visitor, (target.sent(target.at(**{place: text})) for text in TEXTS for place in places))
 
 
 @each(("method", "path"), ROUTES)
@@ -182,12 +181,8 @@ def drawn(source: random.Random, token: str, exercise: Any, shown: dict[str, Any
     fields = [(source.choice(names), source.choice(values)) for _ in range(source.randint(0, 6))]
     headers = dict([source.choice(HEADERS)]) if source.random() < 0.3 else {}
     if source.random() < 0.3:
-        answer = source.choice(
-            [dict(fields), [v for _, v in fields], source.choice(values), 10**300]
-        )
-        body = json.dumps(
-            {"exercise": exercise["id"], "seed": source.choice([0, 7]), "answer": answer}
-        )
+        answer = source.choice([dict(fields), [v for _, v in fields], source.choice(values), 10**300])
+        body = json.dumps({"exercise": exercise["id"], "seed": source.choice([0, 7]), "answer": answer})
         given = {"Authorization": token, "Content-Type": "application/json", **headers}
         return Sent("POST", "/api/v1/check", given, body.encode())
     if exercise["kind"] not in {"function", "buggy_line"}:

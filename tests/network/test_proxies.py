@@ -9,17 +9,7 @@ from urllib.parse import urljoin
 import httpx2
 import pytest
 
-from tests.network.proxies import (
-    APACHE,
-    CADDY,
-    HEADERS,
-    apache,
-    browser,
-    caddy,
-    certificate,
-    nginx,
-    serving,
-)
+from tests.network.proxies import APACHE, CADDY, HEADERS, apache, browser, caddy, certificate, nginx, serving
 from tests.sockets import reserved_port
 
 EXERCISE = "/exercises/collectives/ring-all-reduce-time"
@@ -62,9 +52,7 @@ def fronts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Front
         }
         stack.enter_context(nginx(folder, {ports[name]: text for name, text in servers.items()}))
         if CADDY:
-            below = stack.enter_context(
-                serving(folder / "caddy", url=f"{origins['caddy, prefix']}{PREFIX}/")
-            )
+            below = stack.enter_context(serving(folder / "caddy", url=f"{origins['caddy, prefix']}{PREFIX}/"))
             sites = {ports["caddy"]: root, ports["caddy, prefix"]: below}
             stack.enter_context(caddy(folder, sites))
         if APACHE:
@@ -84,17 +72,12 @@ def if_installed(name: str) -> object:
     return pytest.param(name, marks=pytest.mark.needs(programs.get(name, "nginx")))
 
 
-PROPER = [
-    if_installed(name)
-    for name in ("root", "prefix", "taken off", "caddy", "caddy, prefix", "apache")
-]
+PROPER = [if_installed(name) for name in ("root", "prefix", "taken off", "caddy", "caddy, prefix", "apache")]
 
 
 @needs_nginx
 @pytest.mark.parametrize("name", PROPER)
-def test_pages_and_all_that_they_load_come_through_a_proxy(
-    fronts: dict[str, Front], name: str
-) -> None:
+def test_pages_and_all_that_they_load_come_through_a_proxy(fronts: dict[str, Front], name: str) -> None:
     front, loaded = fronts[name], set()
     for page in PAGES:
         answer = front.client.get(front.prefix + page)
@@ -115,9 +98,7 @@ def test_pages_and_all_that_they_load_come_through_a_proxy(
 
 @needs_nginx
 @pytest.mark.parametrize("name", PROPER)
-def test_an_answer_is_checked_and_remembered_through_a_proxy(
-    fronts: dict[str, Front], name: str
-) -> None:
+def test_an_answer_is_checked_and_remembered_through_a_proxy(fronts: dict[str, Front], name: str) -> None:
     front = fronts[name]
     sent = front.client.post(front.prefix + EXERCISE, data={"answer": "1 s"})
     assert sent.status_code == 200

@@ -36,7 +36,7 @@ def activated(*descriptors: int) -> str:
     return done.stdout.strip()
 
 
-@each(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("[::1]", "[::1]")])  # fmt: skip
+@each(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("[::1]", "[::1]")])
 def test_an_address_of_either_family(host: str, shown: str) -> None:
     with closing(listen(host, 0)) as listening:
         assert url_of(listening) == f"http://{shown}:{listening.getsockname()[1]}"
@@ -56,9 +56,7 @@ def test_a_socket_that_a_stopped_server_left_is_replaced(tmp_path: Path) -> None
             asking.connect(str(path))
 
 
-def test_its_user_alone_may_connect_and_the_group_of_a_folder_that_passes_it_on(
-    tmp_path: Path,
-) -> None:
+def test_its_user_alone_may_connect_and_the_group_of_a_folder_that_passes_it_on(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         for mode, expected in ((0o755, 0o600), (0o2750, 0o660)):

@@ -146,9 +146,7 @@ def test_stored_rows_are_counted_by_commit(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(("peer", "status"), [("10.1.2.3", 200), ("::1", 200), ("11.0.0.1", 403), ("", 403), ("nonsense", 403)])  # fmt: skip
-def test_only_the_addresses_that_are_allowed_may_read(
-    client: TestClient, peer: str, status: int
-) -> None:
+def test_only_the_addresses_that_are_allowed_may_read(client: TestClient, peer: str, status: int) -> None:
     code, text = answered(client, peer)
     assert code == status
     assert ("wallclock_requests_total" in text) == (status == 200)
@@ -201,9 +199,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     return [json.loads(Objects().format(record)) for record in found]
 
 
-def test_the_access_log_holds_no_answer_and_no_secret(
-    client: TestClient, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_access_log_holds_no_answer_and_no_secret(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "app.access")
     client.post(NUMERIC, data={"answer": "27.18281 s"})
     client.get("/join/s3cr3t-code")
@@ -224,9 +220,7 @@ def test_the_access_log_holds_no_answer_and_no_secret(
     assert {"/join/{code}", "/measured/{name}", "/labs/algorithms/{run}", "/joint/..."} <= paths
 
 
-def test_the_access_log_tells_learners_apart_by_digest(
-    client: TestClient, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_access_log_tells_learners_apart_by_digest(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "app.access")
     client.post(NUMERIC, data={"answer": "1 s"})
     client.get(NUMERIC)

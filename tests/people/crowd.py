@@ -87,6 +87,4 @@ def crowd_of(site: Site, *students: str, policy: Policy | None = None) -> Crowd:
         entries = [AssignmentEntry(RING, 1.0), AssignmentEntry(STAGE, 4.0)]
         assignment = create_assignment(session, class_id, "Week 1", rules, entries)
         session.commit()
-        return Crowd(
-            site, class_id, assignment_with(session, assignment), persons, learners, cookies
-        )
+        return Crowd(site, class_id, assignment_with(session, assignment), persons, learners, cookies)

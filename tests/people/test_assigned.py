@@ -60,18 +60,14 @@ def exam(**rules: object) -> Policy:
     return replace(around, **rules)  # type: ignore[arg-type]
 
 
-def test_the_variant_is_the_persons_own_in_every_browser(
-    client: TestClient, school: School
-) -> None:
+def test_the_variant_is_the_persons_own_in_every_browser(client: TestClient, school: School) -> None:
     assignment = school.assign(due(3))
     addresses = []
     for name in ("Grace", "Barbara"):
         person, cookie, code = school.member(name)
         client.cookies.clear()
         client.cookies.set(SESSION, cookie)
-        assert (
-            school.address(assignment, person) in client.get(f"/assignments/{assignment.id}").text
-        )
+        assert school.address(assignment, person) in client.get(f"/assignments/{assignment.id}").text
         client.cookies.clear()
         client.post("/sign-in", data={"code": code})
         addresses.append(school.address(assignment, person))
@@ -86,10 +82,7 @@ def test_the_strip_says_what_counts_and_leads_on(client: TestClient, school: Sch
     assert "Week 1 · 1 of 2" in says
     assert "due " in says
     assert "2 points · 3 of 3 tries left" in says
-    assert (
-        school.address(assignment, person, OTHER)
-        in client.get(school.address(assignment, person)).text
-    )
+    assert school.address(assignment, person, OTHER) in client.get(school.address(assignment, person)).text
 
 
 def test_another_drawing_says_that_it_does_not_count(client: TestClient, school: School) -> None:
@@ -133,9 +126,7 @@ def test_a_failure_of_the_server_is_no_try(
     assert tries(site, person) == 0
 
 
-def test_answers_beyond_the_tries_are_practice_and_say_so(
-    client: TestClient, site: Site, school: School
-) -> None:
+def test_answers_beyond_the_tries_are_practice_and_say_so(client: TestClient, site: Site, school: School) -> None:
     assignment = school.assign(replace(due(3), attempts=1))
     person = school.student(client)
     address = school.address(assignment, person)
@@ -164,9 +155,7 @@ def test_what_is_off_is_refused_by_the_server(
     assert (history.seen.hints, history.seen.solution) == (0, False)
 
 
-def test_the_solution_waits_for_the_due_date_even_after_a_right_answer(
-    client: TestClient, school: School
-) -> None:
+def test_the_solution_waits_for_the_due_date_even_after_a_right_answer(client: TestClient, school: School) -> None:
     assignment = school.assign(due(3))
     person = school.student(client)
     address = school.address(assignment, person)
@@ -191,13 +180,7 @@ def test_a_verdict_that_is_hidden_is_shown_nowhere(client: TestClient, school: S
     address = school.address(assignment, person)
     page = post(client, address, school.right_answer(seed_in(address)))
     assert "Recorded Your answer is stored. The verdict and the points are shown after" in page
-    for where in (
-        address,
-        "/progress",
-        "/",
-        "/chapters/collectives",
-        f"/assignments/{assignment.id}",
-    ):
+    for where in (address, "/progress", "/", "/chapters/collectives", f"/assignments/{assignment.id}"):
         shown = client.get(where).text
         assert "✓" not in re.sub(r"<style.*?</style>", "", shown), where
         assert "mark solved" not in shown, where
@@ -208,9 +191,7 @@ def test_a_verdict_that_is_hidden_is_shown_nowhere(client: TestClient, school: S
     assert "points of 2" not in words(client.get(f"/classes/{school.id}").text)
 
 
-def test_a_verdict_that_was_hidden_is_shown_after_the_due_date(
-    client: TestClient, site: Site, school: School
-) -> None:
+def test_a_verdict_that_was_hidden_is_shown_after_the_due_date(client: TestClient, site: Site, school: School) -> None:
     assignment = school.assign(replace(due(3), show_points=False))
     person = school.student(client)
     address = school.address(assignment, person)
@@ -248,9 +229,7 @@ def test_before_it_opens_the_own_variant_is_closed(client: TestClient, school: S
     assert client.get(f"/exercises/{RING}").status_code == 200
 
 
-def test_after_it_closes_answers_are_practice(
-    client: TestClient, site: Site, school: School
-) -> None:
+def test_after_it_closes_answers_are_practice(client: TestClient, site: Site, school: School) -> None:
     assignment = school.assign(Policy(due=now() - 2 * DAY, closes=now() - DAY, attempts=9))
     person = school.student(client)
     address = school.address(assignment, person)
@@ -260,9 +239,7 @@ def test_after_it_closes_answers_are_practice(
     assert "0 of 2 points" in words(client.get(f"/assignments/{assignment.id}").text)
 
 
-def test_an_extension_is_named_and_moves_every_date(
-    client: TestClient, site: Site, school: School
-) -> None:
+def test_an_extension_is_named_and_moves_every_date(client: TestClient, site: Site, school: School) -> None:
     assignment = school.assign(Policy(due=now() - 2 * DAY, closes=now() - DAY))
     person = school.student(client)
     with open_session(site.engine) as session:
@@ -287,9 +264,7 @@ class TestExam:
         assert answer.headers["location"] == f"/assignments/{assignment.id}"
         return assignment, school.address(assignment, person)
 
-    def test_it_starts_with_a_press_and_says_what_it_cannot_prevent(
-        self, client: TestClient, school: School
-    ) -> None:
+    def test_it_starts_with_a_press_and_says_what_it_cannot_prevent(self, client: TestClient, school: School) -> None:
         assignment = school.assign(exam())
         person = school.student(client)
         page = client.get(f"/assignments/{assignment.id}").text
@@ -298,9 +273,7 @@ class TestExam:
         assert address not in page
         assert client.get(address).headers["location"] == f"/assignments/{assignment.id}"
 
-    def test_the_clock_starts_once(
-        self, client: TestClient, running: tuple[Assignment, str]
-    ) -> None:
+    def test_the_clock_starts_once(self, client: TestClient, running: tuple[Assignment, str]) -> None:
         def ends() -> list[str]:
             page = client.get(f"/assignments/{running[0].id}").text
             return re.findall(r'data-ends-at="([^"]+)"', page)
@@ -310,9 +283,7 @@ class TestExam:
         assert len(first) == 1
         assert ends() == first
 
-    def test_nothing_beside_the_exercise_explains_it(
-        self, client: TestClient, running: tuple[Assignment, str]
-    ) -> None:
+    def test_nothing_beside_the_exercise_explains_it(self, client: TestClient, running: tuple[Assignment, str]) -> None:
         whole = client.get(running[1]).text
         page = words(whole)
         main = whole.partition("<main")[2].partition("</main>")[0]
@@ -343,9 +314,7 @@ class TestExam:
         assert client.post(f"/assignments/{assignment.id}/begin").status_code == 422
 
 
-def test_the_same_exercise_in_two_classes_keeps_each_ones_rules(
-    client: TestClient, site: Site, school: School
-) -> None:
+def test_the_same_exercise_in_two_classes_keeps_each_ones_rules(client: TestClient, site: Site, school: School) -> None:
     other = School(site, "Networks")
     person = school.student(client)
     client.post(f"/join/{other.code}")
@@ -358,9 +327,7 @@ def test_the_same_exercise_in_two_classes_keeps_each_ones_rules(
     assert "5 of 5 tries left" in strip(client.get(two).text)
 
 
-def test_any_drawing_counts_where_the_assignment_says_so(
-    client: TestClient, site: Site, school: School
-) -> None:
+def test_any_drawing_counts_where_the_assignment_says_so(client: TestClient, site: Site, school: School) -> None:
     assignment = school.assign(replace(due(3), variants="many", hints="off", attempts=9))
     person = school.student(client)
     assert f"/exercises/{RING}/another" in client.get(f"/assignments/{assignment.id}").text
@@ -381,9 +348,7 @@ def test_a_teacher_is_bound_by_none_of_it(client: TestClient, school: School) ->
     assert client.post(address, data={"action": "hint"}).status_code == 200
 
 
-def test_pages_of_a_class_are_for_its_members(
-    client: TestClient, site: Site, school: School
-) -> None:
+def test_pages_of_a_class_are_for_its_members(client: TestClient, site: Site, school: School) -> None:
     assignment = school.assign(exam())
     paths = (f"/classes/{school.id}", f"/assignments/{assignment.id}")
     for path in paths:

@@ -52,9 +52,7 @@ def in_class(session: Session, *given: Policy, zone: str = "Europe/Berlin") -> i
 def copied(session: Session, source: int, weeks: int, zone: ZoneInfo = BERLIN) -> list[Assignment]:
     """The assignments of a new class that are copies of those of *source*."""
     target = in_class(session, zone=zone.key)
-    store_copies(
-        session, target, copies_of(chosen_assignments(session, source), weeks, zone, KNOWN)
-    )
+    store_copies(session, target, copies_of(chosen_assignments(session, source), weeks, zone, KNOWN))
     return list(assignments_of(session, target))
 
 
@@ -75,9 +73,7 @@ def test_a_copy_weighs_what_the_assignment_weighs(session: Session) -> None:
     assert [one.weight for one in copied(session, source, 0)] == [7.5, None]
 
 
-def test_clocks_show_the_same_time_also_where_they_were_changed_in_between(
-    session: Session,
-) -> None:
+def test_clocks_show_the_same_time_also_where_they_were_changed_in_between(session: Session) -> None:
     source = in_class(session, rules("2026-10-02T23:59", opens=local("2026-09-25T08:00")))
     (after,) = copied(session, source, 26)
     assert after.policy.due == local("2027-04-02T23:59")
@@ -103,12 +99,7 @@ def test_the_first_date_comes_into_the_week_in_which_the_term_starts(session: Se
     first = rules("2026-10-16T23:59", opens=local("2026-10-08T08:00"))  # a Thursday
     source = in_class(session, rules("2026-10-23T23:59"), first)
     chosen = chosen_assignments(session, source)
-    for day, weeks in (
-        ("2026-10-05", 0),
-        ("2026-10-11", 0),
-        ("2027-04-12", 27),
-        ("2026-10-04", -1),
-    ):
+    for day, weeks in (("2026-10-05", 0), ("2026-10-11", 0), ("2027-04-12", 27), ("2026-10-04", -1)):
         assert weeks_to(chosen, date.fromisoformat(day)) == weeks, day
     assert weeks_to([], date(2027, 4, 12)) == 0
 

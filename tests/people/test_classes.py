@@ -24,12 +24,7 @@ from app.people.classes import (
     zone_named,
 )
 from app.people.codes import group_code, random_code, read_code
-from app.people.members import (
-    change_role,
-    new_seat_codes,
-    remove_members,
-    rename_member,
-)
+from app.people.members import change_role, new_seat_codes, remove_members, rename_member
 from app.people.persons import new_person
 from app.people.variants import ExerciseSeeds, variant_seed
 
@@ -134,9 +129,7 @@ def test_a_seat_code_signs_in_until_it_is_renewed_or_its_member_removed(session:
     grace = member(session, class_id, "Grace", Role.TEACHER)
     ada = member(session, class_id, "Ada")
     everyone = members_of(session, class_id)
-    first = {
-        seat.member.person: seat.code for seat in new_seat_codes(session, class_id, everyone, grace)
-    }
+    first = {seat.member.person: seat.code for seat in new_seat_codes(session, class_id, everyone, grace)}
     assert member_of_seat_code(session, first[ada].lower()) is not None
     only = [one for one in everyone if one.person == ada]
     [second] = new_seat_codes(session, class_id, only, grace)
@@ -167,9 +160,7 @@ def test_a_teacher_gets_no_code_of_a_person_who_signs_in_elsewhere(session: Sess
     ada = member(session, class_id, "Ada")
     session.add(IdentityRow(issuer="https://idp.example", subject="ada", person=ada))
     everyone = members_of(session, class_id)
-    assert [seat.member.name for seat in new_seat_codes(session, class_id, everyone, grace)] == [
-        "Grace"
-    ]
+    assert [seat.member.name for seat in new_seat_codes(session, class_id, everyone, grace)] == ["Grace"]
 
 
 def test_entering_a_class_ends_the_codes_that_teachers_of_others_may_know(session: Session) -> None:

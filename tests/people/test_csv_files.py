@@ -30,9 +30,7 @@ MOODLE = (
 
 @each("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
 @each("separator", [";", ",", "\t"])
-def test_a_roster_is_read_in_every_usual_encoding_and_separator(
-    encoding: str, separator: str
-) -> None:
+def test_a_roster_is_read_in_every_usual_encoding_and_separator(encoding: str, separator: str) -> None:
     found = read_roster(ROSTER.replace(";", separator).encode(encoding))
     assert list(found.entries) == [
         RosterEntry(line=2, name="Ada Løvelace", outside_id="4711", role=Role.STUDENT),
@@ -97,14 +95,8 @@ def test_grades_that_were_written_are_read_again(form: str) -> None:
     ]
     text = write_grades(columns, rows, form)  # type: ignore[arg-type]
     read = read_grades(text.encode("utf-8-sig"), ["Ring", "=Tree; 2"])
-    assert [line.points for line in read.lines] == [
-        {"Ring": 0.3},
-        {"Ring": 10.0, "=Tree; 2": 2.5},
-    ]
-    assert [(line.name, line.outside_id) for line in read.lines] == [
-        ("Ada Byron Lovelace", "4711"),
-        ("=Plato", "4712"),
-    ]
+    assert [line.points for line in read.lines] == [{"Ring": 0.3}, {"Ring": 10.0, "=Tree; 2": 2.5}]
+    assert [(line.name, line.outside_id) for line in read.lines] == [("Ada Byron Lovelace", "4711"), ("=Plato", "4712")]
     assert read.left == ()
 
 

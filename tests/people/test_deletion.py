@@ -11,15 +11,7 @@ from sqlmodel import Session, SQLModel, select
 
 from app.config import Settings
 from app.content.catalog import Catalog
-from app.db.people import (
-    ClassRow,
-    IdentityRow,
-    MemberRow,
-    OverrideRow,
-    PersonRow,
-    SessionRow,
-    SittingRow,
-)
+from app.db.people import ClassRow, IdentityRow, MemberRow, OverrideRow, PersonRow, SessionRow, SittingRow
 from app.db.platforms import ContextRow, LinkRow, PlatformRow
 from app.db.tables import Attempt, AttemptRow, RevealRow, TokenRow, now
 from app.errors import InputError
@@ -48,7 +40,7 @@ def counts(session: Session) -> Mapping[str, int]:
 def answered(session: Session, learner: str, exercise: str = "a/b") -> None:
     row = Attempt(
         learner=learner, exercise=exercise, seed=0, answer="1", correct=True, score=1.0, digest="", drawn="{}"
-    )  # fmt: skip
+    )
     session.connection().execute(insert(AttemptRow), [vars(row)])
     session.add(RevealRow(learner=learner, exercise=exercise, seed=0, number=1))
 
@@ -77,9 +69,20 @@ def test_a_class_goes_with_all_of_it_and_leaves_no_row_in_any_table(session: Ses
     session.add(ContextRow(platform=place, deployment="1", context="7", class_id=class_id))
     session.add(LinkRow(platform=place, resource_link="r", assignment=number))
     assert {name for name, count in counts(session).items() if count > before[name]} >= {
-        "class", "member", "person", "attempt", "reveal", "assignment", "assigned", "extension",
-        "sitting", "override", "token", "context", "link",
-    }  # fmt: skip
+        "class",
+        "member",
+        "person",
+        "attempt",
+        "reveal",
+        "assignment",
+        "assigned",
+        "extension",
+        "sitting",
+        "override",
+        "token",
+        "context",
+        "link",
+    }
     assert delete_class(session, row) == 1
     session.delete(session.get(PlatformRow, platform.id))
     assert counts(session) == before
@@ -121,9 +124,7 @@ def demo(session: Session, catalog: Catalog) -> Demo:
     return asyncio.run(create_demo(session, catalog, SECRET, runner, now()))
 
 
-def test_the_demo_has_judged_answers_of_own_variants_and_wrong_ideas(
-    session: Session, demo: Demo
-) -> None:
+def test_the_demo_has_judged_answers_of_own_variants_and_wrong_ideas(session: Session, demo: Demo) -> None:
     members = members_of(session, demo.class_id)
     students = [one for one in members if one.role is Role.STUDENT]
     assert len(students) == demo.students == 24

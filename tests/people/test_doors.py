@@ -99,9 +99,7 @@ def test_an_origin_that_is_ours_is_enough_whatever_else_the_browser_says() -> No
         ("", "", "http", "file://"),
     ],
 )
-def test_a_page_that_others_can_write_is_not_ours(
-    url: str, host: str, scheme: str, origin: str
-) -> None:
+def test_a_page_that_others_can_write_is_not_ours(url: str, host: str, scheme: str, origin: str) -> None:
     assert not taken(url, host, scheme, origin=origin)
     assert not taken(url, host, scheme, origin=origin, sec_fetch_site="same-origin")
 
@@ -121,9 +119,7 @@ def test_every_form_of_another_site_is_refused(client: TestClient, school: Schoo
             assert "set-cookie" not in answer.headers, path
 
 
-def test_a_seat_code_that_another_site_sends_signs_nobody_in(
-    client: TestClient, school: School
-) -> None:
+def test_a_seat_code_that_another_site_sends_signs_nobody_in(client: TestClient, school: School) -> None:
     _, _, code = school.member("Mallory")
     for headers in FOREIGN:
         sent = client.post("/sign-in", data={"code": code, "join": school.code}, headers=headers)
@@ -131,9 +127,7 @@ def test_a_seat_code_that_another_site_sends_signs_nobody_in(
     assert client.post("/sign-in", data={"code": code}).status_code == 303
 
 
-def test_a_link_of_a_class_joins_nobody_before_a_press_on_our_page(
-    client: TestClient, school: School
-) -> None:
+def test_a_link_of_a_class_joins_nobody_before_a_press_on_our_page(client: TestClient, school: School) -> None:
     for headers in FOREIGN:
         followed = client.get(f"/join/{school.code}", headers=headers)
         assert (followed.status_code, "set-cookie" in followed.headers) == (200, False)
@@ -141,9 +135,7 @@ def test_a_link_of_a_class_joins_nobody_before_a_press_on_our_page(
         assert (sent.status_code, SESSION in sent.cookies) == (403, False)
 
 
-def test_work_of_this_browser_becomes_nobodys_by_a_form_of_another_site(
-    client: TestClient, school: School
-) -> None:
+def test_work_of_this_browser_becomes_nobodys_by_a_form_of_another_site(client: TestClient, school: School) -> None:
     address = "/exercises/collectives/ring-all-reduce-time"
     client.post(address, data={"answer": "1 s"})
     learner = client.cookies[COOKIE]
@@ -172,15 +164,11 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
 
 @pytest.mark.parametrize("sender", ["cross-site", "same-site"])
 @pytest.mark.parametrize("way", ["/sign-in/proxy", "/sign-in/campus"])
-def test_a_page_of_another_site_begins_no_sign_in(
-    proxied: TestClient, way: str, sender: str
-) -> None:
+def test_a_page_of_another_site_begins_no_sign_in(proxied: TestClient, way: str, sender: str) -> None:
     proxied.cookies.clear()
     address = f"{way}?next=/progress&other=true"
     led = proxied.get(address, headers={"Sec-Fetch-Site": sender, HEADER: "mina"})
-    assert (led.status_code, "set-cookie" in led.headers, "location" in led.headers) == (
-        400, False, False,
-    )  # fmt: skip
+    assert (led.status_code, "set-cookie" in led.headers, "location" in led.headers) == (400, False, False)
     assert "A page of another site has led you here" in words(led.text)
     assert f'href="{address.replace("&", "&amp;")}"' in led.text, "one press goes on"
 

@@ -30,15 +30,11 @@ from tests.web.a_class import words
 POLICY = Policy(due=DUE, closes=DUE)
 
 
-def gives(
-    session: Session, assignment: Assignment, member: Member, exercise: str, *scores: float
-) -> list[int]:
+def gives(session: Session, assignment: Assignment, member: Member, exercise: str, *scores: float) -> list[int]:
     """The numbers of answers with those *scores*, to the drawing that counts for *member*."""
     seed = own_seed(assignment, member.learner, exercise)
     return [
-        answer(
-            session, member.learner, exercise, seed, given(DUE - HOUR + timedelta(seconds=n), one)
-        )
+        answer(session, member.learner, exercise, seed, given(DUE - HOUR + timedelta(seconds=n), one))
         for n, one in enumerate(scores)
     ]
 
@@ -47,9 +43,7 @@ def given(at: datetime, score: float) -> CountableAnswer:
     return CountableAnswer(at, score, 0, revealed=False)
 
 
-def figures(
-    session: Session, assignment: Assignment, members: list[Member]
-) -> dict[str, ExerciseStatistics]:
+def figures(session: Session, assignment: Assignment, members: list[Member]) -> dict[str, ExerciseStatistics]:
     return {one.exercise: one for one in statistics_of(session, SECRET, assignment, members)}
 
 
@@ -70,19 +64,13 @@ def test_points_by_hand_of_those_who_never_answered_are_no_answers(session: Sess
     class_id, members = room(session, 2)
     assignment = assigned(session, class_id, POLICY)
     gives(session, assignment, members[0], "a/one", 1)
-    session.add(
-        OverrideRow(
-            assignment=assignment.id, person=members[1].person, exercise="a/one", points=1.0
-        )
-    )
+    session.add(OverrideRow(assignment=assignment.id, person=members[1].person, exercise="a/one", points=1.0))
     session.flush()
     one = figures(session, assignment, members)["a/one"]
     assert (one.students, one.solved) == (1, 1.0)
 
 
-def test_discrimination_is_the_correlation_with_the_points_of_the_other_exercises(
-    session: Session,
-) -> None:
+def test_discrimination_is_the_correlation_with_the_points_of_the_other_exercises(session: Session) -> None:
     class_id, members = room(session, 4)
     assignment = assigned(session, class_id, POLICY)  # 1, 2 and 4 points
     shares = ((0.0, 0.0, 0.0), (0.5, 0.5, 0.5), (1.0, 0.5, 0.0), (1.0, 1.0, 1.0))
@@ -128,8 +116,10 @@ def test_drawings_with_the_same_values_are_counted_together(session: Session) ->
 
     found = list(statistics_of(session, SECRET, assignment, members, values))
     assert [(one.values, one.students, one.first_try, one.answers, one.solved) for one in found] == [
-        ("", 3, 1 / 3, 4 / 3, 2 / 3), ("ranks 8", 2, 0, 1.5, 0.5), ("ranks 4", 1, 1, 1, 1),
-    ]  # fmt: skip
+        ("", 3, 1 / 3, 4 / 3, 2 / 3),
+        ("ranks 8", 2, 0, 1.5, 0.5),
+        ("ranks 4", 1, 1, 1, 1),
+    ]
     session.add(RegradeRow(attempt=numbers[-1], digest="new", score=1.0, correct=True))
     session.flush()
     again = list(statistics_of(session, SECRET, assignment, members, values))[1]
@@ -157,9 +147,7 @@ def test_the_page_shows_the_figures_and_those_by_drawing(client: TestClient, sit
     page = client.get(f"/classes/{school.id}/statistics?drawings=yes")
     assert page.status_code == 200
     with open_writing_session(site.engine) as session:
-        whole, *drawings = statistics_of_class(
-            session, site.secret, site.catalog, school.id, drawings=True
-        )
+        whole, *drawings = statistics_of_class(session, site.secret, site.catalog, school.id, drawings=True)
     assert (whole.exercise, whole.students, whole.first_try) == (RING, 1, 0.0)
     assert len(drawings) == 1
     assert "ranks" in drawings[0].values

@@ -127,10 +127,7 @@ def test_an_id_that_lost_its_zeros_is_the_same_and_keeps_them() -> None:
 
 
 def test_names_are_one_however_their_letters_are_composed() -> None:
-    composed, decomposed = (
-        "Jos\N{LATIN SMALL LETTER E WITH ACUTE}",
-        "Jose\N{COMBINING ACUTE ACCENT}",
-    )
+    composed, decomposed = ("Jos\N{LATIN SMALL LETTER E WITH ACUTE}", "Jose\N{COMBINING ACUTE ACCENT}")
     assert clean_name(decomposed) == composed
     persian = "علی\N{ZERO WIDTH NON-JOINER}رضا"
     assert read_roster(f"name\n{persian}").entries[0].name == persian

@@ -57,9 +57,7 @@ def crowd(site: Site) -> Crowd:
 
 
 def _keys(site: Site, crowd: Crowd, name: str) -> str:
-    text = next(
-        text for where, text in site.catalog.exercise(RING).texts() if where[0] == "mistakes"
-    )
+    text = next(text for where, text in site.catalog.exercise(RING).texts() if where[0] == "mistakes")
     return mistake_key(text)
 
 
@@ -109,8 +107,11 @@ def test_the_gradebook_and_its_file_agree(client: TestClient, crowd: Crowd) -> N
     rows = list(csv.reader(io.StringIO(text.removeprefix("\ufeff"))))
     assert rows[0] == ["number", "id", "name", "Week 1", "total", "overall %"]
     assert [row[1:4] for row in rows[1:]] == [
-        ["id-2", "Bo", "1"], ["id-3", "Cleo", "0"], ["id-4", "Dan", "0"], ["id-5", "Eve", ""],
-    ]  # fmt: skip
+        ["id-2", "Bo", "1"],
+        ["id-3", "Cleo", "0"],
+        ["id-4", "Dan", "0"],
+        ["id-5", "Eve", ""],
+    ]
     canvas = teacher.get(f"{crowd.href}/grades.csv?format=canvas").text.splitlines()
     assert canvas[0] == "Student,ID,SIS User ID,SIS Login ID,Section,Week 1"
     assert canvas[1].endswith(",5")
@@ -121,9 +122,7 @@ def test_the_gradebook_and_its_file_agree(client: TestClient, crowd: Crowd) -> N
     assert (answer.status_code, "did you mean &#39;excel&#39;" in answer.text) == (422, True)
 
 
-def test_a_class_adds_up_by_its_rule_in_the_gradebook_and_the_file(
-    client: TestClient, site: Site
-) -> None:
+def test_a_class_adds_up_by_its_rule_in_the_gradebook_and_the_file(client: TestClient, site: Site) -> None:
     crowd = crowd_of(site, "Bo", "Cleo")
     with open_session(site.engine) as session:
         entries = [AssignmentEntry(RING, 4.0)]
@@ -169,9 +168,7 @@ def test_a_rule_that_cannot_be_read_stays_in_the_form_with_the_reason(
     assert f'value="{text}"' in answer.text
 
 
-def test_a_name_that_is_a_formula_cannot_run_in_a_spreadsheet(
-    client: TestClient, site: Site
-) -> None:
+def test_a_name_that_is_a_formula_cannot_run_in_a_spreadsheet(client: TestClient, site: Site) -> None:
     crowd = crowd_of(site, '=HYPERLINK("http://x")', "@cmd", "+1", "-1")
     teacher = as_(client, crowd, "Ada Teacher")
     for form in ("ours", "canvas", "moodle"):
@@ -247,9 +244,7 @@ def test_points_of_another_scale_are_not_taken_and_say_so(client: TestClient, si
     assert f"{RING} is out of 100 in this file, and of 1 here: its points are not read" in page
 
 
-def test_a_file_in_an_unknown_encoding_is_refused_on_its_page(
-    client: TestClient, site: Site
-) -> None:
+def test_a_file_in_an_unknown_encoding_is_refused_on_its_page(client: TestClient, site: Site) -> None:
     crowd = crowd_of(site, "Bo")
     teacher = as_(client, crowd, "Ada Teacher")
     names = "Иван Петров\n".encode("cp1251")
@@ -278,16 +273,19 @@ def test_why_an_answer_is_worth_what_it_is(site: Site) -> None:
         assert cells[crowd.persons["Bo"], exercise].points == pytest.approx(best * most)
 
 
-def test_others_never_learn_that_the_pages_exist(
-    client: TestClient, crowd: Crowd, site: Site
-) -> None:
+def test_others_never_learn_that_the_pages_exist(client: TestClient, crowd: Crowd, site: Site) -> None:
     other = crowd_of(site, "Mallory")
     book, bo = f"{crowd.href}/grades", crowd.persons["Bo"]
     pages = [
-        f"{crowd.href}/live", book, f"{book}.csv", f"{book}/files", f"{crowd.href}/regrade",
-        f"{book}/{crowd.assignment.id}", f"{book}/{crowd.assignment.id}/{bo}",
+        f"{crowd.href}/live",
+        book,
+        f"{book}.csv",
+        f"{book}/files",
+        f"{crowd.href}/regrade",
+        f"{book}/{crowd.assignment.id}",
+        f"{book}/{crowd.assignment.id}/{bo}",
         f"{crowd.href}/people/{bo}",
-    ]  # fmt: skip
+    ]
     posts = [f"{book}/files", f"{book}/files/apply", f"{crowd.href}/regrade", pages[6]]
     for whose, name in ((crowd, "Bo"), (other, "Mallory"), (other, "Ada Teacher")):
         person = as_(client, whose, name)
@@ -299,11 +297,7 @@ def test_others_never_learn_that_the_pages_exist(
         assert (answer.status_code, answer.headers["location"][:8]) == (303, "/sign-in")
     # A teacher of one class cannot reach into another by its numbers.
     teacher = as_(client, other, "Ada Teacher")
-    for page in (
-        f"/{crowd.assignment.id}",
-        f"/{crowd.assignment.id}/{bo}",
-        f"/{other.assignment.id}/{bo}",
-    ):
+    for page in (f"/{crowd.assignment.id}", f"/{crowd.assignment.id}/{bo}", f"/{other.assignment.id}/{bo}"):
         assert teacher.get(f"{other.href}/grades{page}").status_code == 404
     assert teacher.get(f"{other.href}/people/{bo}").status_code == 404
     assert teacher.get(f"{other.href}/live?assignment={crowd.assignment.id}").status_code == 404
@@ -326,17 +320,11 @@ def _points(site: Site, crowd: Crowd, name: str) -> dict[str, float]:
     return {key[1]: cell.points for key, cell in cells.items() if key[0] == crowd.persons[name]}
 
 
-def test_a_class_without_students_answers_or_exercises_has_its_pages(
-    client: TestClient, site: Site
-) -> None:
+def test_a_class_without_students_answers_or_exercises_has_its_pages(client: TestClient, site: Site) -> None:
     crowd = crowd_of(site)
     teacher = as_(client, crowd, "Ada Teacher")
     pages = ("live", "live?names=yes", "grades", "grades.csv", "grades/files", "regrade")
-    for page in (
-        *pages,
-        f"grades/{crowd.assignment.id}",
-        f"people/{crowd.persons['Tom Assistant']}",
-    ):
+    for page in (*pages, f"grades/{crowd.assignment.id}", f"people/{crowd.persons['Tom Assistant']}"):
         assert teacher.get(f"{crowd.href}/{page}").status_code == 200, page
     gone = crowd_of(site, "Bo")
     with open_session(site.engine) as session:
@@ -344,19 +332,21 @@ def test_a_class_without_students_answers_or_exercises_has_its_pages(
         create_assignment(session, gone.class_id, "Removed", Policy(variants="many"), entries)
         session.add(
             AttemptRow(
-                learner=gone.learners["Bo"], exercise="removed/exercise", seed=1, answer="1",
-                correct=False, score=0.5, digest="d", drawn="{}", mistake="0123456789ab",
+                learner=gone.learners["Bo"],
+                exercise="removed/exercise",
+                seed=1,
+                answer="1",
+                correct=False,
+                score=0.5,
+                digest="d",
+                drawn="{}",
+                mistake="0123456789ab",
             )
-        )  # fmt: skip
+        )
         session.commit()
         number = assignments_of(session, gone.class_id)[-1].id
     teacher = as_(client, gone, "Ada Teacher")
-    for page in (
-        *pages,
-        f"live?assignment={number}",
-        f"grades/{number}",
-        f"people/{gone.persons['Bo']}",
-    ):
+    for page in (*pages, f"live?assignment={number}", f"grades/{number}", f"people/{gone.persons['Bo']}"):
         assert teacher.get(f"{gone.href}/{page}").status_code == 200, page
     page = words(teacher.get(f"{gone.href}/grades/{number}/{gone.persons['Bo']}").text)
     assert "A mistake that the exercise no longer lists" in page
@@ -367,9 +357,7 @@ def test_answers_that_came_in_a_file_count_nowhere(site: Site) -> None:
     crowd = crowd_of(site, "Bo")
     crowd.answers("Bo", RING, site.clock(), right=True, digest="old")
     with open_session(site.engine) as session:
-        row = session.exec(
-            select(AttemptRow).where(AttemptRow.learner == crowd.learners["Bo"])
-        ).one()
+        row = session.exec(select(AttemptRow).where(AttemptRow.learner == crowd.learners["Bo"])).one()
         row.carried = True
         session.add(row)
         session.commit()

@@ -51,9 +51,7 @@ def room(session: Session, people: int, zone: str = "UTC") -> tuple[int, list[Me
 
 
 def assigned(session: Session, class_id: int, policy: Policy) -> Assignment:
-    entries = [
-        AssignmentEntry(name, points) for name, points in zip(NAMES, (1.0, 2.0, 4.0), strict=True)
-    ]
+    entries = [AssignmentEntry(name, points) for name, points in zip(NAMES, (1.0, 2.0, 4.0), strict=True)]
     return assignment_with(session, create_assignment(session, class_id, "Week 1", policy, entries))
 
 
@@ -64,9 +62,18 @@ def own_seed(assignment: Assignment, learner: str, exercise: str) -> int:
 
 def answer(session: Session, learner: str, exercise: str, seed: int, one: CountableAnswer) -> int:
     row = AttemptRow(
-        learner=learner, exercise=exercise, seed=seed, answer="x", correct=one.score == 1,
-        score=one.score, hints=one.hints, revealed=one.revealed, digest="old", drawn="{}", at=one.at,
-    )  # fmt: skip
+        learner=learner,
+        exercise=exercise,
+        seed=seed,
+        answer="x",
+        correct=one.score == 1,
+        score=one.score,
+        hints=one.hints,
+        revealed=one.revealed,
+        digest="old",
+        drawn="{}",
+        at=one.at,
+    )
     session.add(row)
     session.flush()
     return row.id or 0
@@ -82,9 +89,7 @@ def drawn_answer(draw: random.Random, due: datetime) -> CountableAnswer:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=range(len(POLICIES)))
-def test_the_gradebook_adds_up_what_the_rules_say_of_each_answer(
-    session: Session, policy: Policy
-) -> None:
+def test_the_gradebook_adds_up_what_the_rules_say_of_each_answer(session: Session, policy: Policy) -> None:
     draw, due = random.Random(7), policy.due or DUE
     class_id, members = room(session, 12, str(policy.zone))
     assignment = assigned(session, class_id, policy)
@@ -145,11 +150,7 @@ def test_points_by_hand(session: Session) -> None:
     assert cells[member.person, "b/three"] == Cell(3.0, 1)
 
     def by_hand(points: float | None) -> None:
-        session.add(
-            OverrideRow(
-                assignment=assignment.id, person=member.person, exercise="b/three", points=points
-            )
-        )
+        session.add(OverrideRow(assignment=assignment.id, person=member.person, exercise="b/three", points=points))
         session.flush()
 
     by_hand(1.5)

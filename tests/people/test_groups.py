@@ -20,16 +20,7 @@ from app.people.assignments import (
     change_groups,
     create_assignment,
 )
-from app.people.classes import (
-    Member,
-    Role,
-    class_with,
-    create_class,
-    enroll,
-    members_of,
-    number_of,
-    set_archived,
-)
+from app.people.classes import Member, Role, class_with, create_class, enroll, members_of, number_of, set_archived
 from app.people.csv_files import read_roster, write_roster
 from app.people.erasure import all_about
 from app.people.gradebook import cells_of
@@ -69,9 +60,7 @@ def room(session: Session, *groups: str) -> tuple[int, list[Member]]:
     return class_id, [members[person] for person in persons]
 
 
-def assigned(
-    session: Session, class_id: int, policy: Policy, groups: tuple[GroupDates, ...] = (MONDAY,)
-) -> Assignment:
+def assigned(session: Session, class_id: int, policy: Policy, groups: tuple[GroupDates, ...] = (MONDAY,)) -> Assignment:
     entries = [AssignmentEntry(RING, 2.0)]
     number = create_assignment(session, class_id, "Week 1", policy, entries, groups)
     return assignment_with(session, number)
@@ -85,31 +74,19 @@ def assigned(
         (replace(MONDAY, due=DUE + 9 * DAY), GENERAL, DUE - 9 * DAY, DUE + 9 * DAY, DUE + 10 * DAY),
         (replace(MONDAY, closes=DUE), GENERAL, DUE - 9 * DAY, DUE - 3 * DAY, DUE),
         (GroupDates(group="Monday", opens=DUE), GENERAL, DUE, DUE, DUE + DAY),
-        (
-            GroupDates(group="Monday", closes=DUE + 2 * DAY),
-            GENERAL,
-            DUE - 9 * DAY,
-            DUE,
-            DUE + 2 * DAY,
-        ),
+        (GroupDates(group="Monday", closes=DUE + 2 * DAY), GENERAL, DUE - 9 * DAY, DUE, DUE + 2 * DAY),
         (MONDAY, Policy(), None, DUE - 3 * DAY, None),
         (MONDAY, Policy(closes=DUE), None, DUE - 3 * DAY, DUE),
         (replace(MONDAY, due=DUE + DAY), Policy(closes=DUE), None, DUE + DAY, DUE + DAY),
     ],
 )
 def test_the_dates_of_a_group_stand_in_for_those_of_everyone(
-    own: GroupDates,
-    general: Policy,
-    opens: datetime | None,
-    due: datetime | None,
-    closes: datetime | None,
+    own: GroupDates, general: Policy, opens: datetime | None, due: datetime | None, closes: datetime | None
 ) -> None:
     assert dates_of(own.policy(general)) == Dates(opens, due, closes)
 
 
-def test_an_extension_holds_before_the_group_and_the_group_before_everyone(
-    session: Session,
-) -> None:
+def test_an_extension_holds_before_the_group_and_the_group_before_everyone(session: Session) -> None:
     class_id, (alone, monday, extended) = room(session, "", "Monday", "Monday")
     one = assigned(session, class_id, GENERAL)
     extend(session, one.id, [extended.person], DUE - DAY)
@@ -126,10 +103,7 @@ def test_an_exam_ends_with_the_group(session: Session) -> None:
     exam = Policy(opens=DUE - DAY, closes=DUE, sitting=90)
     early = GroupDates(group="Monday", opens=DUE - 3 * DAY, closes=DUE - 2 * DAY)
     one = assigned(session, class_id, exam, (early,))
-    for member, opens, closes in (
-        (alone, DUE - DAY, DUE),
-        (monday, DUE - 3 * DAY, DUE - 2 * DAY),
-    ):
+    for member, opens, closes in ((alone, DUE - DAY, DUE), (monday, DUE - 3 * DAY, DUE - 2 * DAY)):
         assert dates_for(session, one, member.person) == Dates(opens, closes, closes, waits=True)
         begin_sitting(session, one.id, member.person)
         assert dates_for(session, one, member.person).closes == closes  # it began after the close
@@ -143,10 +117,19 @@ def test_points_follow_the_dates_of_the_group_one_by_one_and_added_up(session: S
         at = DUE - 2 * DAY - 12 * HOUR  # Monday's group is one day late
         session.add(
             AttemptRow(
-                learner=member.learner, exercise=RING, seed=seed, answer="x", correct=True,
-                score=1.0, hints=0, revealed=False, digest="old", drawn="{}", at=at,
+                learner=member.learner,
+                exercise=RING,
+                seed=seed,
+                answer="x",
+                correct=True,
+                score=1.0,
+                hints=0,
+                revealed=False,
+                digest="old",
+                drawn="{}",
+                at=at,
             )
-        )  # fmt: skip
+        )
     session.flush()
     for those in (members[:2], members):
         cells = cells_of(session, SECRET, one, those)
@@ -178,10 +161,7 @@ def test_nothing_of_a_group_goes_on_in_an_archived_class(session: Session) -> No
         ((MONDAY, MONDAY), "the group Monday is there twice"),
         ((replace(MONDAY, opens=DUE),), "group Monday: due must not be before opens"),
         ((replace(MONDAY, closes=DUE - 4 * DAY),), "group Monday: the assignment closes on"),
-        (
-            tuple(replace(MONDAY, group=str(place)) for place in range(MOST_GROUPS + 1)),
-            "at most 500 groups, not 501",
-        ),
+        (tuple(replace(MONDAY, group=str(place)) for place in range(MOST_GROUPS + 1)), "at most 500 groups, not 501"),
     ],
 )
 def test_dates_of_groups_that_cannot_be_are_refused(
@@ -192,9 +172,7 @@ def test_dates_of_groups_that_cannot_be_are_refused(
         assigned(session, class_id, GENERAL, groups)
 
 
-def test_an_assignment_that_is_changed_keeps_the_dates_of_groups_unless_they_are_given(
-    session: Session,
-) -> None:
+def test_an_assignment_that_is_changed_keeps_the_dates_of_groups_unless_they_are_given(session: Session) -> None:
     class_id, _ = room(session, "Monday")
     one = assigned(session, class_id, GENERAL)
     change_assignment(session, one.id, "Week 2", GENERAL, one.entries)
@@ -262,9 +240,7 @@ def test_a_change_of_group_moves_scores_of_linked_assignments(session: Session) 
 
 
 class TestRosters:
-    def test_a_column_of_groups_puts_people_into_them_and_takes_them_out(
-        self, session: Session
-    ) -> None:
+    def test_a_column_of_groups_puts_people_into_them_and_takes_them_out(self, session: Session) -> None:
         class_id, (one, two) = room(session, "Monday", "Tuesday")
         text = f"name,Section\n{one.name},\n{two.name},Friday\nNew,Friday\n"
         found = roster_difference(members_of(session, class_id), read_roster(text).entries)
@@ -272,14 +248,15 @@ class TestRosters:
         apply(session, class_id, found)
         session.expire_all()
         assert {one.name: one.group for one in members_of(session, class_id)} == {
-            "Ada": "", "Student 0": "", "Student 1": "Friday", "New": "Friday",
-        }  # fmt: skip
+            "Ada": "",
+            "Student 0": "",
+            "Student 1": "Friday",
+            "New": "Friday",
+        }
 
     def test_without_the_column_everyone_stays_where_they_are(self, session: Session) -> None:
         class_id, (one, _) = room(session, "Monday", "")
-        found = roster_difference(
-            members_of(session, class_id), read_roster("name\nStudent 0\n").entries
-        )
+        found = roster_difference(members_of(session, class_id), read_roster("name\nStudent 0\n").entries)
         assert found.is_empty
         assert one.group == "Monday"
 

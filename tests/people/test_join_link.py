@@ -49,9 +49,7 @@ def join(client: TestClient, school: School, name: str) -> str:
     return client.post(f"/join/{school.code}", data={"name": name, "form": form}).text
 
 
-def test_a_name_is_enough_to_join_and_the_seat_code_opens_another_browser(
-    client: TestClient, school: School
-) -> None:
+def test_a_name_is_enough_to_join_and_the_seat_code_opens_another_browser(client: TestClient, school: School) -> None:
     code = seat_code(join(client, school, "Grace Hopper"))
     assert client.get(f"/classes/{school.id}").status_code == 200
     client.cookies.clear()
@@ -61,9 +59,7 @@ def test_a_name_is_enough_to_join_and_the_seat_code_opens_another_browser(
     assert "Grace Hopper" in client.get("/me").text
 
 
-def test_a_form_that_is_sent_twice_makes_one_person(
-    client: TestClient, site: Site, school: School
-) -> None:
+def test_a_form_that_is_sent_twice_makes_one_person(client: TestClient, site: Site, school: School) -> None:
     form = form_of(client.get(f"/join/{school.code}").text)
     codes = []
     for _ in range(2):
@@ -89,10 +85,7 @@ def test_one_who_is_signed_in_joins_with_one_press_and_is_never_two(
 
 @pytest.mark.parametrize(
     ("change", "says"),
-    [
-        ({"joining": "closed"}, "Nobody can join this class now"),
-        ({"joining": "roster"}, "has a list of its students"),
-    ],
+    [({"joining": "closed"}, "Nobody can join this class now"), ({"joining": "roster"}, "has a list of its students")],
 )
 def test_a_class_that_cannot_be_joined_says_so(
     client: TestClient, site: Site, school: School, change: dict[str, str], says: str
@@ -104,9 +97,7 @@ def test_a_class_that_cannot_be_joined_says_so(
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 101, "two\x07bells"])
-def test_a_name_that_is_not_valid_stays_in_the_form(
-    client: TestClient, site: Site, school: School, name: str
-) -> None:
+def test_a_name_that_is_not_valid_stays_in_the_form(client: TestClient, site: Site, school: School, name: str) -> None:
     answer = client.post(f"/join/{school.code}", data={"name": name, "form": "f"})
     assert (answer.status_code, members(site, school)) == (422, 0)
     assert "printable characters" in answer.text
@@ -129,31 +120,21 @@ def test_a_link_that_was_renewed_leads_nowhere(client: TestClient, school: Schoo
 
 
 def test_no_page_before_joining_sets_a_cookie(client: TestClient, school: School) -> None:
-    for address in (
-        f"/join/{school.code}",
-        "/sign-in",
-        "/",
-        "/exercises/collectives/ring-all-reduce-time",
-    ):
+    for address in (f"/join/{school.code}", "/sign-in", "/", "/exercises/collectives/ring-all-reduce-time"):
         assert "set-cookie" not in client.get(address).headers
 
 
 @pytest.mark.parametrize(
-    ("code", "says"),
-    [("K7M2", "this one has 4"), ("ZZZZ-ZZZZ", "no seat has the code ZZZZ-ZZZZ"), ("", "has 0")],
+    ("code", "says"), [("K7M2", "this one has 4"), ("ZZZZ-ZZZZ", "no seat has the code ZZZZ-ZZZZ"), ("", "has 0")]
 )
-def test_a_wrong_code_says_what_is_wrong(
-    client: TestClient, school: School, code: str, says: str
-) -> None:
+def test_a_wrong_code_says_what_is_wrong(client: TestClient, school: School, code: str, says: str) -> None:
     answer = client.post("/sign-in", data={"code": code})
     assert answer.status_code == 422
     assert says in words(answer.text).replace("No seat", "no seat")
     assert SESSION not in answer.cookies
 
 
-def test_codes_are_guessed_ten_times_a_minute_and_then_not_even_read(
-    client: TestClient, school: School
-) -> None:
+def test_codes_are_guessed_ten_times_a_minute_and_then_not_even_read(client: TestClient, school: School) -> None:
     _, _, code = school.member("Grace")
     for number in range(10):
         wrong = client.post("/sign-in", data={"code": f"ZZZZ-ZZ{number:02}"})
@@ -189,9 +170,7 @@ def sign_in(client: TestClient, site: Site) -> Iterator[Callable[..., int]]:
     client.address = Client.address
 
 
-def test_wrong_codes_of_others_never_lock_out_the_right_one(
-    sign_in: Callable[..., int], school: School
-) -> None:
+def test_wrong_codes_of_others_never_lock_out_the_right_one(sign_in: Callable[..., int], school: School) -> None:
     _, _, code = school.member("Grace")
     link = {"join": school.code}
     for number in range(8):
@@ -221,9 +200,7 @@ def test_a_hundred_wrong_codes_an_hour_come_from_those_who_had_more_than_their_o
     assert sign_in("2001:db8:2::1", join=school.code, **WRONG) == 422
 
 
-def test_a_join_link_is_guessed_at_sign_in_as_seldom_as_at_its_own_address(
-    client: TestClient, school: School
-) -> None:
+def test_a_join_link_is_guessed_at_sign_in_as_seldom_as_at_its_own_address(client: TestClient, school: School) -> None:
     assert client.get(f"/sign-in?join={school.code}").status_code == 200
     for number in range(10):
         assert client.get(f"/sign-in?join=nothing{number}").status_code == 200
@@ -241,12 +218,9 @@ def test_a_code_of_another_class_does_not_open_the_one_of_the_link(
 
 
 @pytest.mark.parametrize(
-    "elsewhere",
-    ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "/a\nb"],
+    "elsewhere", ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "/a\nb"]
 )
-def test_one_is_never_sent_to_another_site(
-    client: TestClient, school: School, elsewhere: str
-) -> None:
+def test_one_is_never_sent_to_another_site(client: TestClient, school: School, elsewhere: str) -> None:
     _, _, code = school.member("Grace")
     answer = client.post("/sign-in", data={"code": code, "next": elsewhere})
     assert answer.headers["location"] == f"/classes/{school.id}"
@@ -288,8 +262,7 @@ def test_signing_out_ends_this_session_alone_and_everywhere_ends_all(
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["/sign-in", "/sign-out", "/me/claim", "/me/name", "/me/code", "/me/leave", "/me/delete"],
+    "path", ["/sign-in", "/sign-out", "/me/claim", "/me/name", "/me/code", "/me/leave", "/me/delete"]
 )
 def test_forms_of_other_sites_are_refused(client: TestClient, school: School, path: str) -> None:
     school.student(client)
@@ -299,9 +272,7 @@ def test_forms_of_other_sites_are_refused(client: TestClient, school: School, pa
     assert client.get("/me").status_code == 200
 
 
-def test_the_menu_has_the_name_of_the_person_and_nobody_else_a_question(
-    client: TestClient, school: School
-) -> None:
+def test_the_menu_has_the_name_of_the_person_and_nobody_else_a_question(client: TestClient, school: School) -> None:
     assert 'href="/me"' not in client.get("/").text
     school.student(client, "Grace & <b>Co</b>")
     page = client.get("/").text
@@ -309,9 +280,7 @@ def test_the_menu_has_the_name_of_the_person_and_nobody_else_a_question(
     assert "/sign-in" not in page
 
 
-def test_the_learner_of_a_browser_stays_when_a_person_signs_in_and_out(
-    client: TestClient, school: School
-) -> None:
+def test_the_learner_of_a_browser_stays_when_a_person_signs_in_and_out(client: TestClient, school: School) -> None:
     client.post("/exercises/collectives/ring-all-reduce-time", data={"action": "hint"})
     before = client.cookies[COOKIE]
     join(client, school, "Grace")

@@ -36,9 +36,8 @@ def school(site: Site) -> School:
 
 def attempt(learner: str, exercise: str = RING, seed: int = 0) -> Attempt:
     return Attempt(
-        learner=learner, exercise=exercise, seed=seed, answer="70 ms", correct=True, score=1.0,
-        digest="", drawn="{}",
-    )  # fmt: skip
+        learner=learner, exercise=exercise, seed=seed, answer="70 ms", correct=True, score=1.0, digest="", drawn="{}"
+    )
 
 
 def stored(site: Site, learner: str) -> dict[str, int]:
@@ -76,9 +75,7 @@ def test_work_of_the_browser_is_offered_after_signing_in_and_never_taken(
     assert client.get("/me/claim?next=/guess").headers["location"] == "/guess"
 
 
-def test_one_who_says_no_is_not_asked_again_and_nothing_moves(
-    client: TestClient, site: Site, school: School
-) -> None:
+def test_one_who_says_no_is_not_asked_again_and_nothing_moves(client: TestClient, site: Site, school: School) -> None:
     person, _, code = school.member("Grace")
     learner = anonymous(site, client)
     client.post("/sign-in", data={"code": code})
@@ -89,9 +86,7 @@ def test_one_who_says_no_is_not_asked_again_and_nothing_moves(
     assert stored(site, person.learner)["attempts"] == 0
 
 
-def test_where_both_have_one_of_which_there_is_one_nothing_is_lost(
-    client: TestClient, site: Site
-) -> None:
+def test_where_both_have_one_of_which_there_is_one_nothing_is_lost(client: TestClient, site: Site) -> None:
     learner, mine = anonymous(site, client), new_learner()
     own: list[NewRow] = [
         Reveal(learner=mine, exercise=RING, seed=0, number=1),
@@ -109,17 +104,22 @@ def test_where_both_have_one_of_which_there_is_one_nothing_is_lost(
         assert unclaimed(session, "") is None
 
 
-def test_an_answer_that_came_in_a_file_counts_in_no_class(
-    client: TestClient, site: Site, school: School
-) -> None:
+def test_an_answer_that_came_in_a_file_counts_in_no_class(client: TestClient, site: Site, school: School) -> None:
     person, _, code = school.member("Grace")
     assignment = school.assign(due(3))
     seed = own_seed(site.secret, assignment, RING, person.learner)
     assert seed is not None
     forged = {
-        "exercise": RING, "seed": seed, "answer": "70 ms", "correct": True, "score": 1.0,
-        "digest": "", "drawn": "{}", "at": now().isoformat(), "carried": False,
-    }  # fmt: skip
+        "exercise": RING,
+        "seed": seed,
+        "answer": "70 ms",
+        "correct": True,
+        "score": 1.0,
+        "digest": "",
+        "drawn": "{}",
+        "at": now().isoformat(),
+        "carried": False,
+    }
     file = {"file": ("w.json", json.dumps({"attempts": [forged]}), "application/json")}
     client.post("/progress/import", files=file)
     client.post("/sign-in", data={"code": code})
@@ -154,9 +154,7 @@ def test_everything_about_a_person_is_one_file_without_what_signs_in(
     assert client.get("/progress/export").headers["location"] == "/me/export"
 
 
-def test_one_who_leaves_is_out_and_comes_back_by_the_link(
-    client: TestClient, site: Site, school: School
-) -> None:
+def test_one_who_leaves_is_out_and_comes_back_by_the_link(client: TestClient, site: Site, school: School) -> None:
     person = school.student(client)
     store(site.engine, [attempt(person.learner)])
     refused = client.post("/me/leave", data={"class_id": str(school.id)})
@@ -168,9 +166,7 @@ def test_one_who_leaves_is_out_and_comes_back_by_the_link(
     assert client.get(f"/classes/{school.id}").status_code == 200
 
 
-def test_the_only_teacher_can_neither_leave_nor_be_deleted(
-    client: TestClient, school: School
-) -> None:
+def test_the_only_teacher_can_neither_leave_nor_be_deleted(client: TestClient, school: School) -> None:
     client.cookies.set("session", school.teacher_cookie)
     sent = {"class_id": str(school.id), "sure": "yes"}
     assert client.post("/me/leave", data=sent).status_code == 422
@@ -180,9 +176,7 @@ def test_the_only_teacher_can_neither_leave_nor_be_deleted(
     assert client.get("/me").status_code == 200
 
 
-def test_a_person_whom_no_class_has_graded_leaves_no_row(
-    client: TestClient, site: Site, school: School
-) -> None:
+def test_a_person_whom_no_class_has_graded_leaves_no_row(client: TestClient, site: Site, school: School) -> None:
     person = school.student(client, "Grace")
     store(site.engine, [attempt(person.learner, "memory/traffic-of-stage-3")])
     assert client.post("/me/delete", data={"sure": "no"}).status_code == 422

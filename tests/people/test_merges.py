@@ -42,9 +42,8 @@ def merged(site: Site, crowd: Crowd) -> int:
     with open_session(site.engine) as session:
         own = taught_by(session, crowd.persons["Ada Teacher"])
         number = merge_members(
-            session, crowd.class_id, crowd.persons["Ada"], crowd.persons["Ada again"],
-            own=own, by="Ada Teacher",
-        )  # fmt: skip
+            session, crowd.class_id, crowd.persons["Ada"], crowd.persons["Ada again"], own=own, by="Ada Teacher"
+        )
         session.commit()
         return number
 
@@ -74,9 +73,7 @@ def prepare(site: Site, crowd: Crowd) -> None:
         session.commit()
 
 
-def test_points_are_those_of_both_and_each_may_have_answered_an_own_drawing(
-    site: Site, crowd: Crowd
-) -> None:
+def test_points_are_those_of_both_and_each_may_have_answered_an_own_drawing(site: Site, crowd: Crowd) -> None:
     prepare(site, crowd)
     assert points(site, crowd) == {"Ada Teacher": 0, "Ada": 1, "Ada again": 4, "Tom Assistant": 0}
     merged(site, crowd)
@@ -185,9 +182,7 @@ def test_whoever_is_deleted_takes_along_who_became_part_of_them(site: Site, crow
         assert session.get(PersonRow, crowd.persons["Ada again"]) is None
 
 
-def test_a_teacher_merges_and_undoes_on_the_page_of_a_member(
-    client: TestClient, site: Site, crowd: Crowd
-) -> None:
+def test_a_teacher_merges_and_undoes_on_the_page_of_a_member(client: TestClient, site: Site, crowd: Crowd) -> None:
     prepare(site, crowd)
     client.cookies.set(SESSION, crowd.cookies["Ada Teacher"])
     page = f"/classes/{crowd.class_id}/people/{crowd.persons['Ada']}"

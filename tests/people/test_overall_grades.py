@@ -11,13 +11,7 @@ from sqlmodel import Session
 from app.errors import InputError, NotFoundError
 from app.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
 from app.people.classes import class_with, create_class, number_of
-from app.people.overall_grades import (
-    GradeRule,
-    change_grade_rule,
-    grade_rule_in_words,
-    grade_rule_of,
-    overall_percent,
-)
+from app.people.overall_grades import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of, overall_percent
 from app.people.policy import Policy
 
 RING = "collectives/ring-all-reduce-time"
@@ -27,12 +21,15 @@ def weeks(*points: float, weights: Sequence[float | None] = ()) -> list[Assignme
     """An assignment for each of *points*, numbered from 1."""
     return [
         Assignment(
-            id=number, class_id=1, title=f"Week {number}", policy=Policy(),
+            id=number,
+            class_id=1,
+            title=f"Week {number}",
+            policy=Policy(),
             entries=(AssignmentEntry(RING, most),),
             weight=weights[number - 1] if weights else None,
         )
         for number, most in enumerate(points, 1)
-    ]  # fmt: skip
+    ]
 
 
 def a_class(session: Session, *points: float) -> int:
@@ -122,9 +119,7 @@ def test_an_assignment_of_another_class_has_no_weight_here(session: Session) -> 
 
 
 def test_the_rule_in_words_names_weights_and_what_is_left_out() -> None:
-    assert grade_rule_in_words(weeks(2, 3), 0) == [
-        "Overall is the share of the points of all assignments."
-    ]
+    assert grade_rule_in_words(weeks(2, 3), 0) == ["Overall is the share of the points of all assignments."]
     one, other = weeks(2, 3)
     by_weight, left_out = grade_rule_in_words([replace(one, weight=20.0), other], 2)
     assert "Week 1 20, Week 2 3" in by_weight

@@ -37,15 +37,11 @@ RULES = (
     Policy(opens=DUE - 2 * DAY, closes=DUE, sitting=90, grace=0, attempts=3),
 )
 STEPS = [
-    days * DAY + seconds * SECOND
-    for days in (-3, -2, -1, 0, 1, 2)
-    for seconds in (-1, 0, 299, 300, 301, 5400, 5401)
+    days * DAY + seconds * SECOND for days in (-3, -2, -1, 0, 1, 2) for seconds in (-1, 0, 299, 300, 301, 5400, 5401)
 ]
 
 
-def answer(
-    at: datetime, score: float = 1.0, hints: int = 0, *, revealed: bool = False
-) -> CountableAnswer:
+def answer(at: datetime, score: float = 1.0, hints: int = 0, *, revealed: bool = False) -> CountableAnswer:
     return CountableAnswer(at, score, hints, revealed)
 
 
@@ -58,9 +54,7 @@ def answer(
         (datetime(2026, 6, 1, 23, 59, tzinfo=BERLIN), 24),
     ],
 )
-def test_a_day_late_ends_at_the_same_time_of_day_also_where_clocks_are_changed(
-    due: datetime, hours: int
-) -> None:
+def test_a_day_late_ends_at_the_same_time_of_day_also_where_clocks_are_changed(due: datetime, hours: int) -> None:
     last = due.astimezone(UTC) + hours * HOUR
     assert days_late(due, last, BERLIN) == 1
     assert days_late(due, last + SECOND, BERLIN) == 2
@@ -159,26 +153,19 @@ def test_the_best_answer_counts_and_only_the_first_tries() -> None:
 
 
 @each("policy", RULES)
-def test_an_answer_counts_while_the_assignment_is_open_or_late_and_the_best_one_is_worth_most(
-    policy: Policy,
-) -> None:
+def test_an_answer_counts_while_the_assignment_is_open_or_late_and_the_best_one_is_worth_most(policy: Policy) -> None:
     draw = random.Random(3)
     for began in (None, DUE - DAY, DUE - 2 * DAY):
         dates = dates_of(policy, began=began)
         for _ in range(50):
             answers = [
-                answer(DUE + draw.choice(STEPS), draw.random(), draw.randrange(4))
-                for _ in range(draw.randrange(6))
+                answer(DUE + draw.choice(STEPS), draw.random(), draw.randrange(4)) for _ in range(draw.randrange(6))
             ]
             phases = [dates.phase(one.at, policy.grace) for one in answers]
-            counting = [
-                one for one, phase in zip(answers, phases, strict=True) if phase in ("open", "late")
-            ]
+            counting = [one for one, phase in zip(answers, phases, strict=True) if phase in ("open", "late")]
             assert [one for one in answers if counts(dates, policy, one.at)] == counting
             tried = counting[: policy.attempts or None]
-            worths = [
-                one.score * unaided(policy, one) * worth(policy, dates, one.at) for one in tried
-            ]
+            worths = [one.score * unaided(policy, one) * worth(policy, dates, one.at) for one in tried]
             share = best_share(policy, dates, answers)
             assert share.earned == pytest.approx(max(worths, default=0.0))
             assert share.tries == len(tried)
@@ -236,9 +223,7 @@ def test_an_extension_is_stored_for_one_person_and_read_back(session: Session) -
 def test_a_rule_that_cannot_be_is_refused(session: Session, policy: Policy, says: str) -> None:
     class_id = number_of(create_class(session, "secret", "Ring"))
     with pytest.raises(InputError, match=says):
-        create_assignment(
-            session, class_id, "Week 1", policy, [AssignmentEntry("collectives/ring", 1.0)]
-        )
+        create_assignment(session, class_id, "Week 1", policy, [AssignmentEntry("collectives/ring", 1.0)])
 
 
 def test_an_assignment_has_exercises_and_their_points_are_bounded(session: Session) -> None:
@@ -247,6 +232,4 @@ def test_an_assignment_has_exercises_and_their_points_are_bounded(session: Sessi
         create_assignment(session, class_id, "Week 1", Policy(), [])
     for points in (-1.0, 1001.0, float("nan")):
         with pytest.raises(InputError, match="points must be from 0 to 1,000"):
-            create_assignment(
-                session, class_id, "Week 1", Policy(), [AssignmentEntry("a/b", points)]
-            )
+            create_assignment(session, class_id, "Week 1", Policy(), [AssignmentEntry("a/b", points)])

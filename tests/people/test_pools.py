@@ -52,9 +52,7 @@ def room(session: Session, size: int) -> tuple[int, list[Member]]:
 
 def assigned(session: Session, class_id: int, policy: Policy | None = None) -> Assignment:
     """Two of four exercises for two points each, and one for three that everyone has."""
-    number = create_assignment(
-        session, class_id, "Week 1", policy or Policy(due=DUE), [FIXED, *POOL], draws=[2]
-    )
+    number = create_assignment(session, class_id, "Week 1", policy or Policy(due=DUE), [FIXED, *POOL], draws=[2])
     return assignment_with(session, number)
 
 
@@ -63,16 +61,23 @@ def answer(session: Session, one: Assignment, member: Member, exercise: str) -> 
     seed = variant_seed(SECRET, one.id, exercise, member.learner)
     session.add(
         AttemptRow(
-            learner=member.learner, exercise=exercise, seed=seed, answer="x", correct=True,
-            score=1.0, hints=0, revealed=False, digest="old", drawn="{}", at=DUE - DAY,
+            learner=member.learner,
+            exercise=exercise,
+            seed=seed,
+            answer="x",
+            correct=True,
+            score=1.0,
+            hints=0,
+            revealed=False,
+            digest="old",
+            drawn="{}",
+            at=DUE - DAY,
         )
-    )  # fmt: skip
+    )
     session.flush()
 
 
-def test_each_student_has_as_many_as_are_to_be_drawn_and_the_same_at_any_time(
-    session: Session,
-) -> None:
+def test_each_student_has_as_many_as_are_to_be_drawn_and_the_same_at_any_time(session: Session) -> None:
     class_id, members = room(session, 200)
     one = assigned(session, class_id)
     counts: Counter[str] = Counter()
@@ -108,18 +113,14 @@ def test_only_what_was_drawn_counts(session: Session) -> None:
     for those in (members[:2], members):  # one by one, and added up by the database
         cells = cells_of(session, SECRET, one, those)
         for member in those:
-            assert {name for person, name in cells if person == member.person} == set(
-                one.drawn(member.learner)
-            )
+            assert {name for person, name in cells if person == member.person} == set(one.drawn(member.learner))
             assert total(cells, member.person, one) == 7.0
     earned = {one.id: total(cells, members[0].person, one)}
     assert overall_percent([one], earned, 0) == 100.0
     assert turnouts(session, SECRET, [one], members)[one.id].all == len(members)
 
 
-def test_points_by_hand_of_what_was_not_drawn_are_refused_and_do_not_count(
-    session: Session,
-) -> None:
+def test_points_by_hand_of_what_was_not_drawn_are_refused_and_do_not_count(session: Session) -> None:
     class_id, (member,) = room(session, 1)
     one = assigned(session, class_id)
     drawn = one.drawn(member.learner)
@@ -198,10 +199,7 @@ def test_a_copy_draws_no_more_than_the_course_still_has(
     assigned(session, class_id)
     (copy,) = copies_of(chosen_assignments(session, class_id), 0, ZoneInfo("UTC"), known)
     assert ([entry.exercise for entry in copy.entries], copy.draws) == (left, draws)
-    (other,) = (
-        assignment_with(session, number)
-        for number in store_copies(session, class_id, [copy]).values()
-    )
+    (other,) = (assignment_with(session, number) for number in store_copies(session, class_id, [copy]).values())
     assert other.draws == draws
 
 
@@ -215,9 +213,7 @@ def test_a_copy_draws_no_more_than_the_course_still_has(
         ([2], 1.0, "need the same points, not 1 and 2"),
     ],
 )
-def test_a_pool_that_cannot_be_is_refused(
-    session: Session, draws: list[int], points: float, says: str
-) -> None:
+def test_a_pool_that_cannot_be_is_refused(session: Session, draws: list[int], points: float, says: str) -> None:
     class_id, _ = room(session, 0)
     entries = [FIXED, replace(POOL[0], points=points), *POOL[1:]]
     with pytest.raises(InputError, match=says):

@@ -17,17 +17,7 @@ from app.people.classes import Member
 from app.people.exercise_statistics import ExerciseStatistics, statistics_of
 from app.people.personal_dates import dates_for, extend
 from app.people.policy import CountableAnswer, Policy, best_share
-from tests.people.test_gradebook import (
-    DAY,
-    DUE,
-    NAMES,
-    POLICIES,
-    SECRET,
-    answer,
-    drawn_answer,
-    own_seed,
-    room,
-)
+from tests.people.test_gradebook import DAY, DUE, NAMES, POLICIES, SECRET, answer, drawn_answer, own_seed, room
 
 _POINTS = 2.0
 Answers = Sequence[tuple[AttemptRow, RegradeRow | None]]
@@ -64,9 +54,7 @@ def _numbers(one: ExerciseStatistics) -> Numbers:
     return one.students, one.first_try, one.answers, one.solved, one.share, one.discrimination
 
 
-def _answer_at_random(
-    session: Session, draw: random.Random, assignment: Assignment, member: Member, name: str
-) -> None:
+def _answer_at_random(session: Session, draw: random.Random, assignment: Assignment, member: Member, name: str) -> None:
     """Answers to two drawings, verdicts that were changed, and points by hand."""
     seed = own_seed(assignment, member.learner, name)
     for _ in range(draw.randrange(6)):
@@ -81,20 +69,15 @@ def _answer_at_random(
             session.add(regrade)
     if draw.random() < 0.15:
         points = draw.choice((0.0, 1.0, _POINTS))
-        session.add(
-            OverrideRow(
-                assignment=assignment.id, person=member.person, exercise=name, points=points
-            )
-        )
+        session.add(OverrideRow(assignment=assignment.id, person=member.person, exercise=name, points=points))
     session.flush()
 
 
-def _reckoned(
-    session: Session, assignment: Assignment, members: Sequence[Member]
-) -> Mapping[tuple[str, str], Numbers]:
+def _reckoned(session: Session, assignment: Assignment, members: Sequence[Member]) -> Mapping[tuple[str, str], Numbers]:
     """The figures by exercise and values as they are described, from every row of the tables."""
-    answers = {key: those for key in itertools.product(members, NAMES)
-               if (those := _answers(session, assignment, *key))}  # fmt: skip
+    answers = {
+        key: those for key in itertools.product(members, NAMES) if (those := _answers(session, assignment, *key))
+    }
     points = dict(_points(session, assignment, members, answers))
     found = {}
     for name in NAMES:
@@ -127,18 +110,11 @@ def _answers(session: Session, assignment: Assignment, member: Member, name: str
         .order_by(col(AttemptRow.id))
     )
     own = own_seed(assignment, member.learner, name)
-    return [
-        (row, regrade)
-        for row, regrade in rows
-        if assignment.policy.variants == "many" or row.seed == own
-    ]
+    return [(row, regrade) for row, regrade in rows if assignment.policy.variants == "many" or row.seed == own]
 
 
 def _points(
-    session: Session,
-    assignment: Assignment,
-    members: Sequence[Member],
-    answers: Mapping[tuple[Member, str], Answers],
+    session: Session, assignment: Assignment, members: Sequence[Member], answers: Mapping[tuple[Member, str], Answers]
 ) -> Iterator[tuple[tuple[Member, str], tuple[float, int, bool]]]:
     """Points of each member in each exercise, the answers that count, and if they are by hand."""
     by_hand = {(one.person, one.exercise): one.points for one in session.exec(select(OverrideRow))}
@@ -155,9 +131,7 @@ def _points(
         yield (member, name), (earned, share.tries, hand is not None)
 
 
-def _counts(
-    begun: Mapping[Any, Answers], hand: Mapping[Any, bool]
-) -> tuple[int, float, float, float]:
+def _counts(begun: Mapping[Any, Answers], hand: Mapping[Any, bool]) -> tuple[int, float, float, float]:
     rights = {one: [_is_right(*each) for each in those] for one, those in begun.items()}
     return (
         len(begun),
@@ -172,8 +146,7 @@ def _is_right(row: AttemptRow, regrade: RegradeRow | None) -> bool:
 
 
 def _by_seed(answers: Answers) -> Mapping[int, Answers]:
-    return {seed: [one for one in answers if one[0].seed == seed] for seed in
-            {row.seed for row, _ in answers}}  # fmt: skip
+    return {seed: [one for one in answers if one[0].seed == seed] for seed in {row.seed for row, _ in answers}}
 
 
 def _correlation(xs: Sequence[float], ys: Sequence[float]) -> float | None:

@@ -21,13 +21,7 @@ from app.people.assignments import AssignmentEntry, assignments_of, create_assig
 from app.people.classes import members_of
 from app.people.gradebook import cells_of
 from app.people.policy import Policy
-from app.people.regrade_run import (
-    Regraded,
-    Stale,
-    raised_for,
-    regraded,
-    stale_answers,
-)
+from app.people.regrade_run import Regraded, Stale, raised_for, regraded, stale_answers
 from app.people.variants import variant_seed
 from app.sandbox.runner import Runner
 from app.site import Site
@@ -56,18 +50,14 @@ def regrade(site: Site, runner: Runner, loop: asyncio.AbstractEventLoop) -> Regr
 
 def points(site: Site, crowd: Crowd, name: str, exercise: str) -> float:
     with open_session(site.engine) as session:
-        cells = cells_of(
-            session, site.secret, crowd.assignment, members_of(session, crowd.class_id)
-        )
+        cells = cells_of(session, site.secret, crowd.assignment, members_of(session, crowd.class_id))
     return cells[crowd.persons[name], exercise].points
 
 
 def test_a_mended_exercise_raises_and_lowers_only_when_told(site: Site, regrade: Regrade) -> None:
     crowd, now = crowd_of(site, "Bo", "Cleo"), site.clock()
     robbed = crowd.answers("Bo", RING, now, right=False, digest="old", answer=None)
-    gifted = crowd.answers(
-        "Cleo", RING, now, right=True, digest="old", answer=crowd.mistake("Cleo", RING)
-    )
+    gifted = crowd.answers("Cleo", RING, now, right=True, digest="old", answer=crowd.mistake("Cleo", RING))
     crowd.answers("Cleo", STAGE, now, right=True)  # by the present version
     assert {one.attempt for one in stale_in(site, crowd)} == {robbed, gifted}
     tried = regrade(crowd, store=False)
@@ -88,9 +78,7 @@ def test_a_mended_exercise_raises_and_lowers_only_when_told(site: Site, regrade:
 def test_a_score_never_falls_where_other_numbers_are_drawn(site: Site, regrade: Regrade) -> None:
     crowd = crowd_of(site, "Bo", "Cleo")
     wrong = crowd.mistake("Bo", RING)
-    crowd.answers(
-        "Bo", RING, site.clock(), right=True, digest="old", answer=wrong, drawn='{"n": "2"}'
-    )
+    crowd.answers("Bo", RING, site.clock(), right=True, digest="old", answer=wrong, drawn='{"n": "2"}')
     crowd.answers("Cleo", STAGE, site.clock(), right=True, digest="old", answer='["of", "old"]')
     found = regrade(crowd, lower=True)
     assert found.lowered == 0
@@ -99,9 +87,7 @@ def test_a_score_never_falls_where_other_numbers_are_drawn(site: Site, regrade: 
     assert points(site, crowd, "Bo", RING) == 1.0
 
 
-def test_an_exercise_that_is_mended_twice_is_judged_by_the_last_version(
-    site: Site, regrade: Regrade
-) -> None:
+def test_an_exercise_that_is_mended_twice_is_judged_by_the_last_version(site: Site, regrade: Regrade) -> None:
     crowd = crowd_of(site, "Bo")
     number = crowd.answers("Bo", RING, site.clock(), right=True)  # by the present version
     with open_session(site.engine) as session:
@@ -117,9 +103,7 @@ def test_answers_that_count_for_nothing_are_left_alone(site: Site, regrade: Regr
     crowd.answers("Bo", RING, site.clock(), right=False, digest="old")
     crowd.answers("Ada Teacher", RING, site.clock(), right=False, digest="old")
     with open_session(site.engine) as session:
-        row = session.exec(
-            select(AttemptRow).where(AttemptRow.learner == crowd.learners["Bo"])
-        ).one()
+        row = session.exec(select(AttemptRow).where(AttemptRow.learner == crowd.learners["Bo"])).one()
         row.seed += 1  # practice on another drawing
         session.add(row)
         session.commit()
@@ -134,9 +118,7 @@ def test_a_program_runs_in_the_sandbox_and_without_it_nothing_changes(
 ) -> None:
     crowd, name = crowd_of(site, "Bo"), KINDS["function"].sample
     with open_session(site.engine) as session:
-        create_assignment(
-            session, crowd.class_id, "Code", Policy(variants="same"), [AssignmentEntry(name, 2)]
-        )
+        create_assignment(session, crowd.class_id, "Code", Policy(variants="same"), [AssignmentEntry(name, 2)])
         session.commit()
     number = _program(site, crowd, name)
     stopped = Runner(site.settings)
@@ -153,11 +135,16 @@ def _program(site: Site, crowd: Crowd, name: str) -> int:
     with open_session(site.engine) as session:
         last = assignments_of(session, crowd.class_id)[-1]
         row = AttemptRow(
-            learner=crowd.learners["Bo"], exercise=name,
+            learner=crowd.learners["Bo"],
+            exercise=name,
             seed=variant_seed(site.secret, last.id, name),
-            answer=str(site.catalog.exercise(name).right_answer(0)), correct=False, score=0.0,
-            digest="old", drawn="{}", at=site.clock(),
-        )  # fmt: skip
+            answer=str(site.catalog.exercise(name).right_answer(0)),
+            correct=False,
+            score=0.0,
+            digest="old",
+            drawn="{}",
+            at=site.clock(),
+        )
         session.add(row)
         session.commit()
         return row.id or 0
@@ -189,8 +176,7 @@ def test_many_answers_are_judged_step_by_step_and_a_run_that_was_left_goes_on(
     crowd = crowd_of(site, *names)
     for name in names:
         crowd.answers(name, RING, site.clock(), right=False, digest="old")
-    crowd.answers("Fay", RING, site.clock(), right=True, digest="old",
-                  answer=crowd.mistake("Fay", RING))  # fmt: skip
+    crowd.answers("Fay", RING, site.clock(), right=True, digest="old", answer=crowd.mistake("Fay", RING))
     teacher, href = as_(client, crowd, "Ada Teacher"), f"{crowd.href}/regrade"
     monkeypatch.setattr(regrades, "MOST", 2)
 
@@ -225,10 +211,7 @@ def test_a_step_ends_after_some_seconds(
 ) -> None:
     monkeypatch.setattr(regrade_run, "_AT_ONCE", 1)
     crowd = crowd_of(site, "Bo", "Cleo")
-    numbers = [
-        crowd.answers(name, RING, site.clock(), right=False, digest="old")
-        for name in ("Bo", "Cleo")
-    ]
+    numbers = [crowd.answers(name, RING, site.clock(), right=False, digest="old") for name in ("Bo", "Cleo")]
     stale = stale_in(site, crowd)
     step = regraded(site.engine, stale, site.catalog, runner, store=False, enough=lambda: True)
     found = loop.run_until_complete(step)

@@ -182,12 +182,8 @@ BODIES: Mapping[str, Any] = {
     f"{API}/assignments": {"POST": NEW},
     f"{API}/copies": {"POST": {"source": 2**62}},
     f"{API}/assignments/{{assignment}}": {"PUT": NEW},
-    f"{API}/assignments/{{assignment}}/extensions": {
-        "POST": {"people": ["4711"], "until": "2099-02-01T00:00:00Z"}
-    },
-    f"{API}/assignments/{{assignment}}/overrides": {
-        "POST": {"people": ["4711"], "points": 1, "why": "oral"}
-    },
+    f"{API}/assignments/{{assignment}}/extensions": {"POST": {"people": ["4711"], "until": "2099-02-01T00:00:00Z"}},
+    f"{API}/assignments/{{assignment}}/overrides": {"POST": {"people": ["4711"], "points": 1, "why": "oral"}},
 }
 
 
@@ -258,9 +254,7 @@ def place(_client: TestClient, site: Site) -> Place:
         for who, role in zip((Who.STUDENT, Who.ASSISTANT, Who.TEACHER), Role, strict=True):
             outside = "4711" if who is Who.STUDENT else ""
             enroll(session, class_id, people[who].person, role, outside_id=outside)
-        assignment = create_assignment(
-            session, class_id, "Ring", Policy(due=DUE), [AssignmentEntry(RING, 1.0)]
-        )
+        assignment = create_assignment(session, class_id, "Ring", Policy(due=DUE), [AssignmentEntry(RING, 1.0)])
         code = join_code_of(site.secret, row)
         session.commit()
         tokens = {
@@ -269,9 +263,16 @@ def place(_client: TestClient, site: Site) -> Place:
             Who.TEACHER: create_token(session, "roles: class", "class", class_id),
         }
     values = {
-        "class_id": class_id, "assignment": assignment, "code": code,
-        "person": people[Who.STUDENT].person, "provider": "none", "name": "none", "number": 1, "merge": 1, "form": "svg",
-    }  # fmt: skip
+        "class_id": class_id,
+        "assignment": assignment,
+        "code": code,
+        "person": people[Who.STUDENT].person,
+        "provider": "none",
+        "name": "none",
+        "number": 1,
+        "merge": 1,
+        "form": "svg",
+    }
     cookies = {Who.NOBODY: ""} | {who: one.cookie for who, one in people.items()}
     return Place(_client, site, values, cookies, tokens)
 
@@ -281,9 +282,7 @@ def routes(parts: Callable[[], Iterator[Any]]) -> set[tuple[str, str]]:
     return {
         (method, route.path.replace(":int}", "}"))
         for route in parts()
-        if isinstance(route, APIRoute)
-        and route.path.startswith(OURS)
-        and not route.path.startswith("/metrics")
+        if isinstance(route, APIRoute) and route.path.startswith(OURS) and not route.path.startswith("/metrics")
         for method in route.methods or ()
     }
 
@@ -324,9 +323,7 @@ def _refuses(who: Who, status: int, location: str) -> bool:
     return status == 404
 
 
-def test_each_page_is_for_those_who_may_see_it_and_no_one_else_changes_anything(
-    place: Place,
-) -> None:
+def test_each_page_is_for_those_who_may_see_it_and_no_one_else_changes_anything(place: Place) -> None:
     before = place.stored()
     found = routes(pages)
     closed = {pair for pair in found if not pair[1].startswith(OWN) or "{class_id}" in pair[1]}
@@ -353,9 +350,7 @@ def test_what_is_one_s_own_asks_those_without_a_session_to_sign_in(place: Place)
             assert found[1].startswith("/sign-in"), (method, pattern, found)
 
 
-def test_a_session_opens_nothing_to_programs_and_a_token_its_own_class_alone(
-    place: Place,
-) -> None:
+def test_a_session_opens_nothing_to_programs_and_a_token_its_own_class_alone(place: Place) -> None:
     before = place.stored()
     expected = {Who.STRANGER: 403, Who.OTHER: 404}
     for method, pattern in sorted(routes(programs)):
@@ -369,11 +364,7 @@ def test_a_session_opens_nothing_to_programs_and_a_token_its_own_class_alone(
     assert place.stored() == before, "a request that was refused changed something"
     for method, pattern in sorted(
         routes(programs),
-        key=lambda pair: (
-            LAST.get(pair, 3 if pair == ("DELETE", API) else 0),
-            pair[0] == "DELETE",
-            -len(pair[1]),
-        ),
+        key=lambda pair: (LAST.get(pair, 3 if pair == ("DELETE", API) else 0), pair[0] == "DELETE", -len(pair[1])),
     ):
         status = place.program(Who.TEACHER, method, pattern)
         allowed = (403,) if (method, pattern) in ADMIN else (200, 201, 204)

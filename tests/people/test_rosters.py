@@ -37,15 +37,8 @@ def names(session: Session, class_id: int) -> list[tuple[str, str, str]]:
     return [(one.name, one.outside_id, one.role.word) for one in members_of(session, class_id)]
 
 
-def imported(
-    session: Session, class_id: int, roster: list[RosterEntry], *, remove: bool = False
-) -> None:
-    apply(
-        session,
-        class_id,
-        roster_difference(members_of(session, class_id), roster),
-        remove_missing=remove,
-    )
+def imported(session: Session, class_id: int, roster: list[RosterEntry], *, remove: bool = False) -> None:
+    apply(session, class_id, roster_difference(members_of(session, class_id), roster), remove_missing=remove)
 
 
 def person_of(session: Session, class_id: int, outside: str) -> int:
@@ -55,20 +48,20 @@ def person_of(session: Session, class_id: int, outside: str) -> int:
 def test_a_roster_adds_renames_and_leaves_the_others_alone(session: Session, class_id: int) -> None:
     imported(session, class_id, listed(("Ada", "1"), ("Alan", "2"), ("Edsger", "3")))
     found = roster_difference(
-        members_of(session, class_id),
-        listed(("Ada Lovelace", "1"), ("Alan", "2"), ("Barbara", "4")),
+        members_of(session, class_id), listed(("Ada Lovelace", "1"), ("Alan", "2"), ("Barbara", "4"))
     )
     assert [one.name for one in found.added] == ["Barbara"]
-    assert [(one.member.name, one.listed.name) for one in found.changed] == [
-        ("Ada", "Ada Lovelace")
-    ]
+    assert [(one.member.name, one.listed.name) for one in found.changed] == [("Ada", "Ada Lovelace")]
     assert [one.name for one in found.missing] == ["Edsger"]
     assert found.same == 1
     apply(session, class_id, found)
     assert names(session, class_id) == [
-        ("Ada Lovelace", "1", "student"), ("Alan", "2", "student"), ("Barbara", "4", "student"),
-        ("Edsger", "3", "student"), ("Grace", "", "teacher"),
-    ]  # fmt: skip
+        ("Ada Lovelace", "1", "student"),
+        ("Alan", "2", "student"),
+        ("Barbara", "4", "student"),
+        ("Edsger", "3", "student"),
+        ("Grace", "", "teacher"),
+    ]
 
 
 def test_a_roster_that_was_applied_changes_nothing_more(session: Session, class_id: int) -> None:
@@ -84,9 +77,7 @@ def test_namesakes_with_ids_of_their_own_are_two_persons(session: Session, class
     assert [one[1] for one in names(session, class_id) if one[0] == "Kim Lee"] == ["1", "2"]
 
 
-def test_one_who_joined_by_link_is_found_by_name_and_gets_the_id(
-    session: Session, class_id: int
-) -> None:
+def test_one_who_joined_by_link_is_found_by_name_and_gets_the_id(session: Session, class_id: int) -> None:
     ada = number_of(new_person(session, "Ada Lovelace"))
     enroll(session, class_id, ada)
     found = roster_difference(members_of(session, class_id), listed(("ada lovelace", "1")))
@@ -96,29 +87,21 @@ def test_one_who_joined_by_link_is_found_by_name_and_gets_the_id(
     assert person_of(session, class_id, "1") == ada
     # Two on the roster have the name: nobody knows which of them joined.
     enroll(session, class_id, number_of(new_person(session, "Kim Lee")))
-    doubtful = roster_difference(
-        members_of(session, class_id), listed(("Kim Lee", "8"), ("Kim Lee", "9"))
-    )
+    doubtful = roster_difference(members_of(session, class_id), listed(("Kim Lee", "8"), ("Kim Lee", "9")))
     assert len(doubtful.added) == 2
     assert not doubtful.found
 
 
 def test_doubles_are_named_with_both_lines(session: Session, class_id: int) -> None:
-    found = roster_difference(
-        members_of(session, class_id), listed(("Ada", "1"), ("Alan", "2"), ("Ada L.", "1"))
-    )
+    found = roster_difference(members_of(session, class_id), listed(("Ada", "1"), ("Alan", "2"), ("Ada L.", "1")))
     [double] = found.doubled
     assert (double.listed.line, double.first.line) == (4, 2)
     assert len(found.added) == 2
 
 
-def test_a_line_without_an_id_after_one_with_it_is_a_double(
-    session: Session, class_id: int
-) -> None:
+def test_a_line_without_an_id_after_one_with_it_is_a_double(session: Session, class_id: int) -> None:
     imported(session, class_id, listed(("Ada", "1")))
-    found = roster_difference(
-        members_of(session, class_id), listed(("Ada L.", "1"), ("Alan", "2"), ("Ada", ""))
-    )
+    found = roster_difference(members_of(session, class_id), listed(("Ada L.", "1"), ("Alan", "2"), ("Ada", "")))
     assert len(found.doubled) == 1
     assert [one.listed.name for one in found.changed] == ["Ada L."]
 
@@ -145,26 +128,16 @@ def test_a_class_keeps_a_teacher(session: Session, class_id: int) -> None:
         imported(session, class_id, listed(("Grace", "7"), role=Role.STUDENT))
 
 
-def test_another_difference_has_another_digest_and_the_lines_do_not_matter(
-    session: Session, class_id: int
-) -> None:
+def test_another_difference_has_another_digest_and_the_lines_do_not_matter(session: Session, class_id: int) -> None:
     members = members_of(session, class_id)
     one, other = listed(("Ada", "1")), [RosterEntry(line=9, name="Ada", outside_id="1")]
     assert roster_difference(members, one).digest == roster_difference(members, other).digest
-    assert (
-        roster_difference(members, one).digest
-        != roster_difference(members, listed(("Ada", "2"))).digest
-    )
+    assert roster_difference(members, one).digest != roster_difference(members, listed(("Ada", "2"))).digest
     enroll(session, class_id, number_of(new_person(session, "Alan")))
-    assert (
-        roster_difference(members, one).digest
-        != roster_difference(members_of(session, class_id), one).digest
-    )
+    assert roster_difference(members, one).digest != roster_difference(members_of(session, class_id), one).digest
 
 
-def test_ten_thousand_lines_in_another_encoding_are_imported_with_their_doubles_named(
-    session: Session,
-) -> None:
+def test_ten_thousand_lines_in_another_encoding_are_imported_with_their_doubles_named(session: Session) -> None:
     encoding, separator = "utf-16", "\t"
     number = number_of(create_class(session, "secret", "Large"))
     lines = [f"{place}{separator}Zoë Müller {place}" for place in range(9_990)]
@@ -185,7 +158,7 @@ def test_a_class_does_not_grow_without_end() -> None:
     members = [
         Member(class_id=1, person=n, learner=str(n), role=Role.STUDENT, name=f"S {n}", outside_id="", has_code=False)
         for n in range(9_999)
-    ]  # fmt: skip
+    ]
     with pytest.raises(InputError, match="at most 10,000 members; this would make 10,001"):
         roster_difference(members, listed(("Ada", "1"), ("Alan", "2")))
 

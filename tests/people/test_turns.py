@@ -21,9 +21,7 @@ RING = "collectives/ring-all-reduce-time"
 def changes_are_not_lost(engine: Engine) -> None:
     with open_writing_session(engine) as session:
         class_id = number_of(create_class(session, "a secret of sixteen characters", "Systems"))
-        number = create_assignment(
-            session, class_id, "Week 1", Policy(), [AssignmentEntry(RING, 1.0)]
-        )
+        number = create_assignment(session, class_id, "Week 1", Policy(), [AssignmentEntry(RING, 1.0)])
         session.commit()
 
     def add_a_point(_: int) -> str:

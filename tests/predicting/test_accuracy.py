@@ -16,9 +16,7 @@ Row = tuple[str, float, float]
 def naive_ranks(values: Sequence[float]) -> list[float]:
     """The mean of the places that a value may have."""
     return [
-        statistics.fmean(
-            range(1 + sum(v < value for v in values), 1 + sum(v <= value for v in values))
-        )
+        statistics.fmean(range(1 + sum(v < value for v in values), 1 + sum(v <= value for v in values)))
         for value in values
     ]
 
@@ -26,10 +24,7 @@ def naive_ranks(values: Sequence[float]) -> list[float]:
 def drawn(seed: int, count: int = 60) -> list[Row]:
     """Rows of five groups, many with equal predictions or measurements."""
     source = random.Random(seed)
-    return [
-        (source.choice("abcde"), source.randint(5, 15) / 10, source.randint(5, 15) / 10)
-        for _ in range(count)
-    ]
+    return [(source.choice("abcde"), source.randint(5, 15) / 10, source.randint(5, 15) / 10) for _ in range(count)]
 
 
 def summary_of(rows: Sequence[Row]) -> Summary:
@@ -69,8 +64,7 @@ def test_a_summary_is_what_its_definitions_say(seed: int) -> None:
         regrets[name] = statistics.fmean(chosen) / min(m for *_, m in inside) - 1
     orders = [
         statistics.correlation(
-            naive_ranks([predicted for _, predicted, _ in inside]),
-            naive_ranks([measured for *_, measured in inside]),
+            naive_ranks([predicted for _, predicted, _ in inside]), naive_ranks([measured for *_, measured in inside])
         )
         for inside in groups.values()
     ]

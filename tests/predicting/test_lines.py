@@ -20,19 +20,10 @@ from tests.each import each
 
 LIMIT = 20_000
 LAYOUT = {"tensor": 4, "pipeline": 4, "data": 4, "microbatches": 8, "sequence": 4096}
-LINE: dict[str, Any] = {
-    "ref": "a",
-    "model": "Llama-3.1-70B",
-    "cluster": "64 H100",
-    "layout": LAYOUT,
-}
-MODEL, CLUSTER, PLACED = (
-    ModelShape.named("Llama-3.1-70B"), Cluster.named("64 H100"), Layout.of(LAYOUT),
-)  # fmt: skip
+LINE: dict[str, Any] = {"ref": "a", "model": "Llama-3.1-70B", "cluster": "64 H100", "layout": LAYOUT}
+MODEL, CLUSTER, PLACED = (ModelShape.named("Llama-3.1-70B"), Cluster.named("64 H100"), Layout.of(LAYOUT))
 MEGATRON = Recipe(weight_bytes=2, gradient_bytes=4, optimizer_bytes=12)
-KEYS = [
-    "ref", "step_time", "low", "high", "parts", "tokens_per_second_per_gpu", "mfu", "memory", "fits", "why",
-]  # fmt: skip
+KEYS = ["ref", "step_time", "low", "high", "parts", "tokens_per_second_per_gpu", "mfu", "memory", "fits", "why"]
 
 
 def results(*lines: object) -> list[Any]:
@@ -84,8 +75,7 @@ def test_without_recomputation_memory_and_time_rest_on_the_same_attention() -> N
     assert "fused, as in FlashAttention" in none["why"]
     assert "FlashAttention" not in selective["why"]
     none, selective = (
-        result(layout={**LAYOUT, "recompute": one}, shares="kernels=unfused")
-        for one in ("none", "selective")
+        result(layout={**LAYOUT, "recompute": one}, shares="kernels=unfused") for one in ("none", "selective")
     )
     assert none["memory"]["allocated"] > selective["memory"]["allocated"]
     assert none["step_time"] < selective["step_time"]
@@ -104,9 +94,7 @@ def test_it_fits_where_the_formula_says_so(micro_batch: int) -> None:
 def test_records_are_text_or_objects() -> None:
     as_text = " ".join(f"{name}={value}" for name, value in LAYOUT.items())
     gpu = {"name": "H100", "memory": "80 GB"}
-    assert result() == result(
-        model={"name": "Llama-3.1-70B"}, cluster={"name": "64 H100", "gpu": gpu}, layout=as_text
-    )
+    assert result() == result(model={"name": "Llama-3.1-70B"}, cluster={"name": "64 H100", "gpu": gpu}, layout=as_text)
 
 
 def test_shares_are_those_of_the_line() -> None:
@@ -117,10 +105,7 @@ def test_shares_are_those_of_the_line() -> None:
 
 
 def test_records_that_are_equal_in_python_but_not_in_json_are_not_mixed_up() -> None:
-    one, yes = results(
-        {**LINE, "layout": {**LAYOUT, "virtual": 1}},
-        {**LINE, "layout": {**LAYOUT, "virtual": True}},
-    )
+    one, yes = results({**LINE, "layout": {**LAYOUT, "virtual": 1}}, {**LINE, "layout": {**LAYOUT, "virtual": True}})
     assert "step_time" in one
     assert "virtual must be a whole number, not True" in yes["error"]
     text, made = results(
@@ -159,13 +144,11 @@ WRONG: list[tuple[Mapping[str, object], str]] = [
     ({"group": 3}, "group must be text of at most 200 characters, not 3"),
     ({"group": "g" * 201}, "group must be text of at most 200 characters"),
     ({"mesured": 3}, "no field is called 'mesured'; did you mean 'measured'?"),
-]  # fmt: skip
+]
 
 
 @each(("changed", "says"), WRONG, ids=[says for _, says in WRONG])
-def test_a_line_that_is_not_valid_says_what_is_wrong(
-    changed: Mapping[str, object], says: str
-) -> None:
+def test_a_line_that_is_not_valid_says_what_is_wrong(changed: Mapping[str, object], says: str) -> None:
     row = result(**changed)
     assert list(row) == ["ref", "error"]
     assert row["ref"] == "a"
@@ -219,9 +202,7 @@ def test_whatever_the_numbers_are_a_result_is_json_without_infinities() -> None:
     extremes = (1, 2, 3, 1e-30, 1e15, 10**29, 1e30, 1e200, 10**400, -1, 0)
 
     def line() -> dict[str, object]:
-        layout = {
-            key: source.choice(extremes) for key in ("microbatches", "sequence", "micro_batch")
-        }
+        layout = {key: source.choice(extremes) for key in ("microbatches", "sequence", "micro_batch")}
         cluster = {key: source.choice(extremes) for key in ("inter_latency", "intra_bandwidth")}
         model = {key: source.choice(extremes) for key in ("layers", "hidden", "heads")}
         return {
@@ -258,17 +239,22 @@ def test_what_is_remembered_is_bounded() -> None:
 
 def estimated(**changed: object) -> Estimate:
     fields: dict[str, Any] = {
-        "parts": {"products": 6.0, "bubble": 3.0, "data": 0.99, "skew": 0.01}, "total": 10.0, "low": 10.0,
-        "high": 10.0, "utilization": 0.5, "token_rate": 1.0, "stages": (60e9, 70e9, 50e9),
-        "memory": {"weights": 20e9, "activations": 50e9}, "reserved": 73e9, "room": 80e9,
-    }  # fmt: skip
+        "parts": {"products": 6.0, "bubble": 3.0, "data": 0.99, "skew": 0.01},
+        "total": 10.0,
+        "low": 10.0,
+        "high": 10.0,
+        "utilization": 0.5,
+        "token_rate": 1.0,
+        "stages": (60e9, 70e9, 50e9),
+        "memory": {"weights": 20e9, "activations": 50e9},
+        "reserved": 73e9,
+        "room": 80e9,
+    }
     return Estimate(**{**fields, **changed})
 
 
 def test_why_names_what_limits_the_step_and_what_lacks() -> None:
-    limits = (
-        "The largest part of the step is matrix products (60 %), then the pipeline bubble (30 %)."
-    )
+    limits = "The largest part of the step is matrix products (60 %), then the pipeline bubble (30 %)."
     fit = "It fits: stage 1 of 3, the fullest, needs 70 GB of 80 GB."
     assert why(estimated()) == f"{limits} {fit}"
     assert why(estimated(room=67e9)) == (
@@ -276,8 +262,5 @@ def test_why_names_what_limits_the_step_and_what_lacks() -> None:
         " available; the largest part is activations (50 GB)."
     )
     alone = why(estimated(parts={"compute": 10.0, "data": 0.0}, stages=(70e9,)))
-    assert (
-        alone
-        == "The largest part of the step is computation (100 %). It fits: a GPU needs 70 GB of 80 GB."
-    )
+    assert alone == "The largest part of the step is computation (100 %). It fits: a GPU needs 70 GB of 80 GB."
     assert "It takes 9 s to 12 s: not every share" in why(estimated(low=9.0, high=12.0))

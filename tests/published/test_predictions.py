@@ -117,20 +117,14 @@ RULES = {
 
 
 @each(("line", "measured"), RULES.items(), ids=lambda item: str(item)[:12])
-def test_a_rule_of_thumb_is_off_by_more_than_a_fifth_of_the_rows(
-    line: tuple[str, int], measured: float
-) -> None:
+def test_a_rule_of_thumb_is_off_by_more_than_a_fifth_of_the_rows(line: tuple[str, int], measured: float) -> None:
     rule = {"E-73": 2.0, "E-75": 2.0}[line[0]]  # a GB200 promises twice, a GB300 three times
     assert float(erratum_called(line[0]).worked[line[1]].value) == pytest.approx(measured, abs=6e-3)
     assert abs(rule / measured - 1) > 0.2
 
 
 def test_the_memory_of_a_row_is_far_above_sixteen_bytes_per_parameter() -> None:
-    for line, row in (
-        (1, "2024 table 1 row 2"),
-        (2, "2024 table 3 row 2"),
-        (3, "2024 table 5 row 2"),
-    ):
+    for line, row in ((1, "2024 table 1 row 2"), (2, "2024 table 3 row 2"), (3, "2024 table 5 row 2")):
         run = published_run(f"torchtitan {row}")
         assert run.shape
         rule = 16 * model_parameters(run.shape) / run.gpus

@@ -7,14 +7,7 @@ import pytest
 from app.errors import ContentError, NotFoundError
 from app.formulas.throughput import model_utilization
 from app.formulas.transformer import active_parameters, token_flops
-from app.published import (
-    PublishedRun,
-    layout_degrees,
-    published_run,
-    published_runs,
-    read_source,
-    sources,
-)
+from app.published import PublishedRun, layout_degrees, published_run, published_runs, read_source, sources
 from tests.each import each
 from tests.tables import Row, rows
 
@@ -88,8 +81,10 @@ def test_megatrons_weak_scaling_is_table_1(row: Row) -> None:
     (run,) = (run for run in found if run.gpus == row.number("gpus"))
     assert run.layout
     assert (run.batch, run.layout.tensor, run.layout.pipeline) == (
-        row.number("batch"), row.number("tp"), row.number("pp"),
-    )  # fmt: skip
+        row.number("batch"),
+        row.number("tp"),
+        row.number("pp"),
+    )
     assert run.printed.rate == 1e12 * row.number("tflops_per_gpu")
     # The same count of FLOP from the paper's percentage of 312 TFLOP/s, as it was rounded.
     assert row.number("pct_peak") == pytest.approx(100 * run.printed.rate / 312e12, abs=0.51)
@@ -99,9 +94,7 @@ def test_the_steps_of_selective_recomputation_are_tables_3_and_5() -> None:
     for number, row in enumerate(rows("korthikanti_table3_5"), 1):
         full = published_run(f"megatron-2022 table row {number} full")
         present = published_run(f"megatron-2022 table row {number} present")
-        assert (full.step_time, present.step_time) == (
-            row.number("iter_full_recompute"), row.number("iter_present"),
-        )  # fmt: skip
+        assert (full.step_time, present.step_time) == (row.number("iter_full_recompute"), row.number("iter_present"))
         assert present.printed.utilization == pytest.approx(row.number("mfu") / 100)
         assert present.batch == row.number("global_batch")
 
@@ -135,9 +128,7 @@ def test_tokens_and_flops_of_a_dense_row_agree() -> None:
         shape = run.shape
         if shape is None or shape.experts:
             continue
-        flops = token_flops(
-            active_parameters(shape), shape.layers, shape.heads, shape.head_size, run.sequence, True
-        )
+        flops = token_flops(active_parameters(shape), shape.layers, shape.heads, shape.head_size, run.sequence, True)
         assert run.printed.rate == pytest.approx(flops * run.printed.token_rate, rel=0.04), run.id
 
 
@@ -181,26 +172,10 @@ def test_a_small_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        (
-            "16, 2, none, 2.5",
-            "16, 2, none, -1",
-            "row 'table 1', seconds: must be more than 0",
-        ),
-        (
-            "16, 2, none, 2.5",
-            "16, 2, none, .nan",
-            "row 'table 1', seconds: must be a finite number",
-        ),
-        (
-            "16, 2, none, 2.5",
-            "16, 2, nothing, 2.5",
-            "row 'table 1', recompute: is .nothing., which is not one",
-        ),
-        (
-            "16, 2, none, 2.5",
-            "many, 2, none, 2.5",
-            "row 'table 1', batch: must be a whole number, not",
-        ),
+        ("16, 2, none, 2.5", "16, 2, none, -1", "row 'table 1', seconds: must be more than 0"),
+        ("16, 2, none, 2.5", "16, 2, none, .nan", "row 'table 1', seconds: must be a finite number"),
+        ("16, 2, none, 2.5", "16, 2, nothing, 2.5", "row 'table 1', recompute: is .nothing., which is not one"),
+        ("16, 2, none, 2.5", "many, 2, none, 2.5", "row 'table 1', batch: must be a whole number, not"),
         ("16, 2, none, 2.5", "17, 2, none, 2.5", "batch: 17 does not divide over 8 ranks"),
         ("tensor: 1", "tensor: 3", "row 'table 1', gpus: 8 is not a multiple of the 3 of a copy"),
         ("recompute, seconds", "recomputed, seconds", "recomputed: .*did you mean 'recompute'"),

@@ -37,9 +37,7 @@ def faulty() -> tuple[Fault, type[WorkerProcess]]:
 
     class Faulty(WorkerProcess):
         @classmethod
-        async def _spawn(
-            cls, component: Path, paths: Sequence[str], *, lock: bool
-        ) -> asyncio.subprocess.Process:
+        async def _spawn(cls, component: Path, paths: Sequence[str], *, lock: bool) -> asyncio.subprocess.Process:
             if fault.comes("spawn"):
                 raise BlockingIOError(11, "Resource temporarily unavailable")
             return await super()._spawn(component, paths, lock=lock)

@@ -31,9 +31,7 @@ HARMLESS = {
 class Naive:
     """Has the one method of a runner that the siege uses."""
 
-    async def run(
-        self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = ""
-    ) -> Execution:
+    async def run(self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = "") -> Execution:
         """The verdict as the learner's own objects give it."""
         space: dict[str, object] = {"expected": siege.EXPECTED}
         try:

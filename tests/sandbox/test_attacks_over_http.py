@@ -17,16 +17,7 @@ from app.main import create_app
 from app.sandbox.runner import Runner
 from app.yaml_file import read_document
 from tests.calling import Caller, json_body
-from tests.sandbox.siege import (
-    EXPECTED,
-    HONEST,
-    INPUTS,
-    ON_SCHEDULES,
-    WALL,
-    attacks,
-    sources,
-    watched,
-)
+from tests.sandbox.siege import EXPECTED, HONEST, INPUTS, ON_SCHEDULES, WALL, attacks, sources, watched
 from tests.waiting import HANGS
 
 pytestmark = pytest.mark.slow(20)
@@ -63,16 +54,11 @@ sources: [https://example.org/table]
 async def serving(folder: Path) -> AsyncIterator[tuple[Any, Runner, str]]:
     chapter = folder / "exercises" / "attacks"
     chapter.mkdir(parents=True)
-    (chapter / "topic.yaml").write_text(
-        "title: Attacks\nposition: 99\nsummary: For tests.\nopening: Words.\n"
-    )
+    (chapter / "topic.yaml").write_text("title: Attacks\nposition: 99\nsummary: For tests.\nopening: Words.\n")
     (chapter / "solve.yaml").write_text(EXERCISE)
     shutil.copy(SCHEDULE, chapter / "program.yaml")
     settings = Settings(
-        database=f"sqlite:///{folder / 'w.db'}",
-        exercises=(folder / "exercises",),
-        sandbox_workers=4,
-        sandbox_wall=WALL,
+        database=f"sqlite:///{folder / 'w.db'}", exercises=(folder / "exercises",), sandbox_workers=4, sandbox_wall=WALL
     )
     app = create_app(settings)
     with open_session(app.state.site.engine) as session:
@@ -111,18 +97,14 @@ def besieged(folder: Path, hostile: Mapping[str, str], exercise: str, honest: st
             return [
                 f"{name}: {says}"
                 for name, source in sorted(hostile.items())
-                for says in [
-                    says async for says in broken_by(source, exercise, honest, app, runner, token)
-                ]
+                for says in [says async for says in broken_by(source, exercise, honest, app, runner, token)]
             ]
 
     return asyncio.run(besiege())
 
 
 def test_no_hostile_program_is_right_or_stops_the_site(tmp_path: Path) -> None:
-    hostile = {
-        n: source for n, source in attacks().items() if n.startswith(("attacks2", "function"))
-    }
+    hostile = {n: source for n, source in attacks().items() if n.startswith(("attacks2", "function"))}
     assert len(hostile) >= 70
     assert besieged(tmp_path, hostile, "solve", HONEST) == []
 

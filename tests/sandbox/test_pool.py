@@ -50,9 +50,7 @@ def strike(worker: WorkerProcess, fault: signal.Signals = signal.SIGKILL) -> Non
 
 
 @each("deaths", [1, 4])
-def test_no_run_fails_because_idle_workers_were_killed(
-    loop: Loop, runner: Runner, deaths: int
-) -> None:
+def test_no_run_fails_because_idle_workers_were_killed(loop: Loop, runner: Runner, deaths: int) -> None:
     async def kill_and_run() -> list[bool]:
         await until(lambda: slots_are_back(runner))
         for worker in list(runner.pool.workers)[:deaths]:
@@ -207,9 +205,7 @@ async def ready(runner: Runner) -> None:
     await until(lambda: runner.health.state == "ready" and slots_are_back(runner, SLOTS))
 
 
-def test_a_program_that_kills_its_worker_is_tried_twice_and_no_more(
-    loop: Loop, runner: Runner
-) -> None:
+def test_a_program_that_kills_its_worker_is_tried_twice_and_no_more(loop: Loop, runner: Runner) -> None:
     async def deadly() -> tuple[Execution, int, bool]:
         mortal = await started(Mortal)
         await ready(mortal)
@@ -312,9 +308,7 @@ def test_a_sandbox_that_is_closed_in_its_self_test_ends(loop: Loop, runner: Runn
     assert in_time(loop, close_early()) == set()
 
 
-def test_a_run_waits_for_a_sandbox_that_starts(
-    loop: Loop, runner: Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_waits_for_a_sandbox_that_starts(loop: Loop, runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "_PREPARED", HANGS)
 
     async def run_early() -> bool:

@@ -43,9 +43,7 @@ def settings(*addresses: str, token: str = SECRET, wall: float = 1.0) -> Setting
 @asynccontextmanager
 async def serving(listening: socket.socket, given: Settings | None = None) -> AsyncIterator[str]:
     app = create_service(given or settings(), {})
-    server = uvicorn.Server(
-        uvicorn.Config(app, access_log=False, log_config=None, timeout_graceful_shutdown=1)
-    )
+    server = uvicorn.Server(uvicorn.Config(app, access_log=False, log_config=None, timeout_graceful_shutdown=1))
     running = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         yield url_of(listening)
@@ -189,9 +187,7 @@ def test_a_reply_that_breaks_off_is_not_an_answer(reply: bytes) -> None:
     asyncio.run(check())
 
 
-def test_without_a_server_that_answers_programs_are_refused_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_server_that_answers_programs_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not only after the time for which runs wait until one is back."""
     monkeypatch.setattr("app.sandbox.remote._ABSENCE", 60 * HANGS)
 
@@ -238,8 +234,6 @@ def test_addresses_are_separated_by_commas() -> None:
     assert SECRET not in repr(given)
 
 
-def test_a_sandbox_server_without_a_token_does_not_start(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_sandbox_server_without_a_token_does_not_start(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sandbox", "--port", "0"]) == 1
     assert "needs WALLCLOCK_SANDBOX_TOKEN" in capsys.readouterr().err

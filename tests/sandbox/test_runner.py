@@ -37,38 +37,27 @@ SOLUTIONS = {
         8,
     ),
     "dataclass": (
-        "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: float = 0.5\n"
-        "def f(n):\n    return P().x * n",
+        "from dataclasses import dataclass\n@dataclass\nclass P:\n    x: float = 0.5\ndef f(n):\n    return P().x * n",
         (4,),
         2.0,
     ),
     "recursion": ("def f(n):\n    return 1 if n < 2 else n * f(n - 1)", (20,), math.factorial(20)),
     "generator": ("def g(n):\n    yield from range(n)\ndef f(n):\n    return sum(g(n))", (10,), 45),
     "cache": (
-        "from functools import lru_cache\n@lru_cache(None)\ndef f(n):\n"
-        "    return n if n < 2 else f(n - 1) + f(n - 2)",
+        "from functools import lru_cache\n@lru_cache(None)\ndef f(n):\n    return n if n < 2 else f(n - 1) + f(n - 2)",
         (80,),
         23416728348467685,
     ),
     "mathematics": ("import math\ndef f(n):\n    return math.ceil(math.log2(n))", (1000,), 10),
-    "counter": (
-        "from collections import Counter\ndef f(s):\n    return dict(Counter(s))",
-        ("aab",),
-        {"a": 2, "b": 1},
-    ),
-    "match": (
-        "def f(x):\n    match x:\n        case [a, *_]: return a\n        case _: return None",
-        ([7, 8],),
-        7,
-    ),
+    "counter": ("from collections import Counter\ndef f(s):\n    return dict(Counter(s))", ("aab",), {"a": 2, "b": 1}),
+    "match": ("def f(x):\n    match x:\n        case [a, *_]: return a\n        case _: return None", ([7, 8],), 7),
     "exception": (
         "def f(x):\n    try:\n        return 1 / x\n    except ZeroDivisionError:\n        return 0.0",
         (0,),
         0.0,
     ),
     "closure": (
-        "def f(n):\n    k = 0\n    def up():\n        nonlocal k\n        k += n\n    up(); up()\n"
-        "    return k",
+        "def f(n):\n    k = 0\n    def up():\n        nonlocal k\n        k += n\n    up(); up()\n    return k",
         (3,),
         6,
     ),
@@ -78,14 +67,10 @@ SOLUTIONS = {
     "big": ("def f(n):\n    return 3 ** n", (200,), 3**200),
     "text": ("def f(s):\n    return f'{s!r:>8}'", ("é",), "     'é'"),
     "infinite": ("def f(x):\n    return -x", (math.inf,), -math.inf),
-    "itertools": (
-        "import itertools\ndef f(n):\n    return len(list(itertools.combinations(range(n), 2)))",
-        (6,),
-        15,
-    ),
+    "itertools": ("import itertools\ndef f(n):\n    return len(list(itertools.combinations(range(n), 2)))", (6,), 15),
     "random": ("import random\ndef f(s):\n    return random.Random(s).random()", (7,), 0.32383276483316237),
     "statistics": ("import statistics as s\ndef f(x):\n    return s.median(x)", ([3, 1, 2],), 2),
-}  # fmt: skip
+}
 
 
 def run(loop: Loop, runner: Runner, source: str, *calls: Sequence[Plain]) -> Execution:
@@ -106,11 +91,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 NUMBER = st.integers() | st.floats(allow_nan=False)
 PLAIN = st.recursive(
     st.none() | st.booleans() | NUMBER | TEXT,
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.tuples(inner, inner)
-        | st.dictionaries(TEXT, inner, max_size=3)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=8,
 )
 
@@ -121,19 +102,7 @@ def test_plain_values_come_back_the_same(value: Plain) -> None:
     assert repr(decode(encode(value))) == repr(value)
 
 
-@each(
-    "tree",
-    [
-        {"float": [1]},
-        {"int": "zz"},
-        {"x": 1},
-        {"tuple": 1},
-        {"dict": [[1]]},
-        {"set": [[1]]},
-        {},
-        1.5,
-    ],
-)
+@each("tree", [{"float": [1]}, {"int": "zz"}, {"x": 1}, {"tuple": 1}, {"dict": [[1]]}, {"set": [[1]]}, {}, 1.5])
 def test_trees_that_encode_never_makes_are_refused(tree: object) -> None:
     with pytest.raises(ValueError, match=r".+"):
         decode(tree)
@@ -172,9 +141,7 @@ def test_a_missing_function_is_named(loop: Loop, runner: Runner) -> None:
 
 def test_an_endless_loop_ends_after_a_second_of_processor_time(loop: Loop, runner: Runner) -> None:
     before = processor_times(runner)
-    report = run(
-        loop, runner, "def f(x):\n    while x:\n        pass\n    return 1\n", (0,), (1,), (0,)
-    )
+    report = run(loop, runner, "def f(x):\n    while x:\n        pass\n    return 1\n", (0,), (1,), (0,))
     after = processor_times(runner)
     assert report.outcomes == (CallReturned(1), Stopped("time"))
     used = [after[worker] - before[worker] for worker in before.keys() & after.keys()]
@@ -192,23 +159,17 @@ def test_an_endless_body_ends_too(loop: Loop, runner: Runner) -> None:
 
 
 def test_memory_is_limited(loop: Loop, runner: Runner) -> None:
-    (outcome,) = run(
-        loop, runner, "def f():\n    return len(bytearray(200_000_000))\n", ()
-    ).outcomes
+    (outcome,) = run(loop, runner, "def f():\n    return len(bytearray(200_000_000))\n", ()).outcomes
     assert isinstance(outcome, CallRaised)
     assert outcome.type == "MemoryError"
 
 
 def test_a_value_that_is_too_large_is_reported(loop: Loop, runner: Runner) -> None:
-    assert run(loop, runner, "def f():\n    return 'x' * 100_000\n", ()).outcomes == (
-        Stopped("too large"),
-    )
+    assert run(loop, runner, "def f():\n    return 'x' * 100_000\n", ()).outcomes == (Stopped("too large"),)
 
 
 @each("source", ["x" * 65_000, "s = '\ud800'"])
-def test_a_source_that_no_worker_should_see_is_unreadable(
-    loop: Loop, runner: Runner, source: str
-) -> None:
+def test_a_source_that_no_worker_should_see_is_unreadable(loop: Loop, runner: Runner, source: str) -> None:
     with pytest.raises(AnswerError):
         run(loop, runner, source, ())
 
@@ -275,9 +236,7 @@ def test_a_component_that_others_could_have_written_is_not_loaded(tmp_path: Path
         check_owner(file)
 
 
-def test_a_damaged_component_switches_the_sandbox_off_with_a_sentence(
-    runner: Runner, tmp_path: Path
-) -> None:
+def test_a_damaged_component_switches_the_sandbox_off_with_a_sentence(runner: Runner, tmp_path: Path) -> None:
     for folder in (Settings().cache / "sandbox").iterdir():
         copy = tmp_path / "sandbox" / folder.name
         copy.mkdir(parents=True, mode=0o700)
@@ -301,9 +260,7 @@ class Unlocked(WorkerProcess):
     """A worker started without its locks: it stands for a kernel that lacks them."""
 
     @classmethod
-    async def _spawn(
-        cls, component: Path, paths: Sequence[str], *, lock: bool
-    ) -> asyncio.subprocess.Process:
+    async def _spawn(cls, component: Path, paths: Sequence[str], *, lock: bool) -> asyncio.subprocess.Process:
         return await super()._spawn(component, paths, lock=False)
 
 
@@ -320,10 +277,7 @@ def test_a_worker_closes_the_files_that_it_inherits(runner: Runner) -> None:
         inherited = f"socket:[{os.fstat(listening.fileno()).st_ino}]"
         command = [sys.executable, "-I", "-S", "-B", str(WORKER), str(pool.file), "96", "lock"]
         with subprocess.Popen(
-            [*command, *pool.paths],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            pass_fds=[listening.fileno()],
+            [*command, *pool.paths], stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=[listening.fileno()]
         ) as worker:
             assert worker.stdout
             worker.stdout.read(4)  # it is ready
@@ -340,9 +294,7 @@ def test_without_a_sandbox_running_code_is_refused_not_done_elsewhere() -> None:
         asyncio.run(made.run("def f(): return 1", "f", [()]))
 
 
-def test_a_worker_without_a_program_uses_no_processor_time(
-    loop: asyncio.AbstractEventLoop, runner: Runner
-) -> None:
+def test_a_worker_without_a_program_uses_no_processor_time(loop: asyncio.AbstractEventLoop, runner: Runner) -> None:
     """Eight of them once took a twentieth of a core, day and night, to look at the clock."""
 
     async def used_at_rest() -> float:

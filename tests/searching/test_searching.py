@@ -14,15 +14,7 @@ from app.formulas.checks import Recompute, ZeroStage
 from app.formulas.layout import fits, step_time
 from app.formulas.memory import memory_budget
 from app.formulas.memory.placement import fits_together
-from app.formulas.presets import (
-    CLUSTERS,
-    LAYOUTS,
-    Cluster,
-    Layout,
-    ModelShape,
-    Recipe,
-    Shares,
-)
+from app.formulas.presets import CLUSTERS, LAYOUTS, Cluster, Layout, ModelShape, Recipe, Shares
 from app.formulas.step.cluster_speeds import reduced_by, speeds_of
 from app.searching import SearchResult, Space, columns, find_layouts, fixed_fields, plain
 from app.searching.best_layouts import Ranking
@@ -36,9 +28,7 @@ WAYS = each("way", [plain.search_plainly, columns.search_columns], ids=["plain",
 MODELS = (
     ModelShape.read("GPT-3 layers=4 heads=12 key_value_heads=12"),
     ModelShape.read("Mixtral layers=4 experts=3 active_experts=2"),
-    ModelShape.read(
-        "DeepSeek-V3 layers=5 heads=8 key_value_heads=8 experts=2 active_experts=2 multi_token=1"
-    ),
+    ModelShape.read("DeepSeek-V3 layers=5 heads=8 key_value_heads=8 experts=2 active_experts=2 multi_token=1"),
 )
 FIXED = ("", "expert_tensor=1", "first_layers=1", "precision=8-bit context_by=all-gather", "data=2")
 SPACES = st.builds(
@@ -63,10 +53,18 @@ def every(space: Space) -> Iterator[Layout]:
     for t, p, c, d, expert, micro, virtual, parallel in tried(space):
         try:
             layout = Layout(
-                tensor=t, pipeline=p, context=c, data=d, expert=expert, virtual=virtual,
-                microbatches=space.batch // (d * micro), micro_batch=micro,
-                sequence=space.sequence, sequence_parallel=bool(parallel), **constant,
-            )  # fmt: skip
+                tensor=t,
+                pipeline=p,
+                context=c,
+                data=d,
+                expert=expert,
+                virtual=virtual,
+                microbatches=space.batch // (d * micro),
+                micro_batch=micro,
+                sequence=space.sequence,
+                sequence_parallel=bool(parallel),
+                **constant,
+            )
             fits_together(space.model, layout)
         except ValueError:
             continue
@@ -128,15 +126,12 @@ def test_what_fits_is_counted_and_the_front_has_what_nothing_beats(way: Search) 
     layouts = list(every(space))
     given = space.model, space.cluster
     good = [
-        (step_time(*given, one).total, memory_budget(space.model, one).total)
-        for one in layouts if fits(*given, one)
-    ]  # fmt: skip
+        (step_time(*given, one).total, memory_budget(space.model, one).total) for one in layouts if fits(*given, one)
+    ]
     assert found.fit == len(good) > 50
     assert found.rejected["memory"] == len(layouts) - len(good) > 50
     assert [one.step_time for one in found.top] == pytest.approx(sorted(t for t, _ in good)[:1000])
-    best = sorted((m, t) for t, m in good if not any(
-        (a <= t and b < m) or (a < t and b <= m) for a, b in good
-    ))  # fmt: skip
+    best = sorted((m, t) for t, m in good if not any((a <= t and b < m) or (a < t and b <= m) for a, b in good))
     front = [(one.memory, one.step_time) for one in found.front]
     assert [sum(one) for one in front] == pytest.approx([sum(one) for one in dict.fromkeys(best)])
 
@@ -225,8 +220,6 @@ def test_a_search_without_bounds_is_refused() -> None:
 
 def test_progress_is_told_until_the_end() -> None:
     told: list[tuple[int, int]] = []
-    found: SearchResult = find_layouts(
-        small(), progress=lambda seen, size: told.append((seen, size))
-    )
+    found: SearchResult = find_layouts(small(), progress=lambda seen, size: told.append((seen, size)))
     assert [size for _, size in told] == [found.layouts] * len(told)
     assert told[-1][0] == found.layouts

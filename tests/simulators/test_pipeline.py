@@ -1,14 +1,6 @@
 import pytest
 
-from app.simulators.pipeline import (
-    SCHEDULES,
-    PipelineSchedule,
-    Played,
-    Slot,
-    Times,
-    build,
-    simulate_schedule,
-)
+from app.simulators.pipeline import SCHEDULES, PipelineSchedule, Played, Slot, Times, build, simulate_schedule
 from tests.each import each
 from tests.oracles.pipeline import violations
 
@@ -26,9 +18,7 @@ def supported(name: str, p: int, m: int, virtual: int = 1) -> PipelineSchedule |
 @pytest.mark.sweep
 @each("name", SCHEDULES)
 @each("stages", range(1, 17))
-def test_every_schedule_up_to_16_stages_and_64_microbatches_is_legal(
-    name: str, stages: int
-) -> None:
+def test_every_schedule_up_to_16_stages_and_64_microbatches_is_legal(name: str, stages: int) -> None:
     chunks = (1, 2, 3) if name == "interleaved" else (1,)
     known = [s for m in range(1, 65) for v in chunks if (s := supported(name, stages, m, v))]
     assert known or name == "dualpipe"
@@ -57,16 +47,7 @@ def test_only_passes_that_leave_a_device_are_sent(name: str) -> None:
 
 def test_the_order_of_the_second_of_three_stages_under_1f1b() -> None:
     own = simulate_schedule(build("1f1b", 3, 4), Times(1, 1, 1)).slots[1]
-    assert [f"{s.kind}{s.microbatch}" for s in own] == [
-        "F0",
-        "F1",
-        "B0",
-        "F2",
-        "B1",
-        "F3",
-        "B2",
-        "B3",
-    ]
+    assert [f"{s.kind}{s.microbatch}" for s in own] == ["F0", "F1", "B0", "F2", "B1", "F3", "B2", "B3"]
 
 
 @each(
@@ -108,19 +89,10 @@ PLAYED = simulate_schedule(build("1f1b", 2, 3), Times(1, 1, 1, 0.5))
 @each(
     ("broken", "says"),
     [
-        (
-            moved(PLAYED, 0, -0.4),
-            "F0 of stage 1 on device 1 starts before F0 of stage 0 on device 0 has arrived",
-        ),
-        (
-            moved(PLAYED, 2, -1.0),
-            "F1 of stage 1 on device 1 starts before B0 of stage 1 on device 1 ends",
-        ),
+        (moved(PLAYED, 0, -0.4), "F0 of stage 1 on device 1 starts before F0 of stage 0 on device 0 has arrived"),
+        (moved(PLAYED, 2, -1.0), "F1 of stage 1 on device 1 starts before B0 of stage 1 on device 1 ends"),
         (replaced(PLAYED, 1, kind="F"), "passes stage 1 with ['F', 'F']"),
-        (
-            replaced(PLAYED, 1, microbatch=7),
-            "B7 of stage 1 on device 1 is not where its forward pass was",
-        ),
+        (replaced(PLAYED, 1, microbatch=7), "B7 of stage 1 on device 1 is not where its forward pass was"),
         (replaced(PLAYED, 0, stage=9), "micro-batch 0 has no stage 9"),
     ],
 )

@@ -80,10 +80,7 @@ def ring(turn: int) -> list[Program]:
         right, left = (rank + 1) % 4, (rank - 1) % 4
         out: Program = []
         for step in range(3):
-            out += [
-                ("send", right, ("c", (rank - step) % 4)),
-                ("add", left, ("c", (left - step) % 4)),
-            ]
+            out += [("send", right, ("c", (rank - step) % 4)), ("add", left, ("c", (left - step) % 4))]
         for step in range(3):
             sent, came = (rank + turn - step) % 4, (left + turn - step) % 4
             out += [("send", right, ("c", sent)), ("recv", left, ("c", came))]
@@ -127,9 +124,7 @@ def test_what_is_being_made_takes_memory_and_tokens_do_not() -> None:
     # x[0] is read and x[1] made; then d[1] is made, x[1] is free, d[0] is made, x[0] is free.
     assert both.memory == ((0, (2,)), (2, (3,)), (6, (2,)))
     assert alone([]).peaks == (0,)
-    assert alone([*forward, ("drop", ("x", 1, 0))]).held[0].keys() == {
-        ("W", 0), ("W", 1), ("x", 0, 0), ("g", 2, 0),
-    }  # fmt: skip
+    assert alone([*forward, ("drop", ("x", 1, 0))]).held[0].keys() == {("W", 0), ("W", 1), ("x", 0, 0), ("g", 2, 0)}
     halves = alone([*forward, ("I", 1, 0), ("G", 1, 0), ("I", 0, 0), ("G", 0, 0)])
     whole = alone([*forward, ("B", 1, 0), ("B", 0, 0)])
     assert (halves.time, halves.held) == (6, whole.held)
@@ -191,10 +186,7 @@ def test_the_longest_programs_are_played_quickly() -> None:
         [
             step
             for n in range(1000)
-            for step in (
-                ("send", (rank + 1) % 16, ("W", n % 16)),
-                ("recv", (rank - 1) % 16, ("W", n % 16)),
-            )
+            for step in (("send", (rank + 1) % 16, ("W", n % 16)), ("recv", (rank - 1) % 16, ("W", n % 16)))
         ]
         for rank in range(16)
     ]
@@ -210,8 +202,7 @@ def test_published_schedules_take_what_the_other_simulator_says(
 ) -> None:
     batches = ranks * rounds
     start: list[dict[Name, Summed]] = [
-        {("W", layer): None for layer in range(rank, ranks * chunks, ranks)}
-        for rank in range(ranks)
+        {("W", layer): None for layer in range(rank, ranks * chunks, ranks)} for rank in range(ranks)
     ]
     start[0] |= {("x", 0, batch): None for batch in range(batches)}
     machine = ScheduleMachine(ranks * chunks, tuple(start), {**costs, "hop": 0}, {"x": 1})
@@ -251,9 +242,7 @@ def test_a_drop_and_a_collective_have_a_short_form() -> None:
     start: Start = tuple({("x", 0, rank): None} for rank in range(2))
     machine = ScheduleMachine(1, start, {"gather": 1, "F": 2, "B": 2, "scatter": 3}, {"W": 1})
     program: Program = [("gather", 0), ("F", 0, 0), ("B", 0, 0), ("drop", ("W", 0)), ("scatter", 0)]
-    other: Program = [
-        (op, *rest[:1], 1) if op in ("F", "B") else (op, *rest) for op, *rest in program
-    ]
+    other: Program = [(op, *rest[:1], 1) if op in ("F", "B") else (op, *rest) for op, *rest in program]
     played = play_schedule(machine, [program, other])
     assert not played.problem
     assert played.sends == 4

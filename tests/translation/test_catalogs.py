@@ -18,19 +18,11 @@ from tests.translations import fields, is_complete, read, updated
 OTHERS = [code for code in LANGUAGES if code != SOURCE]
 REGISTER = {"de": r"\b([Dd]u|[Dd]ein\w*|Sie können|Ihre?[mnrs]? )\b", "zh": "您"}
 # Templates whose readers read English: authors of exercises, as in the documentation.
-ENGLISH = (
-    "authoring/",
-    "reference/authoring.html",
-    "reference/units.html",
-    "starters/",
-    "figures/",
-)
+ENGLISH = ("authoring/", "reference/authoring.html", "reference/units.html", "starters/", "figures/")
 # What stays the same in every language: names, units, signs.
 SAME = {"Wallclock", "UTC", "py", "start"}  # the last is an attribute after a condition
 _MARKED = re.compile(r"\{%\s*trans\b.*?\{%\s*endtrans\s*\+?%\}", re.DOTALL)
-_NOT_SHOWN = re.compile(
-    r"\{#.*?#\}|<(style|script|pre|textarea|code)\b.*?</\1>|<(?!/?[a-z])[^>]*>", re.DOTALL
-)
+_NOT_SHOWN = re.compile(r"\{#.*?#\}|<(style|script|pre|textarea|code)\b.*?</\1>|<(?!/?[a-z])[^>]*>", re.DOTALL)
 _TAG = re.compile(r"</?[a-zA-Z!](?:\{\{.*?\}\}|\{%.*?%\}|[^>{]|\{(?![{%#]))*>", re.DOTALL)
 _JINJA = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 _SAID = re.compile(r'\b(?:aria-label|placeholder|title|alt)="([^"{]*[a-z]{2} ?[^"{]*)"')
@@ -99,9 +91,12 @@ def test_what_is_not_translated_or_doubted_is_left_out() -> None:
         'msgid "hour"\nmsgid_plural "hours"\nmsgstr[0] "小时"\n'
     )
     assert read_.said == {
-        'A "b"\nc': "Ä \\c", "of scripts": "von Skripten",
-        ("day", 0): "Tag", ("day", 1): "Tage", ("hour", 0): "小时",
-    }  # fmt: skip
+        'A "b"\nc': "Ä \\c",
+        "of scripts": "von Skripten",
+        ("day", 0): "Tag",
+        ("day", 1): "Tage",
+        ("hour", 0): "小时",
+    }
     assert read_.of_scripts == {"of scripts": "von Skripten"}
     assert [read_.counted("day", 1), read_.counted("day", 0)] == ["Tag", "Tage"]
     assert [read_.counted("hour", 1), read_.counted("hour", 7)] == ["小时", "小时"]
@@ -146,9 +141,7 @@ def test_scripts_say_their_sentences_through_the_catalog() -> None:
         assert shown.findall(path.read_text("utf-8")) == [], path.name
 
 
-def test_the_tool_keeps_what_was_translated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tool_keeps_what_was_translated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "de.po").write_text(
         'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n\n'
         'msgid "Check"\nmsgstr "Prüfen"\n\nmsgid "Never said"\nmsgstr "Nie gesagt"\n'
@@ -156,10 +149,7 @@ def test_the_tool_keeps_what_was_translated(
     monkeypatch.setattr(translations, "CATALOGS", tmp_path)
     monkeypatch.setattr(translations, "found", lambda: {"Check": {"a.html"}, "New": {"b.html"}})
     catalog = updated("de")
-    assert {message.id: message.string for message in catalog if message.id} == {
-        "Check": "Prüfen",
-        "New": "",
-    }
+    assert {message.id: message.string for message in catalog if message.id} == {"Check": "Prüfen", "New": ""}
 
 
 def test_the_tool_lists_what_has_no_translation(
@@ -171,13 +161,9 @@ def test_the_tool_lists_what_has_no_translation(
     said = {"Check": {"a.html"}, "New words": {"b.html", "app/c.py"}}
     monkeypatch.setattr(translations, "found", lambda: said)
     assert translations.main() == 1
-    assert capsys.readouterr().out == (
-        "de: 2 sentences, 1 without a translation\n  app/c.py, b.html: New words\n"
-    )
+    assert capsys.readouterr().out == ("de: 2 sentences, 1 without a translation\n  app/c.py, b.html: New words\n")
     written = (tmp_path / "de.po").read_text()
-    (tmp_path / "de.po").write_text(
-        written.replace('"New words"\nmsgstr ""', '"New words"\nmsgstr "Neu"')
-    )
+    (tmp_path / "de.po").write_text(written.replace('"New words"\nmsgstr ""', '"New words"\nmsgstr "Neu"'))
     assert translations.main() == 0
 
 

@@ -14,19 +14,7 @@ from app.explorers.runs import bill_drawing
 from app.kinds.unclear_numbers import refuse_unclear
 from app.markdown import html
 from app.translation import Numeral, localized, say, speaking, translate, unit_word
-from app.units import (
-    BYTE,
-    COUNT,
-    DOLLAR,
-    DOLLAR_PER_SECOND,
-    SECOND,
-    figures,
-    read,
-    scale_of,
-    show,
-    show_in,
-    show_typed,
-)
+from app.units import BYTE, COUNT, DOLLAR, DOLLAR_PER_SECOND, SECOND, figures, read, scale_of, show, show_in, show_typed
 from tests.each import each
 from tests.pages import PAGES
 from tests.translation.test_told import Reader
@@ -74,14 +62,20 @@ def test_a_number_is_written_as_the_language_writes_it(english: str, german: str
 @each(
     ("value", "unit", "german"),
     [
-        (914_000, "$", f"914{THIN}000 $"), (1_234, "$", f"1{THIN}234 $"), (0.5, "$", "0,50 $"), (-5_000, "$", f"-5{THIN}000 $"),
-        (61_660_000, "$", "61,66 Mio. $"), (2, "$/h", f"7{THIN}200 $/h"), (5e-8, "$/kWh", "0,18 $/kWh"), (7, "$/J", "7 $/J"),
-        (200.5 * 86400, "days", "200,5 Tage"), (16384, "GPUs", f"16{THIN}384 GPUs"), (8030, "GB/s", ""),
+        (914_000, "$", f"914{THIN}000 $"),
+        (1_234, "$", f"1{THIN}234 $"),
+        (0.5, "$", "0,50 $"),
+        (-5_000, "$", f"-5{THIN}000 $"),
+        (61_660_000, "$", "61,66 Mio. $"),
+        (2, "$/h", f"7{THIN}200 $/h"),
+        (5e-8, "$/kWh", "0,18 $/kWh"),
+        (7, "$/J", "7 $/J"),
+        (200.5 * 86400, "days", "200,5 Tage"),
+        (16384, "GPUs", f"16{THIN}384 GPUs"),
+        (8030, "GB/s", ""),
     ],
-)  # fmt: skip
-def test_a_number_is_the_same_whatever_is_spoken_when_it_is_shown(
-    value: float, unit: str, german: str
-) -> None:
+)
+def test_a_number_is_the_same_whatever_is_spoken_when_it_is_shown(value: float, unit: str, german: str) -> None:
     english = show_in(value, scale_of(unit))
     with speaking("de"):
         shown = show_in(value, scale_of(unit))
@@ -107,9 +101,7 @@ def test_the_description_of_the_bill_is_in_the_language() -> None:
         (show(61_660_000, DOLLAR), "61,66 Mio. $", "6,166 万美元"),
     ],
 )
-def test_large_numbers_are_counted_as_the_language_counts(
-    english: str, german: str, chinese: str
-) -> None:
+def test_large_numbers_are_counted_as_the_language_counts(english: str, german: str, chinese: str) -> None:
     for code, expected in (("de", german), ("zh", chinese)):
         with speaking(code):
             assert localized(english) == expected
@@ -144,9 +136,7 @@ def test_a_sentence_that_is_stored_has_english_numbers() -> None:
         said = say("{size} of {count:,}", size=show(3.07e9, BYTE), count=4096)
         assert said == "3.07 GB of 4,096"
         assert json.dumps([show(0.0393, SECOND)]) == '["39.3 ms"]'
-        assert (
-            translate("{ranks:,} ranks in a ring", ranks=4096) == f"4{THIN}096 Ranks in einem Ring"
-        )
+        assert translate("{ranks:,} ranks in a ring", ranks=4096) == f"4{THIN}096 Ranks in einem Ring"
 
 
 @each("value", [0.07, 1234.5, 4096.0, 1.234e6, 26_120_000.0, 0.00012345, 999.96, 3.79e25])
@@ -164,9 +154,7 @@ def test_a_point_before_three_digits_is_asked_about_on_a_german_page(text: str) 
     refuse_unclear(text)
 
 
-@each(
-    "text", ["0.750", "1.75", "112,5 MB", "1.234.567", "112 000 MB", "1.5e3", "1.000e3", "1.2345"]
-)
+@each("text", ["0.750", "1.75", "112,5 MB", "1.234.567", "112 000 MB", "1.5e3", "1.000e3", "1.2345"])
 def test_what_can_be_read_in_one_way_is_not_asked_about(text: str) -> None:
     with speaking("de"):
         refuse_unclear(text)
@@ -199,10 +187,7 @@ def _read(page: str) -> list[str]:
 def test_a_page_has_the_numbers_of_its_language(client: TestClient, path: str) -> None:
     """The German page is drawn first, so that what is remembered of it would be seen."""
     page = client.get(path, headers=DE)
-    if (
-        "html" not in page.headers.get("content-type", "")
-        or page.headers.get("content-language") != "de"
-    ):
+    if "html" not in page.headers.get("content-type", "") or page.headers.get("content-language") != "de":
         return
     wrong = [text for text in _read(page.text) if ENGLISH.search(NAMES.sub("", text))]
     english = client.get(path, headers={"Accept-Language": "en"})

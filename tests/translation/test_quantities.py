@@ -28,9 +28,7 @@ from app.units import SECOND, Unit, scale_of, show, show_in
         ("en", 67.7 * 86400, SECOND, "67.7 days"),
     ],
 )
-def test_a_unit_that_is_a_word_follows_the_language(
-    code: str, value: float, unit: Unit, told_: str
-) -> None:
+def test_a_unit_that_is_a_word_follows_the_language(code: str, value: float, unit: Unit, told_: str) -> None:
     with speaking(code):
         assert localized(show(value, unit)) == told_
         assert localized(show_in(7, scale_of("nodes"))) in ("7 Knoten", "7 个节点", "7 nodes")
@@ -47,8 +45,7 @@ def test_a_sentence_says_its_quantities_in_its_language() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("3 Tage", 259_200), ("3天", 259_200), ("1 Stunde 5 Minuten", 3900), ("2*3 Stunden", 21_600)],
+    ("text", "seconds"), [("3 Tage", 259_200), ("3天", 259_200), ("1 Stunde 5 Minuten", 3900), ("2*3 Stunden", 21_600)]
 )
 def test_a_unit_is_read_as_it_is_shown(text: str, seconds: float) -> None:
     assert read_answer(text, scale_of("s")).value == seconds

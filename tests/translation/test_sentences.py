@@ -84,9 +84,7 @@ def test_sentences_in_a_sentence_are_said_in_its_language() -> None:
     outer = say("rank {rank}, instruction {place}: {problem}", rank=1, place=2, problem=problem)
     with speaking("de"):
         assert translate(outer) == "Rank 1, Anweisung 2: ranks muss eine ganze Zahl sein, nicht 2.5"
-        assert translate(joined([noted("a plain number")] * 3)) == "; ".join(
-            ["eine reine Zahl"] * 3
-        )
+        assert translate(joined([noted("a plain number")] * 3)) == "; ".join(["eine reine Zahl"] * 3)
         assert translate("Right: {value}.", value=show(3 * 86400.0, SECOND)) == "Richtig: 3 Tage."
         assert translate("Right: {value}.", value="3 days") == "Richtig: 3 days."  # a stranger's
 
@@ -173,15 +171,12 @@ def test_the_page_of_a_formula_is_in_one_language(client: TestClient, name: str)
     [
         "/formulas/pipeline.schedule_bubble?schedule=interleaved&stages=4&microbatches=7&virtual=2"
         "&forward=1+ms&backward_input=1+ms&backward_weight=1+ms",
-        "/formulas/batching.gradient_noise_scale?small_batch=8&large_batch=8&small_norm_squared=1"
-        "&large_norm_squared=1",
+        "/formulas/batching.gradient_noise_scale?small_batch=8&large_batch=8&small_norm_squared=1&large_norm_squared=1",
         "/formulas/none.such",
     ],
 )
 @pytest.mark.parametrize("code", ["de", "zh"])
-def test_no_error_of_a_formula_is_english_on_another_page(
-    client: TestClient, path: str, code: str
-) -> None:
+def test_no_error_of_a_formula_is_english_on_another_page(client: TestClient, path: str, code: str) -> None:
     assert english(client.get(path, headers={"Accept-Language": code}).text) == []
 
 
@@ -248,10 +243,7 @@ def test_a_typical_mistake_is_said_in_every_language() -> None:
     assert len(said) > 1000
     with speaking("de"):
         assert [one for one in said if localized(one) == one or reads_english(localized(one))] == []
-        assert (
-            localized("Your number is 1/8 of the right one.")
-            == "Your number is 1/8 of the right one."
-        )
+        assert localized("Your number is 1/8 of the right one.") == "Your number is 1/8 of the right one."
 
 
 def test_a_record_refuses_in_every_language() -> None:
@@ -269,12 +261,8 @@ def test_a_sentence_names_the_values_that_it_is_given() -> None:
     for path in sorted((ROOT / "app").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
-                case ast.Call(ast.Name("say" | "translate"), [ast.Constant(str(form))], given) if (
-                    given
-                ):
-                    fields = {
-                        field.split(".")[0] for _, field, *_ in Formatter().parse(form) if field
-                    }
+                case ast.Call(ast.Name("say" | "translate"), [ast.Constant(str(form))], given) if given:
+                    fields = {field.split(".")[0] for _, field, *_ in Formatter().parse(form) if field}
                     values = {one.arg for one in given}
                     if None not in values and fields != values:
                         wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {fields ^ values}")

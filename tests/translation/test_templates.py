@@ -43,11 +43,16 @@ CASES = [
     ("{% trans n=one %}{{ n }} try{% pluralize %}{{ n }} tries{% endtrans %}", {"one": 1}, "1 try", "1 Versuch"),
     ("{% trans n=one %}{{ n }} try{% pluralize %}{{ n }} tries{% endtrans %}", {"one": 3}, "3 tries", "3 Versuche"),
     ("{% trans n=a|length %}{{ n }} try{% pluralize %}{{ n }} tries{% endtrans %}", {"a": "x"}, "1 try", "1 Versuch"),
-    ("{% trans num=one %}{{ num }} step{% pluralize %}{{ num }} steps{% endtrans %}", {"one": 3}, "3 steps", "3 Schritte"),
+    (
+        "{% trans num=one %}{{ num }} step{% pluralize %}{{ num }} steps{% endtrans %}",
+        {"one": 3},
+        "3 steps",
+        "3 Schritte",
+    ),
     ('{{ _("Call {name}", name=_("Check")) }}', {}, "Call Check", "Prüfen rufen"),
     ('{{ _("Che" "ck") }}', {}, "Check", "Prüfen"),
     ("{% trans %}Unknown{% endtrans %}", {}, "Unknown", "Unknown"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("source", "given", "english", "translated"), CASES)
@@ -61,9 +66,7 @@ def test_a_sentence_is_said_in_the_language_of_the_environment(
 
 
 def test_an_undefined_name_in_a_sentence_is_an_error() -> None:
-    template = template_environment(SOURCE).from_string(
-        "{% trans %}Hello {{ nobody }}{% endtrans %}"
-    )
+    template = template_environment(SOURCE).from_string("{% trans %}Hello {{ nobody }}{% endtrans %}")
     with pytest.raises((UndefinedError, TemplateRuntimeError)):
         template.render()
 
@@ -81,17 +84,12 @@ def misused(template: str) -> list[str]:
 
 def test_templates_say_only_what_is_written_there() -> None:
     found = {
-        path.name: calls
-        for path in (ROOT / "templates").rglob("*.html")
-        if (calls := misused(path.read_text("utf-8")))
+        path.name: calls for path in (ROOT / "templates").rglob("*.html") if (calls := misused(path.read_text("utf-8")))
     }
     assert found == {}
 
 
-@each(
-    "source",
-    ["{{ _(name) }}", '{{ _("a" ~ name) }}', "{{ _() }}", "{% trans 'verb' %}Check{% endtrans %}"],
-)
+@each("source", ["{{ _(name) }}", '{{ _("a" ~ name) }}', "{{ _() }}", "{% trans 'verb' %}Check{% endtrans %}"])
 def test_the_walk_finds_what_no_catalog_can_have(source: str) -> None:
     assert len(misused(source)) == 1
 
@@ -105,10 +103,7 @@ def test_no_template_names_a_month_or_a_weekday_in_english() -> None:
 
 def test_a_day_and_a_moment_are_in_the_language() -> None:
     at = datetime(2026, 10, 2, 9, 5, tzinfo=UTC)
-    shown = {
-        "en": "2 Oct 2026 02 Oct 09:05 UTC",
-        "de": "2. Okt. 2026 02. Okt. 09:05 UTC",
-    }
+    shown = {"en": "2 Oct 2026 02 Oct 09:05 UTC", "de": "2. Okt. 2026 02. Okt. 09:05 UTC"}
     for code, expected in shown.items():
         with speaking(code):
             source = "{{ at|short_day }} {{ at|short_moment }}"

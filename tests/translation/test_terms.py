@@ -89,9 +89,7 @@ def wrong(code: str, text: str) -> list[str]:
 def test_terms_are_used_alike(code: str) -> None:
     texts = [*_catalog(code), *_files(code)]
     assert len(texts) > 4_000
-    found = [
-        f"{where}: {text[:90]} ({said})" for where, text in texts for said in wrong(code, text)
-    ]
+    found = [f"{where}: {text[:90]} ({said})" for where, text in texts for said in wrong(code, text)]
     assert found == []
 
 
@@ -127,9 +125,7 @@ def test_a_usual_word_is_not(code: str, text: str) -> None:
 
 @pytest.mark.parametrize("code", [code for code in LANGUAGES if code != SOURCE])
 @pytest.mark.parametrize("chapter", WHOLE)
-def test_a_language_that_is_offered_has_the_first_parts_whole(
-    catalog: Catalog, code: str, chapter: str
-) -> None:
+def test_a_language_that_is_offered_has_the_first_parts_whole(catalog: Catalog, code: str, chapter: str) -> None:
     topic = catalog.spoken(code).topic(chapter)
     assert topic.language == code
     assert [one.id for one in topic.path if one.language != code] == []

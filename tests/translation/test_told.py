@@ -12,9 +12,7 @@ from app.explorers.base import Explored, KeyFigure
 from app.translation import speaking
 from tests.translation.test_terms import WHOLE
 
-ENGLISH = re.compile(
-    r"\b(the|of|each|and|are|with|this|that|which|when|its|takes?|holds?|measured)\b"
-)
+ENGLISH = re.compile(r"\b(the|of|each|and|are|with|this|that|which|when|its|takes?|holds?|measured)\b")
 VOID = {"br", "circle", "hr", "img", "input", "line", "link", "meta", "path", "rect", "use", "wbr"}
 QUIET = {"script", "style", "code", "pre", "math", "kbd"}
 READ = ("aria-label", "title", "placeholder", "data-says")
@@ -67,9 +65,7 @@ def english(page: str) -> list[str]:
 
 
 def test_the_reader_finds_english_where_it_does_not_say_so() -> None:
-    assert english(
-        '<p>the sum of all</p><p lang="en">the sum</p><b title="each of them">x</b>'
-    ) == [
+    assert english('<p>the sum of all</p><p lang="en">the sum</p><b title="each of them">x</b>') == [
         "the sum of all",
         "each of them",
     ]
@@ -78,9 +74,7 @@ def test_the_reader_finds_english_where_it_does_not_say_so() -> None:
 @pytest.mark.parametrize("code", ["de", "zh"])
 def test_pages_are_in_one_language(client: TestClient, code: str) -> None:
     found = {
-        path: said
-        for path in PAGES
-        if (said := english(client.get(path, headers={"Accept-Language": code}).text))
+        path: said for path in PAGES if (said := english(client.get(path, headers={"Accept-Language": code}).text))
     }
     assert found == {}
 
@@ -104,9 +98,7 @@ def test_an_exercise_of_a_whole_chapter_is_in_one_language(
     assert {where: said for where, said in found.items() if said} == {}
 
 
-@pytest.mark.parametrize(
-    ("code", "rows", "unit"), [("de", "4 224", "Zeilen"), ("zh", "4,224", "行")]
-)
+@pytest.mark.parametrize(("code", "rows", "unit"), [("de", "4 224", "Zeilen"), ("zh", "4,224", "行")])
 def test_a_figure_of_an_exercise_has_words_and_numbers_of_the_language(
     client: TestClient, code: str, rows: str, unit: str
 ) -> None:

@@ -26,12 +26,7 @@ from tests.each import each
 
 UNCLEAR = ("112.000", "1.234")
 ASKS = "{number!r} may be {large} or {small}: write one of these"
-SLIDERS = [
-    control
-    for explorer in EXPLORERS.values()
-    for control in explorer.controls
-    if isinstance(control, Slider)
-]
+SLIDERS = [control for explorer in EXPLORERS.values() for control in explorer.controls if isinstance(control, Slider)]
 
 
 def question(text: str) -> str:
@@ -71,9 +66,7 @@ def test_a_slider_reads_the_numbers_that_its_page_writes(code: str) -> None:
                 assert slider.read(f"{Numeral(written)}")[0] == pytest.approx(value, rel=1e-5)
 
 
-@each(
-    ("text", "english", "german"), [("1,5", 1.5, 1.5), ("0,125", 0.125, 0.125), ("1.5", 1.5, 1.5)]
-)
+@each(("text", "english", "german"), [("1,5", 1.5, 1.5), ("0,125", 0.125, 0.125), ("1.5", 1.5, 1.5)])
 def test_a_decimal_comma_is_no_group(text: str, english: float, german: float) -> None:
     slider = Slider(name="a", label="A", ends=(0, 2000), default=7, whole=False)
     assert slider.read(text) == (english, "")
@@ -88,9 +81,7 @@ def test_the_page_of_an_explorer_asks(client: TestClient, name: str) -> None:
     slider = next((c for c in EXPLORERS[name].controls if isinstance(c, Slider)), None)
     if slider is None:
         return
-    page = client.get(
-        f"/explore/{name}", params={slider.name: "112.000"}, headers={"Accept-Language": "de"}
-    )
+    page = client.get(f"/explore/{name}", params={slider.name: "112.000"}, headers={"Accept-Language": "de"})
     if not EXPLORERS[name].part_of:
         assert "kann 112\N{NARROW NO-BREAK SPACE}000 " in page.text
 
@@ -221,19 +212,7 @@ def test_what_an_address_says_is_read_alike_on_every_page(text: str) -> None:
         assert in_english(in_english(text.replace(".", ","))) == in_english(text.replace(".", ","))
 
 
-TYPED = [
-    "12",
-    "1,5",
-    "1.5",
-    "1.234",
-    "112.000",
-    "1,234",
-    "1.234.567",
-    "1,234,567",
-    "1.234,5",
-    "16 384",
-    "0.125",
-]
+TYPED = ["12", "1,5", "1.5", "1.234", "112.000", "1,234", "1.234.567", "1,234,567", "1.234,5", "16 384", "0.125"]
 
 
 @pytest.mark.needs("node")

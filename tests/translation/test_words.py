@@ -45,9 +45,7 @@ def unmarked(path: Path) -> Iterator[str]:
 
 def _has_words(says: ast.expr) -> bool:
     parts = says.values if isinstance(says, ast.JoinedStr) else []
-    return any(
-        isinstance(one, ast.Constant) and re.search("[a-z]{2}", str(one.value)) for one in parts
-    )
+    return any(isinstance(one, ast.Constant) and re.search("[a-z]{2}", str(one.value)) for one in parts)
 
 
 def fields(sentence: str) -> list[tuple[str | None, ...]]:

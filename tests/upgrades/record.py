@@ -72,18 +72,10 @@ def record(code: Path, folder: Path) -> None:
     (folder / "told.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _play(
-    installation: Installation, database: Path, backup: Path, folder: Path
-) -> Mapping[str, object]:
-    tokens = {
-        name: installation.command("token", "create", name).strip() for name in ("grader", "gone")
-    }
+def _play(installation: Installation, database: Path, backup: Path, folder: Path) -> Mapping[str, object]:
+    tokens = {name: installation.command("token", "create", name).strip() for name in ("grader", "gone")}
     installation.command("token", "revoke", "gone")
-    told: dict[str, object] = {
-        "settings": _settings(installation),
-        "secret": SECRET,
-        "tokens": tokens,
-    }
+    told: dict[str, object] = {"settings": _settings(installation), "secret": SECRET, "tokens": tokens}
     with installation.serving() as url:
         visitor = Browser(url)
         play_visitor(installation, visitor)
@@ -97,17 +89,13 @@ def _play(
     return told
 
 
-def _play_class(
-    installation: Installation, url: str, progress: str, database: Path
-) -> Mapping[str, object]:
+def _play_class(installation: Installation, url: str, progress: str, database: Path) -> Mapping[str, object]:
     admin = installation.command("token", "create", "admin", "--scope", "admin").strip()
     played = PlayedClass(installation, url, Program(url, admin))
     played.play()
     played.carry(progress)
     played.connect(database)
-    one = installation.command(
-        "token", "create", "class", "--scope", "class", "--class", str(played.number)
-    )
+    one = installation.command("token", "create", "class", "--scope", "class", "--class", str(played.number))
     return {
         "number": played.number,
         "code": played.teacher_code,
@@ -120,10 +108,7 @@ def _play_class(
 def _settings(installation: Installation) -> Mapping[str, str]:
     """Each setting of that version, and a value that it takes."""
     found = json.loads(installation.evaluate(_SETTINGS))
-    return {
-        f"WALLCLOCK_{name.upper()}": SAMPLES.get(name, _as_text(value))
-        for name, value in found.items()
-    }
+    return {f"WALLCLOCK_{name.upper()}": SAMPLES.get(name, _as_text(value)) for name, value in found.items()}
 
 
 def _as_text(value: object) -> str:

@@ -47,9 +47,7 @@ class Recording:
     @property
     def revision(self) -> str:
         """The last migration of its database."""
-        (found,) = re.findall(
-            r"INSERT INTO \S*alembic_version\S* VALUES\('(\w+)'\)", self.statements
-        )
+        (found,) = re.findall(r"INSERT INTO \S*alembic_version\S* VALUES\('(\w+)'\)", self.statements)
         return str(found)
 
     def restore(self, file: Path) -> None:
@@ -73,9 +71,7 @@ class Recording:
             rows.execute("ATTACH DATABASE ? AS later", (str(whole),))
             for table in sorted(_tables(rows) - {"alembic_version"}):
                 names = ", ".join(_columns(rows, table))
-                rows.execute(
-                    f"INSERT INTO main.{_QUOTED(table)} ({names}) SELECT {names} FROM later.{_QUOTED(table)}"
-                )
+                rows.execute(f"INSERT INTO main.{_QUOTED(table)} ({names}) SELECT {names} FROM later.{_QUOTED(table)}")
         whole.unlink()
 
 

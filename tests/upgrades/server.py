@@ -52,9 +52,7 @@ class Installation:
     def serving(self) -> Iterator[str]:
         """The address of its server, which stops at the end."""
         command = [sys.executable, "-m", "app", "serve", "--port", "0"]
-        process = subprocess.Popen(
-            command, cwd=self.code, env=self._environment, stderr=subprocess.PIPE, text=True
-        )
+        process = subprocess.Popen(command, cwd=self.code, env=self._environment, stderr=subprocess.PIPE, text=True)
         assert process.stderr is not None
         try:
             found = re.search(r"http://\S+", process.stderr.readline())

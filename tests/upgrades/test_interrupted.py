@@ -42,9 +42,7 @@ def state_of(file: Path) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("migrations", [1, 3, 8])
-def test_an_upgrade_that_is_killed_is_done_by_the_next_start(
-    tmp_path: Path, migrations: int
-) -> None:
+def test_an_upgrade_that_is_killed_is_done_by_the_next_start(tmp_path: Path, migrations: int) -> None:
     file, recording = tmp_path / "wallclock.db", recordings()[0]
     recording.restore(file)
     before = state_of(file)

@@ -23,9 +23,7 @@ every = pytest.mark.parametrize("recording", recordings(), ids=lambda one: one.n
 
 
 @every
-def test_every_setting_is_understood_by_its_old_name(
-    recording: Recording, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_setting_is_understood_by_its_old_name(recording: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
     given: Mapping[str, str] = recording.told["settings"]
     assert len(given) > 25
     for name, value in given.items():
@@ -105,9 +103,7 @@ def test_an_exported_file_gives_the_same_standings_elsewhere(
 
 
 @every
-def test_a_backup_can_be_restored(
-    recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_backup_can_be_restored(recording: Recording, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     backup, database = tmp_path / "backup.db", f"sqlite:///{tmp_path / 'wallclock.db'}"
     recording.restore(backup)
     monkeypatch.setenv("WALLCLOCK_DATABASE", database)

@@ -31,9 +31,7 @@ pytestmark = pytest.mark.slow(40)
 
 _PEOPLE = "d0130defa7fd"  # the migration that brought classes
 _STEP = 12  # at a migration between two recordings, each twelfth exercise is looked at
-_ATTEMPT = re.compile(
-    r'<li><span class="(passed|failed)">.*?</span></span>\s*(.+?)\s*<time datetime="([^"]+)">', re.S
-)
+_ATTEMPT = re.compile(r'<li><span class="(passed|failed)">.*?</span></span>\s*(.+?)\s*<time datetime="([^"]+)">', re.S)
 Rows = Mapping[str, frozenset[tuple[object, ...]]]
 
 
@@ -111,9 +109,7 @@ def columns_in(file: Path) -> Mapping[str, Sequence[str]]:
 
 
 @pytest.fixture(scope="module", params=upgradable(), ids=lambda one: f"{one[1]}-{one[0].name}")
-def upgraded(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Upgraded]:
+def upgraded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Upgraded]:
     recording, revision = request.param
     file = tmp_path_factory.mktemp("upgraded") / "wallclock.db"
     recording.restore_at(file, revision)
@@ -137,25 +133,13 @@ def test_each_answer_shows_its_verdict_on_its_page(upgraded: Upgraded) -> None:
         page = upgraded.page(f"/exercises/{exercise}?seed=0", upgraded.told["visitor"])
         newest = sorted(answers[exercise], key=lambda one: one["at"], reverse=True)
         expected = [(one["correct"], moment(one["at"])) for one in newest]
-        listed = [
-            (verdict == "passed", moment(at))
-            for verdict, answer, at in _ATTEMPT.findall(page)
-            if answer.strip()
-        ]
+        listed = [(verdict == "passed", moment(at)) for verdict, answer, at in _ATTEMPT.findall(page) if answer.strip()]
         assert listed == expected[:SHOWN], exercise
 
 
 def test_the_pages_of_a_visitor_show_what_was_done(upgraded: Upgraded) -> None:
     cookies = upgraded.told["visitor"]
-    for path in (
-        "/",
-        "/map",
-        "/chapters/collectives",
-        "/labs/all-reduce/board",
-        "/measured",
-        "/progress",
-        "/guess",
-    ):
+    for path in ("/", "/map", "/chapters/collectives", "/labs/all-reduce/board", "/measured", "/progress", "/guess"):
         upgraded.page(path, cookies)
     exported = json.loads(upgraded.page("/progress/export", cookies))
     assert by_content(exported["attempts"]) == by_content(upgraded.recording.attempts)
@@ -169,10 +153,7 @@ def test_tokens_go_on_and_stay_revoked(upgraded: Upgraded) -> None:
     body = {"exercise": RING, "seed": 7, "answer": "70 ms"}
     for name, expected in (("grader", 200), ("gone", 401)):
         headers = {"Authorization": f"Bearer {tokens[name]}"}
-        assert (
-            upgraded.client.post("/api/v1/check", json=body, headers=headers).status_code
-            == expected
-        )
+        assert upgraded.client.post("/api/v1/check", json=body, headers=headers).status_code == expected
 
 
 def as_recorded(now: Any, then: Any) -> Any:
@@ -195,10 +176,7 @@ def test_a_class_keeps_its_grades(
     grades = json.loads(capsys.readouterr().out)
     assert as_recorded(grades, played["grades"]) == played["grades"]
     for token in played["tokens"].values():
-        path, headers = (
-            f"/api/v1/classes/{played['number']}/grades",
-            {"Authorization": f"Bearer {token}"},
-        )
+        path, headers = (f"/api/v1/classes/{played['number']}/grades", {"Authorization": f"Bearer {token}"})
         assert upgraded.client.get(path, headers=headers).status_code == 200
 
 

@@ -128,9 +128,7 @@ def test_a_date_where_clocks_are_changed_is_confirmed_first(client: TestClient, 
     assert "twice" in words(page)
 
 
-def test_every_problem_of_a_form_is_named_and_nothing_is_stored(
-    client: TestClient, site: Site
-) -> None:
+def test_every_problem_of_a_form_is_named_and_nothing_is_stored(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site)
     page = words(
         new(
@@ -186,9 +184,7 @@ def test_an_exam_has_no_hints_and_ends_with_its_window(client: TestClient, site:
     assert (policy.sitting, policy.hints, policy.closes) == (45, "off", DUE)
 
 
-def test_an_exercise_that_does_not_exist_is_refused_but_one_that_is_gone_stays(
-    client: TestClient, site: Site
-) -> None:
+def test_an_exercise_that_does_not_exist_is_refused_but_one_that_is_gone_stays(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site)
     new(grace, class_id, status=404, exercise=["collectives/nothing"])
     new(grace, class_id)
@@ -239,9 +235,7 @@ def test_the_teacher_of_another_class_reaches_no_assignment(client: TestClient, 
         other.post(f"/assignments/{number}{end}", {**FORM, "sure": "Week 1"}, status=404)
 
 
-def test_an_extension_moves_the_date_of_those_who_are_chosen(
-    client: TestClient, site: Site
-) -> None:
+def test_an_extension_moves_the_date_of_those_who_are_chosen(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site)
     ada, alan = (joined(site, class_id, browser(client, site, name)) for name in ("Ada", "Alan"))
     helper = joined(site, class_id, browser(client, site, "Helper"), Role.ASSISTANT)
@@ -275,9 +269,7 @@ def order(site: Site, class_id: int) -> list[str]:
     return [one.exercise for one in stored(site, class_id).entries]
 
 
-def test_exercises_are_put_in_order_with_and_without_scripts(
-    client: TestClient, site: Site
-) -> None:
+def test_exercises_are_put_in_order_with_and_without_scripts(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site)
     other = "collectives/reduce-scatter-share"
     three = [RING, TREE, next(one.id for one in site.catalog.topic("memory").exercises)]
@@ -310,9 +302,7 @@ def test_what_is_stored_in_the_last_moment_is_seen_as_well(client: TestClient, s
     assert stored(site, class_id) == before
 
 
-def test_the_second_of_two_teachers_sees_what_changed_and_loses_nothing(
-    client: TestClient, site: Site
-) -> None:
+def test_the_second_of_two_teachers_sees_what_changed_and_loses_nothing(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site)
     ada = joined(site, class_id, browser(client, site, "Ada"), Role.TEACHER)
     new(grace, class_id)

@@ -24,9 +24,7 @@ def _nothing_is_sent_in_yet(site: Site) -> None:
 
 def sent(**machine: object) -> dict[str, Any]:
     """A run of another machine, as its JSON says."""
-    report = next(
-        one for one in shipped_runs() if one.lab == "algorithms" and "=tree" in one.command
-    )
+    report = next(one for one in shipped_runs() if one.lab == "algorithms" and "=tree" in one.command)
     plain: dict[str, Any] = json.loads(report.as_json())
     plain["machine"].update(load=0.1, **machine)
     return plain
@@ -45,11 +43,7 @@ def test_the_same_lab_of_two_machines_is_on_one_plot(client: TestClient) -> None
     board = client.get("/labs/algorithms/board").text
     group = board.partition("<h2>")[2].partition("<h2>")[0]
     assert "latency=4ms bandwidth=50MB/s: 4 runs" in group
-    assert [group.count(f'<th scope="row">{one}</th>') for one in ("ring", "tree", "naive")] == [
-        1,
-        2,
-        1,
-    ]
+    assert [group.count(f'<th scope="row">{one}</th>') for one in ("ring", "tree", "naive")] == [1, 2, 1]
     assert "A faster one, 64 cores, gloo" in group
     assert "sent in" in group
     assert "recorded" in group
@@ -64,9 +58,7 @@ def test_every_lab_has_a_board(client: TestClient) -> None:
     for lab in {report.lab for report in shipped_runs()}:
         page = client.get(f"/labs/{lab}/board")
         assert page.status_code == 200
-        assert ("<svg" in page.text.partition("<main")[2].partition("Published runs")[0]) == (
-            lab in quiet
-        ), lab
+        assert ("<svg" in page.text.partition("<main")[2].partition("Published runs")[0]) == (lab in quiet), lab
 
 
 def test_what_follows_from_samples_is_worked_out_anew(client: TestClient) -> None:

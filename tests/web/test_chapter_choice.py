@@ -26,9 +26,7 @@ def test_a_choice_is_carried_by_links_and_kept(client: TestClient) -> None:
     exercise = client.get(f"{FIRST}?seed={seed}").text
     assert "128 H200 SXM" in exercise
     assert f"/exercises/your-cluster/flops-that-it-buys?seed={seed}" in exercise
-    right = client.post(
-        f"{FIRST}?seed={seed}", data={"answer.hours": "250000 h", "answer.time": "81.38 days"}
-    )
+    right = client.post(f"{FIRST}?seed={seed}", data={"answer.hours": "250000 h", "answer.time": "81.38 days"})
     assert 'class="feedback correct"' in right.text
     # The progress has it as well, where the cookie of the choice is gone.
     client.cookies.delete("chapter-your-cluster")

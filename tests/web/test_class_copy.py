@@ -47,9 +47,7 @@ def test_a_class_is_copied_once_its_new_dates_were_shown(client: TestClient, sit
     assert len(assigned(site, class_id)) == 1
 
 
-def test_some_assignments_go_into_another_class_that_one_teaches(
-    client: TestClient, site: Site
-) -> None:
+def test_some_assignments_go_into_another_class_that_one_teaches(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site)
     new(grace, class_id)
     new(grace, class_id, title="Week 2")
@@ -94,9 +92,7 @@ def test_weeks_and_days_that_cannot_be_read_say_so(client: TestClient, site: Sit
         assert answer.status_code == 422, query
         assert says in words(answer.text)
     nameless = grace.get(f"/classes/{class_id}/copy?weeks=0")
-    answer_page = grace.post(
-        f"/classes/{class_id}/copy", {"weeks": "0", "digest": digest_of(nameless)}, 422
-    )
+    answer_page = grace.post(f"/classes/{class_id}/copy", {"weeks": "0", "digest": digest_of(nameless)}, 422)
     assert "A name must have 1 to 100" in words(answer_page)
 
 

@@ -23,9 +23,7 @@ def stored(site: Site, class_id: int) -> ClassRow:
         return class_with(session, class_id)
 
 
-def test_a_visitor_makes_a_class_in_one_step_and_sees_its_link(
-    client: TestClient, site: Site
-) -> None:
+def test_a_visitor_makes_a_class_in_one_step_and_sees_its_link(client: TestClient, site: Site) -> None:
     assert "Make a class" in client.get("/classes").text
     form = {"name": "Training 2026", "teacher": "Ada", "zone": "America/New_York"}
     answer = client.post("/classes", data=form)
@@ -63,9 +61,7 @@ def test_a_form_that_is_not_valid_is_shown_again_as_it_was_typed(
     assert all(f'value="{text}"' in answer.text for text in form.values())
 
 
-def test_where_only_the_operator_makes_classes_the_page_says_so(
-    client: TestClient, site: Site
-) -> None:
+def test_where_only_the_operator_makes_classes_the_page_says_so(client: TestClient, site: Site) -> None:
     only = replace(site, settings=site.settings.model_copy(update={"classes": "command"}))
     client.app.state.site = only  # type: ignore[attr-defined]
     try:
@@ -88,9 +84,7 @@ def test_a_visitor_is_asked_to_sign_in_and_comes_back(client: TestClient, site: 
     # The same of a class that does not exist; a form leads back to the class.
     assert client.get("/classes/999999").status_code == 303
     posted = client.post(f"/classes/{class_id}/people/codes", data={"which": "all"})
-    assert parse_qs(urlsplit(posted.headers["location"]).query) == {
-        "next": [f"/classes/{class_id}"]
-    }
+    assert parse_qs(urlsplit(posted.headers["location"]).query) == {"next": [f"/classes/{class_id}"]}
 
 
 def test_a_stranger_cannot_tell_a_class_from_none(client: TestClient, site: Site) -> None:
@@ -107,9 +101,7 @@ def _refusal(one: Browser, class_id: int) -> str:
     return words(one.client.get(f"/classes/{class_id}").text)
 
 
-def test_a_student_sees_what_is_due_and_no_page_of_the_teachers(
-    client: TestClient, site: Site
-) -> None:
+def test_a_student_sees_what_is_due_and_no_page_of_the_teachers(client: TestClient, site: Site) -> None:
     class_id, _ = a_class(client, site)
     ada = joined(site, class_id, browser(client, site, "Ada"))
     assert "Ring all-reduce 101" in ada.get(f"/classes/{class_id}")
@@ -163,9 +155,7 @@ def test_a_form_of_another_site_is_refused(client: TestClient, site: Site) -> No
     class_id, grace = a_class(client, site)
     grace.get("/classes")
     headers = {"Origin": "https://evil.example"}
-    sent = client.post(
-        f"/classes/{class_id}/delete", data={"sure": "Ring all-reduce 101"}, headers=headers
-    )
+    sent = client.post(f"/classes/{class_id}/delete", data={"sure": "Ring all-reduce 101"}, headers=headers)
     assert sent.status_code == 403
     assert client.post("/classes", data={"name": "X"}, headers=headers).status_code == 403
 
@@ -181,9 +171,7 @@ def test_the_settings_change_the_class(client: TestClient, site: Site) -> None:
     assert stored(site, class_id).name == "Tree 102"
 
 
-def test_an_archived_class_is_closed_until_it_is_opened_again(
-    client: TestClient, site: Site
-) -> None:
+def test_an_archived_class_is_closed_until_it_is_opened_again(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site)
     grace.post(f"/classes/{class_id}/archive", {"archived": "yes"})
     assert stored(site, class_id).joining == "closed"
@@ -200,8 +188,6 @@ def test_a_class_is_deleted_only_when_its_name_is_typed(client: TestClient, site
     for sure in ("", "yes", "Ring all-reduce 10"):
         page = grace.post(f"/classes/{class_id}/delete", {"sure": sure}, status=422)
         assert "nothing was deleted" in words(page).lower()
-    assert (
-        grace.post(f"/classes/{class_id}/delete", {"sure": " ring  ALL-reduce 101 "}) == "/classes"
-    )
+    assert grace.post(f"/classes/{class_id}/delete", {"sure": " ring  ALL-reduce 101 "}) == "/classes"
     assert grace.status(f"/classes/{class_id}") == 404
     assert grace.status("/classes") == 200

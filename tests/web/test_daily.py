@@ -77,10 +77,14 @@ class Visit:
         at = datetime(question.day.year, question.day.month, question.day.day, 23, 59, tzinfo=UTC)
         value = question.right * factor
         return DailyGuess(
-            learner=self.learner, day=question.day, question=question.key, answer="mine",
-            value=value, place=guess_place(value, question.right),
+            learner=self.learner,
+            day=question.day,
+            question=question.key,
+            answer="mine",
+            value=value,
+            place=guess_place(value, question.right),
             at=at + timedelta(minutes=2 * late),
-        )  # fmt: skip
+        )
 
 
 Days = Iterator[datetime]
@@ -127,9 +131,7 @@ def test_the_first_guess_stays(visit: Visit) -> None:
     assert "Nobody else" in page
 
 
-@pytest.mark.parametrize(
-    "text", ["", "about a minute", "-3", "<b>1</b> parsec", "9" * 300, "1e999"]
-)
+@pytest.mark.parametrize("text", ["", "about a minute", "-3", "<b>1</b> parsec", "9" * 300, "1e999"])
 def test_what_cannot_be_read_is_neither_stored_nor_lost(visit: Visit, text: str) -> None:
     answer = visit.guess(text)
     assert answer.status_code == 422
@@ -172,14 +174,7 @@ def _svg(page: str, name: str) -> str:
 
 def test_a_guess_is_placed_by_its_ratio_to_the_answer() -> None:
     tenth, near = 10 ** (1 / 6), 10 ** (1 / 13)
-    assert [guess_place(7 * f, 7) for f in (1, near, 1 / near, tenth, 100, 1e4)] == [
-        0,
-        0,
-        0,
-        1,
-        12,
-        12,
-    ]
+    assert [guess_place(7 * f, 7) for f in (1, near, 1 / near, tenth, 100, 1e4)] == [0, 0, 0, 1, 12, 12]
     assert guess_place(5e-324, 1e300) == -SIDE
 
 
@@ -201,7 +196,7 @@ def test_the_strip_gives_nothing_away() -> None:
 @each(
     ("value", "squares"),
     [(100, 5), (110, 5), (91, 5), (90, 4), (150, 4), (299, 3), (10, 2), (1000, 2), (9, 1), (1e300, 1)],
-)  # fmt: skip
+)
 def test_a_band_is_the_same_on_both_sides(value: float, squares: int) -> None:
     assert band_of(value, 100).filled == squares
     assert band_of(value, 100).spoken.startswith(f"{squares} of 5: ")
@@ -308,13 +303,15 @@ def test_guesses_travel_and_are_counted_once(visit: Visit) -> None:
         ({"more": 1}, "guesses[0].more"),
     ],
 )
-def test_a_guess_that_was_made_by_hand_is_refused(
-    visit: Visit, change: dict[str, object], says: str
-) -> None:
+def test_a_guess_that_was_made_by_hand_is_refused(visit: Visit, change: dict[str, object], says: str) -> None:
     row = {
-        "day": "2026-03-01", "question": "q", "answer": "1", "value": 1.0,
-        "at": "2026-03-01T12:00:00Z", "place": 99999,
-    }  # fmt: skip
+        "day": "2026-03-01",
+        "question": "q",
+        "answer": "1",
+        "value": 1.0,
+        "at": "2026-03-01T12:00:00Z",
+        "place": 99999,
+    }
     answer = take(visit, {"guesses": [{**row, **change}]})
     assert answer.status_code == 422
     assert says.lower() in words(answer.text).lower()

@@ -15,12 +15,7 @@ from app.web.reference.docs import documentation
 from tests.each import each
 
 FOLDER = ROOT / "app" / "docs"
-FILES = (
-    ROOT / "README.md",
-    ROOT / "CONTRIBUTING.md",
-    ROOT / "SECURITY.md",
-    *sorted(FOLDER.glob("*.md")),
-)
+FILES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(FOLDER.glob("*.md")))
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 

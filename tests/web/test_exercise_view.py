@@ -19,10 +19,7 @@ HIDDEN = AssignmentRules(verdict="Shown on Monday.", exam=True)
 
 
 def page(
-    catalog: Catalog,
-    result: ActionResult,
-    history: ExerciseHistory | None = None,
-    rules: AssignmentRules | None = None,
+    catalog: Catalog, result: ActionResult, history: ExerciseHistory | None = None, rules: AssignmentRules | None = None
 ) -> ExercisePage:
     """The page at noon of a learner with that *history*."""
     asked = ExerciseRequest(
@@ -54,9 +51,7 @@ def test_rules_that_hide_the_verdict_leave_nothing_of_it(catalog: Catalog) -> No
 
 def test_a_drawing_under_a_veil_is_neither_solved_nor_right(catalog: Catalog) -> None:
     answer = LastAnswer(7, NOON, "70 ms", True)
-    solved = ExerciseHistory(
-        last=LastAnswers((answer,), frozenset({7})), known={RING: Standing(1, True, True)}
-    )
+    solved = ExerciseHistory(last=LastAnswers((answer,), frozenset({7})), known={RING: Standing(1, True, True)})
     plain = page(catalog, ActionResult(), solved)
     assert (plain.mark, plain.attempts[0].correct) == ("unaided", True)
     assert plain.help.solution

@@ -102,9 +102,7 @@ def test_a_wrong_prediction_stays_wrong_and_another_drawing_helps(client: TestCl
         ("140 ms", "140 ms is too small"),
     ],
 )
-def test_a_wrong_prediction_is_diagnosed_at_once_beside_the_formula(
-    client: TestClient, typed: str, says: str
-) -> None:
+def test_a_wrong_prediction_is_diagnosed_at_once_beside_the_formula(client: TestClient, typed: str, says: str) -> None:
     before = client.get(TREE).text
     assert "149.8" not in before
     for page in (post(client, action="predict", answer__time=typed), client.get(TREE).text):
@@ -150,9 +148,7 @@ def test_a_way_back_leads_to_exercises_only(client: TestClient, origin: str) -> 
     client.post(f"{answer.headers['location']}/cancel")
 
 
-def test_every_lab_exercise_shows_a_measurement_for_every_case(
-    client: TestClient, catalog: Catalog
-) -> None:
+def test_every_lab_exercise_shows_a_measurement_for_every_case(client: TestClient, catalog: Catalog) -> None:
     for exercise in catalog.exercises:
         if not isinstance(exercise, LabExercise):
             continue
@@ -219,9 +215,7 @@ def test_of_predictions_sent_at_once_one_is_locked_in(site: Site, client: TestCl
 RACK = "/exercises/collectives/a-rack-adds"
 
 
-def test_a_published_test_is_taken_as_the_measurement_and_said_to_be_of_others(
-    client: TestClient,
-) -> None:
+def test_a_published_test_is_taken_as_the_measurement_and_said_to_be_of_others(client: TestClient) -> None:
     before = client.get(RACK).text
     assert "gb200-72-nvl72" not in before
     page = post(client, RACK, action="predict", answer__time="18.8 ms")

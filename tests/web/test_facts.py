@@ -11,11 +11,7 @@ SEEDS = (0, 1, 2)
 
 
 def test_every_chapter_has_facts_and_most_of_its_exercises_show_some(catalog: Catalog) -> None:
-    shown = [
-        bool(list(facts_beside(one, topic, 0)))
-        for topic in catalog.topics
-        for one in topic.exercises
-    ]
+    shown = [bool(list(facts_beside(one, topic, 0))) for topic in catalog.topics for one in topic.exercises]
     assert all(topic.facts for topic in catalog.topics)
     assert sum(shown) / len(shown) > 0.8
 
@@ -25,10 +21,7 @@ def test_no_fact_is_the_answer_of_the_exercise_beside_it(catalog: Catalog) -> No
         if not isinstance(exercise, Numeric):
             continue
         for seed in SEEDS:
-            rights = [
-                Quantity(key.right, key.asked.scale.unit.dimension)
-                for key in exercise.keys(seed).values()
-            ]
+            rights = [Quantity(key.right, key.asked.scale.unit.dimension) for key in exercise.keys(seed).values()]
             given = {written.value for written in written_numbers(exercise.variant(seed).prompt)}
             for fact in facts_beside(exercise, catalog.topic_of(exercise), seed):
                 for written in written_numbers(fact.says):

@@ -85,9 +85,7 @@ def failing(engine: Engine, number: int) -> Iterator[Callable[[], bool]]:
 def fault_and_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Fault, TestClient]]:
     folder = tmp_path_factory.mktemp("faults")
     fault, workers = faulty()
-    settings = Settings(
-        database=f"sqlite:///{folder / 'w.db'}", sandbox_workers=2, runs=folder / "runs"
-    )
+    settings = Settings(database=f"sqlite:///{folder / 'w.db'}", sandbox_workers=2, runs=folder / "runs")
     made = create_site(settings)
     labs = Unattended(settings, made.engine)
     site = replace(made, runner=Runner(settings, workers), labs=labs)
@@ -204,9 +202,7 @@ def test_every_statement_of_a_journey_may_fail(
             for answer in journey(visitor, token):
                 assert_told(answer)
             met = failed()
-        assert journey is health or all(
-            answer.status_code in (200, 303) for answer in page(visitor, token)
-        )
+        assert journey is health or all(answer.status_code in (200, 303) for answer in page(visitor, token))
     assert number > 1
     visitor.cookies.clear()
     assert {answer.status_code for answer in journey(visitor, token)} <= {200, 303}

@@ -110,9 +110,7 @@ def test_one_figure_of_several_can_be_chosen() -> None:
     assert one.figures == whole.figures[1:2]
 
 
-def test_a_page_has_each_figure_once_for_each_width_and_an_update_the_one_asked_for(
-    client: TestClient,
-) -> None:
+def test_a_page_has_each_figure_once_for_each_width_and_an_update_the_one_asked_for(client: TestClient) -> None:
     page = client.get("/explore/fit?show=1").text
     ids = re.findall(r' id="([^"]+)"', page)
     assert len(set(ids)) == len(ids)

@@ -16,8 +16,16 @@ from tests.pages import EVERY
 ROOT = "http://testserver"  # the address in the settings of these tests
 EXERCISE = "/exercises/collectives/ring-all-reduce-time"
 NOT_FOR_ALL = (
-    "/search", "/explore/fit/better", "/sign-in", "/classes", "/progress", "/lti", "/nothing", "/placement/", "/final/",
-)  # fmt: skip
+    "/search",
+    "/explore/fit/better",
+    "/sign-in",
+    "/classes",
+    "/progress",
+    "/lti",
+    "/nothing",
+    "/placement/",
+    "/final/",
+)
 
 
 class Microdata(HTMLParser):
@@ -56,9 +64,7 @@ def described(client: TestClient, path: str) -> dict[str, list[object]]:
     return found[0]
 
 
-def test_an_exercise_is_a_learning_resource_in_its_chapter(
-    client: TestClient, catalog: Catalog
-) -> None:
+def test_an_exercise_is_a_learning_resource_in_its_chapter(client: TestClient, catalog: Catalog) -> None:
     item = described(client, f"{EXERCISE}?seed=7")
     assert item["type"] == ["https://schema.org/LearningResource"]
     assert item["name"] == [catalog.exercise("collectives/ring-all-reduce-time").title]
@@ -71,9 +77,7 @@ def test_an_exercise_is_a_learning_resource_in_its_chapter(
     assert chapter["name"] == [catalog.topic("collectives").title]
 
 
-def test_a_chapter_is_a_learning_resource_with_its_exercises(
-    client: TestClient, catalog: Catalog
-) -> None:
+def test_a_chapter_is_a_learning_resource_with_its_exercises(client: TestClient, catalog: Catalog) -> None:
     item = described(client, "/chapters/collectives")
     topic = catalog.topic("collectives")
     assert item["learningResourceType"] == ["chapter"]
@@ -99,22 +103,21 @@ def test_the_canonical_address_has_no_state(client: TestClient, address: str, pa
 def listed(client: TestClient) -> list[str]:
     answer = client.get("/sitemap.xml")
     assert answer.headers["content-type"] == "application/xml"
-    places = [place.text or "" for place in ElementTree.fromstring(answer.content).iter() if place.tag.endswith("}loc")]  # fmt: skip
+    places = [place.text or "" for place in ElementTree.fromstring(answer.content).iter() if place.tag.endswith("}loc")]
     assert all(place.startswith(f"{ROOT}/") for place in places)
     return [place.removeprefix(ROOT) for place in places]
 
 
-def test_the_sitemap_lists_every_page_that_is_the_same_for_everyone(
-    client: TestClient, catalog: Catalog
-) -> None:
+def test_the_sitemap_lists_every_page_that_is_the_same_for_everyone(client: TestClient, catalog: Catalog) -> None:
     paths = listed(client)
     assert len(paths) == len(set(paths))
     assert {f"/exercises/{exercise.id}" for exercise in catalog.exercises} <= set(paths)
     pages = {urlsplit(page).path for page in EVERY}
     missing = {
-        page for page in pages - set(paths)
+        page
+        for page in pages - set(paths)
         if not page.startswith(NOT_FOR_ALL) and not re.match(r"/labs/[^/]+/|/exercises/.*/(board|schedule)$", page)
-    }  # fmt: skip
+    }
     assert missing == set()
 
 
@@ -122,7 +125,7 @@ def test_what_the_sitemap_lists_is_there_and_may_be_read(client: TestClient) -> 
     robots = RobotFileParser()
     lines = client.get("/robots.txt").text.splitlines()
     # The parser of the standard library does not know * and $ in paths.
-    robots.parse([line for line in lines if "*" not in line.partition(":")[2].strip("* ") and "$" not in line])  # fmt: skip
+    robots.parse([line for line in lines if "*" not in line.partition(":")[2].strip("* ") and "$" not in line])
     paths = listed(client)
     assert [path for path in paths if not robots.can_fetch("any", ROOT + path)] == []
     for path in paths[:: len(paths) // 20]:

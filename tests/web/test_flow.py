@@ -41,11 +41,19 @@ def solve(client: TestClient, site: Site) -> Solve:
     def put(*exercises: str, ago: int = 0, answer: str = "70 ms") -> None:
         rows = [
             Attempt(
-                learner=learner, exercise=name, seed=0, answer=answer, correct=True, score=1,
-                digest="", drawn="{}", seconds=95.0, at=now() - timedelta(days=ago),
+                learner=learner,
+                exercise=name,
+                seed=0,
+                answer=answer,
+                correct=True,
+                score=1,
+                digest="",
+                drawn="{}",
+                seconds=95.0,
+                at=now() - timedelta(days=ago),
             )
             for name in exercises
-        ]  # fmt: skip
+        ]
         assert store(site.engine, rows) == [None] * len(rows)
 
     return put
@@ -57,15 +65,10 @@ def topic(catalog: Catalog) -> Topic:
 
 
 @pytest.mark.parametrize("path", ["/", "/chapters/collectives", "/progress"])
-def test_the_reviews_of_a_day_are_a_second_button(
-    client: TestClient, solve: Solve, path: str
-) -> None:
+def test_the_reviews_of_a_day_are_a_second_button(client: TestClient, solve: Solve, path: str) -> None:
     solve(RING, ago=30)
     page = client.get(path).text
-    assert buttons(page)[:2] == [
-        "Continue: Bytes sent in a ring all-reduce",
-        "Review 1 (about 2 min)",
-    ]
+    assert buttons(page)[:2] == ["Continue: Bytes sent in a ring all-reduce", "Review 1 (about 2 min)"]
     says = "Next review: Time of a ring all-reduce, last done 30 days ago; about "
     assert re.search(says + r"\d+ % is left\.", words(page))
     assert page.count("last done 30 days ago") == 1
@@ -78,9 +81,7 @@ def review_in(page: str) -> str:
     return unescape(found)
 
 
-def test_reviews_follow_one_another_and_say_their_number(
-    client: TestClient, solve: Solve, catalog: Catalog
-) -> None:
+def test_reviews_follow_one_another_and_say_their_number(client: TestClient, solve: Solve, catalog: Catalog) -> None:
     numeric = (one for one in catalog.topic("memory").exercises if one.kind == "numeric")
     single = [one.id for one in numeric if isinstance(one.right_answer(0), str)]
     solve(*single[:3], ago=30)
@@ -101,9 +102,7 @@ def test_reviews_follow_one_another_and_say_their_number(
     assert buttons(page)[0].startswith("Continue")
 
 
-def test_many_reviews_are_spread_over_days(
-    client: TestClient, solve: Solve, catalog: Catalog
-) -> None:
+def test_many_reviews_are_spread_over_days(client: TestClient, solve: Solve, catalog: Catalog) -> None:
     solve(*(one.id for one in catalog.topic("collectives").exercises[:14]), ago=30)
     page = words(client.get("/").text)
     assert "Review 10 (about" in page
@@ -118,15 +117,10 @@ def test_what_is_due_comes_before_what_builds_on_it(client: TestClient, solve: S
     assert page.count('class="button primary"') == 1
 
 
-def test_after_a_right_answer_a_review_does_not_take_the_place_of_the_path(
-    client: TestClient, solve: Solve
-) -> None:
+def test_after_a_right_answer_a_review_does_not_take_the_place_of_the_path(client: TestClient, solve: Solve) -> None:
     solve(RING, "memory/stage-1", ago=30)
     page = client.post(f"/exercises/{BYTES}", data={"answer": "1.75 GB"}).text
-    assert buttons(page)[:2] == [
-        "Continue: From a measured time to bus bandwidth",
-        "Review 2 (about 4 min)",
-    ]
+    assert buttons(page)[:2] == ["Continue: From a measured time to bus bandwidth", "Review 2 (about 4 min)"]
 
 
 def test_what_was_just_answered_is_not_due_any_more(client: TestClient, solve: Solve) -> None:
@@ -135,9 +129,7 @@ def test_what_was_just_answered_is_not_due_any_more(client: TestClient, solve: S
     assert not any(text.startswith("Review") for text in buttons(page))
 
 
-def test_what_was_answered_after_its_solution_is_not_offered_at_once(
-    client: TestClient, solve: Solve
-) -> None:
+def test_what_was_answered_after_its_solution_is_not_offered_at_once(client: TestClient, solve: Solve) -> None:
     solve(RING, ago=30)
     client.post(f"/exercises/{RING}", data={"action": "solution"})
     page = client.post(f"/exercises/{RING}", data={"answer": "70 ms"}).text
@@ -148,9 +140,7 @@ def test_one_continues_in_the_chapter_of_the_last_answer(client: TestClient, sol
     solve(BYTES, ago=2)
     solve("hardware/speed-of-light", ago=1)
     assert buttons(client.get("/").text)[0].endswith(": FLOPs per clock of a tensor core")
-    assert buttons(client.get("/chapters/collectives").text)[0].endswith(
-        ": Time of a ring all-reduce"
-    )
+    assert buttons(client.get("/chapters/collectives").text)[0].endswith(": Time of a ring all-reduce")
 
 
 def test_a_path_is_numbered_and_says_how_long_it_takes(client: TestClient, topic: Topic) -> None:
@@ -168,16 +158,12 @@ def test_a_path_is_numbered_and_says_how_long_it_takes(client: TestClient, topic
 def test_the_path_beside_an_exercise_marks_the_one_shown(client: TestClient) -> None:
     page = client.get(f"/exercises/{RING}?seed=3").text
     assert re.findall(r'<a href="([^"]+)" aria-current="page">', page) == [f"/exercises/{RING}"]
-    part = client.post(
-        f"/exercises/{RING}", data={"answer": "70 ms"}, headers={"X-Fragment": "1"}
-    ).text
+    part = client.post(f"/exercises/{RING}", data={"answer": "70 ms"}, headers={"X-Fragment": "1"}).text
     assert part.count('id="path"') == 1
     assert 'class="mark unaided"' in part
 
 
-def test_whoever_has_not_begun_a_chapter_is_led_to_its_text(
-    client: TestClient, solve: Solve
-) -> None:
+def test_whoever_has_not_begun_a_chapter_is_led_to_its_text(client: TestClient, solve: Solve) -> None:
     assert "Ring all-reduce explains it in 3 min." in words(client.get(f"/exercises/{RING}").text)
     solve(BYTES)
     assert "explains it in" not in client.get(f"/exercises/{RING}").text
@@ -222,18 +208,10 @@ def test_every_chapter_says_what_one_can_compute_at_its_end(catalog: Catalog) ->
         assert "can now" in " ".join(topic.closing.split()), topic.id
 
 
-TOLD = (
-    "Your own trace or nccl-tests",
-    "Will my run fit?",
-    "375 %",
-    "nine schedules",
-    "guess of the day",
-)
+TOLD = ("Your own trace or nccl-tests", "Will my run fit?", "375 %", "nine schedules", "guess of the day")
 
 
-def test_home_shows_a_new_visitor_what_people_would_tell_each_one_click_away(
-    client: TestClient, solve: Solve
-) -> None:
+def test_home_shows_a_new_visitor_what_people_would_tell_each_one_click_away(client: TestClient, solve: Solve) -> None:
     page = client.get("/").text
     aside = page[page.index('class="aside about"') : page.index("</dl>")]
     links = [unescape(href) for href in re.findall(r'<dt><a href="([^"]+)"', aside)]
@@ -253,9 +231,7 @@ def test_home_shows_a_new_visitor_what_people_would_tell_each_one_click_away(
     assert "nine schedules" not in client.get("/").text
 
 
-def test_the_menu_has_at_most_eight_items_and_the_reference_has_the_rest(
-    client: TestClient,
-) -> None:
+def test_the_menu_has_at_most_eight_items_and_the_reference_has_the_rest(client: TestClient) -> None:
     page = client.get("/").text
     menu = page[page.index('id="menu"') : page.index("</nav>")]
     assert len(re.findall("<a ", menu)) <= 8
@@ -277,9 +253,7 @@ def test_the_solution_is_shown_only_after_it_was_asked_for_twice(client: TestCli
     assert 'value="hint"' in page.replace(fold[0], "")
 
 
-def test_a_right_answer_after_the_solution_says_that_it_does_not_count(
-    client: TestClient, catalog: Catalog
-) -> None:
+def test_a_right_answer_after_the_solution_says_that_it_does_not_count(client: TestClient, catalog: Catalog) -> None:
     client.post(f"/exercises/{RING}", data={"action": "solution"})
     page = client.post(f"/exercises/{RING}", data={"answer": "70 ms"}).text
     assert "It does not count, since the solution was shown before" in words(page)
@@ -307,9 +281,7 @@ def test_two_wrong_answers_without_a_diagnosis_offer_a_hint(client: TestClient) 
     assert not offers("1.75 GB")
 
 
-def test_extras_are_a_bonus_and_the_path_is_what_counts(
-    client: TestClient, solve: Solve, topic: Topic
-) -> None:
+def test_extras_are_a_bonus_and_the_path_is_what_counts(client: TestClient, solve: Solve, topic: Topic) -> None:
     solve(topic.path[0].id, topic.extras[0].id, topic.extras[1].id)
     size = len(topic.path)
     home = words(client.get("/").text)

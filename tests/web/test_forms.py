@@ -25,9 +25,7 @@ def fields(page: str) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", [*TYPED, *CHOSEN])
-def test_a_right_answer_fits_the_fields_of_its_form(
-    client: TestClient, catalog: Catalog, kind: str
-) -> None:
+def test_a_right_answer_fits_the_fields_of_its_form(client: TestClient, catalog: Catalog, kind: str) -> None:
     exercise = first(catalog, kind)
     answer = exercise.right_answer(0)
     found = fields(client.get(f"/exercises/{exercise.id}").text)
@@ -50,9 +48,7 @@ def test_what_was_typed_comes_back_as_text(client: TestClient, catalog: Catalog,
 
 
 @pytest.mark.parametrize("kind", CHOSEN)
-def test_what_cannot_be_chosen_is_not_given_back_as_markup(
-    client: TestClient, catalog: Catalog, kind: str
-) -> None:
+def test_what_cannot_be_chosen_is_not_given_back_as_markup(client: TestClient, catalog: Catalog, kind: str) -> None:
     exercise = first(catalog, kind)
     page = client.get(f"/exercises/{exercise.id}").text
     answered = client.post(f"/exercises/{exercise.id}", data=dict.fromkeys(fields(page), HOSTILE))
@@ -61,15 +57,11 @@ def test_what_cannot_be_chosen_is_not_given_back_as_markup(
 
 
 @pytest.mark.parametrize("kind", ["choice", "match", "design"])
-def test_a_choice_is_still_made_after_the_verdict(
-    client: TestClient, catalog: Catalog, kind: str
-) -> None:
+def test_a_choice_is_still_made_after_the_verdict(client: TestClient, catalog: Catalog, kind: str) -> None:
     exercise = first(catalog, kind)
     answer = exercise.right_answer(0)
     data = (
-        {f"answer.{name}": value for name, value in answer.items()}
-        if isinstance(answer, dict)
-        else {"answer": answer}
+        {f"answer.{name}": value for name, value in answer.items()} if isinstance(answer, dict) else {"answer": answer}
     )
     page = client.post(f"/exercises/{exercise.id}?seed=0", data=data).text
     made = re.findall(r"<(?:input|option)[^>]*? (?:checked|selected)", page)

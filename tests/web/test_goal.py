@@ -70,9 +70,7 @@ def unfolded(content: bytes) -> list[str]:
 
 
 def property_values(content: bytes) -> dict[str, str]:
-    return dict(
-        line.split(":", 1) for line in unfolded(content) if not line.startswith(("BEGIN", "END"))
-    )
+    return dict(line.split(":", 1) for line in unfolded(content) if not line.startswith(("BEGIN", "END")))
 
 
 def test_a_goal_is_shown_until_it_is_removed(client: TestClient, answered: Answered) -> None:
@@ -87,9 +85,7 @@ def test_a_goal_is_shown_until_it_is_removed(client: TestClient, answered: Answe
     assert of_week(client) == []
 
 
-def test_an_exercise_counts_once_in_the_week_in_which_it_is_solved(
-    client: TestClient, answered: Answered
-) -> None:
+def test_an_exercise_counts_once_in_the_week_in_which_it_is_solved(client: TestClient, answered: Answered) -> None:
     client.post("/progress/goal", data={"goal": "2"})
     answered(SENT, "2026-03-01T23:59")  # the Sunday before
     answered(RING, "2026-03-02T00:00")

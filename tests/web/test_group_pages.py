@@ -7,12 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.db.session import open_session
-from app.people.assignments import (
-    Assignment,
-    AssignmentEntry,
-    assignment_with,
-    create_assignment,
-)
+from app.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
 from app.people.groups import class_groups
 from app.people.personal_dates import dates_for
 from app.people.policy import GroupDates, Policy
@@ -126,13 +121,13 @@ def test_a_group_gets_dates_of_its_own_and_its_students_see_them(room: Room) -> 
 
 
 def test_a_due_date_may_be_that_of_a_group_alone(room: Room) -> None:
-    room.set_dates(
-        opens_1="2097-01-01T00:00", due_1="2097-05-05T23:59", closes_1="2097-05-06T23:59"
-    )
+    room.set_dates(opens_1="2097-01-01T00:00", due_1="2097-05-05T23:59", closes_1="2097-05-06T23:59")
     (own,) = room.stored.groups
     assert (own.due, own.closes and own.closes - EARLY, own.opens is not None) == (
-        EARLY, DUE - DUE.replace(day=6), True,
-    )  # fmt: skip
+        EARLY,
+        DUE - DUE.replace(day=6),
+        True,
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,9 +138,7 @@ def test_a_due_date_may_be_that_of_a_group_alone(room: Room) -> None:
         ({"due_1": "1997-05-05T23:59"}, "the year must be from"),
     ],
 )
-def test_dates_that_cannot_be_are_shown_again_with_the_reason(
-    room: Room, dates: dict[str, str], says: str
-) -> None:
+def test_dates_that_cannot_be_are_shown_again_with_the_reason(room: Room, dates: dict[str, str], says: str) -> None:
     page = room.set_dates(422, **dates)
     assert says.lower() in words(page).lower()
     assert dates["due_1"] in page

@@ -28,10 +28,7 @@ def tables(html: str) -> Iterator[Rows]:
     """The tables of a page, their cells as texts."""
     for table in re.findall(r"<table.*?</table>", html, re.S):
         rows = re.findall(r"<tr.*?</tr>", table, re.S)
-        yield [
-            [words(cell) for cell in re.findall(r"<t[dh].*?>(.*?)</t[dh]>", row, re.S)]
-            for row in rows
-        ]
+        yield [[words(cell) for cell in re.findall(r"<t[dh].*?>(.*?)</t[dh]>", row, re.S)] for row in rows]
 
 
 def reading(text: str) -> Reading:
@@ -113,9 +110,7 @@ def test_of_every_board(client: TestClient, name: str) -> None:
             assert agree(ratio, above, below), (ratio, above, below)
 
 
-def test_of_every_lab_exercise_after_a_wrong_prediction(
-    client: TestClient, catalog: Catalog
-) -> None:
+def test_of_every_lab_exercise_after_a_wrong_prediction(client: TestClient, catalog: Catalog) -> None:
     compared = 0
     for exercise in catalog.exercises:
         if not isinstance(exercise, LabExercise):
@@ -126,9 +121,7 @@ def test_of_every_lab_exercise_after_a_wrong_prediction(
             for name, key in exercise.keys(1).items()
         }
         assert wrong.keys() == {f"answer.{name}" for name in right if name != "cause"}
-        page = client.post(
-            f"/exercises/{exercise.id}?seed=1", data={"action": "predict", **wrong}
-        ).text
+        page = client.post(f"/exercises/{exercise.id}?seed=1", data={"action": "predict", **wrong}).text
         (rows,) = (t for t in tables(page) if t[0][0] == "Where")
         others = {row[0]: row for row in rows}
         for row in rows[3:]:
@@ -162,9 +155,12 @@ def test_a_guess_is_held_against_the_same_number(client: TestClient) -> None:
     for report in shipped_runs():
         lab = lab_called(report.lab)
         row = queued(
-            lab=lab.name, host=SENT, state="done", given=json.dumps(dict(report.given)),
+            lab=lab.name,
+            host=SENT,
+            state="done",
+            given=json.dumps(dict(report.given)),
             predicted=0.777 * report.measures[-1].median or 1.0,
-        )  # fmt: skip
+        )
         compared = guess_beside_run(lab, RunResult(report, row))
         assert compared
         found = list(ratios([compared.header, compared.cells]))

@@ -160,15 +160,11 @@ SHORT = 1_500  # characters: an address has a limit
 
 @pytest.mark.slow(30)
 @each("address", ADDRESSES)
-def test_pages_and_errors_quote_what_an_address_says(
-    client: TestClient, bearer: dict[str, str], address: str
-) -> None:
+def test_pages_and_errors_quote_what_an_address_says(client: TestClient, bearer: dict[str, str], address: str) -> None:
     for at, text in enumerate(TEXTS[name] for name in OF_ADDRESSES):
         language = LANGUAGES[at % len(LANGUAGES)]
         sent = quote(clean(text)[:SHORT], safe="")
-        answer = client.get(
-            address.replace("{}", sent), headers={**bearer, "Accept-Language": language}
-        )
+        answer = client.get(address.replace("{}", sent), headers={**bearer, "Accept-Language": language})
         assert answer.status_code < 500, (answer.status_code, text)
         if "html" in answer.headers.get("content-type", ""):
             assert troubles(answer.text) == [], text
@@ -182,10 +178,7 @@ def test_errors_of_formulas_and_predictions_quote_what_was_sent(
     client: TestClient, bearer: dict[str, str], name: str
 ) -> None:
     text = clean(TEXTS[name])
-    formulas = (
-        "/api/v1/formulas/collectives.ring_all_reduce_time",
-        "/api/v1/formulas/layout.step_time",
-    )
+    formulas = ("/api/v1/formulas/collectives.ring_all_reduce_time", "/api/v1/formulas/layout.step_time")
     for address, key in product(formulas, ("size", "ranks", "model", "layout", text[:300])):
         sent = {"size": "1 GB", "ranks": 8, "bandwidth": "1 GB/s", key: text}
         answer = client.post(address, json=sent, headers=bearer)

@@ -41,9 +41,7 @@ def this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 def _stopped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     """The app; its queue is not served, so that runs stay in it."""
     folder = tmp_path_factory.mktemp("backends")
-    settings = Settings(
-        database=f"sqlite:///{folder}/w.db", runs=folder / "runs", sandbox_workers=1, lab_queue=999
-    )
+    settings = Settings(database=f"sqlite:///{folder}/w.db", runs=folder / "runs", sandbox_workers=1, lab_queue=999)
     with TestClient(create_app(settings), follow_redirects=False) as client:
         client.app.state.site.labs.close()  # type: ignore[attr-defined]
         yield client
@@ -95,16 +93,12 @@ def test_on_a_plain_machine_nothing_is_said_of_gpus(
     assert page == main_of(client, f"/labs/{name}?backend=nccl")
 
 
-def test_where_there_are_gpus_the_form_is_for_them(
-    client: TestClient, this_machine: Machine
-) -> None:
+def test_where_there_are_gpus_the_form_is_for_them(client: TestClient, this_machine: Machine) -> None:
     this_machine(machine(8))
     form = lab_called("all-reduce").on("nccl")
     page = text_of(client, REDUCE)
     most = min(8, form.ranks[1])
-    assert (
-        f'href="{REDUCE}?backend=nccl" aria-current="true">Up to {most} GPUs, over NCCL</a>' in page
-    )
+    assert f'href="{REDUCE}?backend=nccl" aria-current="true">Up to {most} GPUs, over NCCL</a>' in page
     assert f'href="{REDUCE}?backend=gloo">Processors, over gloo</a>' in page
     assert value_of(page, "backend") == "nccl"
     assert value_of(page, "run.ranks") == str(most)
@@ -113,9 +107,7 @@ def test_where_there_are_gpus_the_form_is_for_them(
     assert "wallclock lab run all-reduce</code>" in page
 
 
-def test_the_form_for_processors_is_one_link_away(
-    client: TestClient, this_machine: Machine
-) -> None:
+def test_the_form_for_processors_is_one_link_away(client: TestClient, this_machine: Machine) -> None:
     this_machine(machine(8))
     lab = lab_called("all-reduce")
     page = text_of(client, f"{REDUCE}?backend=gloo")
@@ -134,10 +126,7 @@ def test_a_lab_of_one_rank_offers_every_gpu(client: TestClient, this_machine: Ma
 @pytest.mark.parametrize(
     ("found", "note"),
     [
-        (
-            OLD_DRIVER,
-            f"cannot use this machine&#39;s 8 × {H100}: The NVIDIA driver on your system is",
-        ),
+        (OLD_DRIVER, f"cannot use this machine&#39;s 8 × {H100}: The NVIDIA driver on your system is"),
         (machine(1), "NCCL needs one GPU per rank: 2 ranks, and there is 1 GPU."),
     ],
 )
@@ -155,9 +144,7 @@ def test_where_gpus_cannot_be_used_the_page_says_why(
     assert note in text_of(client, f"{REDUCE}/{row.name}")  # already while it waits
 
 
-def test_a_lab_that_uses_no_gpu_says_so_where_there_are_some(
-    client: TestClient, this_machine: Machine
-) -> None:
+def test_a_lab_that_uses_no_gpu_says_so_where_there_are_some(client: TestClient, this_machine: Machine) -> None:
     this_machine(machine(8))
     for name, lab in known_labs().items():
         says = f"On processors, over gloo: {lab.why_processors}."
@@ -185,9 +172,7 @@ def test_what_is_asked_for_is_what_is_queued(
     assert row.pool.rpartition(":")[2] == ("gpu" if backend == "nccl" else "cpu")
     assert row.parameters["ranks"] == (ranks or str(min(8, lab.ranks[1])))
     assert row.parameters["sizes"] == lab.starts["sizes"]
-    again = re.search(
-        r'href="([^"]*backend=[^"]*)">Set it up again', text_of(client, f"{REDUCE}/{row.name}")
-    )
+    again = re.search(r'href="([^"]*backend=[^"]*)">Set it up again', text_of(client, f"{REDUCE}/{row.name}"))
     assert again is None  # it still waits
     assert row.backend in text_of(client, f"{REDUCE}?backend={backend}")
 
@@ -197,18 +182,18 @@ def test_what_is_asked_for_is_what_is_queued(
     [
         (machine(2), "all-reduce", {"backend": "nccl", "run.ranks": "4"}, "4 ranks, and there are 2 GPUs; take fewer"),
         (NO_DEVICES, "all-reduce", {"backend": "nccl"}, "there is none; take gloo"),
-        (machine(8), "ring-bytes", {"backend": "nccl"}, "Ring-bytes runs on processors only, over gloo: what it counts"),
+        (
+            machine(8),
+            "ring-bytes",
+            {"backend": "nccl"},
+            "Ring-bytes runs on processors only, over gloo: what it counts",
+        ),
         (machine(8), "all-reduce", {"backend": "cuda"}, "No backend is called &#39;cuda&#39;; there are nccl and gloo"),
         (machine(8), "all-reduce", {"backend": "gloo", "run.sizes": "9 TiB"}, "not 9 TiB"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_run_is_refused_and_what_was_typed_stays(
-    client: TestClient,
-    this_machine: Machine,
-    found: Devices,
-    lab: str,
-    fields: dict[str, str],
-    says: str,
+    client: TestClient, this_machine: Machine, found: Devices, lab: str, fields: dict[str, str], says: str
 ) -> None:
     this_machine(found)
     before = len(rows(client))
@@ -228,17 +213,11 @@ def test_a_gpu_that_fails_is_told_before_a_run(client: TestClient, this_machine:
     assert value_of(page, "run.ranks") == "4"
 
 
-def test_while_gpus_are_looked_for_a_page_does_not_wait_long(
-    client: TestClient, this_machine: Machine
-) -> None:
+def test_while_gpus_are_looked_for_a_page_does_not_wait_long(client: TestClient, this_machine: Machine) -> None:
     site: Site = client.app.state.site  # type: ignore[attr-defined]
     this_machine(None)
     impatient = Dispatcher(site.settings, site.engine, asking=0.01)
-    page = " ".join(
-        TestClient(create_app(site.settings, replace(site, labs=impatient)))
-        .get(REDUCE)
-        .text.split()
-    )
+    page = " ".join(TestClient(create_app(site.settings, replace(site, labs=impatient))).get(REDUCE).text.split())
     assert "this machine has not said yet which GPUs it has; reload the page." in page
 
 
@@ -266,9 +245,13 @@ def test_a_run_over_nccl_is_shown_with_what_matters_of_its_machine(client: TestC
     facts, _, rest = page.partition("<summary>More about the machine</summary>")
     facts = " ".join(facts.partition("Where it ran")[2].split())
     for name, value in (
-        ("machine", f"2 × {H100} on 2 nodes"), ("driver", "580.65.06"), ("power limit", "700 W"),
-        ("sharing", "shared node"), ("others on the GPUs", "2 processes, 31 GB"), ("nodes", "2"),
-    ):  # fmt: skip
+        ("machine", f"2 × {H100} on 2 nodes"),
+        ("driver", "580.65.06"),
+        ("power limit", "700 W"),
+        ("sharing", "shared node"),
+        ("others on the GPUs", "2 processes, 31 GB"),
+        ("nodes", "2"),
+    ):
         assert f"<dt>{name}</dt><dd>{value}</dd>" in facts
     for text in ("NCCL_ALGO=Ring", "generation 5, 16 lanes", "GPU-00000007-aaaa", "GPU1\tNV18"):
         assert text in rest

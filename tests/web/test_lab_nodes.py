@@ -19,8 +19,11 @@ from app.main import create_app
 def _site(tmp_path: Path, **more: object) -> Iterator[TestClient]:
     """The site of a cluster; its queue is not served, so that runs stay in it."""
     settings = Settings(
-        database=f"sqlite:///{tmp_path}/w.db", runs=tmp_path / "runs", sandbox_workers=1, **more  # type: ignore[arg-type]
-    )  # fmt: skip
+        database=f"sqlite:///{tmp_path}/w.db",
+        runs=tmp_path / "runs",
+        sandbox_workers=1,
+        **more,  # type: ignore[arg-type]
+    )
     with TestClient(create_app(settings), follow_redirects=False) as client:
         client.app.state.site.labs.close()  # type: ignore[attr-defined]
         yield client

@@ -30,12 +30,26 @@ MIB = 2.0**20
 
 def report(lab: str, job: LabJob, taken: Sequence[Samples], underway: Underway | None) -> Report:
     return Report(
-        id="x", lab=lab, state="running", cause="", seconds=None, at="2026-01-01", command="",  # type: ignore[arg-type]
-        ranks=job.ranks, world=job.ranks, backend="gloo", links=job.lab.links,
-        machine=MachineFacts(), versions={}, checks={},
-        measures=measure_statistics(job.lab, job.ranks, job.values, taken), line=None, notes=(),
-        given=job.given, underway=underway,
-    )  # fmt: skip
+        id="x",
+        lab=lab,
+        state="running",  # type: ignore[arg-type]
+        cause="",
+        seconds=None,
+        at="2026-01-01",
+        command="",
+        ranks=job.ranks,
+        world=job.ranks,
+        backend="gloo",
+        links=job.lab.links,
+        machine=MachineFacts(),
+        versions={},
+        checks={},
+        measures=measure_statistics(job.lab, job.ranks, job.values, taken),
+        line=None,
+        notes=(),
+        given=job.given,
+        underway=underway,
+    )
 
 
 def at(size: float, *samples: float, name: str = "time") -> Samples:
@@ -68,8 +82,11 @@ def test_what_is_left_shrinks_as_time_passes() -> None:
     running = report("algorithms", job(), [], done)
     views = [underway_view(job(), running, BEGUN + 5 + passed) for passed in (0.5, 3.5, 9.9, 60)]
     assert [one.says.rpartition(", ")[2] for one in views] == [
-        "sample 1 of 10.", "sample 4 of 10.", "sample 10 of 10.", "sample 10 of 10.",
-    ]  # fmt: skip
+        "sample 1 of 10.",
+        "sample 4 of 10.",
+        "sample 10 of 10.",
+        "sample 10 of 10.",
+    ]
     shares = [one.share for one in views]
     assert None not in shares
     assert shares == sorted(shares, key=lambda one: one or 0.0)
@@ -78,9 +95,7 @@ def test_what_is_left_shrinks_as_time_passes() -> None:
 
 def test_the_last_place_counts_down_to_nearly_done() -> None:
     taken = [at(MIB, 0.1), at(4 * MIB, 0.4)]
-    done = Underway(
-        begun=BEGUN, measured=(BEGUN + 1, BEGUN + 5), timing=BEGUN + 10, samples=5, each=1.5
-    )
+    done = Underway(begun=BEGUN, measured=(BEGUN + 1, BEGUN + 5), timing=BEGUN + 10, samples=5, each=1.5)
     running = report("algorithms", job(), taken, done)
     early, late = (underway_view(job(), running, BEGUN + 10 + passed) for passed in (1, 7))
     assert early.says == "Measuring 16 MiB, number 3 of 3 sizes, sample 1 of 5."
@@ -112,25 +127,14 @@ def test_a_lab_that_varies_nothing_counts_its_samples() -> None:
 def one_of(lab: str, samples: Sequence[float], predicted: float | None = None) -> Measure:
     asked = job(lab, size="1MiB") if lab == "ring-bytes" else job()
     (found,) = measure_statistics(
-        asked.lab,
-        asked.ranks,
-        asked.values,
-        [at(MIB, *samples, name="bytes" if lab == "ring-bytes" else "time")],
+        asked.lab, asked.ranks, asked.values, [at(MIB, *samples, name="bytes" if lab == "ring-bytes" else "time")]
     )
-    return (
-        found
-        if predicted is None
-        else replace(found, predicted=predicted, ratio=found.held / predicted)
-    )
+    return found if predicted is None else replace(found, predicted=predicted, ratio=found.held / predicted)
 
 
 @each(
     ("predicted", "says"),
-    [
-        (0.1, "1.8× slower than the formula"),
-        (0.36, "2× faster than the formula"),
-        (0.175, "within 5 % of the formula"),
-    ],
+    [(0.1, "1.8× slower than the formula"), (0.36, "2× faster than the formula"), (0.175, "within 5 % of the formula")],
 )
 def test_the_gap_to_the_formula_is_named(predicted: float, says: str) -> None:
     assert gap(lab_called("algorithms"), one_of("algorithms", [0.18], predicted)) == says
@@ -165,9 +169,7 @@ def test_a_guess_is_judged_and_a_good_one_congratulated(guess: float, says: str)
 def test_one_chart_has_the_guess_the_formula_and_the_spread() -> None:
     asked = job()
     taken = [at(MIB, 0.1, 0.12, 0.3), at(4 * MIB, 0.4, 0.5, 0.9)]
-    (figure,) = lab_figures(
-        asked.lab, report("algorithms", asked, taken, None), LabGuess("time", 2.0)
-    )
+    (figure,) = lab_figures(asked.lab, report("algorithms", asked, taken, None), LabGuess("time", 2.0))
     assert isinstance(figure, Plot)
     assert [one.name for one in figure.series] == ["median", "min", "p90", "formula"]
     assert [mark.says for mark in figure.marks][1:] == ["your prediction"]
@@ -175,9 +177,7 @@ def test_one_chart_has_the_guess_the_formula_and_the_spread() -> None:
     assert (figure.marks[1].x, figure.marks[1].y) == (4 * MIB, 2.0)
     counted = job("ring-bytes", size="1MiB")
     taken = [at(MIB, *[1.5 * MIB] * 4, name="bytes")]
-    (bars,) = lab_figures(
-        counted.lab, report("ring-bytes", counted, taken, None), LabGuess("bytes", MIB)
-    )
+    (bars,) = lab_figures(counted.lab, report("ring-bytes", counted, taken, None), LabGuess("bytes", MIB))
     assert isinstance(bars, Bars)
     assert [bar.name for bar in bars.bars] == ["formula", "measured", "yours"]
     assert bars.bars[1].note == "1.5 MiB, exactly the formula"

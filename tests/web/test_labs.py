@@ -69,16 +69,19 @@ def test_runs_of_this_machine_are_listed_beside_the_recorded_ones(
     run = runs / "20260301-120000-ring-bytes-abcdef"
     run.mkdir(parents=True)
     job = {
-        "lab": "ring-bytes", "ranks": 4, "values": {"size": 1048576}, "backend": "gloo",
-        "at": "2026-03-01T12:00:00+00:00", "command": "wallclock lab run ring-bytes ranks=4",
+        "lab": "ring-bytes",
+        "ranks": 4,
+        "values": {"size": 1048576},
+        "backend": "gloo",
+        "at": "2026-03-01T12:00:00+00:00",
+        "command": "wallclock lab run ring-bytes ranks=4",
         "machine": {"processor": "A very fast one", "cores": 7, "gpus": []},
-    }  # fmt: skip
+    }
     events = [
         {"kind": "ready", "at": 0, "world": 4, "versions": {"torch": "2.13.0"}},
         {"kind": "check", "at": 0, "name": "sums", "right": True},
-        {"kind": "measure", "at": 0, "name": "bytes", "samples": [1572864.0] * 4,
-         "where": {"size": 1048576}},
-    ]  # fmt: skip
+        {"kind": "measure", "at": 0, "name": "bytes", "samples": [1572864.0] * 4, "where": {"size": 1048576}},
+    ]
     (run / "job.json").write_text(json.dumps(job))
     (run / "events.jsonl").write_text("\n".join(map(json.dumps, events)) + '\n{"kind": "mea')
     (run / "outcome.json").write_text('{"state": "done", "cause": "", "seconds": 1}')
@@ -120,12 +123,9 @@ def test_where_no_run_can_be_started_a_recorded_one_is_predicted(without_torch: 
         assert "Your prediction" not in without_torch.get(action).text
 
 
-def test_a_prediction_of_a_recorded_run_that_cannot_be_read_says_why(
-    without_torch: TestClient,
-) -> None:
+def test_a_prediction_of_a_recorded_run_that_cannot_be_read_says_why(without_torch: TestClient) -> None:
     (action,) = re.findall(
-        r'<form class="lab-form" method="get" action="([^"]+)"',
-        without_torch.get("/labs/all-reduce").text,
+        r'<form class="lab-form" method="get" action="([^"]+)"', without_torch.get("/labs/all-reduce").text
     )
     page = without_torch.get(action, params={"guess": "fast"}).text
     assert "our prediction:" in page
@@ -157,9 +157,11 @@ def test_a_disturbed_run_says_so_at_the_top_and_gives_no_verdict(client: TestCli
         assert all(html.escape(doubt) in top for doubt in report.doubts)
         assert "best fit" not in page
         row = queued(
-            lab=report.lab, state="done", given=json.dumps(dict(report.given)),
+            lab=report.lab,
+            state="done",
+            given=json.dumps(dict(report.given)),
             predicted=1.001 * report.measures[-1].median,
-        )  # fmt: skip
+        )
         compared = guess_beside_run(lab_called(report.lab), RunResult(report, row))
         assert compared
         assert compared.verdict == ""

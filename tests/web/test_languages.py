@@ -69,9 +69,7 @@ def test_an_anonymous_english_visitor_pays_nothing(client: TestClient) -> None:
 
 
 def test_a_choice_is_kept_and_goes_first(client: TestClient) -> None:
-    chosen = client.post(
-        "/language", data={"language": "zh", "back": "/labs"}, follow_redirects=False
-    )
+    chosen = client.post("/language", data={"language": "zh", "back": "/labs"}, follow_redirects=False)
     assert (chosen.status_code, chosen.headers["location"]) == (303, "/labs")
     assert lang(client.get("/", headers=GERMAN).text) == "zh-Hans"
     assert lang(client.get("/?lang=de").text) == "de"  # a link goes before the choice
@@ -103,14 +101,10 @@ def test_who_chooses_a_language_stays_at_the_same_address(client: TestClient) ->
     assert answer.headers["location"] == "/explore/ring?ranks=5&show=1"
     assert lang(client.get(answer.headers["location"]).text) == "zh-Hans"
     for away in ("//evil.example/?a=1", "/\\evil.example?a=1", "https://evil.example", "?a=1", ""):
-        answer = client.post(
-            "/language", data={"language": "zh", "back": away}, follow_redirects=False
-        )
+        answer = client.post("/language", data={"language": "zh", "back": away}, follow_redirects=False)
         assert answer.headers["location"] == "/"
     for odd in ("/labs?a=%0d%0aSet-Cookie:x", "/labs?a=\r\nSet-Cookie: x", "/\t/evil.example"):
-        answer = client.post(
-            "/language", data={"language": "zh", "back": odd}, follow_redirects=False
-        )
+        answer = client.post("/language", data={"language": "zh", "back": odd}, follow_redirects=False)
         there = answer.headers["location"]
         assert there.startswith(("/labs?a=%0", "/%09/")), there
         assert "set-cookie: x" not in str(answer.headers).lower()
@@ -122,9 +116,7 @@ def test_only_a_page_remembers_the_language_of_its_address(client: TestClient) -
 
 
 def test_what_is_not_offered_is_forgotten(client: TestClient) -> None:
-    answer = client.post(
-        "/language", data={"language": "tlh", "back": "//evil.example"}, follow_redirects=False
-    )
+    answer = client.post("/language", data={"language": "tlh", "back": "//evil.example"}, follow_redirects=False)
     assert answer.headers["location"] == "/"
     assert 'language=""' in answer.headers["set-cookie"]
     assert lang(client.get("/?lang=tlh").text) == "en"
@@ -135,8 +127,10 @@ def test_the_menu_says_which_language_it_is(client: TestClient) -> None:
     page = client.get("/labs", headers=GERMAN).text
     menu = re.findall(r'<form[^>]*action="/language".*?</form>', page, re.DOTALL)[0]
     assert re.findall(r'value="(\w+)" lang="([\w-]+)"( aria-pressed="true")?', menu) == [
-        ("en", "en", ""), ("de", "de", ' aria-pressed="true"'), ("zh", "zh-Hans", ""),
-    ]  # fmt: skip
+        ("en", "en", ""),
+        ("de", "de", ' aria-pressed="true"'),
+        ("zh", "zh-Hans", ""),
+    ]
     assert 'name="back" value="/labs"' in menu
 
 
@@ -172,9 +166,8 @@ def test_what_stays_english_says_so(client: TestClient) -> None:
     assert '<h1 lang="en">' in page
     assert '<span class="what" lang="en">' in page
     assert 'lang="en"' not in re.sub(
-        r"<form[^>]*action=\"/language\".*?</form>", "", client.get(EXERCISE, headers=GERMAN).text,
-        flags=re.DOTALL,
-    )  # fmt: skip
+        r"<form[^>]*action=\"/language\".*?</form>", "", client.get(EXERCISE, headers=GERMAN).text, flags=re.DOTALL
+    )
     assert '<div lang="en">' in client.get("/docs/sandbox", headers=GERMAN).text
 
 

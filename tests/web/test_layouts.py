@@ -104,10 +104,8 @@ def test_what_is_left_as_it_is_stays_in_the_layouts_that_are_found(client: Clien
         ("/explore/run?days=78&electricity=9", "/explore/fit?electricity=9"),
         ("/explore/run", "/explore/fit?show=1"),
     ],
-)  # fmt: skip
-def test_pages_that_are_part_of_it_now_lead_there_with_their_state(
-    client: Client, old: str, new: str
-) -> None:
+)
+def test_pages_that_are_part_of_it_now_lead_there_with_their_state(client: Client, old: str, new: str) -> None:
     answer = client.get(old, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (308, new)
     page = client.get(new)
@@ -133,9 +131,7 @@ def test_every_preset_is_a_run_that_fits() -> None:
 
 def test_just_show_me_is_remembered_until_a_prediction_is_asked_for(client: Client) -> None:
     assert "Predict first" in client.get("/explore/fit").text
-    link = re.findall(
-        r'href="([^"]*)" data-turn[^>]*>Just show me', client.get("/explore/fit").text
-    )
+    link = re.findall(r'href="([^"]*)" data-turn[^>]*>Just show me', client.get("/explore/fit").text)
     assert "Predict first" not in client.get(unescape(link[0])).text
     assert "It fits" in client.get("/explore/fit").text
     assert "Predict first" in client.get("/explore/ring").text

@@ -41,9 +41,7 @@ def addresses(route: Route, class_id: int, number: str) -> Iterator[str]:
 
 @pytest.mark.slow(20)
 @each("number", NUMBERS, ids=lambda number: f"{number[:20]} ({len(number)})")
-def test_a_number_of_any_length_is_an_answer_of_every_route(
-    client: TestClient, site: Site, number: str
-) -> None:
+def test_a_number_of_any_length_is_an_answer_of_every_route(client: TestClient, site: Site, number: str) -> None:
     class_id, teacher = a_class(client, site)
     with open_session(site.engine) as session:
         token = create_token(session, f"numbers {number[:9]} {len(number)}", "admin")

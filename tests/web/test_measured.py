@@ -30,11 +30,7 @@ def test_a_paste_and_a_packed_file_are_compared_and_nothing_is_kept(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     packed = gzip.compress(text_of("torchtitan-8b-h100").encode())
-    layout = {
-        "model": "Llama-3.1-8B",
-        "cluster": "DGX-H100 gpus=8",
-        "layout": "data=8 zero_stage=3",
-    }
+    layout = {"model": "Llama-3.1-8B", "cluster": "DGX-H100 gpus=8", "layout": "data=8 zero_stage=3"}
     page = send(client, text_of("gb200-128-two-racks"), packed, **layout)
     assert page.status_code == 200
     assert "All-reduce on 128 ranks" in page.text
@@ -111,9 +107,7 @@ def test_the_board_of_the_collectives_has_the_published_tests(client: TestClient
     assert 'href="/measured/' not in client.get("/labs/algorithms/board").text
 
 
-def test_a_board_is_filtered_by_hardware_and_names_the_source_of_each_row(
-    client: TestClient,
-) -> None:
+def test_a_board_is_filtered_by_hardware_and_names_the_source_of_each_row(client: TestClient) -> None:
     board = client.get("/labs/all-reduce/board?hardware=GB200").text
     assert board.count('href="/measured/') == 3
     assert board.count('href="https://github.com/coreweave/nccl-tests') == 3
@@ -131,9 +125,7 @@ def test_a_board_is_filtered_by_hardware_and_names_the_source_of_each_row(
         assert client.get(other).status_code == 200
 
 
-def test_a_log_that_describes_its_run_is_predicted_and_opens_in_the_explorer(
-    client: TestClient,
-) -> None:
+def test_a_log_that_describes_its_run_is_predicted_and_opens_in_the_explorer(client: TestClient) -> None:
     said = (
         "Building llama3 8B with x\nBuilding 1-D device mesh with ['dp_shard'], [8]\n"
         "CUDA capacity: NVIDIA H100 80GB HBM3 with 79GiB\nglobal batch size 8, sequence length 8192"
@@ -162,11 +154,7 @@ def test_gpus_that_are_faster_than_pcie_are_not_said_to_be_on_it(client: TestCli
 
 
 def test_a_step_that_the_formulas_explain_says_which_part_to_make_smaller() -> None:
-    given = {
-        "model": "Llama-3-70B",
-        "cluster": "64 H100",
-        "layout": "tensor=8 pipeline=8 microbatches=8",
-    }
+    given = {"model": "Llama-3-70B", "cluster": "64 H100", "layout": "tensor=8 pipeline=8 microbatches=8"}
     layout = Layout.read(given["layout"])
     step = step_time(ModelShape.read(given["model"]), Cluster.read(given["cluster"]), layout)
     found = predict_log(TrainingLog(family="megatron", steps=9, step_time=1.01 * step.total), given)

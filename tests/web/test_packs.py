@@ -14,17 +14,7 @@ from app.site import Site
 from tests.content.test_images import SVG
 
 # Pages that list something by chapter.
-LISTS = (
-    "/",
-    "/explore",
-    "/labs",
-    "/labs/algorithms",
-    "/formulas",
-    "/errata",
-    "/progress",
-    "/glossary",
-    "/guess",
-)
+LISTS = ("/", "/explore", "/labs", "/labs/algorithms", "/formulas", "/errata", "/progress", "/glossary", "/guess")
 PACK = """\
 name: mine
 title: Mine
@@ -64,9 +54,7 @@ def test_every_sort_of_page_opens_where_chapters_are_hidden(arranged_client: Tes
         assert arranged_client.get(address).status_code == 200, address
 
 
-def test_a_hidden_chapter_says_so_and_its_exercises_open(
-    arranged_client: TestClient, catalog: Catalog
-) -> None:
+def test_a_hidden_chapter_says_so_and_its_exercises_open(arranged_client: TestClient, catalog: Catalog) -> None:
     shown = arranged_client.get("/chapters/memory").text
     assert "A chapter that this course does not list" in shown
     last = catalog.topic("collectives").exercises[-1].id
@@ -76,9 +64,7 @@ def test_a_hidden_chapter_says_so_and_its_exercises_open(
     assert last not in {row["id"] for row in listed}
 
 
-def test_an_image_is_served_by_its_content_and_never_runs(
-    arranged_client: TestClient,
-) -> None:
+def test_an_image_is_served_by_its_content_and_never_runs(arranged_client: TestClient) -> None:
     found = arranged_client.get("/images/mine/ring.svg")
     assert found.headers["content-type"] == "image/svg+xml"
     assert found.headers["x-content-type-options"] == "nosniff"
@@ -90,8 +76,6 @@ def test_an_image_is_served_by_its_content_and_never_runs(
     assert arranged_client.get("/images/mine/..%2fpack.yaml").status_code == 404
 
 
-def test_an_image_that_has_changed_for_the_worse_is_not_served(
-    arranged_client: TestClient, tmp_path: Path
-) -> None:
+def test_an_image_that_has_changed_for_the_worse_is_not_served(arranged_client: TestClient, tmp_path: Path) -> None:
     (tmp_path / "ring.svg").write_text(SVG.format("<script>alert(1)</script>"))
     assert arranged_client.get("/images/mine/ring.svg").status_code == 404

@@ -33,9 +33,7 @@ def test_what_is_typed_into_a_pad_comes_back_as_text(client: TestClient) -> None
 
 
 def test_a_pad_of_another_site_is_refused_and_a_long_one_cut(client: TestClient) -> None:
-    foreign = client.post(
-        "/scratch", data={"text": "1"}, headers={"Origin": "https://evil.example"}
-    )
+    foreign = client.post("/scratch", data={"text": "1"}, headers={"Origin": "https://evil.example"})
     assert foreign.status_code == 403
     page = client.post("/scratch", data={"text": "1\n" * PAD_LIMIT})
     assert page.status_code == 200

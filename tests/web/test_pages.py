@@ -209,8 +209,7 @@ def test_a_forged_cookie_is_nobody(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
-    "headers",
-    [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}],
+    "headers", [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}]
 )
 def test_a_form_from_another_site_is_refused(client: TestClient, headers: dict[str, str]) -> None:
     answer = client.post(NUMERIC, data={"answer": "70 ms"}, headers=headers)
@@ -229,9 +228,7 @@ def test_a_form_from_another_site_is_refused(client: TestClient, headers: dict[s
         ("/static/nothing.css", "this file does not exist"),
     ],
 )
-def test_what_is_not_there_is_said_with_the_nearest(
-    client: TestClient, path: str, says: str
-) -> None:
+def test_what_is_not_there_is_said_with_the_nearest(client: TestClient, path: str, says: str) -> None:
     answer = client.get(path)
     assert answer.status_code == 404
     assert says.lower() in fields(answer.text).lower()
@@ -241,10 +238,7 @@ def test_a_page_that_does_not_exist_offers_a_search_for_its_words(client: TestCl
     answer = client.get("/pages/gpu_memory-%3Cb%3E/")
     assert answer.status_code == 404
     assert "The page /pages/gpu_memory-&lt;b&gt;/ does not exist." in answer.text
-    assert (
-        '<a class="button" href="/search?q=gpu%20memory%20b">Search for “gpu memory b”'
-        in answer.text
-    )
+    assert '<a class="button" href="/search?q=gpu%20memory%20b">Search for “gpu memory b”' in answer.text
     assert "Search for" not in client.get("/%20-/").text
     assert "Search for" not in client.get("/classes/175").text
     other = client.post("/glossary")

@@ -8,14 +8,7 @@ from sqlmodel import select
 
 from app.db.people import ClassRow, MemberRow
 from app.db.session import open_session
-from app.people.classes import (
-    Role,
-    class_of_code,
-    class_with,
-    join_code_of,
-    member_of_seat_code,
-    members_of,
-)
+from app.people.classes import Role, class_of_code, class_with, join_code_of, member_of_seat_code, members_of
 from app.site import Site
 from tests.web.a_class import Browser, a_class, browser, joined, words
 
@@ -42,9 +35,7 @@ def named(site: Site, class_id: int) -> dict[str, str]:
         return {one.name: one.role.word for one in members_of(session, class_id)}
 
 
-def test_a_roster_is_shown_as_a_difference_before_anything_changes(
-    client: TestClient, site: Site
-) -> None:
+def test_a_roster_is_shown_as_a_difference_before_anything_changes(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site)
     page = compared(grace, class_id, ROSTER)
     assert "2 new" in words(page)
@@ -73,9 +64,7 @@ def test_a_difference_that_is_another_by_now_is_shown_again(client: TestClient, 
     assert list(named(site, class_id)) == ["Alan M. Turing", "Grace Hopper"]
 
 
-def test_what_is_no_roster_is_refused_with_its_line_and_shown_again(
-    client: TestClient, site: Site
-) -> None:
+def test_what_is_no_roster_is_refused_with_its_line_and_shown_again(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site)
     path = f"/classes/{class_id}/people/roster"
     page = grace.post(path, {"text": "id,name,role\n1,Ada,boss\n"}, status=422)
@@ -117,9 +106,7 @@ def test_codes_are_shown_once_and_stored_as_digests(client: TestClient, site: Si
         assert not any(member_of_seat_code(session, code) for code in codes)
 
 
-def test_a_code_of_one_who_is_elsewhere_is_not_made_and_it_is_said(
-    client: TestClient, site: Site
-) -> None:
+def test_a_code_of_one_who_is_elsewhere_is_not_made_and_it_is_said(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site)
     other, _ = a_class(client, site)
     ada = joined(site, class_id, joined(site, other, browser(client, site, "Ada")))

@@ -35,11 +35,20 @@ FONTS = ROOT / "static" / "fonts"
 HOSTILE = '<script>alert(1)</script> & "quoted" ]]> {{ 7 * 7 }}'
 GIVEN = "size=1+GB&ranks=8&bandwidth=50+GB%2Fs"
 PAGES = (
-    "/explore/ring?ranks=12", "/explore/ring?ranks=5", "/explore/ring", "/errata/E-01",
-    "/formulas/collectives.ring_all_reduce_time", "/chapters/collectives",
-    f"/formulas/collectives.ring_all_reduce_time?{GIVEN}", "/labs/algorithms", "/labs/ring-bytes",
-    "/labs/algorithms/board", RUN, "/exercises/collectives/ring-all-reduce-time?seed=3", "/guess",
-)  # fmt: skip
+    "/explore/ring?ranks=12",
+    "/explore/ring?ranks=5",
+    "/explore/ring",
+    "/errata/E-01",
+    "/formulas/collectives.ring_all_reduce_time",
+    "/chapters/collectives",
+    f"/formulas/collectives.ring_all_reduce_time?{GIVEN}",
+    "/labs/algorithms",
+    "/labs/ring-bytes",
+    "/labs/algorithms/board",
+    RUN,
+    "/exercises/collectives/ring-all-reduce-time?seed=3",
+    "/guess",
+)
 
 
 def size_of(png: bytes) -> tuple[int, int]:
@@ -118,14 +127,7 @@ def test_a_state_that_there_is_not_has_the_picture_of_the_nearest(client: TestCl
     assert client.get(f"{far}&unknown=1").content == drawn.content
     known = client.get(right, headers={"If-None-Match": drawn.headers["etag"]})
     assert (known.status_code, known.content) == (304, b"")
-    for name in (
-        "explore/rng",
-        "errata/E-00",
-        "formulas/x.y",
-        "exercises/a/b",
-        "chapters/c",
-        "guess/2020-01-01",
-    ):
+    for name in ("explore/rng", "errata/E-00", "formulas/x.y", "exercises/a/b", "chapters/c", "guess/2020-01-01"):
         assert client.get(f"/pictures/{name}.png").status_code == 404
 
 
@@ -136,14 +138,8 @@ def test_what_is_shared_has_the_title_and_the_address_of_its_state(client: TestC
 
 
 def test_a_picture_has_letters_rather_than_boxes(catalog: Catalog) -> None:
-    known = {
-        chr(code) for font in (FONTS / "drawn").iterdir() for code in TTFont(font).getBestCmap()
-    }
-    missing = {
-        letter: card.title
-        for card in cards(catalog)
-        for letter in letters_of(card_svg(card)) - known - {"\n"}
-    }
+    known = {chr(code) for font in (FONTS / "drawn").iterdir() for code in TTFont(font).getBestCmap()}
+    missing = {letter: card.title for card in cards(catalog) for letter in letters_of(card_svg(card)) - known - {"\n"}}
     assert missing == {}
 
 
@@ -168,9 +164,7 @@ def test_the_fonts_of_pictures_are_those_of_pages() -> None:
 def test_a_picture_needs_no_variables_and_takes_any_text(catalog: Catalog) -> None:
     for card in cards(catalog):
         assert "var(" not in card_svg(card), card.title
-    hostile = PictureCard(
-        kicker=HOSTILE, title=HOSTILE, says=HOSTILE * 40, key=HOSTILE, code=HOSTILE * 9
-    )
+    hostile = PictureCard(kicker=HOSTILE, title=HOSTILE, says=HOSTILE * 40, key=HOSTILE, code=HOSTILE * 9)
     assert "<script" not in card_svg(hostile)
     ET.fromstring(card_svg(hostile))
 
@@ -188,18 +182,13 @@ def test_the_picture_of_a_question_does_not_answer_it(name: str) -> None:
 def test_the_picture_of_an_exercise_says_no_more_than_its_question(catalog: Catalog) -> None:
     for exercise in catalog.exercises:
         card = exercise_card(exercise, "", 3)
-        said, asked = (
-            set(re.sub(r"[`*\[\]]", "", text).split())
-            for text in (card.says, exercise.variant(3).prompt)
-        )
+        said, asked = (set(re.sub(r"[`*\[\]]", "", text).split()) for text in (card.says, exercise.variant(3).prompt))
         assert said <= asked, exercise.id
         assert (card.key, card.code, card.figure) == ("", "", None)
 
 
 def simple(title: str) -> Callable[[], str]:
-    return lambda: (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><!-- {title} --></svg>'
-    )
+    return lambda: f'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><!-- {title} --></svg>'
 
 
 def test_few_pictures_are_drawn_at_once_each_once_and_few_are_kept() -> None:
@@ -209,9 +198,7 @@ def test_few_pictures_are_drawn_at_once_each_once_and_few_are_kept() -> None:
         def drawn(title: str) -> Callable[[], str]:
             return lambda: made.append(title) or simple(title)()  # type: ignore[func-returns-value]
 
-        asked = [
-            studio.picture((str(n % 50),), drawn(str(n % 50)), lambda: None) for n in range(100)
-        ]
+        asked = [studio.picture((str(n % 50),), drawn(str(n % 50)), lambda: None) for n in range(100)]
         answers: list[object] = await asyncio.gather(*asked, return_exceptions=True)
         first = len(made)
         await studio.picture(("0",), drawn("0"), lambda: None)  # the room is for one or two
@@ -222,9 +209,7 @@ def test_few_pictures_are_drawn_at_once_each_once_and_few_are_kept() -> None:
     busy = [one for one in answers if isinstance(one, HTTPException)]
     assert 0 < drawn <= 8
     assert len(busy) == 100 - 2 * drawn
-    assert {(one.status_code, str((one.headers or {}).get("Retry-After"))) for one in busy} == {
-        (503, "2")
-    }
+    assert {(one.status_code, str((one.headers or {}).get("Retry-After"))) for one in busy} == {(503, "2")}
 
 
 def test_what_is_not_admitted_is_not_drawn_and_a_failure_is_not_kept() -> None:
@@ -251,9 +236,7 @@ def test_a_hundred_states_at_once_leave_the_server_answering(client: TestClient)
         transport = ASGITransport(app=client.app)
         async with AsyncClient(transport=transport, base_url="http://crowd") as visitor:
             asked = [
-                asyncio.create_task(
-                    visitor.get(f"/pictures/explore/pipeline.png?microbatches={n + 1}")
-                )
+                asyncio.create_task(visitor.get(f"/pictures/explore/pipeline.png?microbatches={n + 1}"))
                 for n in range(100)
             ]
             longest = 0.0

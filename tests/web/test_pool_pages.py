@@ -8,12 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.db.session import open_session
-from app.people.assignments import (
-    Assignment,
-    AssignmentEntry,
-    assignment_with,
-    create_assignment,
-)
+from app.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
 from app.people.gradebook import cells_of, total
 from app.people.groups import students_in
 from app.people.policy import GroupDates, Policy
@@ -22,9 +17,7 @@ from app.site import Site
 from tests.web.a_class import Browser, a_class, browser, joined, words
 
 RING = "collectives/ring-all-reduce-time"
-POOL = (
-    "collectives/ring-or-tree", "collectives/steps-of-a-ring", "memory/traffic-of-stage-3",
-)  # fmt: skip
+POOL = ("collectives/ring-or-tree", "collectives/steps-of-a-ring", "memory/traffic-of-stage-3")
 DUE = datetime(2097, 5, 7, 21, 59, tzinfo=UTC)
 
 
@@ -43,9 +36,7 @@ class Room:
         with open_session(self.site.engine) as session:
             return assignment_with(session, self.assignment)
 
-    def pool(
-        self, draw: str = "2", status: int = 303, pools: Collection[str] = ("", *"111")
-    ) -> str:
+    def pool(self, draw: str = "2", status: int = 303, pools: Collection[str] = ("", *"111")) -> str:
         data = {"exercise": [RING, *POOL], "draw-1": draw}
         data |= {f"pool-{place}": text for place, text in enumerate(pools, 1)}
         return self.teacher.post(f"/assignments/{self.assignment}/pools", data, status)
@@ -88,9 +79,7 @@ def test_the_teacher_sees_who_has_which(room: Room) -> None:
     assert "Who has which" not in words(room.teacher.get(path))
     room.pool("1")
     page = room.teacher.get(path).partition("Who has which")[2]
-    rows = {
-        name: page.partition(f">{name}</th>")[2].partition("</tr>")[0] for name in ("Ada", "Alan")
-    }
+    rows = {name: page.partition(f">{name}</th>")[2].partition("</tr>")[0] for name in ("Ada", "Alan")}
     for one, row in zip(room.students, rows.values(), strict=True):
         (own,) = set(room.drawn(one)) - {RING}
         assert [name for name in POOL if f"/exercises/{name}" in row] == [own]
@@ -139,10 +128,19 @@ def test_an_assignment_that_is_edited_keeps_its_pools_and_groups_theirs(room: Ro
     room.pool()
     before = room.stored
     form = {
-        "title": "Week 2", "due": "2097-05-07T23:59", "after": "late", "late": "0", "grace": "5",
-        "attempts": "0", "variants": "own", "hints": "free", "hint_cost": "10", "solution": "due",
-        "exercise": [RING, *POOL], **{f"points:{name}": "2" for name in (RING, *POOL)},
-    }  # fmt: skip
+        "title": "Week 2",
+        "due": "2097-05-07T23:59",
+        "after": "late",
+        "late": "0",
+        "grace": "5",
+        "attempts": "0",
+        "variants": "own",
+        "hints": "free",
+        "hint_cost": "10",
+        "solution": "due",
+        "exercise": [RING, *POOL],
+        **{f"points:{name}": "2" for name in (RING, *POOL)},
+    }
     address = f"/assignments/{room.assignment}/edit"
     room.teacher.post(address, form)
     assert (room.stored.title, room.stored.draws) == ("Week 2", before.draws)

@@ -9,14 +9,7 @@ from markupsafe import Markup
 
 from app.content.catalog import Catalog
 from app.content.glossary import mark
-from app.explorers import (
-    EXPLORERS,
-    KeyFigure,
-    Values,
-    open_explorer,
-    predicted_figure,
-    read_controls,
-)
+from app.explorers import EXPLORERS, KeyFigure, Values, open_explorer, predicted_figure, read_controls
 from app.explorers.base import left, plain_figure, quantity_figure, share_figure
 from app.kinds.numeric import Numeric
 from app.markdown import inline_html
@@ -43,13 +36,25 @@ def guessed(fact: KeyFigure, text: str) -> PredictionVerdict:
 @each(
     ("fact", "text"),
     [
-        (TIME, "70 ms"), (TIME, "70"), (TIME, "0.07 s"), (TIME, "71"), (TIME, " 69ms "),
-        (TIME, "2 * 7 / 8 * 2 GB / (50 GB/s)"), (SENT, "2*(8-1)/8 * 1 GB"),
-        (SENT, "1.75 GB"), (SENT, "1.75"), (SENT, "1750 MB"),
-        (BUBBLE, "27.3 %"), (BUBBLE, "27.3"), (BUBBLE, "0.273"), (BUBBLE, "3/11"),
-        (STEPS, "14"), (STEPS, "14.2"), (STEPS, "2 * 7"),
+        (TIME, "70 ms"),
+        (TIME, "70"),
+        (TIME, "0.07 s"),
+        (TIME, "71"),
+        (TIME, " 69ms "),
+        (TIME, "2 * 7 / 8 * 2 GB / (50 GB/s)"),
+        (SENT, "2*(8-1)/8 * 1 GB"),
+        (SENT, "1.75 GB"),
+        (SENT, "1.75"),
+        (SENT, "1750 MB"),
+        (BUBBLE, "27.3 %"),
+        (BUBBLE, "27.3"),
+        (BUBBLE, "0.273"),
+        (BUBBLE, "3/11"),
+        (STEPS, "14"),
+        (STEPS, "14.2"),
+        (STEPS, "2 * 7"),
     ],
-)  # fmt: skip
+)
 def test_a_prediction_within_two_percent_is_right(fact: KeyFigure, text: str) -> None:
     guess = guessed(fact, text)
     assert guess.near is True
@@ -99,9 +104,7 @@ def test_the_rest_of_a_sum_is_nothing_and_not_its_noise() -> None:
 
 @each("name", WITH_EXERCISE)
 @each("changed", [False, True], ids=["start", "other"])
-def test_a_wrong_prediction_is_told_what_the_exercise_tells(
-    catalog: Catalog, name: str, changed: bool
-) -> None:
+def test_a_wrong_prediction_is_told_what_the_exercise_tells(catalog: Catalog, name: str, changed: bool) -> None:
     explorer, foreseen = EXPLORERS[name], EXPLORERS[name].foreseen
     values = Values(read_controls(explorer.controls, OTHER[name] if changed else {})[0])
     fact = predicted_figure(explorer, explorer.explore(values))
@@ -114,9 +117,7 @@ def test_a_wrong_prediction_is_told_what_the_exercise_tells(
     assert key.right == pytest.approx(fact.exact, rel=1e-3)
     told = 0
     for value, says in key.mistakes:
-        guess = judge_prediction(
-            catalog, explorer, values, fact, f"{value!r} {fact.unit.symbol}".strip()
-        )
+        guess = judge_prediction(catalog, explorer, values, fact, f"{value!r} {fact.unit.symbol}".strip())
         if guess.near:
             continue  # in this state, the mistake is not one
         told += guess.why == mark(inline_html(says))
@@ -139,9 +140,7 @@ def test_a_wrong_choice_is_told_what_it_would_be(catalog: Catalog, name: str) ->
 
 
 @each("name", NUMBERS)
-def test_every_explorer_foresees_a_mistake_and_names_each_apart(
-    catalog: Catalog, name: str
-) -> None:
+def test_every_explorer_foresees_a_mistake_and_names_each_apart(catalog: Catalog, name: str) -> None:
     explorer = EXPLORERS[name]
     found = open_explorer(EXPLORERS, name)
     fact = predicted_figure(explorer, found.shown)
@@ -151,9 +150,7 @@ def test_every_explorer_foresees_a_mistake_and_names_each_apart(
     assert others or explorer.foreseen.exercise
     apart = [value for value, _ in others if abs(value / fact.exact - 1) > 0.02]
     for value, says in others:
-        guess = judge_prediction(
-            catalog, explorer, found.values, fact, f"{value!r} {fact.unit.symbol}".strip()
-        )
+        guess = judge_prediction(catalog, explorer, found.values, fact, f"{value!r} {fact.unit.symbol}".strip())
         if value in apart and apart.count(value) == 1 and not _close(value, apart):
             assert guess.near is False
             assert guess.why, (value, says)

@@ -27,9 +27,7 @@ _ADDRESS = re.compile(r"""[\s"'](?:href|src|srcset|action|formaction|poster)=["'
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     folder = tmp_path_factory.mktemp("prefixed")
-    settings = Settings(
-        database=f"sqlite:///{folder / 'w.db'}", runs=folder / "runs", sandbox_workers=1, url=URL
-    )
+    settings = Settings(database=f"sqlite:///{folder / 'w.db'}", runs=folder / "runs", sandbox_workers=1, url=URL)
     app = create_app(settings)
     with Client(app, base_url="https://example.org", follow_redirects=False) as client:
         yield client
@@ -58,9 +56,7 @@ def test_no_page_links_out_of_the_prefix(pages: dict[str, str]) -> None:
     assert {page: out for page, text in pages.items() if (out := out_of_it(page, text))} == {}
 
 
-def test_no_other_attribute_or_script_of_a_page_has_an_address_at_the_root(
-    pages: dict[str, str],
-) -> None:
+def test_no_other_attribute_or_script_of_a_page_has_an_address_at_the_root(pages: dict[str, str]) -> None:
     at_root = re.compile(r"""\s[\w:-]+=["']?/(?!teach/wallclock/)[a-z]+[^"'>]*""")
     values = {"value"}  # of forms: the application itself reads them
     for page, text in pages.items():
@@ -96,18 +92,14 @@ def test_the_bare_prefix_leads_to_the_first_page(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("other", ["/teach/wallclocks", "/teach", "/TEACH/wallclock/labs"])
-def test_an_address_that_only_begins_alike_is_not_under_the_prefix(
-    client: TestClient, other: str
-) -> None:
+def test_an_address_that_only_begins_alike_is_not_under_the_prefix(client: TestClient, other: str) -> None:
     assert client.get(other).status_code == 404
 
 
 def test_redirects_and_cookies_are_under_the_prefix(client: TestClient) -> None:
     another = client.get(f"{PREFIX}{EXERCISE}/another")
     assert another.headers["location"].startswith(f"{PREFIX}{EXERCISE}?seed=")
-    answer = client.post(
-        f"{PREFIX}{EXERCISE}", data={"answer": "1 s"}, headers={"Origin": "https://example.org"}
-    )
+    answer = client.post(f"{PREFIX}{EXERCISE}", data={"answer": "1 s"}, headers={"Origin": "https://example.org"})
     assert answer.status_code == 200
     assert f"; Path={PREFIX}/;" in answer.headers["set-cookie"] + ";"
     asked = client.get(f"{PREFIX}/me").headers["location"]
@@ -123,9 +115,7 @@ def test_a_redirect_cannot_leave_through_the_prefix(client: TestClient) -> None:
         assert answer.headers["location"] == f"{PREFIX}/"
 
 
-def test_the_cookie_of_a_site_at_the_root_of_the_host_does_not_replace_ours(
-    client: TestClient,
-) -> None:
+def test_the_cookie_of_a_site_at_the_root_of_the_host_does_not_replace_ours(client: TestClient) -> None:
     # Browsers send the cookie with the longer path first.
     both = {"Cookie": "theme=dark; other=1; theme=light"}
     assert 'data-theme="dark"' in client.get(f"{PREFIX}/labs", headers=both).text
@@ -154,9 +144,7 @@ def test_programs_find_the_interface_under_the_prefix(client: TestClient) -> Non
     assert f"see {PREFIX}/api/docs" in client.get(f"{PREFIX}/api/v1/nothing").json()["detail"]
 
 
-def test_platforms_and_providers_get_addresses_under_the_prefix(
-    client: TestClient, pages: dict[str, str]
-) -> None:
+def test_platforms_and_providers_get_addresses_under_the_prefix(client: TestClient, pages: dict[str, str]) -> None:
     assert tool_address(URL) == URL
     for path in ("launch", "login", "jwks"):
         assert f"{URL}/lti/{path}" in pages["/lti"]
@@ -171,8 +159,7 @@ def test_platforms_and_providers_get_addresses_under_the_prefix(
 def test_in_html_only_addresses_change() -> None:
     text = '<a href="/labs" title="/labs" data-copy="/x">href=&#34;/labs&#34;</a><b src="//cdn">/labs</b>'
     assert under("/p", text) == (
-        '<a href="/p/labs" title="/labs" data-copy="/p/x">href=&#34;/labs&#34;</a>'
-        '<b src="//cdn">/labs</b>'
+        '<a href="/p/labs" title="/labs" data-copy="/p/x">href=&#34;/labs&#34;</a><b src="//cdn">/labs</b>'
     )
     assert under("", text) == text
 

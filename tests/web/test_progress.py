@@ -79,9 +79,7 @@ TOLD: list[tuple[str, Answer, str]] = [
 
 
 @each(("name", "answer", "says"), TOLD)
-def test_an_answer_is_shown_as_its_learner_saw_it(
-    catalog: Catalog, name: str, answer: Answer, says: str
-) -> None:
+def test_an_answer_is_shown_as_its_learner_saw_it(catalog: Catalog, name: str, answer: Answer, says: str) -> None:
     assert told(catalog.exercise(name), answer) == says
 
 
@@ -116,9 +114,7 @@ def test_an_old_row_of_any_kind_is_shown_somehow(catalog: Catalog, stored: str) 
         assert len(shown) < 7000
 
 
-def test_answers_to_what_is_no_longer_in_the_course_stay_listed(
-    client: TestClient, answered: Stored
-) -> None:
+def test_answers_to_what_is_no_longer_in_the_course_stay_listed(client: TestClient, answered: Stored) -> None:
     answered("gone/for-good", "42", correct=True)
     page = client.get("/progress").text
     assert "gone/for-good: 42" in words(page)
@@ -175,9 +171,7 @@ def test_an_answer_that_cannot_be_judged_again_has_no_idea(
     assert "Wrong ideas" not in client.get("/progress").text
 
 
-def test_an_answer_to_other_numbers_is_not_judged_by_those_of_today(
-    client: TestClient, answered: Stored
-) -> None:
+def test_an_answer_to_other_numbers_is_not_judged_by_those_of_today(client: TestClient, answered: Stored) -> None:
     answered(RING, "35 ms", correct=False, drawn='{"ranks": "9"}')
     assert "Wrong ideas" not in client.get("/progress").text
 

@@ -33,9 +33,7 @@ def test_a_result_with_parts_names_each(client: TestClient) -> None:
 
 
 def test_a_calculator_reads_lists_and_names_and_says_what_is_wrong(client: TestClient) -> None:
-    trace = client.get(
-        "/formulas/precision.loss_scale?overflows=no,yes&initial=8&growth_interval=3"
-    )
+    trace = client.get("/formulas/precision.loss_scale?overflows=no,yes&initial=8&growth_interval=3")
     assert "8, 8, 4" in trace.text
     unknown = client.get("/formulas/transformer.model_parameters?shape=Llama-3.1-406B")
     assert "did you mean &#39;Llama-3.1-405B&#39;" in unknown.text
@@ -56,9 +54,7 @@ def test_a_calculator_reads_lists_and_names_and_says_what_is_wrong(client: TestC
          "ranks must be a whole number, not 4.5"),
     ],
 )  # fmt: skip
-def test_a_calculator_takes_arithmetic(
-    client: TestClient, name: str, given: str, says: str
-) -> None:
+def test_a_calculator_takes_arithmetic(client: TestClient, name: str, given: str, says: str) -> None:
     pairs = [pair.partition("=")[::2] for pair in given.split("&")]
     shown = client.get(f"/formulas/{name}", params=dict(pairs), headers={"X-Fragment": "1"}).text
     assert re.search(says, unescape(shown), re.DOTALL), shown
@@ -81,9 +77,7 @@ def test_errata_are_all_there_and_each_has_its_page(client: TestClient) -> None:
         assert all(row.value in unescape(own) for row in erratum.worked)
 
 
-def test_an_erratum_says_why_under_a_title_to_share_and_leads_to_its_exercise(
-    client: TestClient,
-) -> None:
+def test_an_erratum_says_why_under_a_title_to_share_and_leads_to_its_exercise(client: TestClient) -> None:
     page = client.get("/errata/E-01").text
     title = "Your source says “375 %”: here is why"
     assert f'<meta property="og:title" content="{title}">' in page
@@ -95,9 +89,7 @@ def test_an_erratum_says_why_under_a_title_to_share_and_leads_to_its_exercise(
     assert "Solve it" not in client.get("/errata/E-51").text  # it has no exercise
 
 
-def test_an_erratum_can_be_asked_for_in_lower_case_and_the_nearest_is_offered(
-    client: TestClient,
-) -> None:
+def test_an_erratum_can_be_asked_for_in_lower_case_and_the_nearest_is_offered(client: TestClient) -> None:
     assert client.get("/errata/e-01").status_code == 200
     missing = client.get("/errata/E-100")
     assert missing.status_code == 404

@@ -29,18 +29,10 @@ OF_A_CLASS = ("/classes/", "/assignments/", "/me", "/join/")
 # Pages that need a link of a platform, or a session: tests/federation/lti opens them.
 LINKED = ("/lti/register", "/classes/{class_id}/platform")
 # Steps of a sign-in, each of which needs the one before it.
-SIGN_IN = (
-    "/sign-in/back",
-    "/sign-in/proxy",
-    "/sign-in/name",
-    "/sign-in/connect",
-    "/sign-in/{provider}",
-)
+SIGN_IN = ("/sign-in/back", "/sign-in/proxy", "/sign-in/name", "/sign-in/connect", "/sign-in/{provider}")
 # Addresses that lead on, and results, which tests/web/course opens.
 OF_ASSESSMENTS = tuple(
-    f"/{one}{rest}"
-    for one in ("placement", "final")
-    for rest in ("/begin", "/{draw}", "/{draw}/next")
+    f"/{one}{rest}" for one in ("placement", "final") for rest in ("/begin", "/{draw}", "/{draw}/next")
 )
 DATED = ("/guess/{day}",)  # the same page as /guess, at an address that is another every day
 

@@ -43,9 +43,7 @@ def another(client: TestClient) -> TestClient:
     return TestClient(client.app, follow_redirects=False)
 
 
-def test_what_is_saved_is_shown_at_its_address_and_deleted_by_its_owner_alone(
-    client: TestClient, site: Site
-) -> None:
+def test_what_is_saved_is_shown_at_its_address_and_deleted_by_its_owner_alone(client: TestClient, site: Site) -> None:
     page = compare(client, text_of("torchtitan-8b-h100"), **LAYOUT)
     assert not client.cookies.get(COOKIE)  # nothing was stored, so there is nobody to know again
     address = saved(client, seals(page)[0], "My <b>run</b>")
@@ -137,9 +135,7 @@ def test_a_learner_has_a_bounded_number(client: TestClient, site: Site) -> None:
     assert client.get(f"/measured/{row.name}").status_code == 404
 
 
-def test_it_is_in_the_export_comes_back_from_it_and_goes_with_its_learner(
-    client: TestClient,
-) -> None:
+def test_it_is_in_the_export_comes_back_from_it_and_goes_with_its_learner(client: TestClient) -> None:
     address = saved(client, seals(compare(client, text_of("h100-8-p5")))[0])
     exported = client.get("/progress/export").content
     (row,) = json.loads(exported)["measurements"]
@@ -151,9 +147,7 @@ def test_it_is_in_the_export_comes_back_from_it_and_goes_with_its_learner(
     assert "All-reduce on 8 ranks" in client.get(address).text
 
 
-def test_what_was_written_by_hand_is_left_out_of_an_import(
-    client: TestClient, tmp_path: Path
-) -> None:
+def test_what_was_written_by_hand_is_left_out_of_an_import(client: TestClient, tmp_path: Path) -> None:
     path = tmp_path / "t"
     path.write_text(text_of("h100-8-p5"))
     good = report_values(read_files([path])[0])

@@ -19,9 +19,7 @@ def examples(catalog: Catalog) -> Iterator[tuple[TargetMachine, str]]:
     """The machine of each puzzle, and the example that its page shows."""
     for exercise in catalog.exercises:
         if isinstance(exercise, Schedule):
-            form = VIEW.form(
-                exercise, FormInput(seed=0, learner="", given={}, parts={}, graded=False)
-            )
+            form = VIEW.form(exercise, FormInput(seed=0, learner="", given={}, parts={}, graded=False))
             yield exercise.machine, form.example[0]
 
 
@@ -41,9 +39,7 @@ def programs(machine: TargetMachine, code: str) -> list[list[Step]]:
             steps += [(*step[:2], own) if len(step) > 2 else step for step in example]
     for op, other, name in (step for step in example if step[0] in ("send", "pass", "add")):
         assert isinstance(other, int)
-        first[other].append(
-            ("send", 0, name) if op == "add" else ("recv" if op == "pass" else "add", 0, name)
-        )
+        first[other].append(("send", 0, name) if op == "add" else ("recv" if op == "pass" else "add", 0, name))
     return first
 
 
@@ -72,9 +68,7 @@ def test_what_an_example_says_overlaps_does_so(catalog: Catalog) -> None:
 
 
 @pytest.mark.parametrize("known", ["hop", "reduce", "gather"])
-def test_every_puzzle_in_which_something_overlaps_has_an_example(
-    catalog: Catalog, known: str
-) -> None:
+def test_every_puzzle_in_which_something_overlaps_has_an_example(catalog: Catalog, known: str) -> None:
     for machine, code in examples(catalog):
         assert bool(code) == (set(machine.cost) != {"F", "B"})
         if known in machine.cost:

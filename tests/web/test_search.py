@@ -139,9 +139,7 @@ def test_everything_can_be_found_by_its_title(index: Index, catalog: Catalog) ->
 
 
 def entry(title: str, keywords: str = "", text: str = "") -> SearchEntry:
-    return SearchEntry(
-        kind="Page", title=title, href=f"/{title}", says="", keywords=keywords, text=text
-    )
+    return SearchEntry(kind="Page", title=title, href=f"/{title}", says="", keywords=keywords, text=text)
 
 
 def found(made: Index, query: str) -> list[str]:
@@ -149,9 +147,7 @@ def found(made: Index, query: str) -> list[str]:
 
 
 def test_a_title_counts_more_than_a_keyword_and_a_keyword_more_than_a_text() -> None:
-    made = Index(
-        [entry("a", text="ring"), entry("b", keywords="ring"), entry("ring"), entry("other")]
-    )
+    made = Index([entry("a", text="ring"), entry("b", keywords="ring"), entry("ring"), entry("other")])
     assert found(made, "ring") == ["ring", "b", "a"]
 
 
@@ -172,10 +168,7 @@ def test_the_beginning_of_a_word_finds_it_after_the_word_itself() -> None:
 def test_a_word_with_a_letter_too_few_finds_the_one_that_is_meant() -> None:
     made = Index([entry("checkpoints"), entry("bubble")])
     answer = made.find("chxckpoint")
-    assert ([one.title for one in answer.entries], answer.instead) == (
-        ["checkpoints"],
-        "checkpoint",
-    )
+    assert ([one.title for one in answer.entries], answer.instead) == (["checkpoints"], "checkpoint")
     assert made.find("checkpoints").instead == ""
 
 

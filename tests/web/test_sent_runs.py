@@ -73,9 +73,7 @@ def many(count: int, salt: int = 0) -> Run:
 
 def formula(text: str) -> Run:
     """A run whose measures have *text* where a lab's formula names its algorithm."""
-    report = next(
-        one for one in shipped_runs() if one.lab == "algorithms" and "=ring" in one.command
-    )
+    report = next(one for one in shipped_runs() if one.lab == "algorithms" and "=ring" in one.command)
     run: Run = json.loads(report.as_json())
     for one in run["measures"]:
         one["where"]["algorithm"] = text
@@ -164,9 +162,7 @@ TAKEN: list[Run] = [
 
 
 @pytest.mark.parametrize("number", range(len(REFUSED)))
-def test_what_is_beyond_the_limits_is_refused_in_a_short_sentence(
-    client: TestClient, number: int
-) -> None:
+def test_what_is_beyond_the_limits_is_refused_in_a_short_sentence(client: TestClient, number: int) -> None:
     run = REFUSED[number]
     answer = send(client, run, run["lab"] if isinstance(run, dict) else LAB)
     assert answer.status_code in (413, 422)
@@ -200,13 +196,9 @@ def test_a_place_never_becomes_part_of_a_formula() -> None:
     from app.labs.results.analysis import analyzed
     from app.labs.spec import lab_called, read_job
 
-    report = next(
-        one for one in shipped_runs() if one.lab == "algorithms" and "=ring" in one.command
-    )
+    report = next(one for one in shipped_runs() if one.lab == "algorithms" and "=ring" in one.command)
     hostile = {"algorithm": "ring_all_reduce_time(1 B, 2, 1 B/s, 0.777 s) + 0 * collectives.ring"}
-    measures = tuple(
-        replace(one, where={**one.where, **hostile, "bandwidth": 1.0}) for one in report.measures
-    )
+    measures = tuple(replace(one, where={**one.where, **hostile, "bandwidth": 1.0}) for one in report.measures)
     job = read_job(lab_called("algorithms"), report.given)
     judged = analyzed(replace(report, measures=measures), job.ranks, job.values)
     assert [one.predicted for one in judged.measures] == [one.predicted for one in report.measures]
@@ -227,12 +219,7 @@ def test_only_choices_that_a_lab_lists_become_part_of_its_formulas() -> None:
 
 @pytest.mark.slow(10)
 def test_a_flood_changes_the_board_little_and_hides_nothing_from_here(tmp_path: Any) -> None:
-    settings = Settings(
-        database=f"sqlite:///{tmp_path}/w.db",
-        sandbox_workers=1,
-        runs=tmp_path,
-        sent_runs_allowed=0,
-    )
+    settings = Settings(database=f"sqlite:///{tmp_path}/w.db", sandbox_workers=1, runs=tmp_path, sent_runs_allowed=0)
     with TestClient(create_app(settings), follow_redirects=False) as client:
         address = f"/labs/{LAB}/board"
         before = client.get(address).text
@@ -263,9 +250,14 @@ def planted(site: Site) -> Iterator[Callable[[Run], str]]:
 
     def plant(run: Run) -> str:
         row = queued(
-            name=f"20260101-000000-{LAB}-{len(names):06x}", lab=LAB, host=SENT, state="done",
-            given=json.dumps({}), pool=f"planted-{len(names)}", report=json.dumps(run),
-        )  # fmt: skip
+            name=f"20260101-000000-{LAB}-{len(names):06x}",
+            lab=LAB,
+            host=SENT,
+            state="done",
+            given=json.dumps({}),
+            pool=f"planted-{len(names)}",
+            report=json.dumps(run),
+        )
         names.append(row.name)
         with open_session(site.engine) as session:
             session.add(row)
@@ -296,9 +288,7 @@ def test_what_is_in_the_database_already_is_held_to_the_same_limits(
     assert client.get(f"/labs/{LAB}/{name}").status_code == 404
 
 
-def test_what_is_worked_out_is_worked_out_once(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_worked_out_is_worked_out_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """A view of a board reads no report that it has read before."""
     from app.web.labs import results
 
@@ -324,9 +314,7 @@ def lines(*runs: Run | str) -> bytes:
 
 
 def test_the_runs_of_a_file_go_to_the_boards_of_their_labs(client: TestClient) -> None:
-    other: Run = json.loads(
-        next(one for one in shipped_runs() if one.lab == "memory-copy").as_json()
-    )
+    other: Run = json.loads(next(one for one in shipped_runs() if one.lab == "memory-copy").as_json())
     other["machine"]["processor"] = run_of_ours = "AMD EPYC 9654, 2P"
     sent = lines(other, machine(processor=run_of_ours))
     assert send(client, sent, "ring-bytes").status_code == 422
@@ -355,9 +343,7 @@ def test_a_run_may_be_written_over_several_lines() -> None:
     assert report == read_sent(json.dumps(good()))
 
 
-def test_runs_of_others_are_read_beside_the_event_loop(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_of_others_are_read_beside_the_event_loop(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = []
 
     def noted(work: Callable[..., Any]) -> Callable[..., Any]:
@@ -375,9 +361,14 @@ def test_runs_of_others_are_read_beside_the_event_loop(
     client.post(ring, data={"action": "predict", "answer.time": "1 s"})
     before = len(threads)
     addresses = [
-        f"/labs/{LAB}", f"/labs/{LAB}/board", f"/labs/{LAB}/board/0.svg", ring,
-        f"/labs/{LAB}/nothing", f"/labs/{LAB}/nothing/samples.json", f"/labs/{LAB}/nothing/0.svg",
-    ]  # fmt: skip
+        f"/labs/{LAB}",
+        f"/labs/{LAB}/board",
+        f"/labs/{LAB}/board/0.svg",
+        ring,
+        f"/labs/{LAB}/nothing",
+        f"/labs/{LAB}/nothing/samples.json",
+        f"/labs/{LAB}/nothing/0.svg",
+    ]
     for address in addresses:
         client.get(address)
     assert before >= 2
@@ -402,12 +393,7 @@ def test_a_run_costs_a_bounded_multiple_of_the_smallest() -> None:
 
 @pytest.mark.slow(10)
 def test_runs_of_one_address_are_limited_whatever_its_cookies(tmp_path: Any) -> None:
-    settings = Settings(
-        database=f"sqlite:///{tmp_path}/w.db",
-        sandbox_workers=1,
-        runs=tmp_path,
-        sent_runs_allowed=3,
-    )
+    settings = Settings(database=f"sqlite:///{tmp_path}/w.db", sandbox_workers=1, runs=tmp_path, sent_runs_allowed=3)
     with TestClient(create_app(settings), follow_redirects=False) as client:
         answers = []
         for _ in range(5):

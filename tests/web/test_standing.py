@@ -21,14 +21,7 @@ def topic(catalog: Catalog) -> Topic:
 
 
 @each(
-    ("standing", "mark"),
-    [
-        (None, "new"),
-        (Standing(), "new"),
-        (TRIED, "tried"),
-        (SOLVED, "solved"),
-        (ALONE, "unaided"),
-    ],
+    ("standing", "mark"), [(None, "new"), (Standing(), "new"), (TRIED, "tried"), (SOLVED, "solved"), (ALONE, "unaided")]
 )
 def test_a_mark_tells_how_an_exercise_was_solved(standing: Standing | None, mark: str) -> None:
     assert mark_of(standing) == mark
@@ -45,9 +38,7 @@ def test_a_solution_that_was_only_read_is_not_a_solved_exercise(topic: Topic) ->
 def test_a_row_leads_to_its_exercise(topic: Topic) -> None:
     exercise = topic.exercises[0]
     row = row_of(exercise, {exercise.id: ALONE})
-    assert (row.href, row.title, row.mark) == (
-        f"/exercises/{exercise.id}", exercise.title, "unaided",
-    )  # fmt: skip
+    assert (row.href, row.title, row.mark) == (f"/exercises/{exercise.id}", exercise.title, "unaided")
     assert row_of(exercise, {}).mark == "new"
 
 
@@ -74,9 +65,7 @@ def test_the_path_of_a_chapter_without_core_exercises_is_all_of_it(catalog: Cata
     assert topic.extras == ()
 
 
-def test_a_harder_exercise_takes_longer_and_a_program_longer_than_a_choice(
-    catalog: Catalog,
-) -> None:
+def test_a_harder_exercise_takes_longer_and_a_program_longer_than_a_choice(catalog: Catalog) -> None:
     longest_first = sorted(catalog.exercises, key=lambda one: one.minutes, reverse=True)
     least = {(one.kind, one.level): one.minutes for one in longest_first}
     assert least["numeric", 1] < least["numeric", 3] < least["numeric", 4]
@@ -89,9 +78,7 @@ def test_values_that_decide_which_option_is_right_take_longer(catalog: Catalog) 
 
 
 def test_an_exercise_that_asks_for_more_takes_longer(catalog: Catalog) -> None:
-    five, two = (
-        catalog.exercise(f"precision/{one}") for one in ("mixed-or-full", "rounded-by-chance")
-    )
+    five, two = (catalog.exercise(f"precision/{one}") for one in ("mixed-or-full", "rounded-by-chance"))
     assert five.level == two.level
     assert five.minutes == two.minutes + 1  # two boxes more
     many = catalog.exercise("tensor/seventy-one-seconds")

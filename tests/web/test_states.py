@@ -22,11 +22,7 @@ def links(page: str, within: str) -> dict[str, str]:
 def test_every_preset_is_a_link_and_the_one_that_is_shown_is_marked(client: TestClient) -> None:
     page = shown(client)
     presets = links(page, '<nav class="presets"')
-    assert list(presets) == [
-        "Llama 3 405B as trained",
-        "8B on 8 × H100",
-        "Llama 3 405B, 128K tokens",
-    ]
+    assert list(presets) == ["Llama 3 405B as trained", "8B on 8 × H100", "Llama 3 405B, 128K tokens"]
     for name, href in presets.items():
         there = unescape(client.get(href).text)
         assert f'aria-current="true" rel="nofollow">{name}<' in there

@@ -30,9 +30,7 @@ def colors(css: str) -> dict[str, str]:
 
 
 def test_the_style_sheet_is_served_in_one_piece_and_minified(client: TestClient) -> None:
-    css = "".join(
-        client.get(asset_url(name)).text for name in ("app.css", "pages.css", "people.css")
-    )
+    css = "".join(client.get(asset_url(name)).text for name in ("app.css", "pages.css", "people.css"))
     assert "@import" not in css
     assert "/*" not in css
     assert "\n" not in css
@@ -49,10 +47,13 @@ def test_the_style_sheet_is_served_in_one_piece_and_minified(client: TestClient)
         ('a::after { content: "a ;  b"; }', 'a::after{content:"a ;  b"}'),
         ("a :hover, a:hover > b ~ c { width: calc(1px + 2px) }", "a :hover,a:hover>b~c{width:calc(1px + 2px)}"),
         ("/* One; */\n/* two */ a { b: c !important ; }\n\n", "a{b:c!important}"),
-        ("@media (max-width: 9rem) and (print) { a { b: 1 /* x */ 2; } }", "@media (max-width:9rem) and (print){a{b:1 2}}"),
+        (
+            "@media (max-width: 9rem) and (print) { a { b: 1 /* x */ 2; } }",
+            "@media (max-width:9rem) and (print){a{b:1 2}}",
+        ),
         ("a { background: url(./a;b.svg) ; }", "a{background:url(./a;b.svg)}"),
     ],
-)  # fmt: skip
+)
 def test_minifying_drops_only_what_says_nothing(css: str, small: str) -> None:
     assert minified(css) == small
     assert minified(small) == small
@@ -103,9 +104,7 @@ def test_the_vendored_editors_are_those_that_their_recipe_builds() -> None:
         assert hashlib.sha256(bundle).hexdigest() == editor["sha256"]
         assert len(bundle) == editor["bytes"]
         assert recipe["devDependencies"] == editor["built with"]
-    used = {
-        package: number for editor in editors.values() for package, number in editor["from"].items()
-    }
+    used = {package: number for editor in editors.values() for package, number in editor["from"].items()}
     assert recipe["dependencies"] == used
     lock = json.loads((vendor / "editor/package-lock.json").read_text())["packages"]
     locked = {

@@ -37,9 +37,7 @@ DOORS: dict[str, Send] = {
     "an answer in the placement": lambda c: c.post("/placement/1/1", data={"answer": "1"}),
     "an answer in a final": lambda c: c.post("/final/1/1", data={"answer": "1"}),
     "a run": lambda c: c.post("/labs/all-reduce", data={}),
-    "a run of another machine": lambda c: c.post(
-        "/labs/all-reduce/board", files={"run": ("r.json", RUN)}
-    ),
+    "a run of another machine": lambda c: c.post("/labs/all-reduce/board", files={"run": ("r.json", RUN)}),
     "a class": lambda c: c.post("/classes", data={"name": "A", "teacher": "B", "zone": "UTC"}),
     "a person": lambda c: c.post(f"/join/{CODES[0]}", data={"name": "B"}),
     "an import": lambda c: c.post("/progress/import", files={"file": ("w.json", EMPTY)}),
@@ -53,10 +51,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A site that stores little for each address."""
     folder: Path = tmp_path_factory.mktemp("storage")
     settings = Settings(
-        database=f"sqlite:///{folder / 'w.db'}",
-        runs=folder / "runs",
-        sandbox_workers=1,
-        storage_allowed=ROOM,
+        database=f"sqlite:///{folder / 'w.db'}", runs=folder / "runs", sandbox_workers=1, storage_allowed=ROOM
     )
     with Client(create_app(site=create_site(settings)), follow_redirects=False) as made:
         CODES[:] = [School(made.app.state.site).code]  # type: ignore[attr-defined]
@@ -72,9 +67,7 @@ def site(crowded: Client) -> Site:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_every_door_by_which_a_visitor_stores_draws_on_the_same_bytes(
-    crowded: Client, site: Site, door: str
-) -> None:
+def test_every_door_by_which_a_visitor_stores_draws_on_the_same_bytes(crowded: Client, site: Site, door: str) -> None:
     crowded.address = f"192.0.2.{1 + list(DOORS).index(door)}"
     crowded.cookies.clear()
     before = site.allowances.storage.blocked(crowded.address, ROOM)

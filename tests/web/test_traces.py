@@ -24,10 +24,7 @@ def cells(text: str, label: str) -> list[list[str]]:
     found = re.search(rf'aria-label="{label}">(.*?)</table>', text, re.DOTALL)
     assert found
     rows = re.findall(r"<tr>(.*?)(?:</tr>|(?=<tr>)|$)", found[1], re.DOTALL)
-    return [
-        [re.sub(r"<[^>]*>", "", one).strip() for one in re.split(r"<t[dh][^>]*>", row)[1:]]
-        for row in rows
-    ]
+    return [[re.sub(r"<[^>]*>", "", one).strip() for one in re.split(r"<t[dh][^>]*>", row)[1:]] for row in rows]
 
 
 def test_a_published_trace_shows_its_tolls_its_comb_and_its_source(client: TestClient) -> None:
@@ -51,7 +48,7 @@ def test_the_tolls_stand_beside_those_of_the_layout(client: TestClient) -> None:
     assert rows[0] == ["Toll", "Measured", "Share", "Predicted"]
     total = step_time(
         ModelShape.read(GIVEN["model"]), Cluster.read(GIVEN["cluster"]), Layout.read(GIVEN["layout"])
-    ).total  # fmt: skip
+    ).total
     assert rows[-1][-1] == show(total, SECOND, 3)
     found = predicted_tolls(GIVEN)
     assert found
@@ -121,9 +118,7 @@ def test_a_trace_from_another_site_is_refused(client: TestClient) -> None:
     assert answer.status_code == 403
 
 
-def test_collectives_of_a_trace_are_beside_the_wire_and_the_first_lever_is_on_top(
-    client: TestClient,
-) -> None:
+def test_collectives_of_a_trace_are_beside_the_wire_and_the_first_lever_is_on_top(client: TestClient) -> None:
     page = client.get("/measured/traces/a100-2-ddp-with-bytes").text
     assert "% of NVLink of a GPU" in page
     assert "Try first: Launch earlier or less" in page

@@ -104,9 +104,7 @@ def test_what_is_there_already_is_not_doubled(client: TestClient) -> None:
     assert rows(client) == before
 
 
-def test_the_file_of_another_learner_is_merged(
-    client: TestClient, become: Callable[[], str]
-) -> None:
+def test_the_file_of_another_learner_is_merged(client: TestClient, become: Callable[[], str]) -> None:
     become()
     other = worked(client)
     become()
@@ -134,9 +132,7 @@ def test_answers_are_in_the_order_in_which_they_were_given(client: TestClient) -
     assert attempts.index("✓ right 70 ms") < attempts.index("✗ wrong 35 ms")
 
 
-def test_a_prediction_that_was_made_stays(
-    client: TestClient, site: Site, become: Callable[[], str]
-) -> None:
+def test_a_prediction_that_was_made_stays(client: TestClient, site: Site, become: Callable[[], str]) -> None:
     learner = become()
     prediction = Prediction(learner=learner, exercise="a/lab", seed=1, answer='{"time": "1 ms"}')
     store(site.engine, [prediction])
@@ -170,9 +166,7 @@ WRONG: list[tuple[File, str]] = [
 
 
 @pytest.mark.parametrize(("file", "says"), WRONG)
-def test_a_file_of_another_kind_is_refused_with_what_was_expected(
-    client: TestClient, file: File, says: str
-) -> None:
+def test_a_file_of_another_kind_is_refused_with_what_was_expected(client: TestClient, file: File, says: str) -> None:
     answer = take(client, file)
     assert answer.status_code == 422
     assert "Nothing was imported" in answer.text
@@ -243,9 +237,7 @@ def test_a_learner_has_a_limit(client: TestClient, site: Site, become: Callable[
     learner = become()
     for part in range(2):
         stored = [
-            Attempt.model_validate(
-                {**ROW, "learner": learner, "at": NOON + timedelta(seconds=part * MOST + n)}
-            )
+            Attempt.model_validate({**ROW, "learner": learner, "at": NOON + timedelta(seconds=part * MOST + n)})
             for n in range(MOST // 2)
         ]
         store(site.engine, stored)
@@ -265,24 +257,17 @@ def test_a_form_without_a_file_is_told_so(client: TestClient) -> None:
     assert "No file was chosen" in words(answer.text)
 
 
-def test_an_import_with_too_many_runs_leaves_nothing(
-    client: TestClient, become: Callable[[], str]
-) -> None:
+def test_an_import_with_too_many_runs_leaves_nothing(client: TestClient, become: Callable[[], str]) -> None:
     become()  # too many runs are noticed after the answers were looked at
     report = next(one for one in shipped_runs() if one.lab == "all-reduce")
-    runs = [
-        {"report": json.dumps({**json.loads(report.as_json()), "seconds": float(n)})}
-        for n in range(1, 52)
-    ]
+    runs = [{"report": json.dumps({**json.loads(report.as_json()), "seconds": float(n)})} for n in range(1, 52)]
     answer = take(client, {"attempts": [ROW], "runs": runs})
     assert answer.status_code == 422
     assert "more than 50 sent runs" in words(answer.text)
     assert exported(client)["attempts"] == exported(client)["runs"] == []
 
 
-def test_finished_runs_travel_and_others_are_counted(
-    client: TestClient, site: Site, become: Callable[[], str]
-) -> None:
+def test_finished_runs_travel_and_others_are_counted(client: TestClient, site: Site, become: Callable[[], str]) -> None:
     learner = become()
     report = next(one for one in shipped_runs() if one.lab == "all-reduce")
     own = {**json.loads(report.as_json()), "seconds": 4321.5}

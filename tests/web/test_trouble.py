@@ -16,9 +16,7 @@ NUMERIC = "/exercises/collectives/ring-all-reduce-time"
 FUNCTION = "/exercises/collectives/write-ring-time"
 
 
-def test_a_locked_database_answers_503_and_then_recovers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_locked_database_answers_503_and_then_recovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.db.session.PATIENCE", 0.2)
     database = tmp_path / "w.db"
     app = create_app(Settings(database=f"sqlite:///{database}", sandbox_workers=1))
@@ -69,9 +67,7 @@ def test_without_a_sandbox_functions_explain_and_the_rest_works(tmp_path: Path) 
     cache.mkdir(parents=True)
     (cache / "guest.cwasm").write_bytes(b"damaged")
     (cache / "guest.cwasm").chmod(0o600)
-    settings = Settings(
-        database=f"sqlite:///{tmp_path / 'w.db'}", cache=tmp_path / "cache", sandbox_workers=1
-    )
+    settings = Settings(database=f"sqlite:///{tmp_path / 'w.db'}", cache=tmp_path / "cache", sandbox_workers=1)
     with TestClient(create_app(settings)) as client:
         health = {"status": "ok", "sandbox": "starting"}
         while health["sandbox"] == "starting":
@@ -94,9 +90,7 @@ def test_a_broken_catalog_does_not_start(tmp_path: Path) -> None:
         create_app(settings)
 
 
-def test_a_fault_of_ours_shows_no_traceback(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_of_ours_shows_no_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = create_app(Settings(database=f"sqlite:///{tmp_path / 'w.db'}", sandbox_workers=1))
 
     def fail(*_: object) -> None:

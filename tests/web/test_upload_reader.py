@@ -22,16 +22,12 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     return create_app(Settings(database=f"sqlite:///{folder / 'w.db'}", sandbox_workers=1))
 
 
-def sent(
-    asker: Asker, address: str, content: str = TABLE, *, ends: bool = True
-) -> "asyncio.Task[Cost]":
+def sent(asker: Asker, address: str, content: str = TABLE, *, ends: bool = True) -> "asyncio.Task[Cost]":
     """A file that is sent; one that does not *end* is still on its way."""
     head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
     body = f"{head}{content}" + (f"\r\n--{BOUNDARY}--\r\n" if ends else "")
     kind = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
-    asked = asker.ask(
-        "/measured", method="POST", body=body.encode(), headers=kind, address=address, ends=ends
-    )
+    asked = asker.ask("/measured", method="POST", body=body.encode(), headers=kind, address=address, ends=ends)
     return asyncio.create_task(asked)
 
 
@@ -59,9 +55,7 @@ def test_slow_uploads_keep_no_one_from_reading(app: FastAPI) -> None:
     asyncio.run(tried())
 
 
-def test_what_one_address_has_on_the_disk_is_limited(
-    app: FastAPI, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_one_address_has_on_the_disk_is_limited(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upload_reader, "_MOST_OF_ONE", 10_000)
     monkeypatch.setattr(upload_reader, "_MOST_OF_ALL", 15_000)
     large = "a" * 4_000

@@ -14,16 +14,4 @@ from app.api.people import (
     statistics,
 )
 
-PARTS = (
-    classes,
-    roster,
-    persons,
-    groups,
-    assignments,
-    copies,
-    extensions,
-    overrides,
-    grades,
-    grade_rule,
-    statistics,
-)
+PARTS = (classes, roster, persons, groups, assignments, copies, extensions, overrides, grades, grade_rule, statistics)

@@ -20,16 +20,9 @@ CLASSES = "/api/v1/classes"
 ONE_CLASS = "/api/v1/classes/{class_id}"
 _LARGEST = 2**63 - 1  # number of a row
 _MOST, _USUAL = 1_000, 100  # rows of a page
-_NOT_HERE = (
-    "this class does not exist, or this token does not open it; GET /api/v1/classes lists all"
-)
-_SCOPE = (
-    "a token of scope class or admin is required: "
-    "wallclock token create NAME --scope class --class CLASS"
-)
-_ADMIN = (
-    "a token of scope admin is required to {do} a class: wallclock token create NAME --scope admin"
-)
+_NOT_HERE = "this class does not exist, or this token does not open it; GET /api/v1/classes lists all"
+_SCOPE = "a token of scope class or admin is required: wallclock token create NAME --scope class --class CLASS"
+_ADMIN = "a token of scope admin is required to {do} a class: wallclock token create NAME --scope admin"
 T = TypeVar("T")
 Number = Annotated[int, Path(ge=1, le=_LARGEST, examples=[1])]
 
@@ -124,9 +117,7 @@ class Paging:
         self,
         request: Request,
         response: Response,
-        after: Annotated[
-            int, Query(ge=0, le=_LARGEST, description="the number of the last one that you have")
-        ] = 0,
+        after: Annotated[int, Query(ge=0, le=_LARGEST, description="the number of the last one that you have")] = 0,
         limit: Annotated[int, Query(ge=1, le=_MOST, description="the most to send")] = _USUAL,
     ) -> None:
         self.after, self.limit = after, limit
@@ -142,11 +133,7 @@ class Paging:
 
     def link(self, last: int) -> None:
         """Let the response link to what comes after *last*."""
-        kept = {
-            name: value
-            for name, value in self._request.query_params.items()
-            if name not in ("after", "limit")
-        }
+        kept = {name: value for name, value in self._request.query_params.items() if name not in ("after", "limit")}
         query = urlencode({**kept, "after": last, "limit": self.limit})
         self._response.headers["Link"] = f'<{self._request.url.path}?{query}>; rel="next"'
 

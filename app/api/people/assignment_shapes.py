@@ -31,9 +31,7 @@ class PoolDocument(BaseModel):
 
     model_config = example_config(draw=1, of=[_RING, "collectives/steps-of-a-ring"], points=2.0)
 
-    draw: int = Field(
-        le=MOST_EXERCISES, description="how many a student has, from 1 to all of them"
-    )
+    draw: int = Field(le=MOST_EXERCISES, description="how many a student has, from 1 to all of them")
     of: list[StrictStr] = Field(max_length=MOST_EXERCISES, description="the exercises")
     points: float = Field(default=1.0, description="of each that is drawn")
 
@@ -46,22 +44,16 @@ class GroupDatesDocument(BaseModel):
     group: StrictStr = Field(max_length=4 * NAME_LIMIT)
     opens: Moment | None = None
     due: Moment | None = None
-    closes: Moment | None = Field(
-        default=None, description="null: as long after its due date as for everyone"
-    )
+    closes: Moment | None = Field(default=None, description="null: as long after its due date as for everyone")
 
 
 class NewAssignment(BaseModel):
     """An assignment to make or to change; times have an offset."""
 
-    model_config = example_config(
-        title="Collectives", due=_DUE, late=0.1, exercises=[{"exercise": _RING, "points": 2}]
-    )
+    model_config = example_config(title="Collectives", due=_DUE, late=0.1, exercises=[{"exercise": _RING, "points": 2}])
 
     title: StrictStr = Field(max_length=4 * NAME_LIMIT)
-    exercises: list[EntryDocument] = Field(
-        default=[], max_length=MOST_EXERCISES, description="which every student has"
-    )
+    exercises: list[EntryDocument] = Field(default=[], max_length=MOST_EXERCISES, description="which every student has")
     pools: list[PoolDocument] = Field(
         default=[], max_length=MOST_EXERCISES, description="of which each student has some"
     )
@@ -111,9 +103,7 @@ class NewCopies(BaseModel):
     assignments: list[int] = Field(
         default=[], max_length=1_000, description="their numbers; without any, all of the class"
     )
-    weeks: int = Field(
-        default=0, ge=-MOST_WEEKS, le=MOST_WEEKS, description="by which all dates are moved"
-    )
+    weeks: int = Field(default=0, ge=-MOST_WEEKS, le=MOST_WEEKS, description="by which all dates are moved")
     start: date | None = Field(
         default=None, description="instead of weeks: the first date comes into the week of this day"
     )

@@ -53,23 +53,17 @@ router = Router(tags=["assignments"], responses=ERRORS)
 CHANGED = responses(412)
 VERSIONED: dict[str, Any] = {
     "headers": {
-        "ETag": {
-            "description": "the version, for If-Match when it is changed or deleted",
-            "schema": {"type": "string"},
-        }
+        "ETag": {"description": "the version, for If-Match when it is changed or deleted", "schema": {"type": "string"}}
     }
 }
 IfMatch = Annotated[
-    str | None,
-    Header(description="change it only if this is its version still: the ETag that was sent"),
+    str | None, Header(description="change it only if this is its version still: the ETag that was sent")
 ]
 _CHANGED = "the assignment was changed in the meantime: GET it again; its version is {now} now"
 
 
 @router.get(ASSIGNMENTS, summary="List assignments", responses={200: LINK})
-def list_assignments(
-    site: Here, grant: Scoped, class_id: Number, page: Paged
-) -> list[AssignmentDocument]:
+def list_assignments(site: Here, grant: Scoped, class_id: Number, page: Paged) -> list[AssignmentDocument]:
     """Returns the assignments of a class, oldest first."""
     with open_session(site.engine) as session:
         class_for(session, grant, class_id)
@@ -87,9 +81,7 @@ def make_assignment(
         entries = _entries(site, body, ())
         groups = _groups(session, class_id, body)
         draws = [pool.draw for pool in body.pools]
-        number = create_assignment(
-            session, class_id, body.title, _policy(body), entries, groups, draws
-        )
+        number = create_assignment(session, class_id, body.title, _policy(body), entries, groups, draws)
         session.commit()
         return _versioned(response, assignment_with(session, number))
 
@@ -104,9 +96,7 @@ def get_assignment(
 
 
 @router.get(ASSIGNMENT + "/variants", summary="List everyone's variants", responses={200: LINK})
-def list_variants(
-    site: Here, grant: Scoped, class_id: Number, assignment: Number, page: Paged
-) -> list[PersonVariants]:
+def list_variants(site: Here, grant: Scoped, class_id: Number, assignment: Number, page: Paged) -> list[PersonVariants]:
     """Returns the seed of each exercise that counts for each student, by their number."""
     with open_session(site.engine) as session:
         found = assignment_for(session, grant, class_id, assignment)
@@ -188,9 +178,7 @@ def _tag(stored: Assignment) -> str:
     return f'"{stored.version}"'
 
 
-def _entries(
-    site: Site, body: NewAssignment, stored: tuple[AssignmentEntry, ...]
-) -> list[AssignmentEntry]:
+def _entries(site: Site, body: NewAssignment, stored: tuple[AssignmentEntry, ...]) -> list[AssignmentEntry]:
     """The entries of *body*; an exercise must be in the course, or *stored* already."""
     known = {entry.exercise for entry in stored}
     seen: set[str] = set()
@@ -243,14 +231,9 @@ def _document(one: Assignment) -> AssignmentDocument:
         title=one.title,
         points=one.points,
         exercises=[
-            EntryDocument(exercise=entry.exercise, points=entry.points)
-            for entry in one.entries
-            if not entry.pool
+            EntryDocument(exercise=entry.exercise, points=entry.points) for entry in one.entries if not entry.pool
         ],
-        pools=[
-            PoolDocument(draw=pool.draw, of=list(pool.exercises), points=pool.points)
-            for pool in one.pools
-        ],
+        pools=[PoolDocument(draw=pool.draw, of=list(pool.exercises), points=pool.points) for pool in one.pools],
         groups=[GroupDatesDocument(**asdict(dates)) for dates in one.groups],
         **{name: getattr(one.policy, name) for name in RULES},
     )

@@ -59,9 +59,7 @@ def make_class(request: Request, site: Here, _: Administrative, body: NewClass) 
     with open_writing_session(site.engine) as session:
         row = create_class(session, site.secret, body.name, body.zone, pseudonyms=body.pseudonyms)
         person = number_of(new_person(session, teacher))
-        code = renew_seat_code(
-            session, enroll(session, number_of(row), person, Role.TEACHER, teacher)
-        )
+        code = renew_seat_code(session, enroll(session, number_of(row), person, Role.TEACHER, teacher))
         made = MadeClass(**_document(request, site, session, row).model_dump(), code=code)
         session.commit()
     return made
@@ -79,9 +77,7 @@ def remove_class(
     site: Here,
     grant: Scoped,
     class_id: Number,
-    name: Annotated[
-        str, Query(max_length=4 * NAME_LIMIT, description="of the class, to confirm")
-    ] = "",
+    name: Annotated[str, Query(max_length=4 * NAME_LIMIT, description="of the class, to confirm")] = "",
 ) -> Response:
     """Deletes it with its assignments, its grades, its tokens, and those who are only in it."""
     with open_writing_session(site.engine) as session:
@@ -94,9 +90,7 @@ def remove_class(
 
 
 @router.put(ARCHIVE, summary="Archive a class")
-def put_into_archive(
-    request: Request, site: Here, grant: Scoped, class_id: Number
-) -> ClassDocument:
+def put_into_archive(request: Request, site: Here, grant: Scoped, class_id: Number) -> ClassDocument:
     """Returns the class: nobody can join it anymore. Everything in it stays."""
     with open_writing_session(site.engine) as session:
         row = class_for(session, grant, class_id)
@@ -106,9 +100,7 @@ def put_into_archive(
 
 
 @router.delete(ARCHIVE, summary="Take a class out of the archive")
-def take_from_archive(
-    request: Request, site: Here, grant: Scoped, class_id: Number
-) -> ClassDocument:
+def take_from_archive(request: Request, site: Here, grant: Scoped, class_id: Number) -> ClassDocument:
     """Returns the class, which stays closed to those who want to join."""
     with open_writing_session(site.engine) as session:
         row = class_for(session, grant, class_id)

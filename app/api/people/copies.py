@@ -8,13 +8,7 @@ from app.api.people.assignment_shapes import CopiedAssignments, CopyDocument, Ne
 from app.api.people.roster import DryRun
 from app.db.session import open_writing_session
 from app.network.routes import Router
-from app.people.assignment_copies import (
-    AssignmentCopy,
-    chosen_assignments,
-    copies_of,
-    store_copies,
-    weeks_to,
-)
+from app.people.assignment_copies import AssignmentCopy, chosen_assignments, copies_of, store_copies, weeks_to
 from app.site import Here
 
 router = Router(tags=["assignments"], responses=ERRORS)
@@ -37,9 +31,7 @@ def copy_assignments(
         made = {} if dry_run else store_copies(session, class_id, copies)
         session.commit()
     return CopiedAssignments(
-        applied=not dry_run,
-        weeks=weeks,
-        copies=[_document(one, made.get(one.source.id)) for one in copies],
+        applied=not dry_run, weeks=weeks, copies=[_document(one, made.get(one.source.id)) for one in copies]
     )
 
 

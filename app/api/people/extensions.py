@@ -5,16 +5,7 @@ from datetime import UTC, datetime
 from fastapi import Response
 from sqlmodel import Session, select
 
-from app.api.people.access import (
-    ERRORS,
-    LINK,
-    Number,
-    Paged,
-    Scoped,
-    assignment_for,
-    class_to_change,
-    persons_called,
-)
+from app.api.people.access import ERRORS, LINK, Number, Paged, Scoped, assignment_for, class_to_change, persons_called
 from app.api.people.assignments import ASSIGNMENT
 from app.api.people.shapes import ExtensionDocument, NewExtension
 from app.db.people import ExtensionRow
@@ -62,9 +53,7 @@ def give_extensions(
 
 
 @router.delete(EXTENSIONS + "/{person}", status_code=204, summary="Take an extension back")
-def end_extension(
-    site: Here, grant: Scoped, class_id: Number, assignment: Number, person: Number
-) -> Response:
+def end_extension(site: Here, grant: Scoped, class_id: Number, assignment: Number, person: Number) -> Response:
     """The dates of everyone hold again for the person with that number."""
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)

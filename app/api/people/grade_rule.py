@@ -7,13 +7,7 @@ from app.api.people.shapes import example_config
 from app.db.session import open_session, open_writing_session
 from app.network.routes import Router
 from app.people.assignments import assignments_of
-from app.people.overall_grades import (
-    MOST_LOWEST,
-    MOST_WEIGHT,
-    GradeRule,
-    change_grade_rule,
-    grade_rule_of,
-)
+from app.people.overall_grades import MOST_LOWEST, MOST_WEIGHT, GradeRule, change_grade_rule, grade_rule_of
 from app.site import Here
 
 RULE = ONE_CLASS + "/grades/rule"
@@ -47,9 +41,7 @@ def get_grade_rule(site: Here, grant: Scoped, class_id: Number) -> GradeRuleDocu
 
 
 @router.put(RULE, summary="Change the rule of the overall grade")
-def put_grade_rule(
-    site: Here, grant: Scoped, class_id: Number, body: GradeRuleDocument
-) -> GradeRuleDocument:
+def put_grade_rule(site: Here, grant: Scoped, class_id: Number, body: GradeRuleDocument) -> GradeRuleDocument:
     """Takes what GET returns; scores that are sent to learning platforms do not change."""
     with open_writing_session(site.engine) as session:
         row = class_to_change(session, grant, class_id)

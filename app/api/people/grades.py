@@ -19,13 +19,7 @@ from app.api.people.access import (
     class_for,
     class_to_change,
 )
-from app.api.people.shapes import (
-    AssignmentSum,
-    GradesDifference,
-    GradesDocument,
-    PersonGrades,
-    PointsChangeDocument,
-)
+from app.api.people.shapes import AssignmentSum, GradesDifference, GradesDocument, PersonGrades, PointsChangeDocument
 from app.db.people import REASON_LIMIT
 from app.db.session import open_session, open_writing_session
 from app.db.tables import NAME_LIMIT
@@ -42,20 +36,26 @@ from app.site import Here
 
 router = Router(tags=["grades"], responses=ERRORS)
 _CSV = "text/csv", "number,id,name,Collectives,total,overall %\n7,4711,Ada Lovelace,1.5,1.5,75\n"
-InGroup = Annotated[
-    str | None, Query(max_length=4 * NAME_LIMIT, description="of this group alone; empty: of none")
-]
+InGroup = Annotated[str | None, Query(max_length=4 * NAME_LIMIT, description="of this group alone; empty: of none")]
 _RESULT = {
-    "number": 1, "exercise": "collectives/ring-all-reduce-time", "seed": 7, "answer": "70 ms",
-    "verdict": "correct", "score": 1.0, "hints": 0, "revealed": False, "seconds": 61.0,
-    "mistake": None, "digest": "5f1d...", "at": "2027-05-01T10:00:00+00:00", "learner": "4711",
-}  # fmt: skip
+    "number": 1,
+    "exercise": "collectives/ring-all-reduce-time",
+    "seed": 7,
+    "answer": "70 ms",
+    "verdict": "correct",
+    "score": 1.0,
+    "hints": 0,
+    "revealed": False,
+    "seconds": 61.0,
+    "mistake": None,
+    "digest": "5f1d...",
+    "at": "2027-05-01T10:00:00+00:00",
+    "learner": "4711",
+}
 
 
 @router.get(ONE_CLASS + "/grades", summary="Get grades", responses={200: LINK})
-def get_grades(
-    site: Here, grant: Scoped, class_id: Number, page: Paged, group: InGroup = None
-) -> GradesDocument:
+def get_grades(site: Here, grant: Scoped, class_id: Number, page: Paged, group: InGroup = None) -> GradesDocument:
     """Returns the points of each student in each assignment, by the number of the student."""
     with open_session(site.engine) as session:
         row = class_for(session, grant, class_id)
@@ -66,8 +66,7 @@ def get_grades(
         found = Grades(students, assignments, book, row.lowest)
     return GradesDocument(
         assignments=[
-            AssignmentSum(id=one.id, title=one.title, points=one.points, weight=one.weight)
-            for one in assignments
+            AssignmentSum(id=one.id, title=one.title, points=one.points, weight=one.weight) for one in assignments
         ],
         lowest=found.lowest,
         people=[
@@ -122,12 +121,8 @@ async def put_grades_file(
     grant: Scoped,
     class_id: Number,
     request: Request,
-    dry_run: Annotated[
-        bool, Query(description="change nothing, and return the difference")
-    ] = False,
-    why: Annotated[
-        str, Query(max_length=4 * REASON_LIMIT, description="the reason, which students see")
-    ] = "",
+    dry_run: Annotated[bool, Query(description="change nothing, and return the difference")] = False,
+    why: Annotated[str, Query(max_length=4 * REASON_LIMIT, description="the reason, which students see")] = "",
 ) -> GradesDifference:
     """Takes what GET writes; only points that are not those of now are given."""
     content = await request.body()
@@ -170,17 +165,12 @@ def _changed(one: PointsChange) -> PointsChangeDocument:
             **LINK,
             "description": "answers and verdicts, oldest first",
             "content": {
-                "application/json": {
-                    "schema": {"type": "array", "items": {"type": "object"}},
-                    "example": [_RESULT],
-                }
+                "application/json": {"schema": {"type": "array", "items": {"type": "object"}}, "example": [_RESULT]}
             },
         }
     },
 )
-def get_results(
-    site: Here, grant: Scoped, class_id: Number, page: Paged
-) -> list[Mapping[str, Any]]:
+def get_results(site: Here, grant: Scoped, class_id: Number, page: Paged) -> list[Mapping[str, Any]]:
     """Returns the answers of the students of a class, as `wallclock results` writes them."""
     with open_session(site.engine) as session:
         class_for(session, grant, class_id)

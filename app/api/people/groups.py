@@ -17,9 +17,7 @@ from app.site import Here
 
 GROUPS = ONE_CLASS + "/groups"
 router = Router(tags=["roster"], responses=ERRORS)
-GroupName = Annotated[
-    str, Query(alias="group", max_length=4 * NAME_LIMIT, description="its name", examples=["Mon"])
-]
+GroupName = Annotated[str, Query(alias="group", max_length=4 * NAME_LIMIT, description="its name", examples=["Mon"])]
 
 
 class NewGroupName(BaseModel):

@@ -5,16 +5,7 @@ from typing import Annotated
 from fastapi import Query, Response
 from sqlmodel import Session
 
-from app.api.people.access import (
-    ERRORS,
-    LINK,
-    Number,
-    Paged,
-    Scoped,
-    assignment_for,
-    class_to_change,
-    persons_called,
-)
+from app.api.people.access import ERRORS, LINK, Number, Paged, Scoped, assignment_for, class_to_change, persons_called
 from app.api.people.assignments import ASSIGNMENT
 from app.api.people.shapes import NewOverride, OverrideDocument
 from app.db.people import REASON_LIMIT
@@ -28,9 +19,7 @@ from app.site import Here
 
 OVERRIDES = ASSIGNMENT + "/overrides"
 router = Router(tags=["grades"], responses=ERRORS)
-Exercise = Annotated[
-    str, Query(max_length=200, description="the exercise; without one, the whole assignment")
-]
+Exercise = Annotated[str, Query(max_length=200, description="the exercise; without one, the whole assignment")]
 
 
 @router.get(OVERRIDES, summary="List points given by hand", responses={200: LINK})
@@ -78,9 +67,7 @@ def take_points_back(
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
         found = assignment_for(session, grant, class_id, assignment)
-        if not any(
-            (row.person, row.exercise) == (person, exercise) for row in held(session, found.id)
-        ):
+        if not any((row.person, row.exercise) == (person, exercise) for row in held(session, found.id)):
             raise NotFoundError("this person was not given points by hand for that")
         override(session, found, [Override(person, exercise, None)], f"token {grant.name}", why)
         session.commit()

@@ -6,15 +6,7 @@ from typing import Annotated, Any
 from fastapi import Query, Response
 from sqlmodel import Session
 
-from app.api.people.access import (
-    ERRORS,
-    ONE_CLASS,
-    Number,
-    Scoped,
-    class_for,
-    class_to_change,
-    persons_called,
-)
+from app.api.people.access import ERRORS, ONE_CLASS, Number, Scoped, class_for, class_to_change, persons_called
 from app.api.people.roster import ROSTER
 from app.api.people.shapes import MergeDocument, NewMerge
 from app.db.people import MergeRow, PersonRow
@@ -29,10 +21,7 @@ from app.site import Here
 MERGES = ONE_CLASS + "/merges"
 _PERSON = ROSTER + "/{person}"
 router = Router(tags=["roster"], responses=ERRORS)
-Deletes = Annotated[
-    bool,
-    Query(description="also delete what is stored about them; graded answers stay, nameless"),
-]
+Deletes = Annotated[bool, Query(description="also delete what is stored about them; graded answers stay, nameless")]
 
 
 @router.get(MERGES, summary="List merges")
@@ -69,9 +58,7 @@ def undo_students_merge(site: Here, grant: Scoped, class_id: Number, merge: Numb
 
 
 @router.get(_PERSON, summary="Get everything about a person")
-def get_everything(
-    site: Here, grant: Scoped, class_id: Number, person: Number
-) -> Mapping[str, Any]:
+def get_everything(site: Here, grant: Scoped, class_id: Number, person: Number) -> Mapping[str, Any]:
     """Returns what is stored about a person who is in no other class."""
     with open_session(site.engine) as session:
         class_for(session, grant, class_id)
@@ -79,9 +66,7 @@ def get_everything(
 
 
 @router.delete(_PERSON, status_code=204, summary="Remove a person")
-def remove_person(
-    site: Here, grant: Scoped, class_id: Number, person: Number, deletes: Deletes = False
-) -> Response:
+def remove_person(site: Here, grant: Scoped, class_id: Number, person: Number, deletes: Deletes = False) -> Response:
     """Takes a person out of the class; their answers stay."""
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)

@@ -9,28 +9,13 @@ from sqlmodel import Session
 from starlette.concurrency import run_in_threadpool
 
 from app.api.documents import text_body, text_content
-from app.api.people.access import (
-    ERRORS,
-    LINK,
-    ONE_CLASS,
-    Number,
-    Paged,
-    Scoped,
-    class_for,
-    class_to_change,
-)
+from app.api.people.access import ERRORS, LINK, ONE_CLASS, Number, Paged, Scoped, class_for, class_to_change
 from app.api.people.shapes import NewPerson, PersonChange, PersonDocument, RosterDifference
 from app.db.session import open_session, open_writing_session
 from app.db.tokens import Grant
 from app.network.routes import Router
 from app.people.classes import Member, Role, members_of
-from app.people.csv_files import (
-    MOST_LINES,
-    ReadRoster,
-    RosterEntry,
-    read_roster,
-    write_roster,
-)
+from app.people.csv_files import MOST_LINES, ReadRoster, RosterEntry, read_roster, write_roster
 from app.people.csv_heads import clean_id
 from app.people.groups import clean_group
 from app.people.persons import clean_name
@@ -41,9 +26,7 @@ ROSTER = ONE_CLASS + "/roster"
 _CSV = "text/csv", "id,name,role\n4711,Ada,student\n"
 router = Router(tags=["roster"], responses=ERRORS)
 DryRun = Annotated[bool, Query(description="change nothing, and return what would change")]
-RemoveMissing = Annotated[
-    bool, Query(description="remove the students who are not on it; their answers stay")
-]
+RemoveMissing = Annotated[bool, Query(description="remove the students who are not on it; their answers stay")]
 
 
 @router.get(ROSTER, summary="List the people of a class", responses={200: LINK})
@@ -87,9 +70,7 @@ def put_roster(
 
 
 @router.put(
-    ROSTER + ".csv",
-    summary="Replace the roster with a CSV file",
-    openapi_extra={"requestBody": text_body(*_CSV)},
+    ROSTER + ".csv", summary="Replace the roster with a CSV file", openapi_extra={"requestBody": text_body(*_CSV)}
 )
 async def put_roster_file(
     site: Here,
@@ -105,22 +86,13 @@ async def put_roster_file(
     def change() -> RosterDifference:
         with open_session(site.engine) as session:
             class_to_change(session, grant, class_id)
-        return _change(
-            site,
-            grant,
-            class_id,
-            read_roster(content),
-            dry_run=dry_run,
-            removes=remove_missing,
-        )
+        return _change(site, grant, class_id, read_roster(content), dry_run=dry_run, removes=remove_missing)
 
     return await run_in_threadpool(change)
 
 
 @router.post(ROSTER, summary="Add a person", responses={201: {"description": "the person is new"}})
-def add_person(
-    site: Here, grant: Scoped, class_id: Number, body: NewPerson, response: Response
-) -> PersonDocument:
+def add_person(site: Here, grant: Scoped, class_id: Number, body: NewPerson, response: Response) -> PersonDocument:
     """Returns the person, with 201 if they are new; one with the same id is changed."""
     listed = _listed(1, body)
     with open_writing_session(site.engine) as session:
@@ -135,11 +107,7 @@ def add_person(
 
 
 def _added(
-    session: Session,
-    class_id: int,
-    before: Sequence[Member],
-    found: RosterChanges,
-    listed: RosterEntry,
+    session: Session, class_id: int, before: Sequence[Member], found: RosterChanges, listed: RosterEntry
 ) -> Member:
     """The member whom *listed* is about, after the change."""
     known = {one.person for one in before}
@@ -149,22 +117,12 @@ def _added(
         return next(one for one in members if one.person not in known)
     if changed or listed.number is not None:
         return next(one for one in members if one.person in changed | {listed.number})
-    same = (
-        [one for one in members if one.outside_id == listed.outside_id] if listed.outside_id else []
-    )
-    return next(iter(same), None) or next(
-        one for one in members if one.name.casefold() == listed.name.casefold()
-    )
+    same = [one for one in members if one.outside_id == listed.outside_id] if listed.outside_id else []
+    return next(iter(same), None) or next(one for one in members if one.name.casefold() == listed.name.casefold())
 
 
 def _change(
-    site: Site,
-    grant: Grant,
-    class_id: int,
-    roster: ReadRoster,
-    *,
-    dry_run: bool,
-    removes: bool,
+    site: Site, grant: Grant, class_id: int, roster: ReadRoster, *, dry_run: bool, removes: bool
 ) -> RosterDifference:
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
@@ -202,19 +160,9 @@ def _listed(line: int, one: NewPerson) -> RosterEntry:
 
 def _sent(one: RosterEntry) -> NewPerson:
     return NewPerson(
-        name=one.name,
-        id=one.outside_id,
-        role=one.role.word if one.role else None,
-        number=one.number,
-        group=one.group,
+        name=one.name, id=one.outside_id, role=one.role.word if one.role else None, number=one.number, group=one.group
     )
 
 
 def _document(one: Member) -> PersonDocument:
-    return PersonDocument(
-        number=one.person,
-        id=one.outside_id,
-        name=one.name,
-        role=one.role.word,
-        group=one.group,
-    )
+    return PersonDocument(number=one.person, id=one.outside_id, name=one.name, role=one.role.word, group=one.group)

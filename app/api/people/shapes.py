@@ -3,14 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    AwareDatetime,
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictStr,
-)
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictStr
 
 from app.db.people import REASON_LIMIT
 from app.db.tables import NAME_LIMIT
@@ -139,14 +132,10 @@ class RosterDifference(BaseModel):
 class NewExtension(BaseModel):
     """A later date for some students."""
 
-    model_config = example_config(
-        people=["4711"], until="2027-05-09T21:59:00Z", why="at a conference"
-    )
+    model_config = example_config(people=["4711"], until="2027-05-09T21:59:00Z", why="at a conference")
 
     people: list[StrictStr] = Field(
-        min_length=1,
-        max_length=10_000,
-        description="the id of each in other systems, or the number",
+        min_length=1, max_length=10_000, description="the id of each in other systems, or the number"
     )
     until: Moment
     why: StrictStr = Field(default="", max_length=500)
@@ -169,19 +158,11 @@ class NewOverride(BaseModel):
     model_config = example_config(people=["4711"], exercise=_RING, points=2.0, why="right on paper")
 
     people: list[StrictStr] = Field(
-        min_length=1,
-        max_length=10_000,
-        description="the id of each in other systems, or the number",
+        min_length=1, max_length=10_000, description="the id of each in other systems, or the number"
     )
-    exercise: StrictStr | None = Field(
-        default=None, max_length=200, description="without one, the whole assignment"
-    )
+    exercise: StrictStr | None = Field(default=None, max_length=200, description="without one, the whole assignment")
     points: float | None = Field(
-        strict=True,
-        ge=0,
-        le=MOST_POINTS,
-        allow_inf_nan=False,
-        description="null: the points of the answers hold again",
+        strict=True, ge=0, le=MOST_POINTS, allow_inf_nan=False, description="null: the points of the answers hold again"
     )
     why: StrictStr = Field(max_length=4 * REASON_LIMIT, description="students see it")
 

@@ -43,7 +43,5 @@ def get_statistics(
     """Returns the figures of each exercise with an answer, by assignment."""
     with open_session(site.engine) as session:
         class_for(session, grant, class_id)
-        found = list(
-            statistics_of_class(session, site.secret, site.catalog, class_id, drawings=drawings)
-        )
+        found = list(statistics_of_class(session, site.secret, site.catalog, class_id, drawings=drawings))
     return [ExerciseStatisticsDocument(**asdict(one)) for one in found]

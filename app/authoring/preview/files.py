@@ -33,8 +33,7 @@ def files_of(path: Path) -> dict[str, Path]:
     files = {path.stem: path} if path.is_file() else files_in(path)
     if not files:
         raise InputError(
-            f"{path} is not an exercise file, nor a folder with one; "
-            "`wallclock new numeric my-course/first` writes one"
+            f"{path} is not an exercise file, nor a folder with one; `wallclock new numeric my-course/first` writes one"
         )
     return files
 
@@ -42,9 +41,7 @@ def files_of(path: Path) -> dict[str, Path]:
 def files_in(folder: Path) -> dict[str, Path]:
     """The exercise files in *folder* by their names, in the order of their chapter; maybe none."""
     found = sorted(folder.glob("*.yaml"), key=_place)
-    return {
-        file.stem: file for file in found if not is_translation(file) and file.name != TOPIC_FILE
-    }
+    return {file.stem: file for file in found if not is_translation(file) and file.name != TOPIC_FILE}
 
 
 def read_text(path: Path) -> FileText:

@@ -85,9 +85,7 @@ def _writing_routes(preview: AuthoringPreview) -> APIRouter:
         return render("authoring/proof.html", frame(request, "Proof"), found)
 
     @router.put("/text")
-    async def save(
-        request: Request, name: str = "", if_match: Annotated[str, Header()] = ""
-    ) -> Response:
+    async def save(request: Request, name: str = "", if_match: Annotated[str, Header()] = "") -> Response:
         let_pay("")
         path, source = preview.file(name), await _text_of(request)
         return await asyncio.to_thread(_save, path, source, if_match.strip('"'))

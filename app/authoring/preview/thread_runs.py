@@ -24,9 +24,7 @@ class ThreadRunner(Runner):
         self._runner = runner
         self._loop = loop
 
-    async def run(
-        self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = ""
-    ) -> Execution:
+    async def run(self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = "") -> Execution:
         """As `Runner.run`."""
         work = self._runner.run(source, entry, calls, learner)
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))

@@ -71,9 +71,7 @@ class AuthoringPreview:
             path=str(path),
             file=read_text(path),
             shown=self._is_shown(path),
-            drawings=tuple(
-                Hyperlink(f"{address}?seed={seed}", f"Variant {seed}") for seed in SEEDS
-            ),
+            drawings=tuple(Hyperlink(f"{address}?seed={seed}", f"Variant {seed}") for seed in SEEDS),
             others=tuple(Hyperlink(f"/preview?name={other}", other) for other in self.files),
         )
 

@@ -15,10 +15,7 @@ PREFIX = "https://canvas.instructure.com/lti/"
 # Where graded assignments are made, the menu of all assignments, and modules.
 PLACEMENTS = ("assignment_selection", "course_assignments_menu", "link_selection")
 # Canvas tells the id of a registrar under this name alone, unless it tells e-mail addresses, too.
-CUSTOM = {
-    "sis_user_id": "$Canvas.user.sisSourceId",
-    "group": "$com.instructure.User.sectionNames",
-}
+CUSTOM = {"sis_user_id": "$Canvas.user.sisSourceId", "group": "$com.instructure.User.sectionNames"}
 _TITLE = "Wallclock"
 _SAYS = "Exercises in the arithmetic of distributed training"
 _OWN_DOMAINS = (".instructure.com", ".canvaslms.com")
@@ -28,8 +25,7 @@ def canvas_configuration(service: str) -> Mapping[str, Any]:
     """The JSON that an administrator of Canvas pastes, or whose address they enter."""
     launch = f"{service}{LAUNCH}"
     placements = [
-        {"placement": name, "message_type": DEEP_LINK, "target_link_uri": launch, "text": _TITLE}
-        for name in PLACEMENTS
+        {"placement": name, "message_type": DEEP_LINK, "target_link_uri": launch, "text": _TITLE} for name in PLACEMENTS
     ]
     return {
         "title": _TITLE,

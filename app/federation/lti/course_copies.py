@@ -13,9 +13,7 @@ from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Role, class_with, classes_of, number_of
 
 
-def classes_before(
-    session: Session, launch: Launch, persons: Collection[int], class_id: int = 0
-) -> Sequence[ClassRow]:
+def classes_before(session: Session, launch: Launch, persons: Collection[int], class_id: int = 0) -> Sequence[ClassRow]:
     """The classes with the assignment that a launch names, or a copy of it, the newest first.
 
     Those that one of *persons* teaches, without the class *class_id* that the course is now.
@@ -28,21 +26,13 @@ def classes_before(
     }
     named = launch.assignment if launch.link else 0
     return [
-        row
-        for number, row in sorted(found.items(), reverse=True)
-        if named and copy_in_class(session, number, named)
+        row for number, row in sorted(found.items(), reverse=True) if named and copy_in_class(session, number, named)
     ]
 
 
-def copyable_assignments(
-    session: Session, class_id: int, known: Container[str]
-) -> Sequence[Assignment]:
+def copyable_assignments(session: Session, class_id: int, known: Container[str]) -> Sequence[Assignment]:
     """The assignments of a class that have an exercise which is still *known*."""
-    return [
-        one
-        for one in assignments_of(session, class_id)
-        if any(entry.exercise in known for entry in one.entries)
-    ]
+    return [one for one in assignments_of(session, class_id) if any(entry.exercise in known for entry in one.entries)]
 
 
 def suggested_weeks(assignments: Sequence[Assignment], today: date) -> int:
@@ -50,9 +40,7 @@ def suggested_weeks(assignments: Sequence[Assignment], today: date) -> int:
     return max(0, weeks_to(assignments, today))
 
 
-def copy_course(
-    session: Session, source: int, class_id: int, weeks: int, known: Container[str]
-) -> None:
+def copy_course(session: Session, source: int, class_id: int, weeks: int, known: Container[str]) -> None:
     """Copy the assignments of the class *source* into another one; not committed.
 
     Old links of the course open the copies from then on: each knows what it is a copy of.

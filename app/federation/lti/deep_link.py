@@ -9,24 +9,11 @@ from app.federation.lti.keys import sign_claims
 from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import Platform
 from app.federation.lti.scores import terms_of
-from app.federation.lti.vocabulary import (
-    CLAIM,
-    DEEP_LINK_ANSWER,
-    DEEP_LINKING,
-    LAUNCH,
-    TAG,
-    VERSION,
-)
+from app.federation.lti.vocabulary import CLAIM, DEEP_LINK_ANSWER, DEEP_LINKING, LAUNCH, TAG, VERSION
 from app.people.assignments import Assignment
 
 
-def answer_with(
-    key: jwk.RSAKey,
-    platform: Platform,
-    launch: Launch,
-    chosen: Sequence[Assignment],
-    service: str,
-) -> str:
+def answer_with(key: jwk.RSAKey, platform: Platform, launch: Launch, chosen: Sequence[Assignment], service: str) -> str:
     """The signed message that adds links to *chosen* assignments to a course."""
     data = {DEEP_LINKING + "data": launch.answer_data} if launch.answer_data else {}
     return sign_claims(

@@ -12,15 +12,7 @@ from app.errors import RefusedError
 from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import identities_of
 from app.people.assignment_copies import copy_in_class
-from app.people.classes import (
-    Role,
-    class_with,
-    create_class,
-    enroll,
-    number_of,
-    role_in,
-    time_zones,
-)
+from app.people.classes import Role, class_with, create_class, enroll, number_of, role_in, time_zones
 from app.people.groups import put_into_group
 from app.people.members import holder_of_id, in_other_classes, with_identity
 from app.people.merges import merge_persons
@@ -68,9 +60,7 @@ def check_tied(session: Session, launch: Launch) -> int:
     return found
 
 
-def new_class(
-    session: Session, secret: str, launch: Launch, zone: str, like: ClassRow | None = None
-) -> int:
+def new_class(session: Session, secret: str, launch: Launch, zone: str, like: ClassRow | None = None) -> int:
     """The number of a new class for the course of a launch; not committed.
 
     Its dates are in *zone*; if that is not a time zone, in UTC. With *like*, it has the zone of
@@ -192,10 +182,7 @@ def name_link(session: Session, launch: Launch, class_id: int, assignment: int) 
     row = _link(session, launch)
     if row is None:
         row = LinkRow(
-            platform=launch.platform,
-            deployment=launch.deployment,
-            resource_link=launch.link,
-            assignment=assignment,
+            platform=launch.platform, deployment=launch.deployment, resource_link=launch.link, assignment=assignment
         )
     row.assignment = assignment
     _store_places(session, row, launch)
@@ -215,9 +202,7 @@ def _arrived(session: Session, launch: Launch, class_id: int) -> Arrival:
     if not launch.role and own is None:
         raise RefusedError(translate(NO_ROLE))
     if row.archived is not None and own is None:
-        raise RefusedError(
-            translate("{name} is archived: nobody can join it anymore", name=row.name)
-        )
+        raise RefusedError(translate("{name} is archived: nobody can join it anymore", name=row.name))
     outside = free_id(session, class_id, person, launch.outside_id)
     role = Role.read(launch.role) if launch.role else own or Role.STUDENT
     member = enroll(session, class_id, person, role, label, outside)

@@ -9,15 +9,7 @@ from app.db.platforms import ADDRESS_LIMIT
 from app.db.tables import NAME_LIMIT
 from app.errors import RefusedError
 from app.federation.lti.roles import role_of
-from app.federation.lti.vocabulary import (
-    CLAIM,
-    DEEP_LINK,
-    DEEP_LINKING,
-    GRADES,
-    RESOURCE_LINK,
-    ROSTER,
-    VERSION,
-)
+from app.federation.lti.vocabulary import CLAIM, DEEP_LINK, DEEP_LINKING, GRADES, RESOURCE_LINK, ROSTER, VERSION
 from app.network.response_policy import origin_of
 from app.people.classes import Role
 from app.translation import translate
@@ -135,13 +127,9 @@ def _check(launch: Launch, choice: Fields, kind: str) -> None:
     if not launch.deployment:
         raise RefusedError(translate("the platform sent no deployment_id"))
     if not launch.context:
-        raise RefusedError(
-            translate("the platform sent no course; open this link from within a course")
-        )
+        raise RefusedError(translate("the platform sent no course; open this link from within a course"))
     if kind == RESOURCE_LINK and not launch.link:
-        raise RefusedError(
-            translate("the platform sent no resource link; open this link from the course")
-        )
+        raise RefusedError(translate("the platform sent no resource link; open this link from the course"))
     if kind == DEEP_LINK:
         _check_choice(launch, choice)
 
@@ -153,9 +141,7 @@ def _check_choice(launch: Launch, choice: Fields) -> None:
         raise RefusedError(translate("the platform sent no deep_link_return_url"))
     accepted = choice.get("accept_types")
     if not isinstance(accepted, list) or "ltiResourceLink" not in accepted:
-        raise RefusedError(
-            translate("the platform does not accept links here: choose another kind of item")
-        )
+        raise RefusedError(translate("the platform does not accept links here: choose another kind of item"))
 
 
 def _check_target(target: str, service: str) -> None:
@@ -243,9 +229,6 @@ def _data(choice: Fields) -> str:
     data = _text(choice, "data")
     if len(data) > _LONGEST_DATA:
         raise RefusedError(
-            translate(
-                "the platform sent more than {longest_data:,} characters of data",
-                longest_data=_LONGEST_DATA,
-            )
+            translate("the platform sent more than {longest_data:,} characters of data", longest_data=_LONGEST_DATA)
         )
     return data

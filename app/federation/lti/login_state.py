@@ -58,11 +58,7 @@ def begun(secret: str, platform: Platform, asked: Mapping[str, str], back: str) 
     """
     hint, message = asked.get("login_hint", ""), asked.get("lti_message_hint", "")
     if not hint or len(hint) + len(message) > _LONGEST_HINT:
-        raise RefusedError(
-            translate(
-                "{name} must send a login_hint, of at most 8,000 characters", name=platform.name
-            )
-        )
+        raise RefusedError(translate("{name} must send a login_hint, of at most 8,000 characters", name=platform.name))
     target = asked.get("lti_storage_target", "")[:100]
     nonce, browser = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
     hints = [hint, message] if len(hint) + len(message) <= _REMEMBERED else ["", ""]
@@ -97,8 +93,7 @@ def read_login_state(secret: str, state: str) -> Begun:
     except (BadData, TypeError, ValueError):
         raise RefusedError(
             translate(
-                "this launch was begun more than ten minutes ago, or elsewhere; go back to the "
-                "course and open it again"
+                "this launch was begun more than ten minutes ago, or elsewhere; go back to the course and open it again"
             )
         ) from None
     return Begun(

@@ -20,9 +20,7 @@ class Tried:
     says: str
 
 
-async def trials(
-    outgoing: Outgoing, services: Services, platform: Platform
-) -> AsyncIterator[Tried]:
+async def trials(outgoing: Outgoing, services: Services, platform: Platform) -> AsyncIterator[Tried]:
     """Try what a launch and a score need, one after the other."""
     try:
         yield Tried("keys", right=True, says=await _keys(outgoing, platform))
@@ -41,9 +39,7 @@ async def _keys(outgoing: Outgoing, platform: Platform) -> str:
     answer = await outgoing.get(platform.jwks_url)
     keys = answer.fields().get("keys") if answer.status == HTTPStatus.OK else None
     if not isinstance(keys, list) or not keys:
-        raise UnavailableError(
-            f"{platform.jwks_url} answered {answer.status} without keys", answer.said()
-        )
+        raise UnavailableError(f"{platform.jwks_url} answered {answer.status} without keys", answer.said())
     return f"{len(keys)} read from {platform.jwks_url}"
 
 

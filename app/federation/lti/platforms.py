@@ -69,9 +69,7 @@ def register_platform(session: Session, given: Platform) -> Platform:
 
 def platforms(session: Session) -> Sequence[Platform]:
     """Every platform, the oldest first."""
-    return [
-        _platform(row) for row in session.exec(select(PlatformRow).order_by(col(PlatformRow.id)))
-    ]
+    return [_platform(row) for row in session.exec(select(PlatformRow).order_by(col(PlatformRow.id)))]
 
 
 def platform_with(session: Session, number: int) -> Platform:

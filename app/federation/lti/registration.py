@@ -44,9 +44,7 @@ async def register_at_platform(
     about = (await outgoing.get(configuration, bearer)).fields()
     issuer = _text(about, "issuer", ISSUER_LIMIT)
     if origin_of(issuer) != origin_of(configuration) and not hosts_issuer(issuer, configuration):
-        raise RefusedError(
-            f"the configuration at {host_in(configuration)} is that of another issuer, {issuer!r}"
-        )
+        raise RefusedError(f"the configuration at {host_in(configuration)} is that of another issuer, {issuer!r}")
     answer = await outgoing.send(
         "POST",
         _text(about, "registration_endpoint", ADDRESS_LIMIT),
@@ -54,9 +52,7 @@ async def register_at_platform(
         body=json.dumps(_description(service, canvas=_is_canvas(about))).encode(),
     )
     if answer.status not in _CREATED:
-        raise RefusedError(
-            f"{host_in(configuration)} refuses the registration: {answer.status} ({answer.said()})"
-        )
+        raise RefusedError(f"{host_in(configuration)} refuses the registration: {answer.status} ({answer.said()})")
     given = answer.fields()
     platform = Platform(
         name=name,

@@ -51,16 +51,11 @@ async def participants(services: "Services", platform: Platform, url: str) -> Se
     joined = "&" if urlsplit(url).query else "?"
     place, found = f"{url}{joined}limit={_PER_PAGE}", dict[str, Participant]()
     for _ in range(_MOST_PAGES):
-        answer = await services.call(
-            platform, ROSTER_SCOPE, "GET", place, {"Accept": ROSTER_TYPE}, most=_MOST_BYTES
-        )
+        answer = await services.call(platform, ROSTER_SCOPE, "GET", place, {"Accept": ROSTER_TYPE}, most=_MOST_BYTES)
         if answer.status != HTTPStatus.OK:
             raise RefusedError(
                 translate(
-                    "{name} answered {status} ({said})",
-                    name=platform.name,
-                    status=answer.status,
-                    said=answer.said(),
+                    "{name} answered {status} ({said})", name=platform.name, status=answer.status, said=answer.said()
                 )
             )
         members = answer.fields().get("members")
@@ -82,9 +77,7 @@ async def participants(services: "Services", platform: Platform, url: str) -> Se
                 )
             )
     if len(found) > MOST_PEOPLE:
-        raise RefusedError(
-            translate("the course has more than {most_people:,} people", most_people=MOST_PEOPLE)
-        )
+        raise RefusedError(translate("the course has more than {most_people:,} people", most_people=MOST_PEOPLE))
     return list(found.values())
 
 

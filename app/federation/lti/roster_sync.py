@@ -76,9 +76,7 @@ def compare_course(
     return CourseDifference(differing, len(steps) - len(differing), kept)
 
 
-def apply_difference(
-    session: Session, platform: Platform, class_id: int, people: Sequence[Participant]
-) -> None:
+def apply_difference(session: Session, platform: Platform, class_id: int, people: Sequence[Participant]) -> None:
     """Give the class the people of the course; not committed.
 
     Raises:
@@ -92,9 +90,7 @@ def apply_difference(
     remove_members(session, class_id, gone)
 
 
-def _enter(
-    session: Session, platform: Platform, class_id: int, step: _Step, one: Participant
-) -> None:
+def _enter(session: Session, platform: Platform, class_id: int, step: _Step, one: Participant) -> None:
     """Enroll a person, or change what the class knows of them."""
     if step.member is not None:
         _change(session, platform, step.member, step.change, one)
@@ -108,9 +104,7 @@ def _enter(
     enroll(session, class_id, person, step.change.after or Role.STUDENT, named, outside)
 
 
-def _change(
-    session: Session, platform: Platform, member: Member, change: RoleChange, one: Participant
-) -> None:
+def _change(session: Session, platform: Platform, member: Member, change: RoleChange, one: Participant) -> None:
     if change.by_id:
         issuer = platform.identities
         session.add(IdentityRow(issuer=issuer, subject=one.subject, person=member.person))
@@ -118,15 +112,11 @@ def _change(
         change_role(session, member.class_id, member.person, change.after)
     row = member_row(session, member.class_id, member.person)
     row.label = change.new_name or row.label
-    row.outside_id = (
-        free_id(session, member.class_id, member.person, change.new_id) or row.outside_id
-    )
+    row.outside_id = free_id(session, member.class_id, member.person, change.new_id) or row.outside_id
     session.add(row)
 
 
-def _steps(
-    session: Session, platform: Platform, class_id: int, people: Sequence[Participant]
-) -> Sequence[_Step]:
+def _steps(session: Session, platform: Platform, class_id: int, people: Sequence[Participant]) -> Sequence[_Step]:
     """Everyone who is in the course, or was, in the order of the course."""
     members = {member.person: member for member in members_of(session, class_id)}
     known, pseudonyms = _known(session, platform), class_with(session, class_id).pseudonyms
@@ -153,9 +143,7 @@ def _steps(
     return steps
 
 
-def _role_after(
-    one: Participant, member: Member | None, launched: Mapping[int, Role]
-) -> Role | None:
+def _role_after(one: Participant, member: Member | None, launched: Mapping[int, Role]) -> Role | None:
     """The role that a person of a course would have in the class; None: they are not in it.
 
     Platforms name lower roles in a list than in a launch, as Moodle does of its non-editing
@@ -189,9 +177,5 @@ def _difference(
 
 def _known(session: Session, platform: Platform) -> Mapping[str, int]:
     """The persons of a platform, by how it calls them."""
-    rows = (
-        select(IdentityRow)
-        .where(IdentityRow.issuer == platform.identities)
-        .order_by(col(IdentityRow.subject))
-    )
+    rows = select(IdentityRow).where(IdentityRow.issuer == platform.identities).order_by(col(IdentityRow.subject))
     return {row.subject: row.person for row in session.exec(rows)}

@@ -12,14 +12,7 @@ from app.errors import RefusedError, UnavailableError
 from app.federation.http_client import HttpAnswer, text_in
 from app.federation.lti.platforms import Platform
 from app.federation.lti.services import Services
-from app.federation.lti.vocabulary import (
-    LINE_ITEM_SCOPE,
-    LINE_ITEM_TYPE,
-    LINE_ITEMS_TYPE,
-    SCORE_SCOPE,
-    SCORE_TYPE,
-    TAG,
-)
+from app.federation.lti.vocabulary import LINE_ITEM_SCOPE, LINE_ITEM_TYPE, LINE_ITEMS_TYPE, SCORE_SCOPE, SCORE_TYPE, TAG
 from app.people.assignments import Assignment
 
 # https://canvas.instructure.com/doc/api/score.html: else each score counts as another attempt.
@@ -38,10 +31,7 @@ class ItemTerms:
     def fields(self) -> Mapping[str, object]:
         """As a line item has them; platforms know *due* as the end."""
         dates = {"startDateTime": self.opens, "endDateTime": self.due}
-        return {
-            "scoreMaximum": self.points or 1.0,
-            **{name: stamp(date) for name, date in dates.items() if date},
-        }
+        return {"scoreMaximum": self.points or 1.0, **{name: stamp(date) for name, date in dates.items() if date}}
 
     @property
     def digest(self) -> str:
@@ -100,18 +90,14 @@ async def line_item(services: Services, platform: Platform, link: ResourceLink) 
     asked = urlencode({"resource_link_id": link.resource_link, "tag": TAG})
     joined = "&" if urlsplit(link.lineitems).query else "?"
     accept = {"Accept": LINE_ITEMS_TYPE}
-    answer = await services.call(
-        platform, LINE_ITEM_SCOPE, "GET", f"{link.lineitems}{joined}{asked}", accept
-    )
+    answer = await services.call(platform, LINE_ITEM_SCOPE, "GET", f"{link.lineitems}{joined}{asked}", accept)
     for one in _items(answer):
         if one.get("tag") == TAG and one.get("resourceLinkId") == link.resource_link:
             return text_in(one, "id", platform.name)
     return await _made(services, platform, link)
 
 
-async def send_score(
-    services: Services, platform: Platform, link: ResourceLink, lineitem: str, score: Score
-) -> None:
+async def send_score(services: Services, platform: Platform, link: ResourceLink, lineitem: str, score: Score) -> None:
     """Send a score; the platform has it when this returns.
 
     Raises:
@@ -131,20 +117,13 @@ async def send_score(
         body["submission"] = {"submittedAt": stamp(score.answered)}
         body[_CANVAS] = {"new_submission": False, "submitted_at": stamp(score.answered)}
     answer = await services.call(
-        platform,
-        SCORE_SCOPE,
-        "POST",
-        scores_of(lineitem),
-        {"Content-Type": SCORE_TYPE},
-        json.dumps(body).encode(),
+        platform, SCORE_SCOPE, "POST", scores_of(lineitem), {"Content-Type": SCORE_TYPE}, json.dumps(body).encode()
     )
     if answer.status not in _TAKEN:
         raise RefusedError(f"{platform.name} answered {answer.status} ({answer.said()})")
 
 
-async def change_line_item(
-    services: Services, platform: Platform, lineitem: str, terms: ItemTerms
-) -> bool:
+async def change_line_item(services: Services, platform: Platform, lineitem: str, terms: ItemTerms) -> bool:
     """Tell a line item the *terms* of its assignment; False if it is not one of ours.
 
     Everything else that it says stays: a platform replaces the whole of it.
@@ -164,9 +143,7 @@ async def change_line_item(
     if told == item:
         return True
     headers = {"Content-Type": LINE_ITEM_TYPE, **accept}
-    answer = await services.call(
-        platform, LINE_ITEM_SCOPE, "PUT", lineitem, headers, json.dumps(told).encode()
-    )
+    answer = await services.call(platform, LINE_ITEM_SCOPE, "PUT", lineitem, headers, json.dumps(told).encode())
     if answer.status not in _TAKEN:
         raise RefusedError(f"the line item stays as it is: {answer.status} ({answer.said()})")
     return True
@@ -204,13 +181,9 @@ async def _made(services: Services, platform: Platform, link: ResourceLink) -> s
         "resourceId": f"assignment-{link.assignment}",
     }
     headers = {"Content-Type": LINE_ITEM_TYPE, "Accept": LINE_ITEM_TYPE}
-    answer = await services.call(
-        platform, LINE_ITEM_SCOPE, "POST", link.lineitems, headers, json.dumps(body).encode()
-    )
+    answer = await services.call(platform, LINE_ITEM_SCOPE, "POST", link.lineitems, headers, json.dumps(body).encode())
     if answer.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
-        raise RefusedError(
-            f"{platform.name} makes no line item: it answered {answer.status} ({answer.said()})"
-        )
+        raise RefusedError(f"{platform.name} makes no line item: it answered {answer.status} ({answer.said()})")
     return text_in(answer.fields(), "id", platform.name)
 
 

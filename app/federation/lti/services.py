@@ -40,9 +40,7 @@ class _Token:
 class Services:
     """Calls services of platforms; tokens are used again until they end."""
 
-    def __init__(
-        self, outgoing: Outgoing, engine: Engine, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, outgoing: Outgoing, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
         self._outgoing = outgoing
         self._engine = engine
         self._clock = clock
@@ -94,18 +92,10 @@ class Services:
         self._tokens.pop((platform.id, scope), None)
 
     async def _asked(
-        self,
-        token: str,
-        method: str,
-        url: str,
-        headers: Mapping[str, str],
-        body: bytes,
-        most: int,
+        self, token: str, method: str, url: str, headers: Mapping[str, str], body: bytes, most: int
     ) -> HttpAnswer:
         bearing = {**headers, "Authorization": f"Bearer {token}"}
-        return check_moment(
-            await self._outgoing.send(method, url, headers=bearing, body=body, most=most)
-        )
+        return check_moment(await self._outgoing.send(method, url, headers=bearing, body=body, most=most))
 
     async def _given(self, platform: Platform, scope: str) -> _Token:
         assertion = await asyncio.to_thread(self._assertion, platform)
@@ -148,9 +138,7 @@ def check_moment(answer: HttpAnswer) -> HttpAnswer:
     """
     if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in _LATER:
         says = f"{host_in(answer.url)} answered {answer.status}"
-        raise RetryLaterError(
-            says, answer.said(), _asked_for(answer.headers.get("retry-after", ""))
-        )
+        raise RetryLaterError(says, answer.said(), _asked_for(answer.headers.get("retry-after", "")))
     return answer
 
 

@@ -42,8 +42,7 @@ def unsealed(secret: str, ticket: str, life: timedelta = TICKET_LIFE) -> Launch:
         minutes = round(life.total_seconds() / 60)
         raise RefusedError(
             translate(
-                "this page was opened more than {minutes} minutes ago; reload the page of the "
-                "course and open it again",
+                "this page was opened more than {minutes} minutes ago; reload the page of the course and open it again",
                 minutes=minutes,
             )
         ) from None
@@ -64,6 +63,4 @@ def use_once(session: Session, text: str, life: timedelta, at: datetime | None =
         session.commit()
     except IntegrityError:
         session.rollback()
-        raise RefusedError(
-            translate("this launch was used already; go back to the course and open it again")
-        ) from None
+        raise RefusedError(translate("this launch was used already; go back to the course and open it again")) from None

@@ -57,12 +57,7 @@ class Tool:
         with open_session(self._engine) as session:
             platform = platform_with(session, state.platform)
         claims = await verified(
-            token,
-            self._keys,
-            platform.jwks_url,
-            issuer=platform.issuer,
-            audience=platform.client_id,
-            nonce=state.nonce,
+            token, self._keys, platform.jwks_url, issuer=platform.issuer, audience=platform.client_id, nonce=state.nonce
         )
         launch = read_launch(platform.id, claims, self.address)
         await asyncio.to_thread(self._use, platform, launch.deployment, state.nonce)
@@ -99,13 +94,11 @@ def tool_address(address: str) -> str:
     """
     if not address:
         raise UnavailableError(
-            "LTI needs the public address of this site; set WALLCLOCK_URL, such as "
-            "https://wallclock.example.org"
+            "LTI needs the public address of this site; set WALLCLOCK_URL, such as https://wallclock.example.org"
         )
     loopback = f"[{host_in(address)}]" if ":" in host_in(address) else host_in(address)
     if not address.startswith("https://") and loopback not in _LOOPBACK:
         raise UnavailableError(
-            f"LTI needs https: browsers send no cookies from frames otherwise; WALLCLOCK_URL "
-            f"is {address}"
+            f"LTI needs https: browsers send no cookies from frames otherwise; WALLCLOCK_URL is {address}"
         )
     return address

@@ -29,9 +29,7 @@ def effective_batch(micro_batch: Count, accumulation: Count, data_parallel: Coun
         arXiv:1706.02677, section 3 (n workers with k samples each).
     """
     return (
-        whole("micro_batch", micro_batch)
-        * whole("accumulation", accumulation)
-        * whole("data_parallel", data_parallel)
+        whole("micro_batch", micro_batch) * whole("accumulation", accumulation) * whole("data_parallel", data_parallel)
     )
 
 
@@ -61,9 +59,7 @@ def accumulation_steps(target_batch: Count, micro_batch: Count, data_parallel: C
     return -(-whole("target_batch", target_batch) // at_once)
 
 
-def accumulated_step_time(
-    micro_time: Seconds, accumulation: Count, all_reduce_time: Seconds
-) -> Seconds:
+def accumulated_step_time(micro_time: Seconds, accumulation: Count, all_reduce_time: Seconds) -> Seconds:
     """Time of a step that accumulates micro-batches and reduces the gradients once.
 
     The micro-batches run one after another; the sum of their gradients is reduced after the last.

@@ -46,8 +46,7 @@ def gradient_noise_scale(
     if not few / many * rough < fine <= rough:
         raise ValueError(
             say(
-                "{name} must be above {least} (all noise) and at most {most} (no noise),"
-                " not {value}",
+                "{name} must be above {least} (all noise) and at most {most} (no noise), not {value}",
                 name="large_norm_squared",
                 least=f"{few / many * rough:g}",
                 most=f"{rough:g}",

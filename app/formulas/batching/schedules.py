@@ -34,9 +34,7 @@ def warmup_steps(base_batch: Ratio, batch: Ratio, base_steps: Ratio = 1000) -> R
     return positive("base_steps", base_steps) * growth
 
 
-def cosine_rate(
-    step: Count, total_steps: Count, peak: Ratio, floor: Ratio = 0.0, warmup: Count = 0
-) -> Ratio:
+def cosine_rate(step: Count, total_steps: Count, peak: Ratio, floor: Ratio = 0.0, warmup: Count = 0) -> Ratio:
     """Learning rate at a step of a schedule of linear warm-up and cosine decay.
 
     The rate rises linearly to the peak, then decays along half a cosine, which is flat at both
@@ -102,9 +100,7 @@ def rate_exposure(total_steps: Count, peak: Ratio, floor: Ratio = 0.0, warmup: C
     return high * ahead / 2 + (high + low) / 2 * (last - ahead)
 
 
-def _plan(
-    total_steps: Count, peak: Ratio, floor: Ratio, warmup: Count
-) -> tuple[int, int, float, float]:
+def _plan(total_steps: Count, peak: Ratio, floor: Ratio, warmup: Count) -> tuple[int, int, float, float]:
     last, ahead = whole("total_steps", total_steps), whole("warmup", warmup, 0)
     high, low = positive("peak", peak), at_least("floor", floor, 0)
     if ahead >= last:

@@ -5,15 +5,7 @@ from typing import Literal, get_args
 from app.formulas.checks import one_of, positive, whole
 from app.units import Bytes, BytesPerSecond, Count, Ratio, Seconds
 
-Collective = Literal[
-    "all_reduce",
-    "all_gather",
-    "reduce_scatter",
-    "all_to_all",
-    "broadcast",
-    "reduce",
-    "send_recv",
-]
+Collective = Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "send_recv"]
 
 
 def algorithm_bandwidth(size: Bytes, time: Seconds) -> BytesPerSecond:
@@ -39,9 +31,7 @@ def algorithm_bandwidth(size: Bytes, time: Seconds) -> BytesPerSecond:
     return positive("size", size) / positive("time", time)
 
 
-def bus_bandwidth(
-    collective: Collective, size: Bytes, ranks: Count, time: Seconds
-) -> BytesPerSecond:
+def bus_bandwidth(collective: Collective, size: Bytes, ranks: Count, time: Seconds) -> BytesPerSecond:
     """Speed of a link if the ranks used the best algorithm without help from a switch.
 
     The bytes that each rank has to send, over the time: the algorithm bandwidth times the
@@ -69,12 +59,7 @@ def bus_bandwidth(
     """
     one_of("collective", collective, get_args(Collective))
     share = (whole("ranks", ranks) - 1) / ranks
-    factors = {
-        "all_reduce": 2 * share,
-        "all_gather": share,
-        "reduce_scatter": share,
-        "all_to_all": share,
-    }
+    factors = {"all_reduce": 2 * share, "all_gather": share, "reduce_scatter": share, "all_to_all": share}
     return factors.get(collective, 1.0) * algorithm_bandwidth(size, time)
 
 

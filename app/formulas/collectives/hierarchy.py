@@ -54,9 +54,7 @@ def hierarchical_all_reduce_time(
     return 2 * (inside + rounds_time(piece, nodes, inter_bandwidth, inter_latency))
 
 
-def node_all_reduce_time(
-    size: Bytes, nodes: Count, node_bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Seconds:
+def node_all_reduce_time(size: Bytes, nodes: Count, node_bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time of an all-reduce between nodes alone, when each node has one network link.
 
     A ring in which every node is one rank; time inside the nodes is not included.
@@ -83,9 +81,7 @@ def node_all_reduce_time(
     return 2 * rounds_time(size, nodes, node_bandwidth, latency)
 
 
-def in_network_all_reduce_time(
-    size: Bytes, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Seconds:
+def in_network_all_reduce_time(size: Bytes, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time of an all-reduce in which the switch computes the sums.
 
     Every rank sends its array to the switch once and receives the sum once, at the same time in

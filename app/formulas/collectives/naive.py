@@ -29,9 +29,7 @@ def naive_all_reduce_root_bytes(size: Bytes, ranks: Count) -> Bytes:
     return 2 * (whole("ranks", ranks) - 1) * positive("size", size)
 
 
-def naive_all_reduce_time(
-    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Seconds:
+def naive_all_reduce_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time of a naive all-reduce: a gather to one rank and a broadcast from it.
 
     The root has a single link: it receives ranks - 1 whole arrays in turn, then sends the sum

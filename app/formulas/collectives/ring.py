@@ -51,9 +51,7 @@ def ring_all_reduce_bytes(size: Bytes, ranks: Count) -> Bytes:
     return 2 * rounds_bytes(size, ranks)
 
 
-def ring_all_reduce_time(
-    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Seconds:
+def ring_all_reduce_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time of a ring all-reduce: until every rank has the sum of all arrays.
 
     A reduce-scatter and an all-gather of ranks - 1 steps each; in a step every rank sends one
@@ -134,9 +132,7 @@ def ring_all_gather_bytes(size: Bytes, ranks: Count) -> Bytes:
     return rounds_bytes(size, ranks)
 
 
-def ring_reduce_scatter_time(
-    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Seconds:
+def ring_reduce_scatter_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time of a ring reduce-scatter: until every rank has the sum of one piece.
 
     In each of ranks - 1 steps every rank sends one piece and adds the one it receives to its
@@ -163,9 +159,7 @@ def ring_reduce_scatter_time(
     return rounds_time(size, ranks, bandwidth, latency)
 
 
-def ring_all_gather_time(
-    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Seconds:
+def ring_all_gather_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time of a ring all-gather: until every rank has the pieces of all ranks.
 
     In each of ranks - 1 steps every rank passes on the piece that it received last.

@@ -28,9 +28,7 @@ def all_to_all_bytes(size: Bytes, ranks: Count) -> Bytes:
     return rounds_bytes(size, ranks)
 
 
-def all_to_all_time(
-    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Seconds:
+def all_to_all_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time of an all-to-all: until every rank has a piece from each other rank.
 
     In round k every rank sends to the rank k places ahead and receives from the rank k places
@@ -108,9 +106,7 @@ def hierarchical_all_to_all_time(
     return inside + rounds_time(size, nodes, inter_bandwidth, inter_latency)
 
 
-def broadcast_time(
-    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Seconds:
+def broadcast_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time to broadcast one rank's array along a pipelined ring.
 
     The root cuts the array into many chunks and each rank forwards a chunk while it receives

@@ -31,9 +31,7 @@ def tree_all_reduce_steps(ranks: Count) -> Count:
     return 2 * _levels(ranks)
 
 
-def tree_all_reduce_time(
-    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> Seconds:
+def tree_all_reduce_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time of an all-reduce up and down a binomial tree, not pipelined.
 
     Each of the 2 ceil(log2(ranks)) steps sends the whole array, so there are few steps but each
@@ -132,9 +130,7 @@ def ring_tree_crossover_size(ranks: Count, bandwidth: BytesPerSecond, latency: S
     return product * ranks * saved_steps / (ranks * levels - ranks + 1)
 
 
-def ring_double_tree_crossover_size(
-    ranks: Count, bandwidth: BytesPerSecond, latency: Seconds
-) -> Bytes:
+def ring_double_tree_crossover_size(ranks: Count, bandwidth: BytesPerSecond, latency: Seconds) -> Bytes:
     """Size at which a ring and a pipelined double binary tree take equally long for an all-reduce.
 
     Set the two times equal and solve for the size; L is the depth of the trees. The ring's

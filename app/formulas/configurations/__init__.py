@@ -4,11 +4,7 @@ A `config.json` of Hugging Face, arguments of Megatron-LM, a DeepSpeed JSON, a t
 """
 
 from app.formulas.configurations.documents import CONFIGURATION_LIMIT, is_configuration
-from app.formulas.configurations.layouts import (
-    ConfiguredLayout,
-    is_layout_configuration,
-    layout_fields,
-)
+from app.formulas.configurations.layouts import ConfiguredLayout, is_layout_configuration, layout_fields
 from app.formulas.configurations.models import model_fields
 
 __all__ = [

@@ -16,10 +16,18 @@ _PRINTED = re.compile(r"^\W*(?:\S+:\s+)?(\w+) \.{3,} ?(\S.*?)\s*$", re.MULTILINE
 _TABLE = re.compile(r"^\s*\[{1,2}[\w.\"]+\]{1,2}\s*$", re.MULTILINE)
 _KNOWN = {"true": True, "false": False, "none": None}
 _FLAGS = {  # arguments that take no value: what stands behind them is another word
-    "swiglu", "untie_embeddings_and_output_weights", "disable_bias_linear", "add_qkv_bias",
-    "qk_layernorm", "group_query_attention", "sequence_parallel", "use_distributed_optimizer",
-    "recompute_activations", "moe_router_enable_expert_bias", "use_rotary_position_embeddings",
-}  # fmt: skip
+    "swiglu",
+    "untie_embeddings_and_output_weights",
+    "disable_bias_linear",
+    "add_qkv_bias",
+    "qk_layernorm",
+    "group_query_attention",
+    "sequence_parallel",
+    "use_distributed_optimizer",
+    "recompute_activations",
+    "moe_router_enable_expert_bias",
+    "use_rotary_position_embeddings",
+}
 
 
 def is_configuration(text: str) -> bool:
@@ -43,9 +51,7 @@ def document_of(text: str) -> Mapping[str, Any]:
         ValueError: it is too large, not valid, or nested too deeply.
     """
     if len(text.encode("utf-8", "replace")) > CONFIGURATION_LIMIT:
-        raise ValueError(
-            say("a configuration has at most {limit} KiB", limit=CONFIGURATION_LIMIT >> 10)
-        )
+        raise ValueError(say("a configuration has at most {limit} KiB", limit=CONFIGURATION_LIMIT >> 10))
     bare = text.lstrip("\ufeff \t\r\n")
     found = _json(bare) if bare.startswith("{") else _toml(bare) or _arguments(bare)
     check_document(found)
@@ -79,16 +85,10 @@ def _json(text: str) -> Mapping[str, Any]:
         found = json.loads(text, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         raise ValueError(
-            say(
-                "the configuration is not valid JSON in line {line}: {problem}",
-                line=error.lineno,
-                problem=error.msg,
-            )
+            say("the configuration is not valid JSON in line {line}: {problem}", line=error.lineno, problem=error.msg)
         ) from None
     except (ValueError, RecursionError) as error:
-        raise ValueError(
-            say("the configuration is not valid JSON: {problem}", problem=str(error)[:100])
-        ) from None
+        raise ValueError(say("the configuration is not valid JSON: {problem}", problem=str(error)[:100])) from None
     return found if isinstance(found, dict) else {}
 
 
@@ -103,9 +103,7 @@ def _toml(text: str) -> Mapping[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ValueError(
-            say("the configuration is not valid TOML: {problem}", problem=str(error)[:100])
-        ) from None
+        raise ValueError(say("the configuration is not valid TOML: {problem}", problem=str(error)[:100])) from None
 
 
 def _arguments(text: str) -> Mapping[str, Any]:

@@ -43,9 +43,7 @@ def flag_in(given: Mapping[str, Any], name: str, default: bool = False) -> bool:
         return default
     if isinstance(value, bool) or value in (0, 1):
         return bool(value)
-    raise ValueError(
-        say("{name} must be true or false, not {value}", name=name, value=short(value))
-    )
+    raise ValueError(say("{name} must be true or false, not {value}", name=name, value=short(value)))
 
 
 def table_in(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -66,8 +64,7 @@ def latent_attention(given: Mapping[str, Any], heads: int, size: int, rope: int)
     if value not in (None, size):
         raise ValueError(
             say(
-                "heads of {size} for queries and of {value} for values are different, which a"
-                " model shape cannot say",
+                "heads of {size} for queries and of {value} for values are different, which a model shape cannot say",
                 size=size,
                 value=value,
             )
@@ -84,13 +81,9 @@ def latent_attention(given: Mapping[str, Any], heads: int, size: int, rope: int)
 def _whole(name: str, value: object) -> int:
     if isinstance(value, list) and value:
         if any(one != value[0] for one in value):
-            raise ValueError(
-                say("{name} differs by layer, which a model shape cannot say", name=name)
-            )
+            raise ValueError(say("{name} differs by layer, which a model shape cannot say", name=name))
         value = value[0]
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else -1
     if not 0 <= number <= _LARGEST or number % 1:
-        raise ValueError(
-            say("{name} must be a whole number, not {value}", name=name, value=short(value))
-        )
+        raise ValueError(say("{name} must be a whole number, not {value}", name=name, value=short(value)))
     return int(number)

@@ -5,43 +5,43 @@ from collections.abc import Iterator, Mapping
 from reprlib import repr as short
 from typing import Any
 
-from app.formulas.configurations.fields import (
-    count_in,
-    flag_in,
-    latent_attention,
-    needed_count,
-    table_in,
-)
+from app.formulas.configurations.fields import count_in, flag_in, latent_attention, needed_count, table_in
 from app.translation import say
 
 _INNER = ("text_config", "llm_config", "language_config")
 _GPT = {"gpt2", "gpt_bigcode", "gpt_neox", "opt", "bloom", "falcon", "starcoder2", "phi", "mpt"}
 _LAYER_NORM = _GPT | {"nemotron", "stablelm", "cohere", "cohere2"}
 _NO_GATE = _GPT | {"nemotron"}
-_TIED = {
-    "gpt2",
-    "gemma",
-    "gemma2",
-    "gemma3",
-    "gemma3_text",
-    "opt",
-    "bloom",
-    "falcon",
-    "mpt",
-    "cohere",
-}
-_QUERY_KEY = {
-    "qwen3", "qwen3_moe", "gemma3", "gemma3_text", "olmo2", "olmo3", "minimax_m2", "qwen3_vl_text",
-}  # fmt: skip
+_TIED = {"gpt2", "gemma", "gemma2", "gemma3", "gemma3_text", "opt", "bloom", "falcon", "mpt", "cohere"}
+_QUERY_KEY = {"qwen3", "qwen3_moe", "gemma3", "gemma3_text", "olmo2", "olmo3", "minimax_m2", "qwen3_vl_text"}
 _QKV = {"qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "qwen2_5_vl_text"}
-_ROUTER_BIAS = {
-    "deepseek_v3", "deepseek_v32", "kimi_k2", "glm4_moe", "gpt_oss", "minimax_m2", "glm4v_moe_text",
-}  # fmt: skip
+_ROUTER_BIAS = {"deepseek_v3", "deepseek_v32", "kimi_k2", "glm4_moe", "gpt_oss", "minimax_m2", "glm4v_moe_text"}
 _SIMPLE = {
-    "llama", "mistral", "ministral", "mixtral", "phi3", "llama4", "llama4_text", "smollm3",
-    "granite", "seed_oss", "glm", "glm4", "deepseek_v2", "internlm2", "yi", "exaone4", "mistral3",
-    "hunyuan_v1_moe", "ernie4_5_moe", "dots1", "mimo", "arcee", "helium", "olmoe",
-}  # fmt: skip
+    "llama",
+    "mistral",
+    "ministral",
+    "mixtral",
+    "phi3",
+    "llama4",
+    "llama4_text",
+    "smollm3",
+    "granite",
+    "seed_oss",
+    "glm",
+    "glm4",
+    "deepseek_v2",
+    "internlm2",
+    "yi",
+    "exaone4",
+    "mistral3",
+    "hunyuan_v1_moe",
+    "ernie4_5_moe",
+    "dots1",
+    "mimo",
+    "arcee",
+    "helium",
+    "olmoe",
+}
 _KNOWN = _LAYER_NORM | _TIED | _QUERY_KEY | _QKV | _ROUTER_BIAS | _SIMPLE
 _RECURRENT = re.compile(
     r"mamba|rwkv|jamba|nemotron_h|bamba|falcon_h1|zamba|lfm2|kimi_linear|qwen3_next|qwen3_5"
@@ -71,11 +71,7 @@ def hub_model(given: Mapping[str, Any]) -> Mapping[str, Any]:
 def _refuse(kind: str, given: Mapping[str, Any], inner: Mapping[str, Any]) -> None:
     """Refuse what a decoder of equal layers is not."""
     layers = inner.get("layer_types") or inner.get("layers_block_type") or []
-    other = (
-        [one for one in layers if _RECURRENT_LAYERS.search(str(one))]
-        if isinstance(layers, list)
-        else []
-    )
+    other = [one for one in layers if _RECURRENT_LAYERS.search(str(one))] if isinstance(layers, list) else []
     if _RECURRENT.search(kind) or other:
         raise ValueError(
             say(
@@ -86,10 +82,7 @@ def _refuse(kind: str, given: Mapping[str, Any], inner: Mapping[str, Any]) -> No
         )
     if flag_in(given, "is_encoder_decoder") or "block_configs" in inner:
         raise ValueError(
-            say(
-                "{kind} is not a decoder whose layers are alike, which a model shape is",
-                kind=short(kind),
-            )
+            say("{kind} is not a decoder whose layers are alike, which a model shape is", kind=short(kind))
         )
 
 
@@ -112,9 +105,7 @@ def _attention(kind: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
         return {**found, **latent_attention(given, heads, size, rope)}
     default = hidden // heads if heads and hidden % heads == 0 else None
     found["head_size"] = (
-        count_in(given, "head_dim", "attention_head_size")
-        or default
-        or needed_count(given, "head_dim")
+        count_in(given, "head_dim", "attention_head_size") or default or needed_count(given, "head_dim")
     )
     found["key_value_heads"] = _key_value_heads(kind, given, heads)
     if kind in {"gpt2", "opt"}:
@@ -133,18 +124,12 @@ def _biases(kind: str, given: Mapping[str, Any]) -> str:
         return "all" if flag_in(given, "use_bias", True) else "none"
     if flag_in(given, "mlp_bias"):
         return "all"
-    return (
-        "qkv"
-        if flag_in(given, "attention_bias", kind in _QKV) or flag_in(given, "qkv_bias")
-        else "none"
-    )
+    return "qkv" if flag_in(given, "attention_bias", kind in _QKV) or flag_in(given, "qkv_bias") else "none"
 
 
 def _feed_forward(kind: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
     gated = kind not in _NO_GATE
-    width = count_in(
-        given, "intermediate_size_mlp", "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size"
-    )
+    width = count_in(given, "intermediate_size_mlp", "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size")
     if width is None and not gated:
         width = 4 * needed_count(given, "hidden_size", "n_embd", "d_model")
     if width is None:
@@ -153,17 +138,13 @@ def _feed_forward(kind: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _mixture(kind: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    experts = count_in(
-        given, "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"
-    )
+    experts = count_in(given, "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
     if not experts or experts == 1:
         return {}
     size = count_in(given, "moe_intermediate_size") or needed_count(given, "intermediate_size")
     found = {
         "experts": experts,
-        "active_experts": needed_count(
-            given, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k"
-        ),
+        "active_experts": needed_count(given, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k"),
         "expert_feed_forward": size,
         "shared": _shared(kind, given, size),
         "dense_layers": _dense_layers(given),
@@ -198,8 +179,7 @@ def _notes(kind: str, given: Mapping[str, Any], inner: Mapping[str, Any]) -> Ite
     left_out = {
         "the vision or audio model": inner is not given,
         "modules for further tokens": bool(count_in(inner, "num_nextn_predict_layers")),
-        "windows of attention": bool(inner.get("sliding_window"))
-        and inner.get("use_sliding_window") is not False,
+        "windows of attention": bool(inner.get("sliding_window")) and inner.get("use_sliding_window") is not False,
     }
     names = [name for name, found in left_out.items() if found]
     if names:

@@ -43,8 +43,7 @@ class ConfiguredLayout:
         if gpus % model:
             raise ValueError(
                 say(
-                    "the configuration splits the model over {model} GPUs, which do not divide"
-                    " {gpus}",
+                    "the configuration splits the model over {model} GPUs, which do not divide {gpus}",
                     model=model,
                     gpus=gpus,
                 )
@@ -62,11 +61,7 @@ class ConfiguredLayout:
         each = _product(found, "data", "micro_batch")
         if self.batch % each:
             raise ValueError(
-                say(
-                    "the batch of {batch} sequences does not divide into {each} at once",
-                    batch=self.batch,
-                    each=each,
-                )
+                say("the batch of {batch} sequences does not divide into {each} at once", batch=self.batch, each=each)
             )
         return self.batch // each
 

@@ -36,19 +36,12 @@ def megatron_model(given: Mapping[str, Any]) -> Mapping[str, Any]:
         "query_key_norm": flag_in(given, "qk_layernorm"),
         "source": "arguments of Megatron-LM",
     }
-    return {
-        **found,
-        **_positions(given),
-        **_latent(given, heads),
-        **_mixture(given, layers),
-    }
+    return {**found, **_positions(given), **_latent(given, heads), **_mixture(given, layers)}
 
 
 def _refuse_variables(given: Mapping[str, Any]) -> None:
     if any(given.get(name) for name in _OTHER_LAYERS):
-        raise ValueError(
-            say("layers without attention are asked for, which a model shape cannot say")
-        )
+        raise ValueError(say("layers without attention are asked for, which a model shape cannot say"))
     for name, value in given.items():
         if isinstance(value, str) and _VARIABLE.search(value) and name in _NUMBERS:
             raise ValueError(say("{name} is a variable of a script: write its number", name=name))
@@ -56,10 +49,19 @@ def _refuse_variables(given: Mapping[str, Any]) -> None:
 
 _OTHER_LAYERS = ("hybrid_override_pattern", "hybrid_layer_pattern", "linear_attention_freq")
 _NUMBERS = {
-    "num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups",
-    "kv_channels", "vocab_size", "num_experts", "moe_ffn_hidden_size", "moe_router_topk",
-    "moe_layer_freq", "moe_shared_expert_intermediate_size",
-}  # fmt: skip
+    "num_layers",
+    "hidden_size",
+    "ffn_hidden_size",
+    "num_attention_heads",
+    "num_query_groups",
+    "kv_channels",
+    "vocab_size",
+    "num_experts",
+    "moe_ffn_hidden_size",
+    "moe_router_topk",
+    "moe_layer_freq",
+    "moe_shared_expert_intermediate_size",
+}
 
 
 def _groups(given: Mapping[str, Any], heads: int) -> int:

@@ -74,17 +74,10 @@ def value_of_utilization(cost: Dollars, utilization: Ratio, better_utilization: 
     Source:
         GPU-hours are FLOP over peak times utilization.
     """
-    now, then = (
-        positive("utilization", utilization),
-        positive("better_utilization", better_utilization),
-    )
+    now, then = (positive("utilization", utilization), positive("better_utilization", better_utilization))
     if now > 1:
         raise ValueError(
-            say(
-                "{name} must be at most 1, the full peak, not {value}",
-                name="utilization",
-                value=utilization,
-            )
+            say("{name} must be at most 1, the full peak, not {value}", name="utilization", value=utilization)
         )
     if not now <= then <= 1:
         raise ValueError(

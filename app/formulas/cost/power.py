@@ -34,11 +34,7 @@ def energy(gpus: Count, watts: Watts, duration: Seconds, overhead: Ratio = 1) ->
 
 
 def electricity_cost(
-    gpus: Count,
-    watts: Watts,
-    duration: Seconds,
-    dollars_per_kwh: DollarsPerKwh,
-    overhead: Ratio = 1,
+    gpus: Count, watts: Watts, duration: Seconds, dollars_per_kwh: DollarsPerKwh, overhead: Ratio = 1
 ) -> Dollars:
     """Dollars for the energy of a run.
 

@@ -8,9 +8,7 @@ from app.units import Ratio, Seconds
 _HOPELESS = 700.0  # times the mean time between failures: such an interval never completes
 
 
-def expected_waste(
-    interval: Seconds, checkpoint_time: Seconds, mtbf: Seconds, restart_time: Seconds = 0.0
-) -> Ratio:
+def expected_waste(interval: Seconds, checkpoint_time: Seconds, mtbf: Seconds, restart_time: Seconds = 0.0) -> Ratio:
     """Share of time that is lost to checkpoints and failures, to first order.
 
     One checkpoint per interval; half an interval of lost work per failure, on average; and the
@@ -40,9 +38,7 @@ def expected_waste(
     return written / every + every / (2 * between) + restarts / between
 
 
-def goodput(
-    interval: Seconds, checkpoint_time: Seconds, mtbf: Seconds, restart_time: Seconds = 0.0
-) -> Ratio:
+def goodput(interval: Seconds, checkpoint_time: Seconds, mtbf: Seconds, restart_time: Seconds = 0.0) -> Ratio:
     """Share of time that becomes progress, exactly, for failures at a constant rate.
 
     An interval and its checkpoint are repeated until they complete. With failures at the rate

@@ -11,11 +11,7 @@ _MEGATRON = Recipe.named("Megatron")
 
 
 def fits(
-    model: ModelShape,
-    cluster: Cluster,
-    layout: Layout,
-    recipe: Recipe = _MEGATRON,
-    reserved: Bytes = 0.0,
+    model: ModelShape, cluster: Cluster, layout: Layout, recipe: Recipe = _MEGATRON, reserved: Bytes = 0.0
 ) -> bool:
     """Whether a layout fits in the memory of its fullest GPU.
 

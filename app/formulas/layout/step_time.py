@@ -8,12 +8,7 @@ from app.formulas.memory.placement import fits_together
 from app.formulas.parallelism.degrees import Degrees
 from app.formulas.parallelism.numbers import PLAIN
 from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
-from app.formulas.step.cluster_speeds import (
-    Side,
-    peak_of,
-    reduced_by,
-    speeds_of,
-)
+from app.formulas.step.cluster_speeds import Side, peak_of, reduced_by, speeds_of
 from app.formulas.step.model_flops import counted_flops
 from app.formulas.step.step import StepTime, step_parts
 from app.units import Ratio, Seconds
@@ -29,11 +24,7 @@ class StepRange(NamedTuple):
 
 
 def step_time(
-    model: ModelShape,
-    cluster: Cluster,
-    layout: Layout,
-    shares: Shares = GIVEN,
-    recipe: Recipe = _MEGATRON,
+    model: ModelShape, cluster: Cluster, layout: Layout, shares: Shares = GIVEN, recipe: Recipe = _MEGATRON
 ) -> StepTime:
     """Time of a training step, by part.
 
@@ -85,11 +76,7 @@ def step_time(
 
 
 def total_step_time(
-    model: ModelShape,
-    cluster: Cluster,
-    layout: Layout,
-    shares: Shares = GIVEN,
-    recipe: Recipe = _MEGATRON,
+    model: ModelShape, cluster: Cluster, layout: Layout, shares: Shares = GIVEN, recipe: Recipe = _MEGATRON
 ) -> Seconds:
     """Total time of a training step.
 
@@ -117,11 +104,7 @@ def total_step_time(
 
 
 def step_time_range(
-    model: ModelShape,
-    cluster: Cluster,
-    layout: Layout,
-    shares: Shares = GIVEN,
-    recipe: Recipe = _MEGATRON,
+    model: ModelShape, cluster: Cluster, layout: Layout, shares: Shares = GIVEN, recipe: Recipe = _MEGATRON
 ) -> StepRange:
     """Shortest and longest time of a training step that is plausible.
 
@@ -152,18 +135,12 @@ def step_time_range(
     Source:
         Follows from step_time.
     """
-    low, high = (
-        sum(_step(model, cluster, layout, shares, recipe, side)) for side in ("fast", "slow")
-    )
+    low, high = (sum(_step(model, cluster, layout, shares, recipe, side)) for side in ("fast", "slow"))
     return StepRange(low, high)
 
 
 def projected_utilization(
-    model: ModelShape,
-    cluster: Cluster,
-    layout: Layout,
-    shares: Shares = GIVEN,
-    recipe: Recipe = _MEGATRON,
+    model: ModelShape, cluster: Cluster, layout: Layout, shares: Shares = GIVEN, recipe: Recipe = _MEGATRON
 ) -> Ratio:
     """Model FLOPs utilization (MFU) of a projected step.
 
@@ -197,14 +174,7 @@ def projected_utilization(
     return flops * layout.tokens / (layout.gpus * peak * total)
 
 
-def _step(
-    model: ModelShape,
-    cluster: Cluster,
-    layout: Layout,
-    shares: Shares,
-    recipe: Recipe,
-    side: Side,
-) -> StepTime:
+def _step(model: ModelShape, cluster: Cluster, layout: Layout, shares: Shares, recipe: Recipe, side: Side) -> StepTime:
     recorded("model", model, ModelShape)
     same_gpus(cluster, layout)
     fits_together(model, layout)

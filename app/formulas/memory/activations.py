@@ -111,9 +111,7 @@ def activation_bytes(
     """
     if whole("stages", stages) > whole("layers", layers):
         raise larger_than("stages", stages, noted("the layers"), layers)
-    layer = layer_activation_bytes(
-        sequence, batch, hidden, heads, tensor_ranks, sequence_parallel, recompute
-    )
+    layer = layer_activation_bytes(sequence, batch, hidden, heads, tensor_ranks, sequence_parallel, recompute)
     share = -(-int(layers) // int(stages))
     return share * positive("in_flight", in_flight) * layer
 

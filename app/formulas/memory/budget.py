@@ -30,11 +30,7 @@ class CardMemory(NamedTuple):
 
 
 def stage_memory(
-    model: ModelShape,
-    layout: Layout,
-    stage: Count = 0,
-    recipe: Recipe = _MEGATRON,
-    kernels: AttentionKernels = "fused",
+    model: ModelShape, layout: Layout, stage: Count = 0, recipe: Recipe = _MEGATRON, kernels: AttentionKernels = "fused"
 ) -> StageMemory:
     """Bytes that are allocated on a GPU of a pipeline stage at its peak, by part.
 
@@ -97,10 +93,7 @@ def stage_memory(
 
 
 def memory_budget(
-    model: ModelShape,
-    layout: Layout,
-    recipe: Recipe = _MEGATRON,
-    kernels: AttentionKernels = "fused",
+    model: ModelShape, layout: Layout, recipe: Recipe = _MEGATRON, kernels: AttentionKernels = "fused"
 ) -> StageMemory:
     """Bytes that are allocated on a GPU of the fullest pipeline stage at its peak, by part.
 
@@ -167,11 +160,7 @@ def card_memory(
     allocated = memory_budget(model, layout, recipe, kernels).total
     reserved = allocated * at_least("held_back", held_back, 1)
     return CardMemory(
-        allocated,
-        reserved,
-        allocated * _LEAST,
-        allocated * _MOST,
-        reserved + at_least("outside", outside, 0),
+        allocated, reserved, allocated * _LEAST, allocated * _MOST, reserved + at_least("outside", outside, 0)
     )
 
 

@@ -28,9 +28,7 @@ class ParameterShare(NamedTuple):
         at = StageLayers.of(model, on, Middle.of(model.layers, on), stage)
         layer = LayerParameters.of(model, LayerParts.of(model), on)
         ends = end_parameters(model, on, at, model.vocabulary / on.tensor)
-        largest = max(
-            layer.dense if at.dense else 0.0, layer.mixed + layer.experts if at.mixtures else 0.0
-        )
+        largest = max(layer.dense if at.dense else 0.0, layer.mixed + layer.experts if at.mixtures else 0.0)
         return cls(
             at.dense + at.mixtures,
             at.dense * layer.dense + at.mixtures * layer.mixed + ends,

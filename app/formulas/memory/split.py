@@ -15,9 +15,7 @@ class Split(NamedTuple):
     shared: Bytes
 
     @classmethod
-    def of(
-        cls, stage: ZeroStage, weight_bytes: Bytes, gradient_bytes: Bytes, optimizer_bytes: Bytes
-    ) -> "Split":
+    def of(cls, stage: ZeroStage, weight_bytes: Bytes, gradient_bytes: Bytes, optimizer_bytes: Bytes) -> "Split":
         """The bytes of a parameter, split as *stage* does."""
         check_stage(stage)
         shared_from = {

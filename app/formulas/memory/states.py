@@ -6,10 +6,7 @@ from app.units import Bytes, Count
 
 
 def state_bytes(
-    parameters: Count,
-    weight_bytes: Bytes = 2,
-    gradient_bytes: Bytes = 2,
-    optimizer_bytes: Bytes = 12,
+    parameters: Count, weight_bytes: Bytes = 2, gradient_bytes: Bytes = 2, optimizer_bytes: Bytes = 12
 ) -> Bytes:
     """Bytes of weights, gradients and optimizer state of one replica.
 

@@ -85,9 +85,7 @@ def zero_accumulated_traffic_bytes(
     return (scatters + gathers) * size * _others("ranks", ranks)
 
 
-def hybrid_shard_traffic(
-    weight_bytes_total: Bytes, shard_ranks: Count, replicas: Count
-) -> HybridTraffic:
+def hybrid_shard_traffic(weight_bytes_total: Bytes, shard_ranks: Count, replicas: Count) -> HybridTraffic:
     """Bytes that each rank sends in a step of hybrid sharding, inside its group and across groups.
 
     Inside a group it is stage 3: two all-gathers and a reduce-scatter. Then every rank

@@ -69,9 +69,7 @@ def newton_schulz(value: Ratio, steps: Count = 5) -> Ratio:
     return x
 
 
-def muon_traffic_ratio(
-    gradient_bytes: Bytes, weight_bytes: Bytes, gather_bytes: Bytes = 2
-) -> Ratio:
+def muon_traffic_ratio(gradient_bytes: Bytes, weight_bytes: Bytes, gather_bytes: Bytes = 2) -> Ratio:
     """Traffic of Muon over that of Adam, where ranks share the optimizer state as in ZeRO-1.
 
     Both reduce-scatter gradients and all-gather weights. Muon needs whole matrices, so it also

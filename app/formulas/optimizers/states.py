@@ -8,9 +8,7 @@ from app.units import Bytes, Count
 Optimizer = Literal["adam", "adam_8bit", "muon", "adafactor"]
 
 
-def state_bytes_per_parameter(
-    optimizer: Optimizer, rows: Count, columns: Count, block: Count = 256
-) -> Bytes:
+def state_bytes_per_parameter(optimizer: Optimizer, rows: Count, columns: Count, block: Count = 256) -> Bytes:
     """Bytes of master weight and optimizer state per parameter of a matrix.
 
     The FP32 master weight, and: two FP32 moments for Adam (A); two moments of one byte each and

@@ -5,9 +5,7 @@ from app.formulas.refusals import too_large
 from app.units import Count, PerSecond, Ratio, Seconds
 
 
-def utilization_with_exposed(
-    utilization: Ratio, compute_time: Seconds, exposed_time: Seconds
-) -> Ratio:
+def utilization_with_exposed(utilization: Ratio, compute_time: Seconds, exposed_time: Seconds) -> Ratio:
     """Utilization of a step with exposed communication.
 
     The same work in a longer step.

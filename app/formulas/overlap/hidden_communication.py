@@ -58,9 +58,7 @@ def exposed_communication_time(
     return talking + (whole("layers", layers) - 1) * overrun
 
 
-def overlapped_fraction(
-    layers: Count, layer_compute_time: Seconds, layer_communication_time: Seconds
-) -> Ratio:
+def overlapped_fraction(layers: Count, layer_compute_time: Seconds, layer_communication_time: Seconds) -> Ratio:
     """Share of a backward pass's communication that its computation hides.
 
     E is the exposed part.
@@ -137,9 +135,7 @@ def tokens_to_hide(gather_time: Seconds, layer_parameters: Count, rate: FlopsPer
     return work / (2 * whole("layer_parameters", layer_parameters))
 
 
-def fsdp_tokens_to_hide(
-    peak: FlopsPerSecond, bandwidth: BytesPerSecond, element_bytes: Bytes = 2
-) -> Ratio:
+def fsdp_tokens_to_hide(peak: FlopsPerSecond, bandwidth: BytesPerSecond, element_bytes: Bytes = 2) -> Ratio:
     """Tokens on a GPU from which computation hides the traffic of fully sharded data parallelism.
 
     Forward, a layer of P parameters gathers element_bytes * P bytes and computes two FLOP per

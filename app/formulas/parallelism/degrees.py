@@ -29,9 +29,7 @@ class CoreShape(Protocol):
         """Layers at the start of a mixture model that have no experts."""
 
 
-def expert_split(
-    given: int, tensor: Value, shards: Value, expert: Value, by: Numbers = PLAIN
-) -> Value:
+def expert_split(given: int, tensor: Value, shards: Value, expert: Value, by: Numbers = PLAIN) -> Value:
     """Ranks that share an expert, of *shards* ranks that hold the same of everything else.
 
     Where none are *given*: *tensor* ranks, or one if the experts must be spread over the tensor
@@ -138,9 +136,7 @@ class Middle(NamedTuple):
         return cls(start, stages, left, fewer, (short > 0) * 1, low, divided - (short - low))
 
 
-def stage_layers(
-    layers: Value, on: Degrees, middle: Middle, stage: Value, by: Numbers = PLAIN
-) -> tuple[Value, Value]:
+def stage_layers(layers: Value, on: Degrees, middle: Middle, stage: Value, by: Numbers = PLAIN) -> tuple[Value, Value]:
     """The layers on pipeline stage *stage*, and the layers before it."""
     place = stage - middle.start
     longer = (place >= middle.low) & (place < middle.high)

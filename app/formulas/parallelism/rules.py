@@ -147,8 +147,7 @@ OF_LAYOUTS = (
             _divides_ranks("expert", on, on.expert)
             if on.expert_tensor == on.tensor
             else say(
-                "expert times expert_tensor must divide the ranks of a stage, {ranks},"
-                " not {expert} * {expert_tensor}",
+                "expert times expert_tensor must divide the ranks of a stage, {ranks}, not {expert} * {expert_tensor}",
                 ranks=on.data * on.context * on.tensor,
                 expert=on.expert,
                 expert_tensor=on.expert_tensor,
@@ -166,8 +165,7 @@ OF_LAYOUTS = (
         ("microbatches",),
         lambda _, on: (on.virtual > 1) & (on.microbatches % on.pipeline != 0),
         lambda _, on: say(
-            "{name} must be a multiple of the pipeline's stages, {stages}, when chunks interleave,"
-            " not {value}",
+            "{name} must be a multiple of the pipeline's stages, {stages}, when chunks interleave, not {value}",
             name="microbatches",
             stages=on.pipeline,
             value=on.microbatches,
@@ -214,8 +212,7 @@ OF_MODELS = (
         ("expert_tensor",),
         lambda shape, on: (shape.experts > 0) & (shape.expert_feed_forward % on.expert_tensor != 0),
         lambda shape, on: say(
-            "layout must have a degree that divides the feed-forward size of an expert, {whole},"
-            " not {value}",
+            "layout must have a degree that divides the feed-forward size of an expert, {whole}, not {value}",
             whole=shape.expert_feed_forward,
             value=on.expert_tensor,
         ),
@@ -234,13 +231,7 @@ OF_MODELS = (
         ),
         most=_chunks_of,
     ),
-    Rule(
-        noted("every chunk has a layer"),
-        ("virtual", "pipeline"),
-        _too_many_chunks,
-        _chunks_say,
-        most=_chunks_of,
-    ),
+    Rule(noted("every chunk has a layer"), ("virtual", "pipeline"), _too_many_chunks, _chunks_say, most=_chunks_of),
     Rule(
         noted("sequence parallelism divides the tokens of a rank"),
         ("tensor",),

@@ -64,9 +64,7 @@ def bubble_fraction(stages: Count, microbatches: Count, virtual: Count = 1) -> R
     return waits / (work + waits)
 
 
-def microbatches_for_ratio(
-    stages: Count, limit: Ratio, virtual: Count = 1, strict: bool = False
-) -> Count:
+def microbatches_for_ratio(stages: Count, limit: Ratio, virtual: Count = 1, strict: bool = False) -> Count:
     """Fewest micro-batches at which the bubble ratio is within a limit.
 
     The ratio is inversely proportional to the micro-batches. M just meets the limit; S stays below
@@ -96,9 +94,7 @@ def microbatches_for_ratio(
     return _fewest(waits / (whole("virtual", virtual) * bound), strict)
 
 
-def microbatches_for_fraction(
-    stages: Count, limit: Ratio, virtual: Count = 1, strict: bool = False
-) -> Count:
+def microbatches_for_fraction(stages: Count, limit: Ratio, virtual: Count = 1, strict: bool = False) -> Count:
     """Fewest micro-batches at which the bubble is within a share of the step.
 
     M just meets the limit; S stays below it.
@@ -125,9 +121,7 @@ def microbatches_for_fraction(
     waits = whole("stages", stages) - 1
     bound = _decimal(positive("limit", limit))
     if bound > 1:
-        raise ValueError(
-            say("{name} must be at most 1, the whole step, not {value}", name="limit", value=limit)
-        )
+        raise ValueError(say("{name} must be at most 1, the whole step, not {value}", name="limit", value=limit))
     return _fewest(waits * (1 - bound) / (whole("virtual", virtual) * bound), strict)
 
 

@@ -8,11 +8,7 @@ from app.units import Bytes, Count, Ratio
 
 
 def in_flight_microbatches(
-    schedule: ScheduleName,
-    stages: Count,
-    microbatches: Count,
-    stage: Count = 0,
-    virtual: Count = 1,
+    schedule: ScheduleName, stages: Count, microbatches: Count, stage: Count = 0, virtual: Count = 1
 ) -> Ratio:
     """Most micro-batches whose activations a stage holds at the same time.
 

@@ -6,17 +6,7 @@ from app.formulas.checks import at_least, one_of, positive, whole
 from app.translation import noted, say
 from app.units import Count, Seconds
 
-ScheduleName = Literal[
-    "naive",
-    "gpipe",
-    "1f1b",
-    "interleaved",
-    "zb_h1",
-    "zb_h2",
-    "zb_v",
-    "dualpipe",
-    "dualpipe_v",
-]
+ScheduleName = Literal["naive", "gpipe", "1f1b", "interleaved", "zb_h1", "zb_h2", "zb_v", "dualpipe", "dualpipe_v"]
 Waits = Literal["first", "every"]
 _PLAY_IT = noted("for other values simulate it with `wallclock schedule`")
 
@@ -126,52 +116,33 @@ class Sizes(NamedTuple):
     virtual: int
 
     @classmethod
-    def of(
-        cls, schedule: ScheduleName, stages: Count, microbatches: Count, virtual: Count
-    ) -> "Sizes":
+    def of(cls, schedule: ScheduleName, stages: Count, microbatches: Count, virtual: Count) -> "Sizes":
         """The sizes of *schedule*, which must exist for them."""
         one_of("schedule", schedule, get_args(ScheduleName))
-        p, m, v = (
-            whole("stages", stages),
-            whole("microbatches", microbatches),
-            whole("virtual", virtual),
-        )
+        p, m, v = (whole("stages", stages), whole("microbatches", microbatches), whole("virtual", virtual))
         if v > 1 and schedule != "interleaved":
             raise ValueError(
-                say(
-                    "{name} must be 1 for {schedule}, not {value}",
-                    name="virtual",
-                    schedule=schedule,
-                    value=virtual,
-                )
+                say("{name} must be 1 for {schedule}, not {value}", name="virtual", schedule=schedule, value=virtual)
             )
         if v > 1 and m % p:
             raise ValueError(
                 say(
-                    "{name} must be a multiple of the stages, {stages}, when chunks interleave,"
-                    " not {value}",
+                    "{name} must be a multiple of the stages, {stages}, when chunks interleave, not {value}",
                     name="microbatches",
                     stages=p,
                     value=m,
                 )
             )
         if schedule == "dualpipe" and p % 2:
-            raise ValueError(
-                say("{name} must be even for dualpipe, not {value}", name="stages", value=stages)
-            )
+            raise ValueError(say("{name} must be even for dualpipe, not {value}", name="stages", value=stages))
         if schedule == "dualpipe" and m % 2:
             raise ValueError(
-                say(
-                    "{name} must be even for dualpipe, not {value}",
-                    name="microbatches",
-                    value=microbatches,
-                )
+                say("{name} must be even for dualpipe, not {value}", name="microbatches", value=microbatches)
             )
         if schedule in ("dualpipe", "dualpipe_v") and m < 2 * p:
             raise ValueError(
                 say(
-                    "{name} must be at least twice the stages, {least}, for {schedule},"
-                    " not {value}",
+                    "{name} must be at least twice the stages, {least}, for {schedule}, not {value}",
                     name="microbatches",
                     least=2 * p,
                     schedule=schedule,
@@ -236,8 +207,7 @@ def _split_backward(
     if not weight <= forward <= backward_input:
         raise ValueError(
             say(
-                "{name} must be between backward_weight and backward_input for zb_v,"
-                " not {value}; {cure}",
+                "{name} must be between backward_weight and backward_input for zb_v, not {value}; {cure}",
                 name="forward",
                 value=forward,
                 cure=_PLAY_IT,
@@ -246,9 +216,7 @@ def _split_backward(
     return (p - 1) * (backward_input - weight)
 
 
-def _two_way(
-    schedule: ScheduleName, p: int, forward: float, backward_input: float, weight: float
-) -> float:
+def _two_way(schedule: ScheduleName, p: int, forward: float, backward_input: float, weight: float) -> float:
     if forward < backward_input:
         raise ValueError(
             say(

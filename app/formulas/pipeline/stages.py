@@ -44,9 +44,7 @@ def layers_per_stage(layers: Count, stages: Count) -> tuple[Count, ...]:
     return (fewer,) * first + (more if short else fewer,) * (count - short) + (fewer,) * last
 
 
-def point_to_point_bytes(
-    boundary_bytes: Bytes, stages: Count, microbatches: Count, virtual: Count = 1
-) -> Bytes:
+def point_to_point_bytes(boundary_bytes: Bytes, stages: Count, microbatches: Count, virtual: Count = 1) -> Bytes:
     """Bytes that all stages of a pipeline together send in a step.
 
     With several chunks per device there are stages * virtual chunks in a row, and one boundary

@@ -4,13 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from app.formulas.checks import (
-    one_of,
-    positive,
-    several,
-    signed,
-    whole,
-)
+from app.formulas.checks import one_of, positive, several, signed, whole
 from app.formulas.precision.limits import largest_finite, smallest_subnormal
 from app.formulas.precision.rounding import round_to
 from app.units import Count, Ratio

@@ -33,17 +33,12 @@ def round_to(value: Ratio, format: Format) -> Ratio:
     """
     known = NumberFormat.named(format)
     rounded = _nearest(signed("value", value), known)
-    top = (2 - (2 if known.reserved == "code" else 1) * 2.0**-known.mantissa_bits) * (
-        2.0**known.largest_exponent
-    )
+    top = (2 - (2 if known.reserved == "code" else 1) * 2.0**-known.mantissa_bits) * (2.0**known.largest_exponent)
     if abs(rounded) <= top:
         return rounded
     if known.saturates:
         return math.copysign(top, rounded)
-    form = noted(
-        "{name} must be at most {most}, the largest of {format}, not {value}: it would become"
-        " infinite"
-    )
+    form = noted("{name} must be at most {most}, the largest of {format}, not {value}: it would become infinite")
     raise ValueError(say(form, name="value", most=f"{top:g}", format=format, value=value))
 
 

@@ -3,14 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from app.formulas.checks import (
-    LARGEST,
-    SMALLEST,
-    one_of,
-    positive,
-    several,
-    whole,
-)
+from app.formulas.checks import LARGEST, SMALLEST, one_of, positive, several, whole
 from app.formulas.precision.formats import Format
 from app.formulas.precision.limits import smallest_normal
 from app.formulas.refusals import too_large
@@ -19,11 +12,7 @@ from app.units import Count, Ratio
 
 
 def loss_scale(
-    overflows: Sequence[bool],
-    initial: Ratio,
-    growth_interval: Count,
-    growth: Ratio = 2,
-    backoff: Ratio = 0.5,
+    overflows: Sequence[bool], initial: Ratio, growth_interval: Count, growth: Ratio = 2, backoff: Ratio = 0.5
 ) -> tuple[Ratio, ...]:
     """Loss scale at the start and after each step.
 
@@ -51,16 +40,9 @@ def loss_scale(
         PyTorch, torch.amp.GradScaler; Micikevicius et al., arXiv:1710.03740, section 3.2.
     """
     several("overflows", overflows, least=0)
-    scale, interval = (
-        positive("initial", initial),
-        whole("growth_interval", growth_interval),
-    )
+    scale, interval = (positive("initial", initial), whole("growth_interval", growth_interval))
     if positive("growth", growth) < 1:
-        raise ValueError(
-            say(
-                "{name} must be at least {least}, not {value}", name="growth", least=1, value=growth
-            )
-        )
+        raise ValueError(say("{name} must be at least {least}, not {value}", name="growth", least=1, value=growth))
     if positive("backoff", backoff) > 1:
         raise too_large("backoff", backoff, 1)
     trace, clean = [scale], 0

@@ -45,10 +45,7 @@ class Cluster(Record):
 
     def __post_init__(self) -> None:
         recorded("gpu", self.gpu, Gpu)
-        total, node = (
-            whole("gpus", self.gpus),
-            whole("gpus_per_node", self.gpus_per_node),
-        )
+        total, node = (whole("gpus", self.gpus), whole("gpus_per_node", self.gpus_per_node))
         if node <= _LARGEST_NODE:
             divides("gpus_per_node", min(node, total), noted("GPUs"), total)
         whole("rack", self.rack, 0)

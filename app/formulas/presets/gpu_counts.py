@@ -9,9 +9,7 @@ _BEFORE = re.compile(
     rf"(?:{_TIMES}|\s+)(?P<gpu>[a-z][\w .-]{{1,60}})",
     re.IGNORECASE,
 )
-_AFTER = re.compile(
-    rf"(?P<gpu>[a-z][\w .-]{{1,60}}?)(?:{_TIMES}|:)(?P<count>\d{{1,7}})", re.IGNORECASE
-)
+_AFTER = re.compile(rf"(?P<gpu>[a-z][\w .-]{{1,60}}?)(?:{_TIMES}|:)(?P<count>\d{{1,7}})", re.IGNORECASE)
 _AROUND = re.compile(r"^(?:(?:nvidia|amd|intel|google|aws|instinct)\s+)+|\s+gpus?$", re.IGNORECASE)
 
 

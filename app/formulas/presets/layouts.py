@@ -106,11 +106,7 @@ class Layout(Record):
             return cls.read(given)
         found = layout_fields(given)
         if found is not None:
-            own = (
-                {name: given[name] for name in hints_of(cls) if name in given}
-                if isinstance(given, Mapping)
-                else {}
-            )
+            own = {name: given[name] for name in hints_of(cls) if name in given} if isinstance(given, Mapping) else {}
             return cls.of({**found.on(gpus, layers), **own})
         return cls.of(given if isinstance(given, Mapping) else {})
 

@@ -8,11 +8,7 @@ from typing import ClassVar, Literal, Self
 from app.formulas.checks import one_of, whole
 from app.formulas.configurations import is_configuration, model_fields
 from app.formulas.presets.field_names import MODEL_FIELDS
-from app.formulas.presets.recent_models import (
-    OTHER_NAMES,
-    ROWS,
-    name_without_variant,
-)
+from app.formulas.presets.recent_models import OTHER_NAMES, ROWS, name_without_variant
 from app.formulas.records import Record
 from app.formulas.refusals import larger_than
 from app.translation import noted, say
@@ -91,18 +87,11 @@ class ModelShape(Record):
                 )
             )
         if self.active_experts > self.experts:
-            raise larger_than(
-                "active_experts", self.active_experts, noted("the experts"), self.experts
-            )
+            raise larger_than("active_experts", self.active_experts, noted("the experts"), self.experts)
         if self.dense_layers > self.layers:
             raise larger_than("dense_layers", self.dense_layers, noted("the layers"), self.layers)
         if not self.experts and not self.feed_forward:
-            raise ValueError(
-                say(
-                    "{name} must be at least 1, not 0, in a model without experts",
-                    name="feed_forward",
-                )
-            )
+            raise ValueError(say("{name} must be at least 1, not 0, in a model without experts", name="feed_forward"))
 
     @property
     def expert_layers(self) -> int:
@@ -138,11 +127,7 @@ class ModelShape(Record):
     def _known_or_new(cls, fields: Mapping[str, object]) -> Self:
         """The shape with these *fields*: a known record, if there is one that is alike."""
         made = super().of(fields)
-        alike = (
-            one
-            for one in cls.known().values()
-            if replace(one, name=made.name, source=made.source) == made
-        )
+        alike = (one for one in cls.known().values() if replace(one, name=made.name, source=made.source) == made)
         return next(alike, made)
 
     @classmethod
@@ -189,10 +174,7 @@ def _maxtext(name: str, layers: int, hidden: int, heads: int, feed_forward: int)
 
 _SC21 = "Narayanan et al., arXiv:2104.04473, table 1"
 _KORTHIKANTI = "Korthikanti et al., arXiv:2205.05198, table 3"
-_MAXTEXT = (
-    "AI-Hypercomputer/maxtext, src/maxtext/configs/base.yml, whose widths are scaled by"
-    " global_parameter_scale"
-)
+_MAXTEXT = "AI-Hypercomputer/maxtext, src/maxtext/configs/base.yml, whose widths are scaled by global_parameter_scale"
 _MAXTEXT_V4 = (
     "AI-Hypercomputer/maxtext, src/maxtext/configs/tpu/v4; no gate, heads of 256, which give the"
     " parameters that the file is named after"
@@ -291,10 +273,5 @@ _MODELS = (
 
 MODELS: Mapping[str, ModelShape] = MappingProxyType(
     {known.name: known for known in _MODELS}
-    | {
-        short: known
-        for known in _MODELS
-        for short, name in OTHER_NAMES.items()
-        if name == known.name
-    }
+    | {short: known for known in _MODELS for short, name in OTHER_NAMES.items() if name == known.name}
 )

@@ -4,9 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-_VARIANT = re.compile(
-    r"(?:-(?:instruct|base|chat|it|pt|hf|thinking|v0\.\d|fp8|bf16|\d{4}))+$", re.IGNORECASE
-)
+_VARIANT = re.compile(r"(?:-(?:instruct|base|chat|it|pt|hf|thinking|v0\.\d|fp8|bf16|\d{4}))+$", re.IGNORECASE)
 _More: TypeAlias = Mapping[str, int | bool | str]
 
 

@@ -54,18 +54,11 @@ class ShardingTask(Record):
         positive("element_bytes", self.element_bytes)
         if not 0 < len(self.ranks) <= _MOST_AXES:
             raise ValueError(
-                say(
-                    "{name} must have 1 to {most} axes, not {value!r}",
-                    name="mesh",
-                    most=_MOST_AXES,
-                    value=self.mesh,
-                )
+                say("{name} must have 1 to {most} axes, not {value!r}", name="mesh", most=_MOST_AXES, value=self.mesh)
             )
         arrays, target = self.arrays, _arrays("want", self.want)
         if len(target) != 1:
-            raise ValueError(
-                say("{name} must be one array, not {value!r}", name="want", value=self.want)
-            )
+            raise ValueError(say("{name} must be one array, not {value!r}", name="want", value=self.want))
         for field, found in (("have", arrays), ("want", target)):
             for cuts in found.values():
                 self._refuse_cuts(field, cuts)
@@ -104,9 +97,7 @@ class ShardingTask(Record):
                     )
                 )
         if len(set(axes)) < len(axes):
-            raise ValueError(
-                say("{name} must use an axis once per array, not {value!r}", name=field, value=axes)
-            )
+            raise ValueError(say("{name} must use an axis once per array, not {value!r}", name=field, value=axes))
 
     def _refuse_target(self, arrays: Mapping[str, Cuts], target: tuple[str, Cuts]) -> None:
         name, dims = target[0], [dim for dim, _ in target[1]]
@@ -202,20 +193,11 @@ def _sizes(field: str, text: str) -> Mapping[str, int]:
     found = _SIZE.findall(text)
     if not found or _SIZE.sub("", text).strip(" ,;"):
         raise ValueError(
-            say(
-                "{name} must be letters with numbers, such as X:4 Y:2, not {value!r}",
-                name=field,
-                value=text,
-            )
+            say("{name} must be letters with numbers, such as X:4 Y:2, not {value!r}", name=field, value=text)
         )
     if len({letter for letter, _ in found}) < len(found):
-        raise ValueError(
-            say("{name} must have each letter once, not {value!r}", name=field, value=text)
-        )
-    return {
-        letter: whole(field, int(number.replace(",", "").replace("_", "")))
-        for letter, number in found
-    }
+        raise ValueError(say("{name} must have each letter once, not {value!r}", name=field, value=text))
+    return {letter: whole(field, int(number.replace(",", "").replace("_", ""))) for letter, number in found}
 
 
 def _arrays(field: str, text: str) -> Mapping[str, Cuts]:
@@ -226,13 +208,9 @@ def _arrays(field: str, text: str) -> Mapping[str, Cuts]:
     """
     found = _ARRAY.findall(text)
     if not found or _ARRAY.sub("", text).strip(" ,;"):
-        raise ValueError(
-            say("{name} must be arrays such as A[I/X, J], not {value!r}", name=field, value=text)
-        )
+        raise ValueError(say("{name} must be arrays such as A[I/X, J], not {value!r}", name=field, value=text))
     if len({name for name, _ in found}) < len(found):
-        raise ValueError(
-            say("{name} must have each array once, not {value!r}", name=field, value=text)
-        )
+        raise ValueError(say("{name} must have each array once, not {value!r}", name=field, value=text))
     return {name: _cuts(field, inside) for name, inside in found}
 
 
@@ -240,17 +218,10 @@ def _cuts(field: str, text: str) -> Cuts:
     found = [_DIM.fullmatch(part.strip()) for part in text.split(",")]
     cuts = tuple((one[1], one[2] or "") for one in found if one)
     if len(cuts) < len(found) or len({dim for dim, _ in cuts}) < len(cuts):
-        raise ValueError(
-            say("{name} must be dimensions such as I/X, J, not {value!r}", name=field, value=text)
-        )
+        raise ValueError(say("{name} must be dimensions such as I/X, J, not {value!r}", name=field, value=text))
     if len(cuts) > _MOST_DIMS:
         raise ValueError(
-            say(
-                "{name} must have at most {most} dimensions, not {value}",
-                name=field,
-                most=_MOST_DIMS,
-                value=len(cuts),
-            )
+            say("{name} must have at most {most} dimensions, not {value}", name=field, most=_MOST_DIMS, value=len(cuts))
         )
     return cuts
 
@@ -277,12 +248,8 @@ def _step(number: int, text: str) -> Step:
 _MLP = "I:4096 J:8192 K:8192"
 SHARDING_TASKS: Mapping[str, ShardingTask] = MappingProxyType(
     {
-        "summed dimension": ShardingTask(
-            mesh="X:4", sizes=_MLP, have="A[I, J/X] B[J/X, K]", want="C[I, K]"
-        ),
-        "sequence parallelism": ShardingTask(
-            mesh="X:4", sizes=_MLP, have="A[I, J/X] B[J/X, K]", want="C[I/X, K]"
-        ),
+        "summed dimension": ShardingTask(mesh="X:4", sizes=_MLP, have="A[I, J/X] B[J/X, K]", want="C[I, K]"),
+        "sequence parallelism": ShardingTask(mesh="X:4", sizes=_MLP, have="A[I, J/X] B[J/X, K]", want="C[I/X, K]"),
         "FSDP": ShardingTask(mesh="X:4", sizes=_MLP, have="A[I/X, J] B[J/X, K]", want="C[I/X, K]"),
         "FSDP and tensor parallelism": ShardingTask(
             mesh="X:4 Y:2", sizes=_MLP, have="A[I/X, J/Y] B[J/X, K/Y]", want="C[I/X, K/Y]"

@@ -29,9 +29,7 @@ def inference_flops(parameters: Count, tokens: Ratio) -> Flops:
     return 2 * whole("parameters", parameters) * at_least("tokens", tokens, 0)
 
 
-def lifetime_flops(
-    parameters: Count, training_tokens: Ratio, served_tokens: Ratio, samples: Count = 1
-) -> Flops:
+def lifetime_flops(parameters: Count, training_tokens: Ratio, served_tokens: Ratio, samples: Count = 1) -> Flops:
     """Computation for training a model and for serving it over its lifetime.
 
     Six FLOP per parameter and training token, two per parameter and served token, times the
@@ -61,11 +59,7 @@ def lifetime_flops(
 
 
 def smaller_model_breakeven(
-    small_parameters: Count,
-    small_tokens: Ratio,
-    large_parameters: Count,
-    large_tokens: Ratio,
-    samples: Count = 1,
+    small_parameters: Count, small_tokens: Ratio, large_parameters: Count, large_tokens: Ratio, samples: Count = 1
 ) -> Ratio:
     """Served tokens after which a smaller model, trained longer, has cost less in total.
 

@@ -5,9 +5,7 @@ from app.translation import say
 from app.units import Bytes, BytesPerSecond, Count, Flops, Ratio, Seconds
 
 
-def policy_step_flops(
-    parameters: Count, tokens: Ratio, scorers: Count = 1, critics: Count = 0
-) -> Flops:
+def policy_step_flops(parameters: Count, tokens: Ratio, scorers: Count = 1, critics: Count = 0) -> Flops:
     """Computation of a step that writes, scores and learns from answers.
 
     Writing takes a forward pass per token, 2 FLOP per parameter. So does each model that only

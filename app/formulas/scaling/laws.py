@@ -98,7 +98,7 @@ def least_flops_for_loss(loss: Ratio, law: ScalingLaw) -> Flops:
 
     Source:
         Solved from equations 2 and 4 of Hoffmann et al., arXiv:2203.15556.
-    """  # noqa: E501
+    """
     found, target = recorded("law", law, ScalingLaw), positive("loss", loss)
     if target <= found.floor:
         raise ValueError(
@@ -140,7 +140,7 @@ def overtraining_price(parameters: Ratio, tokens: Ratio, law: ScalingLaw) -> Rat
     Source:
         Solved from equations 2 and 4 of Hoffmann et al., arXiv:2203.15556; the trade is that of
         Sardana et al., Beyond Chinchilla-Optimal, arXiv:2401.00448.
-    """  # noqa: E501
+    """
     spent = 6 * positive("parameters", parameters) * positive("tokens", tokens)
     return spent / least_flops_for_loss(loss(parameters, tokens, law), law)
 

@@ -10,11 +10,7 @@ from app.units import Bytes, BytesPerSecond, Count, Ratio, Seconds
 
 
 def largest_batch(
-    memory: Bytes,
-    weight_bytes: Bytes,
-    context: Ratio,
-    cache_bytes_per_token: Bytes,
-    reserved: Bytes = 0,
+    memory: Bytes, weight_bytes: Bytes, context: Ratio, cache_bytes_per_token: Bytes, reserved: Bytes = 0
 ) -> Count:
     """Number of sequences whose caches fit beside the weights.
 
@@ -102,9 +98,7 @@ def cache_used(lengths: Sequence[Count], longest: Count) -> Ratio:
     return sum(lengths) / len(lengths) / reserved
 
 
-def cache_transfer_time(
-    context: Ratio, cache_bytes_per_token: Bytes, bandwidth: BytesPerSecond
-) -> Seconds:
+def cache_transfer_time(context: Ratio, cache_bytes_per_token: Bytes, bandwidth: BytesPerSecond) -> Seconds:
     """Time to send the cache of a sequence to another machine.
 
         T = context * cache_bytes_per_token / bandwidth

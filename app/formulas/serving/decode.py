@@ -77,9 +77,7 @@ def dollars_per_million_tokens(
     return paid * positive("step_time", step_time) / _HOUR / whole("batch", batch) * _MILLION
 
 
-def best_tensor_degree(
-    weight_bytes: Bytes, memory_bandwidth: BytesPerSecond, layers: Count, latency: Seconds
-) -> Ratio:
+def best_tensor_degree(weight_bytes: Bytes, memory_bandwidth: BytesPerSecond, layers: Count, latency: Seconds) -> Ratio:
     """Number of GPUs on which a decoding step of a single sequence is fastest.
 
     Reading the weights takes W / (n b). Each layer has two ring all-reduces of 2 (n - 1) hops, so

@@ -4,9 +4,7 @@ from app.formulas.checks import divides, positive, whole
 from app.units import Bytes, BytesPerSecond, Count, FlopsPerByte, FlopsPerSecond, Ratio
 
 
-def critical_batch(
-    peak: FlopsPerSecond, memory_bandwidth: BytesPerSecond, weight_bytes: Bytes
-) -> Ratio:
+def critical_batch(peak: FlopsPerSecond, memory_bandwidth: BytesPerSecond, weight_bytes: Bytes) -> Ratio:
     """Number of sequences from which the products of a decoding step are limited by FLOP/s.
 
     A weight is read once per step and takes two FLOP for each sequence; both times are equal at
@@ -34,9 +32,7 @@ def critical_batch(
     return computed / (2 * positive("memory_bandwidth", memory_bandwidth))
 
 
-def decode_attention_intensity(
-    query_heads: Count, key_value_heads: Count, element_bytes: Bytes = 2
-) -> FlopsPerByte:
+def decode_attention_intensity(query_heads: Count, key_value_heads: Count, element_bytes: Bytes = 2) -> FlopsPerByte:
     """Computation of attention for each byte of cache that a decoding step reads.
 
     A query head takes two FLOP for each number of a key, and two for each of a value. Keys and
@@ -59,17 +55,12 @@ def decode_attention_intensity(
         Counted; Shazeer, Fast Transformer Decoding, arXiv:1911.02150; Ainslie et al.,
         arXiv:2305.13245.
     """
-    heads, shared = (
-        whole("query_heads", query_heads),
-        whole("key_value_heads", key_value_heads),
-    )
+    heads, shared = (whole("query_heads", query_heads), whole("key_value_heads", key_value_heads))
     divides("key_value_heads", shared, "query_heads", heads)
     return 2 * heads / (shared * positive("element_bytes", element_bytes))
 
 
-def latent_attention_intensity(
-    heads: Count, latent: Count, rope: Count, element_bytes: Bytes = 2
-) -> FlopsPerByte:
+def latent_attention_intensity(heads: Count, latent: Count, rope: Count, element_bytes: Bytes = 2) -> FlopsPerByte:
     """Computation of latent attention for each byte of cache that a decoding step reads.
 
     All heads read the same numbers of a token. The scores use the compressed vector and the part

@@ -7,9 +7,7 @@ from app.translation import say
 from app.units import Count, FlopsPerSecond, Ratio, Seconds
 
 
-def prefill_time(
-    parameters: Count, tokens: Ratio, gpus: Count, peak: FlopsPerSecond, utilization: Ratio
-) -> Seconds:
+def prefill_time(parameters: Count, tokens: Ratio, gpus: Count, peak: FlopsPerSecond, utilization: Ratio) -> Seconds:
     """Time to read a prompt.
 
     A forward pass: two FLOP per parameter and token.
@@ -40,12 +38,7 @@ def prefill_time(
 
 
 def free_prefill_tokens(
-    step_time: Seconds,
-    gpus: Count,
-    peak: FlopsPerSecond,
-    parameters: Count,
-    batch: Count,
-    utilization: Ratio = 1,
+    step_time: Seconds, gpus: Count, peak: FlopsPerSecond, parameters: Count, batch: Count, utilization: Ratio = 1
 ) -> Count:
     """Tokens of prompts that a decoding step can process without becoming longer.
 
@@ -101,10 +94,6 @@ def time_to_first_token(service_time: Seconds, load: Ratio) -> Seconds:
     """
     if at_least("load", load, 0) >= 1:
         raise ValueError(
-            say(
-                "{name} must be below 1, or the queue grows without end, not {value}",
-                name="load",
-                value=load,
-            )
+            say("{name} must be below 1, or the queue grows without end, not {value}", name="load", value=load)
         )
     return positive("service_time", service_time) * (1 + load / (2 * (1 - load)))

@@ -6,12 +6,7 @@ from app.units import Bytes, BytesPerSecond, Count, FlopsPerSecond
 
 
 def context_ring_bytes(
-    batch: Count,
-    sequence: Count,
-    key_value_heads: Count,
-    head_size: Count,
-    element_bytes: Bytes,
-    ranks: Count,
+    batch: Count, sequence: Count, key_value_heads: Count, head_size: Count, element_bytes: Bytes, ranks: Count
 ) -> Bytes:
     """Bytes that each rank sends in ring attention, in one layer, forward.
 
@@ -43,12 +38,7 @@ def context_ring_bytes(
 
 
 def context_gather_bytes(
-    batch: Count,
-    sequence: Count,
-    key_value_heads: Count,
-    head_size: Count,
-    element_bytes: Bytes,
-    ranks: Count,
+    batch: Count, sequence: Count, key_value_heads: Count, head_size: Count, element_bytes: Bytes, ranks: Count
 ) -> Bytes:
     """Bytes that each rank sends when keys and values are gathered, in one layer, forward.
 
@@ -120,10 +110,7 @@ def context_ring_hides(
     """
     long, parts = whole("sequence", sequence), whole("ranks", ranks)
     divides("ranks", parts, noted("tokens of a sequence"), long)
-    queries, shared = (
-        whole("heads", heads),
-        whole("key_value_heads", key_value_heads),
-    )
+    queries, shared = (whole("heads", heads), whole("key_value_heads", key_value_heads))
     divides("key_value_heads", shared, noted("heads"), queries)
     least = shared * positive("element_bytes", element_bytes) * positive("rate", rate)
     enough = least / (2 * queries * positive("bandwidth", bandwidth))
@@ -131,12 +118,7 @@ def context_ring_hides(
 
 
 def _block(
-    batch: Count,
-    sequence: Count,
-    key_value_heads: Count,
-    head_size: Count,
-    element_bytes: Bytes,
-    ranks: Count,
+    batch: Count, sequence: Count, key_value_heads: Count, head_size: Count, element_bytes: Bytes, ranks: Count
 ) -> float:
     long, parts = whole("sequence", sequence), whole("ranks", ranks)
     divides("ranks", parts, noted("tokens of a sequence"), long)

@@ -8,9 +8,7 @@ from app.translation import say
 from app.units import Bytes, Count, Ratio
 
 
-def expert_all_to_all_bytes(
-    tokens: Count, hidden: Count, top_k: Count, element_bytes: Bytes, ranks: Count
-) -> Bytes:
+def expert_all_to_all_bytes(tokens: Count, hidden: Count, top_k: Count, element_bytes: Bytes, ranks: Count) -> Bytes:
     """Bytes that each rank sends to dispatch its tokens to their experts.
 
     A copy of a token goes to each of its experts; with even routing, one in *ranks* copies stays
@@ -93,7 +91,5 @@ def expert_imbalance(loads: Sequence[Ratio]) -> Ratio:
     several("loads", loads)
     largest = max(at_least("loads", load, 0) for load in loads)
     if not largest:
-        raise ValueError(
-            say("{name} must not all be 0, but {count} of them are", name="loads", count=len(loads))
-        )
+        raise ValueError(say("{name} must not all be 0, but {count} of them are", name="loads", count=len(loads)))
     return largest * len(loads) / math.fsum(loads)

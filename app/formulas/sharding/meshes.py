@@ -5,9 +5,7 @@ from app.translation import say
 from app.units import Count
 
 
-def data_parallel_degree(
-    gpus: Count, tensor: Count, pipeline: Count, context: Count = 1, expert: Count = 1
-) -> Count:
+def data_parallel_degree(gpus: Count, tensor: Count, pipeline: Count, context: Count = 1, expert: Count = 1) -> Count:
     """Data-parallel degree: copies of the model that work in parallel.
 
     The product of the tensor, pipeline, context and data-parallel degrees is the number of GPUs.
@@ -39,8 +37,7 @@ def data_parallel_degree(
         if total % one_copy:
             raise ValueError(
                 say(
-                    "{name} must divide the GPUs that other degrees leave, {left} of {total},"
-                    " not {value}",
+                    "{name} must divide the GPUs that other degrees leave, {left} of {total}, not {value}",
                     name=name,
                     left=f"{left:,}",
                     total=f"{total:,}",

@@ -33,17 +33,13 @@ class _Array:
     def split(self, axis: str, dim: str, task: ShardingTask) -> "_Array":
         """This array, *dim* split by *axis* as well."""
         if axis in self.axes or axis in self.sums:
-            raise ValueError(
-                say("an array that {axis} does not split, without sums over it", axis=axis)
-            )
+            raise ValueError(say("an array that {axis} does not split, without sums over it", axis=axis))
         cuts = dict(self.cuts)
         if dim not in cuts:
             raise ValueError(say("an array with a dimension {dim}", dim=dim))
         cuts[dim] += axis
         if task.dims[dim] % prod(task.ranks[one] for one in cuts[dim]):
-            raise ValueError(
-                say("a dimension {dim} that {cuts} splits evenly", dim=dim, cuts=cuts[dim])
-            )
+            raise ValueError(say("a dimension {dim} that {cuts} splits evenly", dim=dim, cuts=cuts[dim]))
         return replace(self, cuts=tuple(cuts.items()))
 
     def summed(self, axis: str) -> "_Array":
@@ -83,10 +79,7 @@ def plan_bytes(task: ShardingTask, plan: ShardingPlan) -> Bytes:
         Austin et al., How to Scale Your Model, 2025, section "Sharded Matrices and How to
         Multiply Them"; Xu et al., GSPMD, arXiv:2105.04663, section 3.
     """
-    task, plan = (
-        recorded("task", task, ShardingTask),
-        recorded("plan", plan, ShardingPlan),
-    )
+    task, plan = (recorded("task", task, ShardingTask), recorded("plan", plan, ShardingPlan))
     state, total = _start(task), Fraction(0)
     for number, step in enumerate(plan.steps, 1):
         try:
@@ -105,10 +98,7 @@ def plan_bytes(task: ShardingTask, plan: ShardingPlan) -> Bytes:
     if dict(state).get(task.target[0]) != _Array(task.target[1]):
         raise ValueError(
             say(
-                "{name} must reach {want}, not end with {state}",
-                name="plan",
-                want=task.want,
-                state=_shown_plans(state),
+                "{name} must reach {want}, not end with {state}", name="plan", want=task.want, state=_shown_plans(state)
             )
         )
     return float(total)
@@ -142,9 +132,7 @@ def cheapest_plan(task: ShardingTask) -> tuple[str, ...]:
     """
     task = recorded("task", task, ShardingTask)
     goal, turn = (task.target[0], _Array(task.target[1])), count()
-    heap: list[tuple[Fraction, int, int, _State, tuple[Step, ...]]] = [
-        (Fraction(0), 0, next(turn), _start(task), ())
-    ]
+    heap: list[tuple[Fraction, int, int, _State, tuple[Step, ...]]] = [(Fraction(0), 0, next(turn), _start(task), ())]
     seen: set[_State] = set()
     while heap:
         sent, length, _, state, moves = heappop(heap)
@@ -156,9 +144,7 @@ def cheapest_plan(task: ShardingTask) -> tuple[str, ...]:
         for step, new, more in _next(task, state):
             if new not in seen:
                 heappush(heap, (sent + more, length + 1, next(turn), new, (*moves, step)))
-    raise ValueError(
-        say("{name} must be one that moves can reach, not {value!r}", name="task", value=task.text)
-    )
+    raise ValueError(say("{name} must be one that moves can reach, not {value!r}", name="task", value=task.text))
 
 
 def _start(task: ShardingTask) -> _State:
@@ -222,9 +208,7 @@ def _after(task: ShardingTask, array: _Array, kind: str, axis: str, dim: str) ->
     if kind == "keep own part of":
         return array.split(axis, dim, task)
     if dict(array.cuts).get(dim, "").endswith(axis):
-        raise ValueError(
-            say("a dimension {dim} that {axis} does not split yet", dim=dim, axis=axis)
-        )
+        raise ValueError(say("a dimension {dim} that {axis} does not split yet", dim=dim, axis=axis))
     return array.without(axis).split(axis, dim, task)
 
 

@@ -30,9 +30,7 @@ def causal_ring_imbalance(ranks: Count) -> Ratio:
     return (2 * whole("ranks", ranks) - 1) / ranks
 
 
-def ulysses_bytes(
-    sequence: Count, hidden: Count, key_value_hidden: Count, element_bytes: Bytes, ranks: Count
-) -> Bytes:
+def ulysses_bytes(sequence: Count, hidden: Count, key_value_hidden: Count, element_bytes: Bytes, ranks: Count) -> Bytes:
     """Bytes that each rank sends to divide attention by heads, in one layer, forward.
 
     Queries, keys and values go from parts of the sequence to heads, and the result goes back: four

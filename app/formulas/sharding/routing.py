@@ -13,11 +13,7 @@ _MOST = 10**6  # experts: the chance below is a product over the chosen ones
 
 
 def expert_critical_batch(
-    peak: FlopsPerSecond,
-    memory_bandwidth: BytesPerSecond,
-    weight_bytes: Bytes,
-    experts: Count,
-    top_k: Count,
+    peak: FlopsPerSecond, memory_bandwidth: BytesPerSecond, weight_bytes: Bytes, experts: Count, top_k: Count
 ) -> Ratio:
     """Tokens of a batch from which the products of experts are limited by FLOP/s, not by memory.
 

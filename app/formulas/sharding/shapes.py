@@ -107,10 +107,7 @@ def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> 
         Grattafiori et al., arXiv:2407.21783, table 3 (8 heads for 8 ranks); Megatron-LM, attention
         with grouped queries.
     """
-    queries, shared = (
-        whole("query_heads", query_heads),
-        whole("key_value_heads", key_value_heads),
-    )
+    queries, shared = (whole("query_heads", query_heads), whole("key_value_heads", key_value_heads))
     parts = whole("ranks", ranks)
     divides("key_value_heads", shared, noted("query heads"), queries)
     divides("ranks", parts, noted("query heads"), queries)

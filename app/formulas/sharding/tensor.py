@@ -4,9 +4,7 @@ from app.formulas.checks import at_least, positive, whole
 from app.units import Bytes, Count, Ratio, Seconds
 
 
-def tensor_all_reduce_size(
-    batch: Count, sequence: Count, hidden: Count, element_bytes: Bytes = 2
-) -> Bytes:
+def tensor_all_reduce_size(batch: Count, sequence: Count, hidden: Count, element_bytes: Bytes = 2) -> Bytes:
     """Bytes of the activation that tensor parallelism all-reduces.
 
         S = batch * sequence * hidden * element_bytes
@@ -56,9 +54,7 @@ def tensor_all_reduces(layers: Count, passes: Count = 2) -> Count:
     return 2 * whole("passes", passes) * whole("layers", layers)
 
 
-def tensor_traffic_bytes(
-    size: Bytes, layers: Ratio, ranks: Count, microbatches: Count = 1, passes: Count = 2
-) -> Bytes:
+def tensor_traffic_bytes(size: Bytes, layers: Ratio, ranks: Count, microbatches: Count = 1, passes: Count = 2) -> Bytes:
     """Bytes that each rank of tensor parallelism sends in a step.
 
     Two all-reduces per layer, pass and micro-batch; in each, a rank sends a ring's share of the
@@ -122,9 +118,7 @@ def sequence_parallel_traffic_bytes(
     return times * whole("microbatches", microbatches) * (part + part)
 
 
-def tensor_overhead(
-    all_reduce_time: Seconds, layers: Ratio, compute_time: Seconds, passes: Count = 2
-) -> Ratio:
+def tensor_overhead(all_reduce_time: Seconds, layers: Ratio, compute_time: Seconds, passes: Count = 2) -> Ratio:
     """Time of tensor parallelism's all-reduces, relative to the computation.
 
         R = 2 * passes * layers * all_reduce_time / compute_time

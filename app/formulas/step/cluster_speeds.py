@@ -4,16 +4,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from app.formulas.checks import AttentionKernels
-from app.formulas.presets import (
-    GIVEN,
-    GPUS,
-    LINKS,
-    Cluster,
-    Gpu,
-    ModelShape,
-    Recipe,
-    Shares,
-)
+from app.formulas.presets import GIVEN, GPUS, LINKS, Cluster, Gpu, ModelShape, Recipe, Shares
 from app.formulas.presets.layouts import Precision
 from app.formulas.step.speeds import Net, Reduced, Speeds
 
@@ -48,11 +39,7 @@ _CASTS = {"16-bit": _Seen(0, 0, 0), "8-bit": _Seen(0, 4, 8), "4-bit": _Seen(0, 3
 
 @lru_cache(maxsize=512)
 def speeds_of(
-    shape: ModelShape,
-    cluster: Cluster,
-    shares: Shares,
-    precision: Precision = "16-bit",
-    side: Side = "middle",
+    shape: ModelShape, cluster: Cluster, shares: Shares, precision: Precision = "16-bit", side: Side = "middle"
 ) -> Speeds:
     """The speeds of a run; shares without a source are on the given *side* of what was seen."""
     gpu = cluster.gpu

@@ -28,9 +28,7 @@ class Products:
     one kernel.
     """
 
-    def __init__(
-        self, speeds: Speeds, on: Numbers, rows: Value, tensor: Value, groups: Value = 1
-    ) -> None:
+    def __init__(self, speeds: Speeds, on: Numbers, rows: Value, tensor: Value, groups: Value = 1) -> None:
         self._on, self._rows, self._tensor, self._groups = on, rows, tensor, groups
         self._units = speeds.units
         self._seen: dict[tuple[Width | None, Width | None], Value] = {}
@@ -65,12 +63,8 @@ def _efficiency(rows: Value, columns: Value, groups: Value, units: int, on: Numb
     high, broad = ceil(rows / 128), ceil(columns / 128) * groups
     narrow = ceil(columns / 64) * groups
     waves = smaller(
-        smaller(
-            _WHOLE * ceil(ceil(rows / 256) * broad / units), _HALF * ceil(high * broad / units)
-        ),
-        smaller(
-            _QUARTER * ceil(high * narrow / units), _EIGHTH * ceil(ceil(rows / 64) * narrow / units)
-        ),
+        smaller(_WHOLE * ceil(ceil(rows / 256) * broad / units), _HALF * ceil(high * broad / units)),
+        smaller(_QUARTER * ceil(high * narrow / units), _EIGHTH * ceil(ceil(rows / 64) * narrow / units)),
     )
     return rows * columns * groups / (_LARGEST * units * waves)
 
@@ -91,9 +85,7 @@ def scores(speeds: Speeds, rows: Value, heads: Value, keys: Value) -> Spent:
     return Spent(9 * size, 11 * size)
 
 
-def attention_time(
-    speeds: Speeds, on: Numbers, rows: Value, keys: Value, wide: Value, heads: Value
-) -> Spent:
+def attention_time(speeds: Speeds, on: Numbers, rows: Value, keys: Value, wide: Value, heads: Value) -> Spent:
     """Scores with keys and values, *wide* elements of both on the rank.
 
     Fused: half of the products, as the mask is causal, and backward 2.5 times as much. Written: two

@@ -45,14 +45,18 @@ class LayerTime(NamedTuple):
     def busy(self) -> Value:
         """Seconds from the first kernel to the last."""
         return (
-            self.products + self.attention + self.element_wise + self.recompute
-            + self.launches + self.tensor + self.context + self.expert
-        )  # fmt: skip
+            self.products
+            + self.attention
+            + self.element_wise
+            + self.recompute
+            + self.launches
+            + self.tensor
+            + self.context
+            + self.expert
+        )
 
 
-def layer_times(
-    shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers
-) -> tuple[LayerTime, LayerTime]:
+def layer_times(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> tuple[LayerTime, LayerTime]:
     """A dense layer and a mixture of experts; the one that the model does not have takes no time.
 
     Depends on the tensor, context, expert and expert tensor degrees, the micro-batch, sequence
@@ -70,12 +74,8 @@ _NONE = LayerTime(*(0.0,) * 10)
 class _Layer:
     """What a dense layer and a mixture of experts have in common."""
 
-    def __init__(
-        self, shape: ModelShape, widths: Widths, speeds: Speeds, degrees: Degrees, on: Numbers
-    ) -> None:
-        self.shape, self.widths, self.speeds, self.degrees, self.on = (
-            shape, widths, speeds, degrees, on,
-        )  # fmt: skip
+    def __init__(self, shape: ModelShape, widths: Widths, speeds: Speeds, degrees: Degrees, on: Numbers) -> None:
+        self.shape, self.widths, self.speeds, self.degrees, self.on = (shape, widths, speeds, degrees, on)
         self.tensor = degrees.tensor
         self.rows = degrees.tokens
         self.split = on.where(degrees.sequence_parallel, 1 / self.tensor, 1.0)
@@ -99,9 +99,7 @@ class _Layer:
         split = degrees.expert_tensor
         held = shape.experts / degrees.expert
         copies = self.rows * split / self.tensor * shape.active_experts
-        routed = Products(
-            self.speeds, self.on, copies * degrees.expert / shape.experts, split, held
-        )
+        routed = Products(self.speeds, self.on, copies * degrees.expert / shape.experts, split, held)
         grouped = routed.seconds(widths.expert, self.speeds.products * self.speeds.grouped)
         spent = Spent(plain.forward + grouped.forward, plain.backward + grouped.backward)
         moves = self._moves(widths.inside_shared, linears)
@@ -125,9 +123,7 @@ class _Layer:
         spent = self.products.seconds(linears, self.speeds.products)
         return self.degrees.operations * (spent.forward + experts + moves.forward)
 
-    def _time(
-        self, products: Spent, moves: Spent, weights: Value, expert: Value, some: Value
-    ) -> LayerTime:
+    def _time(self, products: Spent, moves: Spent, weights: Value, expert: Value, some: Value) -> LayerTime:
         degrees, speeds, on, full = self.degrees, self.speeds, self.on, self.degrees.full
         heads = self.shape.heads / self.tensor
         keys = degrees.sequence

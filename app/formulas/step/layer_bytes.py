@@ -56,9 +56,7 @@ def _every_second(shape: Any, width: int, on: Degrees, size: Value, by: Numbers)
     results = [linear.result for linear in one_by_one(shape, width)[::2]]
     kept = sum(one.size / on.tensor if one.split else one.size for one in results)
     found = shape.heads * shape.head_size / on.tensor
-    reduced = by.where(
-        (on.tensor > 1) & (on.sequence_parallel > 0), 2 * shape.hidden / on.tensor, 0
-    )
+    reduced = by.where((on.tensor > 1) & (on.sequence_parallel > 0), 2 * shape.hidden / on.tensor, 0)
     kept = kept + found + reduced + shape.hidden * along(on, by)
     return size * kept + _SUM * shape.heads / on.tensor
 
@@ -74,9 +72,7 @@ def _attention(shape: Any, on: Degrees, size: Value, by: Numbers) -> Value:
     elements = 2 * found + 2 * shape.heads * shape.rope
     elements = elements + 2 * shape.key_value_heads * shape.head_size
     exchanged = by.where((on.context > 1) & (on.exchanged > 0), found, 0)
-    scores = by.where(
-        on.full + on.selective + on.operations < 1, 2 * shape.heads * on.sequence / on.context, 0
-    )
+    scores = by.where(on.full + on.selective + on.operations < 1, 2 * shape.heads * on.sequence / on.context, 0)
     latent = 2 * shape.query_latent + 2 * shape.latent
     split = size * (elements + exchanged + scores) + _SUM * shape.heads
     return split / on.tensor + size * latent + _NORM

@@ -2,13 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from app.formulas.parallelism.degrees import (
-    Degrees,
-    Middle,
-    in_flight,
-    is_plain_zero,
-    stage_of,
-)
+from app.formulas.parallelism.degrees import Degrees, Middle, in_flight, is_plain_zero, stage_of
 from app.formulas.parallelism.numbers import PLAIN, Numbers, Value
 from app.formulas.step.layer_bytes import LayerBytes, along
 from app.formulas.step.parameters import (
@@ -95,9 +89,7 @@ class RankMemoryTerms(NamedTuple):
     joined: tuple[Value, Value]
 
     @classmethod
-    def of(
-        cls, shape: Any, parts: Any, recipe: Any, on: Degrees, by: Numbers = PLAIN
-    ) -> "RankMemoryTerms":
+    def of(cls, shape: Any, parts: Any, recipe: Any, on: Degrees, by: Numbers = PLAIN) -> "RankMemoryTerms":
         """A rank of a layout; *parts* are those of the shape's layers."""
         size, rows = recipe.element_bytes, padded_vocabulary(shape, on.tensor, by) / on.tensor
         gathered = by.where((on.sequence_parallel > 0) & (on.tensor > 1), 2, 0)
@@ -115,8 +107,7 @@ class RankMemoryTerms(NamedTuple):
             weights + by.where(on.zero_stage > 1, recipe.reduced_bytes, 0),
             _one_of_each(shape, size, on, by),
             (
-                by.where(on.full, _JOINED_AGAIN, _JOINED)
-                * (size * on.tokens * shape.hidden * along(on, by)),
+                by.where(on.full, _JOINED_AGAIN, _JOINED) * (size * on.tokens * shape.hidden * along(on, by)),
                 size * 2 * shape.hidden**2 / on.tensor,
             ),
         )
@@ -141,9 +132,7 @@ class StateBytes(NamedTuple):
     sharding: Value
 
     @classmethod
-    def of(
-        cls, shape: Any, on: Degrees, rank: RankMemoryTerms, at: StageLayers, by: Numbers
-    ) -> "StateBytes":
+    def of(cls, shape: Any, on: Degrees, rank: RankMemoryTerms, at: StageLayers, by: Numbers) -> "StateBytes":
         """Those of the stage *at*."""
         layer = rank.layer
         every = at.dense * layer.dense + end_parameters(shape, on, at, rank.rows, by)
@@ -153,8 +142,7 @@ class StateBytes(NamedTuple):
             experts = at.mixtures * layer.experts
         largest = _larger(shape, at, layer.dense, layer.mixed + layer.experts, by)
         weights, gradients, optimizer = (
-            every * one + experts * other
-            for one, other in zip(rank.states, rank.expert_states, strict=True)
+            every * one + experts * other for one, other in zip(rank.states, rank.expert_states, strict=True)
         )
         return cls(weights, gradients, optimizer, largest * rank.sharding)
 
@@ -188,9 +176,7 @@ class PassBytes(NamedTuple):
         return cls(kept, *_peak(shape, at, rank, by), workspace)
 
 
-def stage_bytes(
-    shape: Any, on: Degrees, rank: RankMemoryTerms, stage: Value, by: Numbers = PLAIN
-) -> StageMemory:
+def stage_bytes(shape: Any, on: Degrees, rank: RankMemoryTerms, stage: Value, by: Numbers = PLAIN) -> StageMemory:
     """Bytes on a rank of stage number *stage*, from 0."""
     at = StageLayers.of(shape, on, rank.middle, stage, by)
     state = StateBytes.of(shape, on, rank, at, by)
@@ -222,9 +208,7 @@ def _larger(shape: Any, at: StageLayers, dense: Value, mixed: Value, by: Numbers
     return by.larger(plain, by.where(at.mixtures > 0, mixed, 0))
 
 
-def fullest_stages(
-    shape: Any, on: Degrees, middle: Middle, by: Numbers = PLAIN
-) -> tuple[Value, ...]:
+def fullest_stages(shape: Any, on: Degrees, middle: Middle, by: Numbers = PLAIN) -> tuple[Value, ...]:
     """Numbers of stages of which one is the fullest.
 
     An earlier stage holds more micro-batches, so of stages with the same layers the first is the

@@ -42,9 +42,7 @@ class StageLayers(NamedTuple):
     last: Value
 
     @classmethod
-    def of(
-        cls, shape: Any, on: Degrees, middle: Middle, stage: Value, by: Numbers = PLAIN
-    ) -> "StageLayers":
+    def of(cls, shape: Any, on: Degrees, middle: Middle, stage: Value, by: Numbers = PLAIN) -> "StageLayers":
         """The stage number *stage*, from 0."""
         held, before = stage_layers(shape.layers, on, middle, stage, by)
         first, last = stage == 0, stage == on.pipeline - 1
@@ -62,9 +60,7 @@ def padded_vocabulary(shape: Any, tensor: Value, by: Numbers = PLAIN) -> Value:
     return by.ceil((shape.vocabulary + 1) / (_PADDED * tensor)) * _PADDED * tensor
 
 
-def end_parameters(
-    shape: Any, on: Degrees, at: StageLayers, rows: Value, by: Numbers = PLAIN
-) -> Value:
+def end_parameters(shape: Any, on: Degrees, at: StageLayers, rows: Value, by: Numbers = PLAIN) -> Value:
     """Parameters outside the layers: the embedding first; last the norm and the output head."""
     table = rows * shape.hidden
     shared = shape.tied & (on.pipeline == 1)

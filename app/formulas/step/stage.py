@@ -79,8 +79,7 @@ def stages_time(
 def _with_further(ends: Ends, further: int) -> Ends:
     """The ends with *further* modules, each of which has a projection and runs the output head."""
     return ends._replace(
-        head=ends.head * (1 + further) + ends.projection * further,
-        tensor=ends.tensor * (1 + 2 * further),
+        head=ends.head * (1 + further) + ends.projection * further, tensor=ends.tensor * (1 + 2 * further)
     )
 
 
@@ -124,9 +123,7 @@ def end_times(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) 
 class _Padded(Products):
     """Products with the vocabulary, whose size depends on the number of ranks."""
 
-    def __init__(
-        self, speeds: Speeds, on: Numbers, rows: Value, tensor: Value, padded: Value
-    ) -> None:
+    def __init__(self, speeds: Speeds, on: Numbers, rows: Value, tensor: Value, padded: Value) -> None:
         super().__init__(speeds, on, rows, tensor)
         self._padded = padded
 

@@ -87,9 +87,7 @@ def busy_time(degrees: Degrees, one: StagesTime) -> Value:
     return degrees.microbatches * one.slowest + (one.total - one.slowest) / degrees.virtual
 
 
-def total_time(
-    speeds: Speeds, busy: Value, messages: Value, exposed: Value, optimizer: Value
-) -> Value:
+def total_time(speeds: Speeds, busy: Value, messages: Value, exposed: Value, optimizer: Value) -> Value:
     """The sum of `step_parts`, from its terms alone."""
     return (1 + speeds.skew) * (busy + messages + (exposed + optimizer))
 
@@ -155,12 +153,7 @@ def traffic(speeds: Speeds, degrees: Degrees, on: Numbers, sent: Reduced, held: 
 
 
 def exposed_time(
-    shape: ModelShape,
-    speeds: Speeds,
-    degrees: Degrees,
-    on: Numbers,
-    one: StagesTime,
-    passed: Traffic,
+    shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers, one: StagesTime, passed: Traffic
 ) -> Value:
     """Gradients reduced and weights gathered, as far as nothing hides it, and what hiding costs.
 
@@ -182,9 +175,7 @@ def exposed_time(
     return shown + _TAKEN * on.larger(0.0, total - shown)
 
 
-def _rounds(
-    speeds: Speeds, degrees: Degrees, on: Numbers, sent: Reduced, held: Held, dense: Value
-) -> _Rounds:
+def _rounds(speeds: Speeds, degrees: Degrees, on: Numbers, sent: Reduced, held: Held, dense: Value) -> _Rounds:
     """Weights gathered and gradients reduced once, on all ranks that hold the same ones.
 
     Over *sharded* ranks where ZeRO shards over fewer of them, whose shards are reduced over the

@@ -109,10 +109,7 @@ def _feed_forward(shape: ModelShape, width: int) -> tuple[Linear, ...]:
     if not width:
         return ()
     up = (2 if shape.gated else 1) * width
-    return (
-        Linear(Width(up, split=True), Width(shape.hidden)),
-        Linear(Width(shape.hidden), Width(width, split=True)),
-    )
+    return (Linear(Width(up, split=True), Width(shape.hidden)), Linear(Width(shape.hidden), Width(width, split=True)))
 
 
 def _around(shape: ModelShape) -> Bytes:

@@ -32,9 +32,7 @@ def standard_attention_bytes(sequence: Count, head_size: Count, element_bytes: B
     return (4.0 * long * wide + 4.0 * long**2) * positive("element_bytes", element_bytes)
 
 
-def flash_attention_bytes(
-    sequence: Count, head_size: Count, on_chip_bytes: Bytes, element_bytes: Bytes = 2
-) -> Bytes:
+def flash_attention_bytes(sequence: Count, head_size: Count, on_chip_bytes: Bytes, element_bytes: Bytes = 2) -> Bytes:
     """Bytes that FlashAttention moves for one head, forward.
 
     A block of keys and values of C tokens stays on the chip while all queries are streamed
@@ -69,9 +67,7 @@ def flash_attention_bytes(
     return (2.0 * long * wide + float(blocks) * long * (3 * wide + 4)) * each
 
 
-def flash_attention_share(
-    head_size: Count, on_chip_bytes: Bytes, element_bytes: Bytes = 2
-) -> Ratio:
+def flash_attention_share(head_size: Count, on_chip_bytes: Bytes, element_bytes: Bytes = 2) -> Ratio:
     """Traffic of FlashAttention relative to unfused attention, up to a constant.
 
     N² d² / M over N², where M is the number of elements that fit on the chip.

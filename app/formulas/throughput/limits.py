@@ -6,9 +6,7 @@ from app.formulas.checks import positive, whole
 from app.units import Count, Ratio, Seconds
 
 
-def wave_utilization(
-    rows: Count, columns: Count, tile_rows: Count, tile_columns: Count, processors: Count
-) -> Ratio:
+def wave_utilization(rows: Count, columns: Count, tile_rows: Count, tile_columns: Count, processors: Count) -> Ratio:
     """Share of the multiprocessors' time that a matrix product uses.
 
     Its output is cut into tiles, and each streaming multiprocessor computes one tile at a time. The

@@ -30,9 +30,7 @@ def matmul_flops(m: Count, n: Count, k: Count) -> Flops:
     return 2.0 * whole("m", m) * whole("n", n) * whole("k", k)
 
 
-def matmul_bytes(
-    m: Count, n: Count, k: Count, element_bytes: Bytes, count_output: bool = True
-) -> Bytes:
+def matmul_bytes(m: Count, n: Count, k: Count, element_bytes: Bytes, count_output: bool = True) -> Bytes:
     """Least bytes that a matrix product moves.
 
     Both factors are read and the result is written, once each. A counts the result, I does not.
@@ -64,9 +62,7 @@ def matmul_bytes(
     return elements * positive("element_bytes", element_bytes)
 
 
-def matmul_intensity(
-    m: Count, n: Count, k: Count, element_bytes: Bytes, count_output: bool = True
-) -> FlopsPerByte:
+def matmul_intensity(m: Count, n: Count, k: Count, element_bytes: Bytes, count_output: bool = True) -> FlopsPerByte:
     """Arithmetic intensity of a matrix product: FLOP per byte moved.
 
     C is the computation and V the traffic.
@@ -97,9 +93,7 @@ def matmul_intensity(
     return matmul_flops(m, n, k) / moved
 
 
-def smallest_square_matmul(
-    peak: FlopsPerSecond, bandwidth: BytesPerSecond, element_bytes: Bytes = 2
-) -> Count:
+def smallest_square_matmul(peak: FlopsPerSecond, bandwidth: BytesPerSecond, element_bytes: Bytes = 2) -> Count:
     """Side of the smallest square matrices whose product is compute-bound.
 
     2 n³ FLOP over 3 n² elements of e bytes is an intensity of 2 n / (3 e); it must reach the ridge.

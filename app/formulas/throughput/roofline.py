@@ -25,9 +25,7 @@ def ridge_intensity(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> FlopsPer
     return positive("peak", peak) / positive("bandwidth", bandwidth)
 
 
-def attainable_flops(
-    intensity: FlopsPerByte, peak: FlopsPerSecond, bandwidth: BytesPerSecond
-) -> FlopsPerSecond:
+def attainable_flops(intensity: FlopsPerByte, peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> FlopsPerSecond:
     """FLOP per second that a GPU can reach at a given arithmetic intensity, at most.
 
         R = min(peak, intensity * bandwidth)
@@ -50,9 +48,7 @@ def attainable_flops(
     return min(positive("peak", peak), fed)
 
 
-def roofline_time(
-    flops: Flops, bytes: Bytes, peak: FlopsPerSecond, bandwidth: BytesPerSecond
-) -> Seconds:
+def roofline_time(flops: Flops, bytes: Bytes, peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> Seconds:
     """Least time to compute and to move bytes, when both overlap fully.
 
         T = max(flops / peak, bytes / bandwidth)

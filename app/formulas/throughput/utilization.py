@@ -32,9 +32,7 @@ def training_time(flops: Flops, gpus: Count, peak: FlopsPerSecond, utilization: 
     return positive("flops", flops) / rate
 
 
-def model_utilization(
-    model_flops: Flops, time: Seconds, gpus: Count, peak: FlopsPerSecond
-) -> Ratio:
+def model_utilization(model_flops: Flops, time: Seconds, gpus: Count, peak: FlopsPerSecond) -> Ratio:
     """Model FLOPs utilization (MFU): share of the peak that goes into the model.
 
     The FLOP that the model needs, over the FLOP that the GPUs could have computed in the time.
@@ -62,9 +60,7 @@ def model_utilization(
     return positive("model_flops", model_flops) / could
 
 
-def hardware_utilization(
-    hardware_flops: Flops, time: Seconds, gpus: Count, peak: FlopsPerSecond
-) -> Ratio:
+def hardware_utilization(hardware_flops: Flops, time: Seconds, gpus: Count, peak: FlopsPerSecond) -> Ratio:
     """Hardware FLOPs utilization (HFU): share of the peak that the hardware computes.
 
     As MFU, but recomputation counts.
@@ -93,9 +89,7 @@ def hardware_utilization(
     return positive("hardware_flops", hardware_flops) / could
 
 
-def tokens_per_second(
-    parameters: Count, gpus: Count, peak: FlopsPerSecond, utilization: Ratio
-) -> PerSecond:
+def tokens_per_second(parameters: Count, gpus: Count, peak: FlopsPerSecond, utilization: Ratio) -> PerSecond:
     """Tokens per second that training processes.
 
     Each token costs six FLOP per parameter.

@@ -5,11 +5,7 @@ from app.units import Bytes, Count, Ratio
 
 
 def key_value_cache_bytes(
-    tokens: Ratio,
-    layers: Count,
-    key_value_heads: Count,
-    head_size: Count,
-    element_bytes: Bytes = 2,
+    tokens: Ratio, layers: Count, key_value_heads: Count, head_size: Count, element_bytes: Bytes = 2
 ) -> Bytes:
     """Bytes of the keys and values of a number of tokens.
 
@@ -39,9 +35,7 @@ def key_value_cache_bytes(
     return at_least("tokens", tokens, 0) * each
 
 
-def latent_cache_bytes(
-    tokens: Ratio, layers: Count, latent: Count, rope: Count, element_bytes: Bytes = 2
-) -> Bytes:
+def latent_cache_bytes(tokens: Ratio, layers: Count, latent: Count, rope: Count, element_bytes: Bytes = 2) -> Bytes:
     """Bytes of the cache of multi-head latent attention for a number of tokens.
 
     One compressed vector, from which the keys and values of all heads are computed, and a part of

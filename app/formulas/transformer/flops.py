@@ -9,11 +9,7 @@ from app.units import Count, Flops, Ratio
 
 
 def layer_flops(
-    sequence: Count,
-    batch: Count,
-    hidden: Count,
-    causal: bool = False,
-    recompute: Recompute = "none",
+    sequence: Count, batch: Count, hidden: Count, causal: bool = False, recompute: Recompute = "none"
 ) -> Flops:
     """Computation of one transformer layer, forward and backward.
 
@@ -48,10 +44,7 @@ def layer_flops(
     """
     one_of("causal", causal, (False, True))
     one_of("recompute", recompute, get_args(Recompute))
-    tokens, wide = (
-        whole("batch", batch) * whole("sequence", sequence),
-        whole("hidden", hidden),
-    )
+    tokens, wide = (whole("batch", batch) * whole("sequence", sequence), whole("hidden", hidden))
     weights = 24.0 * tokens * wide**2
     attention = (2.0 if causal else 4.0) * tokens * sequence * wide
     passes, again = {"none": (3, 0), "selective": (3, 1), "full": (4, 0)}[recompute]
@@ -59,12 +52,7 @@ def layer_flops(
 
 
 def step_flops(
-    batch: Count,
-    sequence: Count,
-    layers: Count,
-    hidden: Count,
-    vocabulary: Count,
-    recompute: Recompute = "none",
+    batch: Count, sequence: Count, layers: Count, hidden: Count, vocabulary: Count, recompute: Recompute = "none"
 ) -> Flops:
     """Computation of a training step of a whole model.
 
@@ -162,12 +150,7 @@ def token_flops(
 
 
 def attention_share(
-    parameters: Count,
-    layers: Count,
-    heads: Count,
-    head_size: Count,
-    sequence: Count,
-    causal: bool = False,
+    parameters: Count, layers: Count, heads: Count, head_size: Count, sequence: Count, causal: bool = False
 ) -> Ratio:
     """Computation for attention scores, relative to the six FLOP per parameter.
 

@@ -7,9 +7,7 @@ from app.formulas.checks import one_of, several, whole
 from app.units import Count, Flops, Ratio
 
 
-def sequence_where_attention_equals(
-    parameters_per_layer: Count, hidden: Count, causal: bool = False
-) -> Ratio:
+def sequence_where_attention_equals(parameters_per_layer: Count, hidden: Count, causal: bool = False) -> Ratio:
     """Tokens of a sequence at which attention scores cost as much as a layer's weights.
 
     Per token, weights cost two FLOP per parameter. Scores and their products with the values cost
@@ -38,9 +36,7 @@ def sequence_where_attention_equals(
     return each if causal else each / 2
 
 
-def packed_flops(
-    parameters: Count, layers: Count, hidden: Count, lengths: Sequence[Count]
-) -> Flops:
+def packed_flops(parameters: Count, layers: Count, hidden: Count, lengths: Sequence[Count]) -> Flops:
     """Computation of training on documents that are packed together but do not see each other.
 
     Six FLOP per parameter and token. A token's causal scores cost 6 layers * hidden FLOP for each

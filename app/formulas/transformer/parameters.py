@@ -8,9 +8,7 @@ from app.translation import noted
 from app.units import Count
 
 
-def attention_parameters(
-    hidden: Count, heads: Count, key_value_heads: Count, head_size: Count | None = None
-) -> Count:
+def attention_parameters(hidden: Count, heads: Count, key_value_heads: Count, head_size: Count | None = None) -> Count:
     """Parameters of a layer's attention.
 
     Projections to queries and from the heads' output, d elements per head, and projections to keys
@@ -181,11 +179,7 @@ class LayerParts(NamedTuple):
 
 
 def _model(shape: ModelShape, experts: int) -> int:
-    parts, mixtures, norm = (
-        LayerParts.of(shape),
-        shape.expert_layers,
-        LayerParts.of(shape).norms // 2,
-    )
+    parts, mixtures, norm = (LayerParts.of(shape), shape.expert_layers, LayerParts.of(shape).norms // 2)
     mixed = parts.router + parts.shared + experts * parts.expert
     further = parts.attention + parts.norms + (mixed if mixtures else parts.feed_forward)
     further += 2 * shape.hidden**2 + 3 * norm

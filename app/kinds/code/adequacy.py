@@ -171,9 +171,7 @@ class Contest:
     def _source(self) -> str:
         glue = _GLUE.format(
             always=[tuple(map(plain_argument, row)) for row in self.always],
-            columns=[
-                [plain_argument(value) for value in values] for values in self.arguments.values()
-            ],
+            columns=[[plain_argument(value) for value in values] for values in self.arguments.values()],
             places=list(self.places),
             entry=self.entry,
             floats=self.floats,

@@ -69,9 +69,7 @@ class CodeExercise(Reference, Base):
         text = f"{entry}({', '.join(python(value) for value in arguments)})"
         if not self.reference:
             return TrialCall(arguments, text, None)
-        value = (
-            evaluate(self.reference, self.argument_names(row)).value / scale_of(self.unit).factor
-        )
+        value = evaluate(self.reference, self.argument_names(row)).value / scale_of(self.unit).factor
         if self.result == "float":
             return TrialCall(arguments, text, value)
         if not math.isclose(value, round(value), rel_tol=1e-12):
@@ -84,8 +82,4 @@ class CodeExercise(Reference, Base):
 
     def argument_names(self, row: Sequence[Argument]) -> Mapping[str, Quantity]:
         """The arguments *row* as the reference and conditions call them."""
-        return dict(
-            pair
-            for name, value in zip(self.arguments, row, strict=True)
-            for pair in call_numbers(name, value)
-        )
+        return dict(pair for name, value in zip(self.arguments, row, strict=True) for pair in call_numbers(name, value))

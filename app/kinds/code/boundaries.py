@@ -70,9 +70,7 @@ class BoundarySearch:
         """For each comparison that *given* does not tell from its neighbor, rows that do."""
         found: dict[int, list[list[object]]] = {p: [] for p in self.untold(given, alike)}
         for row in given:
-            for place, new in self._near(
-                row, [p for p, rows in found.items() if len(rows) < _ENOUGH]
-            ):
+            for place, new in self._near(row, [p for p, rows in found.items() if len(rows) < _ENOUGH]):
                 if new not in found[place] and self.told(new, place, alike):
                     found[place].append(new)
         return [(place, rows) for place, rows in found.items() if rows]
@@ -94,9 +92,7 @@ class BoundarySearch:
                         yield place, new
 
 
-def _roots(
-    number: float, step: float, before: Sequence[float], after: Sequence[float]
-) -> Iterator[float]:
+def _roots(number: float, step: float, before: Sequence[float], after: Sequence[float]) -> Iterator[float]:
     """Values near *number* at which a gap that is *before* there, and *after* beyond, may be 0."""
     for old, new in list(zip(before, after, strict=False))[:_OCCURRENCES]:
         slopes = {(new - old) / step, 1.0, -1.0} - {0.0}

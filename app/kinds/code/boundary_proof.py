@@ -77,10 +77,7 @@ async def _searched(
 ) -> list[tuple[int, list[list[Plain]]]]:
     """Rows of arguments at the boundaries that *always* does not meet, by comparison."""
     glue = _GLUE.format(
-        search=boundaries.BoundarySearch.__name__,
-        source=watched.source,
-        entry=entry,
-        count=len(watched.places),
+        search=boundaries.BoundarySearch.__name__, source=watched.source, entry=entry, count=len(watched.places)
     )
     source = "\n".join([*map(inspect.getsource, (agreement, boundaries)), glue])
     given: list[Plain] = [[plain_argument(value) for value in row] for row in always]

@@ -22,14 +22,7 @@ from app.kinds.code.edits import Operator
 from app.kinds.code.feedback import refuse_lost
 from app.kinds.code.interpreter import ListingError
 from app.kinds.code.line_number import read_line
-from app.kinds.code.mutation import (
-    SAYS,
-    Listing,
-    Mutant,
-    Mutants,
-    dead_lines,
-    effect_of,
-)
+from app.kinds.code.mutation import SAYS, Listing, Mutant, Mutants, dead_lines, effect_of
 from app.kinds.code.other_cures import equally_guilty, mended_elsewhere, scaled_elsewhere
 from app.kinds.code.symptoms import symptom_of, symptom_text
 from app.kinds.diagnosis_key import mistake_key
@@ -69,21 +62,16 @@ class BuggyLine(CodeExercise):
     sample = "collectives/estimate-off-by-a-factor"
     kind: Literal["buggy_line"]
     code: str = Field(min_length=1, description="the RIGHT listing")
-    bugs: list[Bug] = Field(
-        default_factory=list, description="line, shown, says, symptom; one of them is drawn"
-    )
+    bugs: list[Bug] = Field(default_factory=list, description="line, shown, says, symptom; one of them is drawn")
     mutate: list[Operator] = Field(
-        default_factory=list,
-        description="draw bugs from the listing: constant, operator, factor, off-by-one, swap",
+        default_factory=list, description="draw bugs from the listing: constant, operator, factor, off-by-one, swap"
     )
     also: list[str] = Field(
         default_factory=list,
         description="expressions of what it returns in a list after the reference: values on the "
         "way, without which another line could be changed instead",
     )
-    elsewhere: dict[int, Markdown] = Field(
-        default_factory=dict, description="feedback on a line that is right"
-    )
+    elsewhere: dict[int, Markdown] = Field(default_factory=dict, description="feedback on a line that is right")
     entry: str = Field(default="", description="the function to call; the first one if empty")
     _drawn_bugs: Remembered[int, Bug] = PrivateAttr(default_factory=Remembered)
 
@@ -281,9 +269,7 @@ class BuggyLine(CodeExercise):
             parts = ", ".join(f"{name} {count}" for name, count in by.most_common())
             yield f"{by.total()} bugs can be drawn from the code ({parts})"
 
-    async def _disagreement(
-        self, source: str, entry: str, calls: Sequence[TrialCall], runner: Runner
-    ) -> str:
+    async def _disagreement(self, source: str, entry: str, calls: Sequence[TrialCall], runner: Runner) -> str:
         """The first call whose result is not that of the reference; nothing if all agree."""
         report = await runner.run(source, entry, [call.arguments for call in calls])
         refuse_lost(report)

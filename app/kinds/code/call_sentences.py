@@ -22,9 +22,7 @@ _NOTHING = noted("{call} should return **{right}** but returned nothing: is a `r
 _OTHER = noted("{call} should return **{right}** but returned {got}.")
 _NO_NUMBER = noted("{call} should return **{right}**, a number, but returned {type}: {got}.")
 _NO_VALUES = noted("{call} should return **{right}**, {count} values, but returned {type}: {got}.")
-_ROUNDED = noted(
-    "{call} should return **{right}** but returned {got}, which is rounded: return it unrounded."
-)
+_ROUNDED = noted("{call} should return **{right}** but returned {got}, which is rounded: return it unrounded.")
 Says = Callable[[TrialCall, Outcome], str]
 _MISSING = re.compile(r"no function called (?P<name>\w+) is defined")
 
@@ -68,9 +66,7 @@ def says_of_secret(call: TrialCall, outcome: Outcome) -> str:
     if not isinstance(outcome, CallReturned):
         return f"{made}: {outcome_sentence(outcome)}"
     return translate(
-        "{call} should not return {got}: work it out by hand.",
-        call=made,
-        got=code_span(rounded(outcome.value)),
+        "{call} should not return {got}: work it out by hand.", call=made, got=code_span(rounded(outcome.value))
     )
 
 

@@ -27,9 +27,7 @@ class CalledFunction(CodeExercise):
     starter: str = Field(min_length=1, description="the first line, a docstring, and ...")
     right: str = Field(min_length=1, description="a whole right program")
     examples: list[list[Argument] | Worked] = Field(
-        min_length=1,
-        max_length=6,
-        description="visible calls: their arguments in order, or call and returns",
+        min_length=1, max_length=6, description="visible calls: their arguments in order, or call and returns"
     )
     always: list[list[Argument]] = Field(
         default_factory=list,
@@ -96,14 +94,10 @@ class CalledFunction(CodeExercise):
                 if isinstance(outcome, CallReturned)
             ]
         if not calls or len(calls) < len(drawn) + len(always):  # never grade by some of them
-            raise UnavailableError(
-                translate("the expected results could not be computed: please submit it again")
-            )
+            raise UnavailableError(translate("the expected results could not be computed: please submit it again"))
         return Hidden(tuple(calls[: len(drawn)]), tuple(calls[len(drawn) :]))
 
-    async def run_calls(
-        self, source: str, calls: Sequence[TrialCall], runner: Runner, learner: str
-    ) -> Execution:
+    async def run_calls(self, source: str, calls: Sequence[TrialCall], runner: Runner, learner: str) -> Execution:
         """What the function of *source* returns for each of *calls*.
 
         Raises:
@@ -120,8 +114,6 @@ class CalledFunction(CodeExercise):
         return [*self.always, *(row for row in alone if self.makes_sense(row))]
 
 
-def paired_outcomes(
-    calls: Sequence[TrialCall], report: Execution
-) -> Iterator[tuple[TrialCall, Outcome]]:
+def paired_outcomes(calls: Sequence[TrialCall], report: Execution) -> Iterator[tuple[TrialCall, Outcome]]:
     """Each of *calls* with what came of it."""
     return zip(calls, report.outcomes, strict=False)

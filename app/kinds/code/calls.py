@@ -53,9 +53,7 @@ def function_in(source: str) -> str:
     try:
         body = ast.parse(source).body
     except SyntaxError as error:
-        raise ValueError(
-            f"line {error.lineno} of the code is not valid Python: {error.msg}"
-        ) from None
+        raise ValueError(f"line {error.lineno} of the code is not valid Python: {error.msg}") from None
     for statement in body:
         if isinstance(statement, ast.FunctionDef):
             return statement.name

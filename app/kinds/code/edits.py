@@ -113,9 +113,7 @@ def _constants(value: float) -> Iterator[tuple[str, Operator]]:
         yield f"{value * 1000:g}" if value < 1e9 else f"{value / 1000:g}", "constant"  # noqa: PLR2004
 
 
-def _binary(
-    node: ast.BinOp, left: ast.expr, sign: ast.operator, right: ast.expr, line: str
-) -> Iterator[_Cut]:
+def _binary(node: ast.BinOp, left: ast.expr, sign: ast.operator, right: ast.expr, line: str) -> Iterator[_Cut]:
     start, end = node.col_offset, node.end_col_offset or 0
     gap = left.end_col_offset or 0
     if type(sign) in _SIGNS:

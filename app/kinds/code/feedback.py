@@ -132,9 +132,7 @@ def _trial_run(call: TrialCall, outcome: Outcome, says: Says) -> TrialRun:
     return TrialRun(
         call=call.text,
         expected=rounded(call.expected),
-        got=rounded(outcome.value)
-        if isinstance(outcome, CallReturned)
-        else exception_kind(outcome),
+        got=rounded(outcome.value) if isinstance(outcome, CallReturned) else exception_kind(outcome),
         printed=visible_lines(outcome.printed),
         passed=passed,
         says="" if passed else says(call, outcome),

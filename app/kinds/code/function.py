@@ -52,9 +52,7 @@ class Function(CalledFunction):
 
     def question(self, seed: int) -> FunctionQuestion:
         """The function to write, and visible examples of it."""
-        examples = tuple(
-            Example(call.text, rounded(call.expected)) for call in self.visible_calls()
-        )
+        examples = tuple(Example(call.text, rounded(call.expected)) for call in self.visible_calls())
         return FunctionQuestion(self.entry, self.starter, examples)
 
     def right_answer(self, seed: int) -> Answer:
@@ -126,9 +124,7 @@ class Function(CalledFunction):
         other = await self.run_calls(wrong.code, drawn, runner, "")
         return same_results(outcomes[: len(drawn)], other.outcomes)
 
-    async def _wrong_outcomes(
-        self, seed: int, calls: Sequence[TrialCall], runner: Runner
-    ) -> Foreseen:
+    async def _wrong_outcomes(self, seed: int, calls: Sequence[TrialCall], runner: Runner) -> Foreseen:
         """The results of each typical wrong program; stored unless one of them was stopped.
 
         Calls of every seed tell wrong programs apart, as lint proves: they are run for them once.
@@ -201,7 +197,4 @@ class Function(CalledFunction):
         failed = [(index, run.says) for index, run in enumerate(trial.runs) if not run.passed]
         if failed and self.reference:
             return [Finding(("right",), f"the right program fails: {failed[0][1]}")]
-        return [
-            Finding(("examples", index), f"the right program disagrees: {says}")
-            for index, says in failed
-        ]
+        return [Finding(("examples", index), f"the right program disagrees: {says}") for index, says in failed]

@@ -49,13 +49,7 @@ _COMPARE: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-_BUILT_IN: Mapping[str, Callable[..., Plain]] = {
-    "min": min,
-    "max": max,
-    "sum": sum,
-    "abs": abs,
-    "len": len,
-}
+_BUILT_IN: Mapping[str, Callable[..., Plain]] = {"min": min, "max": max, "sum": sum, "abs": abs, "len": len}
 _MATH: Mapping[str, Callable[..., Plain]] = {
     "ceil": math.ceil,
     "floor": math.floor,
@@ -241,10 +235,7 @@ def _either(terms: Sequence[ast.expr], at: _Run, *, until: bool) -> Plain:
 
 def _several(node: ast.expr, at: _Run) -> Sequence[Plain]:
     match node:
-        case ast.Call(ast.Name("range"), arguments, []) if "range" not in {
-            *at.values,
-            *at.assigned,
-        }:
+        case ast.Call(ast.Name("range"), arguments, []) if "range" not in {*at.values, *at.assigned}:
             numbers = range(*(_whole(_value(argument, at)) for argument in arguments))
             if len(numbers) > _LONGEST:
                 raise ListingError("the loop is too long")

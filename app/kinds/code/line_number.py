@@ -16,18 +16,10 @@ def read_line(answer: Answer, count: int) -> int:
         raise AnswerError(translate("choose a line first"))
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(count))):
         raise AnswerError(
-            translate(
-                "the answer must be a line number from 1 to {count}, not {text!r}",
-                count=count,
-                text=text[:20],
-            )
+            translate("the answer must be a line number from 1 to {count}, not {text!r}", count=count, text=text[:20])
         )
     if not 1 <= int(text) <= count:
         raise AnswerError(
-            translate(
-                "line {line} does not exist: the listing has {count} lines",
-                line=int(text),
-                count=count,
-            )
+            translate("line {line} does not exist: the listing has {count} lines", line=int(text), count=count)
         )
     return int(text)

@@ -29,9 +29,7 @@ class TargetMachine(Strict):
         "summand of every chunk"
     )
     cost: dict[Op, Units] = Field(description="instruction: its units of time; hop: of a message")
-    size: dict[Thing, Units] = Field(
-        default_factory=dict, description="what takes memory: its units"
-    )
+    size: dict[Thing, Units] = Field(default_factory=dict, description="what takes memory: its units")
 
     @model_validator(mode="after")
     def _divides(self) -> Self:
@@ -73,9 +71,7 @@ class TargetMachine(Strict):
         """What each rank must hold at last: the sums, with every contribution."""
         for rank in range(self.ranks):
             if self.holds == "chunks":
-                yield from (
-                    (rank, ("c", k), frozenset(range(self.ranks))) for k in range(self.ranks)
-                )
+                yield from ((rank, ("c", k), frozenset(range(self.ranks))) for k in range(self.ranks))
                 continue
             name = "D" if self.holds == "nothing" else "d"
             step = self.ranks if self.holds == "stages" else 1

@@ -75,9 +75,7 @@ def alterations(source: str) -> list[Altered]:
 
 def _altered(node: ast.AST, new: ast.AST, text: str) -> Altered:
     line = getattr(node, "lineno", 0)
-    return Altered(
-        line, " ".join(ast.unparse(node).split()), " ".join(ast.unparse(new).split()), text
-    )
+    return Altered(line, " ".join(ast.unparse(node).split()), " ".join(ast.unparse(new).split()), text)
 
 
 def _names(function: ast.FunctionDef) -> list[str]:

@@ -138,9 +138,7 @@ def effect_of(listing: Listing) -> Effect:
         kind = kinds.pop() if len(kinds) == 1 else "exception"
         return Effect(raises=kind, always=len(raised) == len(pairs))
     numbers = [
-        (value, right)
-        for value, right in pairs
-        if isinstance(value, int | float) and isinstance(right, int | float)
+        (value, right) for value, right in pairs if isinstance(value, int | float) and isinstance(right, int | float)
     ]
     if len(numbers) != len(pairs):
         return Effect()

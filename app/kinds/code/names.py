@@ -22,8 +22,6 @@ def imported(tree: ast.Module) -> frozenset[str]:
     """The names imported at the top, unless renamed."""
     found: set[str] = set()
     for node in tree.body:
-        if isinstance(node, ast.Import) or (
-            isinstance(node, ast.ImportFrom) and node.module == "math"
-        ):
+        if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.module == "math"):
             found |= {alias.name for alias in node.names if not alias.asname}
     return frozenset(found)

@@ -30,9 +30,7 @@ def equally_guilty(listing: Listing, line: int, argued: Container[int] = ()) -> 
 Candidates = Callable[[ast.stmt, Sequence[str]], Iterator[tuple[TreePlace, ast.expr]]]
 
 
-def mended_elsewhere(
-    listing: Listing, line: int, argued: Container[int] = ()
-) -> tuple[int, str] | None:
+def mended_elsewhere(listing: Listing, line: int, argued: Container[int] = ()) -> tuple[int, str] | None:
     """Another line of the wrong *listing* than *line*, and a value, as simple, that cures all.
 
     The lines *argued* are left out: their author says why they are right.
@@ -64,18 +62,14 @@ def _cure_elsewhere(
     return None
 
 
-def _simple_values(
-    statement: ast.stmt, known: Sequence[str]
-) -> Iterator[tuple[TreePlace, ast.expr]]:
+def _simple_values(statement: ast.stmt, known: Sequence[str]) -> Iterator[tuple[TreePlace, ast.expr]]:
     """Names and terms as simple as the value of *statement*."""
     if isinstance(statement, ast.Assign | ast.Return) and statement.value:
         whole = TreePlace(statement, "value", None, statement.value)
         yield from ((whole, value) for value in _as_simple(statement.value, known))
 
 
-def _scaled_values(
-    statement: ast.stmt, known: Sequence[str]
-) -> Iterator[tuple[TreePlace, ast.expr]]:
+def _scaled_values(statement: ast.stmt, known: Sequence[str]) -> Iterator[tuple[TreePlace, ast.expr]]:
     """What is in *statement*, multiplied with a name or divided by it."""
     if isinstance(statement, ast.Assign | ast.AugAssign | ast.Return):
         scales = _scales(known)

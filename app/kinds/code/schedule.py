@@ -61,12 +61,8 @@ class Schedule(Base):
     bound: Markdown = Field(description="why no schedule is faster, shown once it is solved")
     starter: str = Field(min_length=1, description="def program(rank): and a first attempt")
     right: str = Field(min_length=1, description="a program that meets the targets")
-    wrong: list[Wrong] = Field(
-        min_length=2, description="code and says of typical schedules that miss a target"
-    )
-    published: dict[str, str] = Field(
-        default_factory=dict, description="a known schedule to start from: its program"
-    )
+    wrong: list[Wrong] = Field(min_length=2, description="code and says of typical schedules that miss a target")
+    published: dict[str, str] = Field(default_factory=dict, description="a known schedule to start from: its program")
     _foreseen: Remembered[str, list[tuple[Key, str]]] = PrivateAttr(default_factory=Remembered)
 
     @property
@@ -118,9 +114,7 @@ class Schedule(Base):
     def _played(self, programs: Sequence[Plain], order: Sequence[int] = ()) -> PlayedSchedule:
         return play_schedule(self.machine.built(self.targets.memory), programs, order)
 
-    async def _programs(
-        self, answer: Answer, runner: Runner, learner: str = ""
-    ) -> list[Plain] | str:
+    async def _programs(self, answer: Answer, runner: Runner, learner: str = "") -> list[Plain] | str:
         """What the program returns for each rank; or why it does not, in a sentence."""
         source = source_in(answer)
         calls = [(rank,) for rank in range(self.machine.ranks)]
@@ -135,20 +129,15 @@ class Schedule(Base):
             programs.append(outcome.value)
         if len(programs) < self.machine.ranks:
             return translate(
-                "`{call}` was not run: the time limit was reached before.",
-                call=f"{ENTRY}({len(programs)})",
+                "`{call}` was not run: the time limit was reached before.", call=f"{ENTRY}({len(programs)})"
             )
         return programs
 
     def judge(self, played: PlayedSchedule) -> tuple[str, float]:
         """What is wrong with a schedule, and its score; nothing if it meets the targets."""
         if played.problem:
-            problem = escape_markdown(
-                localized(played.problem)
-            )  # it quotes what the program returned
-            return translate(
-                "It stops at {time}: {problem}.", time=played.time, problem=problem
-            ), 0.0
+            problem = escape_markdown(localized(played.problem))  # it quotes what the program returned
+            return translate("It stops at {time}: {problem}.", time=played.time, problem=problem), 0.0
         if missing := self.machine.missing(played):
             return missing, 0.0
         memory, peak = self.targets.memory, max(played.peaks)

@@ -29,9 +29,7 @@ def jobs(world: World) -> Iterator[CheckFinding]:
             yield _job(world, name, ranks, backend, option)
     left = world.canceled()
     if left:
-        yield failed_finding(
-            "a canceled job", "; ".join(left), "nothing is left of it", "See squeue --me."
-        )
+        yield failed_finding("a canceled job", "; ".join(left), "nothing is left of it", "See squeue --me.")
     else:
         yield passed("a canceled job", "nothing is left of it")
 

@@ -4,12 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
-from app.labs.check.network import (
-    check_network,
-    compare_with_tcp,
-    variables_without,
-    without_tcp,
-)
+from app.labs.check.network import check_network, compare_with_tcp, variables_without, without_tcp
 from app.labs.check.reference_values import compare_expected
 from app.labs.check.world import NO_VARIABLES, Ran, World
 from app.labs.machines.devices import Devices
@@ -52,9 +47,7 @@ def _joined(name: str, ran: Ran) -> CheckFinding:
     found, expected = f"{ran.joined:.1f} s", f"less than {_JOINING:g} s"
     if ran.joined < _JOINING:
         return passed(name, found, expected)
-    cure = (
-        "Turn persistence mode on, and see what NCCL waits for in its log (nccl0.log of the run)."
-    )
+    cure = "Turn persistence mode on, and see what NCCL waits for in its log (nccl0.log of the run)."
     return odd(name, found, expected, cure)
 
 
@@ -66,10 +59,7 @@ def _transport(name: str, report: Report, devices: Devices) -> CheckFinding:
     if not chosen:
         return unknown(name, "the log of NCCL does not say; NCCL_DEBUG is set to something else")
     if "NET/" in chosen:
-        cure = (
-            "Unset NCCL_P2P_DISABLE and NCCL_SHM_DISABLE, run all ranks in one container, and give "
-            "it a /dev/shm."
-        )
+        cure = "Unset NCCL_P2P_DISABLE and NCCL_SHM_DISABLE, run all ranks in one container, and give it a /dev/shm."
         return failed_finding(name, chosen, expected, cure)
     if "SHM" in chosen and have_peers:
         cure = "Unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL; see nvidia-smi topo -p2p r."
@@ -91,9 +81,7 @@ def bandwidth(world: World) -> Iterator[CheckFinding]:
     gpu = gpu_of(ran.report)
     times = [one for one in ran.report.measures if one.name == "time"]
     launched = [one for one in ran.report.measures if one.name == "time with launch"]
-    yield compare_expected(
-        f"time of {_SMALL}", _smallest(times).median, "us", "latency", gpu, ranks
-    )
+    yield compare_expected(f"time of {_SMALL}", _smallest(times).median, "us", "latency", gpu, ranks)
     if launched:
         time = _smallest(launched).median
         name = f"time of {_SMALL} with its launch"

@@ -11,9 +11,16 @@ from app.labs.machines.nvidia_output import GpuTable, numbered_rows, query_gpus
 from app.units import BYTE, show
 
 _FIELDS = (
-    "name", "driver_version", "mig.mode.current", "ecc.errors.uncorrected.volatile.total",
-    "compute_mode", "persistence_mode", "power.limit", "power.default_limit", "clocks.max.sm",
-)  # fmt: skip
+    "name",
+    "driver_version",
+    "mig.mode.current",
+    "ecc.errors.uncorrected.volatile.total",
+    "compute_mode",
+    "persistence_mode",
+    "power.limit",
+    "power.default_limit",
+    "clocks.max.sm",
+)
 _USAGE = ("memory.used", "utilization.gpu")
 _IN_USE, _BUSY = 2.0**30, 20  # bytes that an idle driver does not take, and percent
 _MIB = 2.0**20
@@ -101,9 +108,7 @@ def _modes(table: GpuTable, devices: Devices) -> Iterator[CheckFinding]:
     if wrong := [number for number, text in enumerate(errors) if text.isdigit() and int(text)]:
         found = ", ".join(f"{errors[number]} on GPU {number}" for number in wrong)
         cure = fault_cure("uncorrectable ECC error")
-        yield failed_finding(
-            "uncorrected memory errors", found, "none since the driver was loaded", cure
-        )
+        yield failed_finding("uncorrected memory errors", found, "none since the driver was loaded", cure)
     elif any(text.isdigit() for text in errors):
         yield passed("uncorrected memory errors", "none")
     modes = sorted(set(table.column("compute_mode")) - {""})
@@ -173,16 +178,13 @@ def _others(world: World) -> CheckFinding:
 def _in_use(world: World) -> Sequence[str]:
     """The GPUs whose memory or time is in use, in words."""
     table = _asked(world, _USAGE)
-    memory, time = (
-        [float(text) if _is_number(text) else 0.0 for text in table.column(name)] for name in _USAGE
-    )
+    memory, time = ([float(text) if _is_number(text) else 0.0 for text in table.column(name)] for name in _USAGE)
     found = [
         f"GPU {number} has {show(_MIB * used, BYTE)} in use"
         for number, used in enumerate(memory)
         if _MIB * used > _IN_USE
     ]
-    busy = [f"GPU {number} is busy {share:g}% of the time" for number, share in enumerate(time)
-            if share > _BUSY]  # fmt: skip
+    busy = [f"GPU {number} is busy {share:g}% of the time" for number, share in enumerate(time) if share > _BUSY]
     return [*found, *busy]
 
 
@@ -200,9 +202,7 @@ def torch_devices(world: World) -> Iterator[CheckFinding]:
     yield _count(world, devices)
     for number, one in enumerate(devices.devices):
         if not one.works:
-            yield failed_finding(
-                f"GPU {number}", one.fault, "a kernel runs on it", fault_cure(one.fault)
-            )
+            yield failed_finding(f"GPU {number}", one.fault, "a kernel runs on it", fault_cure(one.fault))
     if all(one.works for one in devices.devices):
         capabilities = ", ".join(sorted({one.capability for one in devices.devices}))
         yield passed("kernels", f"one ran on each GPU, of capability {capabilities}")

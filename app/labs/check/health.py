@@ -10,8 +10,7 @@ from app.labs.evidence.faults import fault_cure
 from app.labs.machines.nvidia_output import GpuSections, read_gpu_sections
 
 _XID = re.compile(
-    r"^(?:\[ *(?P<at>\d+\.\d+)\] )?.*NVRM: Xid \((?:PCI:)?(?P<gpu>[^)]+)\): (?P<number>\d+)",
-    re.MULTILINE,
+    r"^(?:\[ *(?P<at>\d+\.\d+)\] )?.*NVRM: Xid \((?:PCI:)?(?P<gpu>[^)]+)\): (?P<number>\d+)", re.MULTILINE
 )
 _BY_PROGRAMS = (13, 31, 43, 45)  # also those that this check lets fail
 # Of NVIDIA's list of Xid errors; each is a matter of the hardware or of its firmware.
@@ -40,9 +39,7 @@ def after_the_load(world: World) -> Iterator[CheckFinding]:
         return
     devices = world.devices()
     if devices.kind != "cuda":
-        yield unknown(
-            "state after the load", devices.why_none if devices.kind == "none" else "not for AMD"
-        )
+        yield unknown("state after the load", devices.why_none if devices.kind == "none" else "not for AMD")
         return
     yield from _xids(world)
     said = world.ask("nvidia-smi", "-q")
@@ -72,9 +69,7 @@ def _xids(world: World) -> Iterator[CheckFinding]:
         yield passed("Xids", "none that a program cannot cause")
     for is_new in (True, False):
         if of_then := [f"{number} on {gpu}" for when, number, gpu in found if when is is_new]:
-            yield _reported(
-                of_then, is_new, [number for when, number, _ in found if when is is_new]
-            )
+            yield _reported(of_then, is_new, [number for when, number, _ in found if when is is_new])
 
 
 def _reported(found: Sequence[str], is_new: bool, numbers: Sequence[int]) -> CheckFinding:
@@ -96,17 +91,12 @@ def _memory(gpus: Sequence[GpuSections]) -> CheckFinding:
     if lost:
         return failed_finding("memory errors", f"uncorrected {lost}", "none uncorrected", _RESET)
     corrected = _with_errors(counts, "Correctable")
-    return passed(
-        "memory errors", f"none uncorrected{f', corrected {corrected}' if corrected else ''}"
-    )
+    return passed("memory errors", f"none uncorrected{f', corrected {corrected}' if corrected else ''}")
 
 
 def _with_errors(counts: Sequence[Mapping[str, str]], kind: str) -> str:
     """The GPUs that have errors of that *kind*, and how many, in words."""
-    sums = [
-        sum(int(text) for name, text in one.items() if f" {kind}" in name and text.isdigit())
-        for one in counts
-    ]
+    sums = [sum(int(text) for name, text in one.items() if f" {kind}" in name and text.isdigit()) for one in counts]
     return ", ".join(f"{number} on GPU {gpu}" for gpu, number in enumerate(sums) if number)
 
 

@@ -11,9 +11,7 @@ from app.labs.results.report import Report
 from app.labs.results.spread import OUTLIER, gpu_spread, slow_gpus
 
 _SIDE, _SIZE, _TOKENS = "8192", "4GiB", "16384"
-_PRODUCTS: Mapping[str, What] = {
-    "bf16": "bf16 product", "tf32": "tf32 product", "fp32": "fp32 product",
-}  # fmt: skip
+_PRODUCTS: Mapping[str, What] = {"bf16": "bf16 product", "tf32": "tf32 product", "fp32": "fp32 product"}
 _KERNELS = ("flash", "cudnn", "efficient")
 _FAULTY = ("the temperature", "the power supply")  # large products reach the power limit of any GPU
 _COOLER = "Check the cooling and the power supply of the GPU."
@@ -88,9 +86,7 @@ def _fused(world: World, kernel: str) -> CheckFinding:
     if "fused" not in medians or "separate" not in medians:
         return passed(name, report.details.get("left out", "there was no room for it"))
     ratio = medians["separate"] / medians["fused"]
-    return compare_expected(
-        f"{name}, times faster", ratio, "", "speedup of attention", gpu_of(report)
-    )
+    return compare_expected(f"{name}, times faster", ratio, "", "speedup of attention", gpu_of(report))
 
 
 def _spread(name: str, report: Report) -> Iterator[CheckFinding]:
@@ -109,9 +105,7 @@ def _not_run(name: str, ran: Ran) -> CheckFinding:
     report = ran.report
     if ran.is_done:
         return unknown(name, report.details.get("left out", "nothing was measured"))
-    return failed_finding(
-        name, report.cause or str(report.state), "it runs, and its data is right", ""
-    )
+    return failed_finding(name, report.cause or str(report.state), "it runs, and its data is right", "")
 
 
 def _left_out(world: World) -> str:

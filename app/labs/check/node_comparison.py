@@ -100,9 +100,7 @@ class NodeComparison:
 
     def rows(self) -> Sequence[Sequence[str]]:
         """A header, then a row per node: its exit code, each step, and each number."""
-        steps = {
-            step.number: None for one in self.checks if one.report for step in one.report.steps
-        }
+        steps = {step.number: None for one in self.checks if one.report for step in one.report.steps}
         names = {name: None for one in self.checks for name in one.numbers}
         header = ["node", "exit", *map(str, steps), *names]
         return [header, *(self._row(one, [*steps], [*names]) for one in self.checks)]
@@ -133,9 +131,7 @@ class NodeComparison:
         return json.dumps({**found, "outliers": [asdict(one) for one in self.outliers]})
 
     def _row(self, check: NodeCheck, steps: Sequence[int], names: Sequence[str]) -> Sequence[str]:
-        taken = (
-            {one.number: _MARKS[one.verdict] for one in check.report.steps} if check.report else {}
-        )
+        taken = {one.number: _MARKS[one.verdict] for one in check.report.steps} if check.report else {}
         off = {one.name: one.share for one in self.outliers if one.node == check.node}
         numbers = check.numbers
         cells = (_number(numbers[name], off.get(name)) if name in numbers else "" for name in names)

@@ -59,9 +59,7 @@ def node_states(names: str, partition: str) -> Mapping[str, str]:
     return found
 
 
-def check_nodes(
-    settings: Settings, names: str, *, quick: bool, pace: Pace | None = None
-) -> Iterator[NodeCheck]:
+def check_nodes(settings: Settings, names: str, *, quick: bool, pace: Pace | None = None) -> Iterator[NodeCheck]:
     """The check of each node in *names*, as soon as it has ended.
 
     Raises:

@@ -34,16 +34,16 @@ def _process_with_torch(process: TorchProcess) -> Iterator[CheckFinding]:
     if process.seconds < _STARTING:
         yield passed("process with torch", found)
     else:
-        cure = (
-            "Install PyTorch on a local disk; a network file system takes this long at each start."
-        )
+        cure = "Install PyTorch on a local disk; a network file system takes this long at each start."
         yield odd("process with torch", found, f"less than {_STARTING:g} s", cure)
     if opened := sorted({path for path in process.files if _DEVICE.match(path)}):
         yield failed_finding(
-            "its open files", ", ".join(opened), "no GPU",
+            "its open files",
+            ", ".join(opened),
+            "no GPU",
             "Its forks cannot use a GPU that it has initialized; report this, with the version of "
             "torch and the installed packages.",
-        )  # fmt: skip
+        )
     else:
         yield passed("its open files", "no GPU among them")
 
@@ -112,9 +112,7 @@ def _detours(world: World) -> Iterator[CheckFinding]:
         ran = world.run(LAB, {"ranks": "2", "sizes": "1MiB"}, "nccl", dict(variables))
         chosen = ran.report.details.get("transport", "")
         if not ran.is_done:
-            yield failed_finding(
-                name, ran.report.cause or str(ran.report.state), f"it runs over {way}", ""
-            )
+            yield failed_finding(name, ran.report.cause or str(ran.report.state), f"it runs over {way}", "")
         elif way in chosen:
             yield passed(name, f"it runs over {chosen}")
         else:

@@ -81,9 +81,7 @@ def expectation(what: What, gpu: str, ranks: int = 0) -> Expectation | None:
     return None
 
 
-def compare_expected(
-    name: str, value: float, unit: str, what: What, gpu: str, ranks: int = 0
-) -> CheckFinding:
+def compare_expected(name: str, value: float, unit: str, what: What, gpu: str, ranks: int = 0) -> CheckFinding:
     """*value*, in the base unit of *unit*, against what is expected of the GPU called *gpu*."""
     scale = scale_of(unit)
     shown = show_in(value, scale, 3)
@@ -96,6 +94,4 @@ def compare_expected(
     cure = one.low if number < one.least else one.high
     if number > one.fails_above:
         cure = one.impossible or one.high
-    return CheckFinding(
-        name, one.verdict_on(number), shown, one.shown(), cure, one.source, value, unit
-    )
+    return CheckFinding(name, one.verdict_on(number), shown, one.shown(), cure, one.source, value, unit)

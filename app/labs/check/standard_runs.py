@@ -76,7 +76,5 @@ def _as_a_board_reads_it(sent: Report) -> CheckFinding:
         "times without launch": any("with launch" in one.name for one in read.measures),
     }
     if missing := [what for what, is_there in shown.items() if not is_there]:
-        return odd(
-            name, f"without {', '.join(missing)}", f"with {', '.join(shown)}", "Report this."
-        )
+        return odd(name, f"without {', '.join(missing)}", f"with {', '.join(shown)}", "Report this.")
     return passed(name, f"{read.size}, {machine.gpus[0]}, driver {machine.driver}")

@@ -158,9 +158,7 @@ class World:
             version = self._launcher.warm()
             pid = self._launcher.torch_pid
             seconds = time.monotonic() - begun
-            self._process = TorchProcess(
-                pid=pid, version=version, seconds=seconds, files=tuple(_open_files(pid))
-            )
+            self._process = TorchProcess(pid=pid, version=version, seconds=seconds, files=tuple(_open_files(pid)))
         if self._process is None:
             raise UnavailableError("under Slurm, each rank imports torch by itself")
         return self._process
@@ -189,9 +187,7 @@ class World:
         joined = met[0] if met else seconds
         return Ran(report=report_of(run), joined=joined, seconds=seconds)
 
-    def run_watched(
-        self, lab: str, given: Mapping[str, str], *command: str
-    ) -> tuple[Ran, Sequence[Output]]:
+    def run_watched(self, lab: str, given: Mapping[str, str], *command: str) -> tuple[Ran, Sequence[Output]]:
         """Run *lab* over nccl, and what a tool prints meanwhile, again and again."""
         ended = threading.Event()
 

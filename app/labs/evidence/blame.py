@@ -63,9 +63,7 @@ class _Evidence:
     @cached_property
     def errors(self) -> list[RankError]:
         """What the ranks reported, in the order of time."""
-        found = (
-            _ERROR.validate_json(path.read_bytes()) for path in self.folder.glob("error*.json")
-        )
+        found = (_ERROR.validate_json(path.read_bytes()) for path in self.folder.glob("error*.json"))
         return sorted(found, key=lambda error: error.at)
 
     @cached_property

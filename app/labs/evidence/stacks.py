@@ -89,9 +89,7 @@ def odd_one_out(places: Mapping[int, StackLine]) -> str:
     if len(ranks) < 2:  # noqa: PLR2004  # one place, or none
         return ""
     few, *rest = sorted(ranks, key=lambda place: (bool(place.call), len(ranks[place])))
-    others = ", ".join(
-        f"{ranks_shown(ranks[place])} {_was(ranks[place])} {place}" for place in rest
-    )
+    others = ", ".join(f"{ranks_shown(ranks[place])} {_was(ranks[place])} {place}" for place in rest)
     return f"{ranks_shown(ranks[few])} {_was(ranks[few])} {few}, while {others}"
 
 

@@ -43,9 +43,7 @@ def laggards_in(logs: Mapping[int, str]) -> str:
         return ""
     last = max(awaited.values(), key=lambda one: one.number)
     if late := _never_called(logs, awaited, last):
-        return (
-            f"{ranks_shown(late)} did not call the collective that the others waited for ({last})"
-        )
+        return f"{ranks_shown(late)} did not call the collective that the others waited for ({last})"
     return _odd_ones(awaited)
 
 
@@ -55,9 +53,7 @@ def all_await_their_first(logs: Mapping[int, str]) -> bool:
     return len(found) == 1 and all(one and one.number <= 1 for one in found)
 
 
-def _never_called(
-    logs: Mapping[int, str], awaited: Mapping[int, Awaited], last: Awaited
-) -> list[int]:
+def _never_called(logs: Mapping[int, str], awaited: Mapping[int, Awaited], last: Awaited) -> list[int]:
     """The ranks that had not called the collective *last*; none if most ranks are silent."""
     behind = [rank for rank, one in awaited.items() if one.number < last.number]
     silent = [rank for rank in logs if rank not in awaited]

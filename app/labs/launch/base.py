@@ -42,11 +42,7 @@ class Launcher(ABC):
         """
 
     def plan(
-        self,
-        lab: Lab,
-        given: Mapping[str, str],
-        asked: str = "auto",
-        patience: float | None = None,
+        self, lab: Lab, given: Mapping[str, str], asked: str = "auto", patience: float | None = None
     ) -> LaunchPlan:
         """What to start for *lab* with the parameters *given*, over nccl, gloo or auto, as *asked*.
 
@@ -78,12 +74,7 @@ class Launcher(ABC):
 
     @abstractmethod
     def start(
-        self,
-        job: LabJob,
-        backend: str = "gloo",
-        patience: float = 1.0,
-        name: str = "",
-        notes: Sequence[str] = (),
+        self, job: LabJob, backend: str = "gloo", patience: float = 1.0, name: str = "", notes: Sequence[str] = ()
     ) -> LabRun:
         """Start *job*, in its form for *backend*; *notes* are stored with the run.
 

@@ -81,17 +81,13 @@ class PodOptions:
         return found
 
 
-def prepared(
-    job: LabJob, folder: Path, backend: str, notes: Sequence[str] = (), network: str = ""
-) -> LabRun:
+def prepared(job: LabJob, folder: Path, backend: str, notes: Sequence[str] = (), network: str = "") -> LabRun:
     """The run of *job*, which begins when its ranks are started; it needs no leader.
 
     Raises:
         UnavailableError: it cannot be stored.
     """
-    return write_run(
-        folder, job, backend, launcher="by hand", notes=notes, starting=_STARTING, network=network
-    )
+    return write_run(folder, job, backend, launcher="by hand", notes=notes, starting=_STARTING, network=network)
 
 
 def instructions(run: LabRun) -> str:
@@ -140,10 +136,7 @@ def kubernetes_job(run: LabRun, options: PodOptions) -> str:
 
 
 def _pod(run: LabRun, nodes: int, options: PodOptions) -> Mapping[str, object]:
-    apart = {
-        "labelSelector": {"matchLabels": {_RUN: run.id}},
-        "topologyKey": "kubernetes.io/hostname",
-    }
+    apart = {"labelSelector": {"matchLabels": {_RUN: run.id}}, "topologyKey": "kubernetes.io/hostname"}
     only_one = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
     return {
         "restartPolicy": "Never",
@@ -165,16 +158,19 @@ def _container(run: LabRun, nodes: int, options: PodOptions) -> Mapping[str, obj
         "name": "ranks",
         "image": options.image,
         "command": [
-            "python", "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}",
-            "-m", _PROGRAM, str(run.folder.absolute()),
+            "python",
+            "-m",
+            "torch.distributed.run",
+            "--standalone",
+            f"--nproc-per-node={ranks}",
+            "-m",
+            _PROGRAM,
+            str(run.folder.absolute()),
         ],
-        "resources": {
-            "requests": options.shares(ranks, run.job.backend),
-            **({"limits": devices} if devices else {}),
-        },
+        "resources": {"requests": options.shares(ranks, run.job.backend), **({"limits": devices} if devices else {})},
         **(locks if any(map(_RDMA.search, devices)) else {}),
         "volumeMounts": [
             {"name": "runs", "mountPath": str(run.folder.parent.absolute())},
             {"name": "memory", "mountPath": "/dev/shm"},  # NCCL needs more than the usual 64 MB
         ],
-    }  # fmt: skip
+    }

@@ -54,11 +54,7 @@ class _Ranks:
     def own_codes(self) -> dict[int, int]:
         """The exit codes of the ranks that were not stopped, in the order in which they ended."""
         ours = (-signal.SIGTERM, -signal.SIGKILL)
-        return {
-            rank: code
-            for rank, code in self.codes.items()
-            if not (rank in self.stopped and code in ours)
-        }
+        return {rank: code for rank, code in self.codes.items() if not (rank in self.stopped and code in ours)}
 
     def collect(self, descriptor: int) -> None:
         """Record that a process has exited."""
@@ -249,14 +245,7 @@ def work(folder: Path, job: JobRecord, rank: int, store: object = None) -> None:
         raise ImportError(f"{path} is not a Python module")
     worker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(worker)
-    own = WorkerRank(
-        rank,
-        job.ranks,
-        folder,
-        values=job.values,
-        on_gpu=job.backend == "nccl",
-        seconds=job.seconds,
-    )
+    own = WorkerRank(rank, job.ranks, folder, values=job.values, on_gpu=job.backend == "nccl", seconds=job.seconds)
     with stack_written_when_late(folder, rank, job.seconds):
         own.join(store)
         worker.main(own)

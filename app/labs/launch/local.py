@@ -88,21 +88,15 @@ class LocalLauncher(Launcher):
         return f"{self.host}:{'gpu' if backend == 'nccl' else 'cpu'}"
 
     def start(
-        self,
-        job: LabJob,
-        backend: str = "gloo",
-        patience: float = 1.0,
-        name: str = "",
-        notes: Sequence[str] = (),
+        self, job: LabJob, backend: str = "gloo", patience: float = 1.0, name: str = "", notes: Sequence[str] = ()
     ) -> LabRun:
         """Start *job*; it waits up to *patience* seconds until its devices are free."""
         job = self.with_nodes(job, backend)
         self.warm()
         devices = self.devices() if backend == "nccl" else NO_DEVICES
         run = write_run(
-            self.folder, job, backend, name,
-            launcher="local", patience=patience, notes=notes, devices=devices,
-        )  # fmt: skip
+            self.folder, job, backend, name, launcher="local", patience=patience, notes=notes, devices=devices
+        )
         self._pids[run.id] = self._ordered(ZygoteOrder(run=str(run.folder)))
         return run
 
@@ -129,9 +123,12 @@ class LocalLauncher(Launcher):
         with tempfile.TemporaryFile() as errors:
             self._errors = os.dup(errors.fileno())
             return subprocess.Popen(
-                [sys.executable, "-m", "app.labs.launch.zygote"], stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
-            )  # fmt: skip
+                [sys.executable, "-m", "app.labs.launch.zygote"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+            )
 
     def _fault(self, zygote: "subprocess.Popen[bytes]", reply: ZygoteReply | None) -> str:
         """Why torch could not be imported, and what to do about it."""

@@ -92,9 +92,7 @@ def _on_gpus(form: Lab, given: Mapping[str, str], devices: Devices) -> LaunchPla
     job = _job_on(form, given, devices)
     if job.ranks > devices.usable:
         fewer = "fewer ranks, or " if devices.usable >= form.ranks[0] else ""
-        raise InputError(
-            f"{_shortage(job.ranks, devices)}; take {fewer}gloo, which runs on processors"
-        )
+        raise InputError(f"{_shortage(job.ranks, devices)}; take {fewer}gloo, which runs on processors")
     return LaunchPlan(job, "nccl", (sentence(devices.note),) if devices.note else ())
 
 
@@ -121,9 +119,7 @@ def _reason_against(form: Lab, given: Mapping[str, str]) -> str:
 
 
 def _shortage(ranks: int, devices: Devices) -> str:
-    have = {0: "there is none", 1: "there is 1 GPU"}.get(
-        devices.usable, f"there are {devices.usable} GPUs"
-    )
+    have = {0: "there is none", 1: "there is 1 GPU"}.get(devices.usable, f"there are {devices.usable} GPUs")
     need = "1 rank" if ranks == 1 else f"{ranks} ranks"
     says = devices.note or devices.setting
     why = f" ({says})" if says else ""

@@ -88,12 +88,7 @@ class SlurmLauncher(Launcher):
         return job.on_nodes(allocation_of(job, backend, self._settings).nodes)
 
     def start(
-        self,
-        job: LabJob,
-        backend: str = "gloo",
-        patience: float = 1.0,
-        name: str = "",
-        notes: Sequence[str] = (),
+        self, job: LabJob, backend: str = "gloo", patience: float = 1.0, name: str = "", notes: Sequence[str] = ()
     ) -> LabRun:
         """Submit *job*; it waits in Slurm's queue for as long as the settings allow."""
         if says := self.trouble():
@@ -101,9 +96,15 @@ class SlurmLauncher(Launcher):
         job = self.with_nodes(job, backend)
         settings, site = self._settings, SiteLines.read(self._settings.slurm_site)
         run = write_run(
-            self.folder, job, backend, name, launcher="slurm", notes=notes,
-            starting=settings.slurm_starting, network=settings.lab_network,
-        )  # fmt: skip
+            self.folder,
+            job,
+            backend,
+            name,
+            launcher="slurm",
+            notes=notes,
+            starting=settings.slurm_starting,
+            network=settings.lab_network,
+        )
         path = run.folder / "job.sh"
         write_whole(path, script_of(job, run.folder, settings, site).encode())
         options = options_of(job, backend, settings, site)
@@ -171,9 +172,7 @@ class SlurmLauncher(Launcher):
         except UnavailableError as error:
             self._silent = str(error)
 
-    def _waited(
-        self, run: LabRun, number: str, job: QueuedJob, seconds: float
-    ) -> RunOutcome | None:
+    def _waited(self, run: LabRun, number: str, job: QueuedJob, seconds: float) -> RunOutcome | None:
         """None while it may still start; else it is canceled."""
         never = job.never_starts and seconds > self._pace.files
         if not never and seconds < self._settings.slurm_patience:

@@ -121,12 +121,14 @@ def options_of(job: LabJob, backend: str, settings: Settings, site: SiteLines) -
 def script_of(job: LabJob, folder: Path, settings: Settings, site: SiteLines) -> str:
     """The script of *job*, whose run is in *folder*."""
     return _SCRIPT.format(
-        site_header=site.header, site_setup=site.setup, kill=_KILL,
+        site_header=site.header,
+        site_setup=site.setup,
+        kill=_KILL,
         seconds=round(_longest(job, settings)),
         words=f"{settings.slurm_srun} " if settings.slurm_srun else "",
         python=shlex.quote(settings.slurm_python or sys.executable),
         folder=shlex.quote(str(folder)),
-    )  # fmt: skip
+    )
 
 
 def _longest(job: LabJob, settings: Settings) -> float:
@@ -134,9 +136,7 @@ def _longest(job: LabJob, settings: Settings) -> float:
     return settings.slurm_starting + job.lab.seconds + _ENDING
 
 
-def resource_options(
-    per_node: int, backend: str, settings: Settings, site: SiteLines
-) -> Iterator[str]:
+def resource_options(per_node: int, backend: str, settings: Settings, site: SiteLines) -> Iterator[str]:
     """The options of sbatch for what *per_node* ranks over *backend* take of a node."""
     if settings.slurm_partition:
         yield f"--partition={settings.slurm_partition}"

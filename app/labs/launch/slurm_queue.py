@@ -9,9 +9,13 @@ from app.errors import UnavailableError
 _PATIENCE = 20.0  # seconds for a command of Slurm
 _FIELDS = "--format=%i|%T|%r"
 _NEVER = {
-    "PartitionConfig", "PartitionNodeLimit", "PartitionTimeLimit", "BadConstraints",
-    "InvalidAccount", "InvalidQOS",
-}  # fmt: skip
+    "PartitionConfig",
+    "PartitionNodeLimit",
+    "PartitionTimeLimit",
+    "BadConstraints",
+    "InvalidAccount",
+    "InvalidQOS",
+}
 _WAITING = {"PENDING", "CONFIGURING", "REQUEUED", "SUSPENDED"}
 _GOING = {"RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING"}
 
@@ -53,9 +57,7 @@ def read_queue() -> Mapping[str, QueuedJob]:
     rows = [line.split("|", 2) for line in done.stdout.splitlines() if line.count("|") >= 2]  # noqa: PLR2004
     waiting = [number for number, state, _ in rows if state == "PENDING"]
     return {
-        number: QueuedJob(
-            state, reason, waiting.index(number) + 1 if number in waiting else 0, len(waiting)
-        )
+        number: QueuedJob(state, reason, waiting.index(number) + 1 if number in waiting else 0, len(waiting))
         for number, state, reason in rows
     }
 
@@ -67,9 +69,7 @@ def slurm_output(*command: str) -> "subprocess.CompletedProcess[str]":
         UnavailableError: it cannot be run, or does not answer.
     """
     try:
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=_PATIENCE, check=False
-        )
+        return subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False)
     except subprocess.TimeoutExpired:
         raise UnavailableError(f"{command[0]} does not answer within {_PATIENCE:g} s") from None
     except OSError as error:

@@ -87,9 +87,7 @@ def hosted_store(folder: Path, address: str) -> "Store":
 
     line = socket.create_server((address, 0), family=family_of(address), backlog=socket.SOMAXCONN)
     port = line.getsockname()[1]
-    store = TCPStore(
-        address, port, is_master=True, wait_for_workers=False, master_listen_fd=line.detach()
-    )
+    store = TCPStore(address, port, is_master=True, wait_for_workers=False, master_listen_fd=line.detach())
     write_whole(folder / _FILE, _NOTICE.dump_json(_Notice(address, port, own_clock())))
     return store
 

@@ -50,9 +50,7 @@ def datasheet_of(lab: Lab, backend: str, machine: MachineFacts, transport: str) 
     gpu = gpu_printed_as(min(names)) if len(names) == 1 else None
     if gpu is None:
         several = ", ".join(sorted(names))
-        return Datasheet(
-            note=f"There is no datasheet of {several} here: no share of a peak is shown."
-        )
+        return Datasheet(note=f"There is no datasheet of {several} here: no share of a peak is shown.")
     wire = gpu.nvlink if _is_by_nvlink(machine, transport) else 0.0
     return Datasheet(dict(_quantities(gpu, wire)))
 

@@ -191,9 +191,7 @@ def _bare(uuid: str) -> str:
     return plain
 
 
-def _listed_as(
-    number: int, seen: Seen, listing: GpuListing, chosen: Mapping[str, str]
-) -> ListedGpu | None:
+def _listed_as(number: int, seen: Seen, listing: GpuListing, chosen: Mapping[str, str]) -> ListedGpu | None:
     """The GPU *number* in the listing: that of its UUID, or of its number if all are visible."""
     own = _bare(seen.devices[number].uuid)
     for gpu in listing.gpus:
@@ -229,8 +227,7 @@ def _oddity(devices: tuple[Device, ...], listing: GpuListing, chosen: Mapping[st
     if instances > 1 and _MIG in devices[0].name:
         return f"CUDA shows a process one MIG instance only, and this machine has {instances}"
     seen = f"of which torch sees {len(devices)}"
-    cut = [f"{name} is {text!r}, {seen}" for name, text in chosen.items()
-           if text.count(",") >= len(devices)]  # fmt: skip
+    cut = [f"{name} is {text!r}, {seen}" for name, text in chosen.items() if text.count(",") >= len(devices)]
     if not chosen and len(listing.gpus) > len(devices):
         return f"{listing.tool} lists {len(listing.gpus)} GPUs, {seen}"
     return cut[0] if cut else ""

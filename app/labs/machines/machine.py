@@ -14,19 +14,17 @@ from app.units import BYTE, show
 _PATIENCE = 5  # seconds for a command
 _PREFIXES = ("NCCL_", "RCCL_", "TORCH_NCCL_")
 _VARIABLES = (
-    "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_LAUNCH_BLOCKING", "NVIDIA_TF32_OVERRIDE",
-    "PYTORCH_CUDA_ALLOC_CONF", "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
-)  # fmt: skip
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_LAUNCH_BLOCKING",
+    "NVIDIA_TF32_OVERRIDE",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+)
 _NAMES_A_HOST = ("NCCL_COMM_ID", "NCCL_HOSTID")
 _LONGEST = 80  # characters of a variable's value
 # A job's OverSubscribe, as Slurm shows it: with OK and YES, other jobs may be on its nodes.
 SHARED = "shared node"
-_SHARING = {
-    "NO": "exclusive node",
-    "OK": SHARED,
-    "YES": SHARED,
-    "USER": "shared with the same user's jobs",
-}
+_SHARING = {"NO": "exclusive node", "OK": SHARED, "YES": SHARED, "USER": "shared with the same user's jobs"}
 Fact = int | float | str
 
 

@@ -8,10 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-_UNKNOWN = re.compile(
-    r"\[?(N/A|Not Supported|Unknown Error|Insufficient Permissions|No permission)\]?|",
-    re.IGNORECASE,
-)
+_UNKNOWN = re.compile(r"\[?(N/A|Not Supported|Unknown Error|Insufficient Permissions|No permission)\]?|", re.IGNORECASE)
 _NOT_A_FIELD = re.compile(r"Field \"(?P<field>[\w.]+)\" is not a valid field")
 _HEADING = re.compile(r"GPU (?P<bus>[\dA-Fa-f]{4,8}:[\dA-Fa-f]{2}:[\dA-Fa-f]{2}\.\d)\s*$")
 _VERSION = re.compile(r"\d+(\.\d+)+")
@@ -35,10 +32,7 @@ class GpuTable:
 
     def rows(self) -> list[Mapping[str, str]]:
         """The cells of each GPU, by column."""
-        return [
-            dict(zip(self.columns, cells, strict=True))
-            for cells in zip(*self.columns.values(), strict=True)
-        ]
+        return [dict(zip(self.columns, cells, strict=True)) for cells in zip(*self.columns.values(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +48,7 @@ class GpuSections:
 
     def below(self, *path: str) -> Mapping[str, str]:
         """The values in the section at *path*, by name."""
-        return {
-            key[-1]: value for key, value in self.values.items() if key[: len(path)] == path != key
-        }
+        return {key[-1]: value for key, value in self.values.items() if key[: len(path)] == path != key}
 
 
 def known_text(text: str) -> str:

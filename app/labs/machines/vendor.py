@@ -116,9 +116,14 @@ def run_vendor_tool(command: Sequence[str], seconds: float) -> Output:
     name = os.path.basename(command[0])
     try:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", start_new_session=True,
-        )  # fmt: skip
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
     except OSError as error:
         return Output("", f"{name} cannot be run: {error.strerror}")
     try:
@@ -136,9 +141,7 @@ def run_vendor_tool(command: Sequence[str], seconds: float) -> Output:
 def _of_nvidia(path: str, seconds: float) -> GpuListing:
     questions = {"instances": (path, "-L"), "topology": (path, "topo", "-m")}
     with ThreadPoolExecutor(len(questions) + 1) as pool:
-        table = pool.submit(
-            query_gpus, partial(_asked, path, seconds=seconds), tuple(_FIELDS.values())
-        )
+        table = pool.submit(query_gpus, partial(_asked, path, seconds=seconds), tuple(_FIELDS.values()))
         answers = pool.map(partial(run_vendor_tool, seconds=seconds), questions.values())
         said = dict(zip(questions, answers, strict=True))
     instances = dict(_instances(said["instances"].text))
@@ -186,9 +189,7 @@ def _of_amd(path: str, seconds: float) -> GpuListing:
         gpus = tuple(map(_amd_gpu, _amd_cards(said.text))) if said.text else ()
     except ValueError:
         return GpuListing(tool="amd-smi", trouble="amd-smi did not answer in JSON")
-    return GpuListing(
-        tool="amd-smi", gpus=gpus, topology=_matrix(topology.text), trouble=said.trouble
-    )
+    return GpuListing(tool="amd-smi", gpus=gpus, topology=_matrix(topology.text), trouble=said.trouble)
 
 
 def _amd_cards(text: str) -> Sequence[Mapping[str, object]]:

@@ -18,9 +18,15 @@ _PATIENCE = 5  # seconds
 _READING: TypeAdapter[GpuReading] = TypeAdapter(GpuReading)
 _MEGA, _MICRO, _MIB, _PERCENT = 1e6, 1e-6, 2**20, 0.01
 _BASE = (
-    "uuid", "clocks.sm", "clocks.max.sm", "power.draw", "power.limit", "memory.used",
-    "utilization.gpu", "temperature.gpu",
-)  # fmt: skip
+    "uuid",
+    "clocks.sm",
+    "clocks.max.sm",
+    "power.draw",
+    "power.limit",
+    "memory.used",
+    "utilization.gpu",
+    "temperature.gpu",
+)
 # Bits of nvml.h that hold a clock down; an idle GPU, say, is not held down.
 _BITS = {
     0x4: "the power limit",
@@ -36,17 +42,9 @@ _COUNTED = {
     "clocks_event_reasons_counters.hw_thermal_slowdown": "the temperature",
     "clocks_event_reasons_counters.hw_power_brake_slowdown": "the power supply",
 }
-_NOW = (
-    "clocks_event_reasons.active",
-    "clocks_throttle_reasons.active",
-)  # the name in older drivers
+_NOW = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")  # the name in older drivers
 # A field that a driver does not know makes the whole query fail: ask for less and less.
-_QUERIES = (
-    (*_BASE, _NOW[0], *_COUNTED),
-    (*_BASE, _NOW[0]),
-    (*_BASE, _NOW[1]),
-    _BASE,
-)
+_QUERIES = ((*_BASE, _NOW[0], *_COUNTED), (*_BASE, _NOW[0]), (*_BASE, _NOW[1]), _BASE)
 
 # Variables that renumber the GPUs of a process, unlike those of amd-smi.
 _HIDDEN = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
@@ -76,9 +74,7 @@ def reading_text(reading: GpuReading | None) -> str:
 def output_of(command: Sequence[str]) -> str | None:
     """What *command* prints, empty where it fails; None where it is absent or takes too long."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_PATIENCE, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return "" if done.returncode else done.stdout
@@ -105,9 +101,7 @@ def amd_reading(index: int, ask: Ask = output_of) -> GpuReading | None:
     except ValueError:
         return None
     gpus = plain.get("gpu_data") if isinstance(plain, dict) else plain
-    own = next(
-        (one for one in gpus or () if isinstance(one, dict) and one.get("gpu") == index), None
-    )
+    own = next((one for one in gpus or () if isinstance(one, dict) and one.get("gpu") == index), None)
     if own is None:
         return None
     return GpuReading(

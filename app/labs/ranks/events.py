@@ -116,9 +116,7 @@ class StrainEvent:
     pressure: tuple[float | None, ...]
 
 
-RankEvent = (
-    ReadyEvent | CheckEvent | MeasureEvent | TimingEvent | DetailEvent | ClocksEvent | StrainEvent
-)
+RankEvent = ReadyEvent | CheckEvent | MeasureEvent | TimingEvent | DetailEvent | ClocksEvent | StrainEvent
 
 
 def as_line(event: RankEvent) -> str:

@@ -46,9 +46,7 @@ def flags() -> str:
     return f"FP32 {'rounded to TF32' if rounded else 'as it is'}, 16-bit products summed in FP32"
 
 
-def operands(
-    kind: torch.dtype, side: int, device: torch.device
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def operands(kind: torch.dtype, side: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Two square matrices of random numbers, and one for their product.
 
     Raises:
@@ -60,9 +58,7 @@ def operands(
     return _arranged(kind, one, other)
 
 
-def multiply_into(
-    one: torch.Tensor, other: torch.Tensor, out: torch.Tensor, unit: torch.Tensor | None = None
-) -> None:
+def multiply_into(one: torch.Tensor, other: torch.Tensor, out: torch.Tensor, unit: torch.Tensor | None = None) -> None:
     """Write the product of *one* and *other*, of the same type, to *out*.
 
     *unit* is a one on their device, the scale of FP8: where it is made first, that takes a kernel.
@@ -74,13 +70,7 @@ def multiply_into(
     torch._scaled_mm(one, other, unit, unit, out_dtype=out.dtype, use_fast_accum=True, out=out)
 
 
-def is_right(
-    name: str,
-    kind: torch.dtype,
-    side: int,
-    device: torch.device,
-    product: Product = multiply_into,
-) -> bool:
+def is_right(name: str, kind: torch.dtype, side: int, device: torch.device, product: Product = multiply_into) -> bool:
     """Whether a product of integers comes out right, rounded as *name* rounds and no further.
 
     In FP32 and TF32 one operand is of odd integers of twelve bits. FP32 keeps them all and adds

@@ -76,9 +76,7 @@ def own_gpu(local: int) -> torch.device:
     """
     count = torch.cuda.device_count()
     if not count:
-        raise RuntimeError(
-            f"rank {local} of {platform.node()} sees no GPU: torch {torch.__version__} finds none"
-        )
+        raise RuntimeError(f"rank {local} of {platform.node()} sees no GPU: torch {torch.__version__} finds none")
     device = torch.device("cuda", local % count)
     torch.cuda.set_device(device)
     return device
@@ -136,8 +134,5 @@ def peak(call: Callable[[], object], device: torch.device) -> tuple[int, int]:
     torch.cuda.reset_peak_memory_stats(device)
     call()
     torch.cuda.synchronize(device)
-    allocated, reserved = (
-        torch.cuda.max_memory_allocated(device),
-        torch.cuda.max_memory_reserved(device),
-    )
+    allocated, reserved = (torch.cuda.max_memory_allocated(device), torch.cuda.max_memory_reserved(device))
     return int(allocated), int(reserved)

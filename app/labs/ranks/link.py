@@ -20,12 +20,7 @@ class RankLink:
     """
 
     def __init__(
-        self,
-        rank: WorkerRank,
-        latency: float = 0.0,
-        bandwidth: float = 0.0,
-        node: int = 0,
-        across: float = 0.0,
+        self, rank: WorkerRank, latency: float = 0.0, bandwidth: float = 0.0, node: int = 0, across: float = 0.0
     ) -> None:
         self.rank, self.world = rank.rank, rank.world
         self.latency, self.bandwidth = latency, bandwidth
@@ -37,9 +32,7 @@ class RankLink:
         """Send *out* and receive *into* at the same time."""
         self.begin(out, to, into, source)()
 
-    def begin(
-        self, out: torch.Tensor, to: int, into: torch.Tensor, source: int
-    ) -> Callable[[], None]:
+    def begin(self, out: torch.Tensor, to: int, into: torch.Tensor, source: int) -> Callable[[], None]:
         """Start sending *out* and receiving *into*; the result waits until both are done."""
         due = torch.empty(1, dtype=torch.float64)
         coming = [dist.irecv(due, source, tag=1), dist.irecv(into, source, tag=2)]

@@ -22,10 +22,7 @@ class Neighbors:
         """
         self.sent_bytes += block.numel() * block.element_size()
         works = dist.batch_isend_irecv(
-            [
-                dist.P2POp(dist.isend, block, self._next),
-                dist.P2POp(dist.irecv, into, self._before),
-            ]
+            [dist.P2POp(dist.isend, block, self._next), dist.P2POp(dist.irecv, into, self._before)]
         )
 
         def finish() -> None:

@@ -14,15 +14,7 @@ import torch.distributed as dist
 
 from app.labs.ranks import gpu, nccl
 from app.labs.ranks.clocks import reading_of, reading_text, readings_event
-from app.labs.ranks.events import (
-    CheckEvent,
-    DetailEvent,
-    MeasureEvent,
-    RankEvent,
-    ReadyEvent,
-    TimingEvent,
-    as_line,
-)
+from app.labs.ranks.events import CheckEvent, DetailEvent, MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
 from app.labs.ranks.group import RankGroup
 from app.labs.ranks.place import place_shown
 from app.labs.ranks.strain import StrainMeter, strain_event
@@ -66,9 +58,8 @@ class WorkerRank:
         stream = gpu.GpuStream(self.device) if on_gpu else None
         self._strain = StrainMeter()
         self._timer = Timer(
-            self._group, HostClock(), stream, self._tell_begun, self._strain.counted,
-            is_alone=world == 1,
-        )  # fmt: skip
+            self._group, HostClock(), stream, self._tell_begun, self._strain.counted, is_alone=world == 1
+        )
         self._events = (folder / "events.jsonl").open("a", buffering=1) if rank == 0 else None
         self._limit = timedelta(seconds=seconds)
         self._starved: list[Sequence[float]] = []  # samples that include launches
@@ -132,13 +123,7 @@ class WorkerRank:
         if not agreed:
             raise ValueError(f"{name}: the data is wrong, so its times do not count")
 
-    def measure(
-        self,
-        name: str,
-        samples: Sequence[float],
-        by_rank: Sequence[float] = (),
-        **at: float | str,
-    ) -> None:
+    def measure(self, name: str, samples: Sequence[float], by_rank: Sequence[float] = (), **at: float | str) -> None:
         """Report samples of the lab's measure *name*, and where they were taken.
 
         *by_rank* is a number of each rank, where the samples are those of the slowest.
@@ -251,8 +236,7 @@ class WorkerRank:
         if size > room:
             self.tell(
                 "left out",
-                f"{what}, for want of memory: {size / _GIB:.3g} GiB needed, "
-                f"{max(0.0, room / _GIB):.3g} GiB free",
+                f"{what}, for want of memory: {size / _GIB:.3g} GiB needed, {max(0.0, room / _GIB):.3g} GiB free",
             )
         return size <= room
 
@@ -269,8 +253,7 @@ class WorkerRank:
         if calls * each > left:
             self.tell(
                 "left out",
-                f"{what}, for want of time: {calls} calls of {each:.3g} s needed, "
-                f"{max(0.0, left):.0f} s left",
+                f"{what}, for want of time: {calls} calls of {each:.3g} s needed, {max(0.0, left):.0f} s left",
             )
         return calls * each <= left
 

@@ -148,10 +148,7 @@ class Timer:
         return self._sample(call, at_once=False)
 
     def by_events(
-        self,
-        call: Callable[[], object],
-        sampling: Sampling,
-        warmed: Callable[[], object] = int,
+        self, call: Callable[[], object], sampling: Sampling, warmed: Callable[[], object] = int
     ) -> list[float]:
         """Means of batches of *call*, back to back on the GPU, without their launches.
 

@@ -27,9 +27,7 @@ def require_torch(version: str, least: str = OLDEST, what: str = "a lab") -> Non
         RuntimeError: it is older than *least*.
     """
     if is_older(version, least):
-        raise RuntimeError(
-            f"{what} needs torch {least} or newer, and this is {version}: {upgrade_of(least)}"
-        )
+        raise RuntimeError(f"{what} needs torch {least} or newer, and this is {version}: {upgrade_of(least)}")
 
 
 def _release_of(version: str) -> tuple[int, ...]:

@@ -13,13 +13,7 @@ from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEv
 from app.labs.results.disturbance import disturbances_in, doubts_about
 from app.labs.results.fits import fitted_lines
 from app.labs.results.gpu_rows import gpu_rows
-from app.labs.results.notes import (
-    details_in,
-    is_about_a_line,
-    note_on_sharing,
-    notes_on,
-    notes_on_lines,
-)
+from app.labs.results.notes import details_in, is_about_a_line, note_on_sharing, notes_on, notes_on_lines
 from app.labs.results.pairs import notes_on_pairs, pair_matrices
 from app.labs.results.report import Derived, Measure, Report, Underway, held_of
 from app.labs.results.spread import note_on_spread
@@ -47,11 +41,7 @@ def report_of(run: LabRun) -> Report:
     lab = lab_called(job.lab).run_over(job.backend)
     ready = next((one for one in events if isinstance(one, ReadyEvent)), None)
     machine = next((one.machine for one in events if isinstance(one, MachineEvent)), job.machine)
-    taken = [
-        Samples(e.name, e.where, e.samples, e.by_rank)
-        for e in events
-        if isinstance(e, MeasureEvent)
-    ]
+    taken = [Samples(e.name, e.where, e.samples, e.by_rank) for e in events if isinstance(e, MeasureEvent)]
     empty = Report(
         id=run.id,
         lab=lab.name,
@@ -110,13 +100,7 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
     doubts = doubts_about(replace(report, measures=measures), lab)
     line, lines = (None, ()) if doubts else fitted_lines(lab, measures)
     notes = notes_on(
-        lab,
-        report.backend,
-        report.ranks,
-        report.span,
-        measures,
-        (line,) if line else lines,
-        report.details,
+        lab, report.backend, report.ranks, report.span, measures, (line,) if line else lines, report.details
     )
     spread = note_on_spread(lab, measures, report.machine)
     paired = replace(report, pairs=pair_matrices(replace(report, measures=measures)))
@@ -134,11 +118,7 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
 
 
 def measure_statistics(
-    lab: Lab,
-    ranks: int,
-    values: Mapping[str, Value],
-    taken: Iterable[Samples],
-    sheet: Datasheet = NO_DATASHEET,
+    lab: Lab, ranks: int, values: Mapping[str, Value], taken: Iterable[Samples], sheet: Datasheet = NO_DATASHEET
 ) -> tuple[Measure, ...]:
     """The statistics of each of *taken*, and the prediction for it.
 
@@ -168,9 +148,7 @@ def known_quantities(lab: Lab, ranks: int, values: Mapping[str, Value]) -> dict[
     return names
 
 
-def predict_measure(
-    lab: Lab, name: str, names: Mapping[str, Quantity], words: Mapping[str, str]
-) -> float | None:
+def predict_measure(lab: Lab, name: str, names: Mapping[str, Quantity], words: Mapping[str, str]) -> float | None:
     """The prediction of *lab* for its measure *name*; None without a formula, or what it takes.
 
     *words* must be those of `Lab.words`: they become part of the formula's text.
@@ -190,18 +168,14 @@ def _lacks_measure(lab: Lab, text: str, known: Container[str]) -> bool:
     return bool(unknown) and not unknown.isdisjoint(names_in(parse_expression(text)))
 
 
-def _with_let(
-    lab: Lab, names: Mapping[str, Quantity], words: Mapping[str, str]
-) -> Mapping[str, Quantity]:
+def _with_let(lab: Lab, names: Mapping[str, Quantity], words: Mapping[str, str]) -> Mapping[str, Quantity]:
     known = dict(names)
     for name, text in lab.let.items():
         known[name] = evaluate(text.format(**words), known)
     return known
 
 
-def _measure(
-    lab: Lab, names: Mapping[str, Quantity], words: Mapping[str, str], taken: Samples
-) -> Measure:
+def _measure(lab: Lab, names: Mapping[str, Quantity], words: Mapping[str, str], taken: Samples) -> Measure:
     name, samples = taken.name, sorted(taken.samples)
     known = {**names, **_placed(lab, taken.where, names)}
     expected, trouble = None, ""
@@ -226,9 +200,7 @@ def _measure(
         trouble=trouble,
         held=held,
         by_rank=tuple(taken.by_rank),
-        derived_by_rank=tuple(_derived(lab, name, own, known, words) for own in taken.by_rank)
-        if lab.alone
-        else (),
+        derived_by_rank=tuple(_derived(lab, name, own, known, words) for own in taken.by_rank) if lab.alone else (),
     )
 
 
@@ -252,9 +224,7 @@ def _derived(
     return {key: Derived(value.value, str(value)) for key, value in found.items()}
 
 
-def _placed(
-    lab: Lab, where: Mapping[str, float | str], names: Mapping[str, Quantity]
-) -> dict[str, Quantity]:
+def _placed(lab: Lab, where: Mapping[str, float | str], names: Mapping[str, Quantity]) -> dict[str, Quantity]:
     """The place of a measure as quantities: a size has the unit of the sizes.
 
     For a parameter that was set, a place may give only what ranks rounded it to, so that a run

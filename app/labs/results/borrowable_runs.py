@@ -17,9 +17,12 @@ from app.measurements.reports import CollectiveTest
 
 _BACKEND = "nccl"
 _OPERATIONS = {
-    "all_reduce": "all_reduce", "all_gather": "all_gather", "reduce_scatter": "reduce_scatter",
-    "alltoall": "all_to_all", "broadcast": "broadcast",
-}  # fmt: skip
+    "all_reduce": "all_reduce",
+    "all_gather": "all_gather",
+    "reduce_scatter": "reduce_scatter",
+    "alltoall": "all_to_all",
+    "broadcast": "broadcast",
+}
 
 
 def borrowed(test: CollectiveTest, name: str, hardware: str = "") -> Report | None:

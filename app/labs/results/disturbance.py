@@ -40,8 +40,7 @@ WHAT_TO_DO = noted(
     "Stop what else uses this machine, or take fewer ranks than it has cores, and run it again."
 )
 _SPREADS = noted(
-    "{name}: at {count} of {points} points, the median is more than 1.5 times the fastest sample, "
-    "up to {times} times."
+    "{name}: at {count} of {points} points, the median is more than 1.5 times the fastest sample, up to {times} times."
 )
 _OUTLIES = noted("{name}: the slowest of {count} samples took {times} times the median.")
 _FALLING = noted("{name}: {more} took {percent} % less than {less}.")
@@ -91,17 +90,13 @@ def doubts_about(report: Report, lab: Lab) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def disturbances_in(
-    events: Sequence[Event], job: JobRecord, lab: Lab, machine: MachineFacts
-) -> Mapping[str, str]:
+def disturbances_in(events: Sequence[Event], job: JobRecord, lab: Lab, machine: MachineFacts) -> Mapping[str, str]:
     """What was counted beside the samples of all ranks, as details of a report.
 
     What disturbed the samples is called `SEEN`, and is left out if there is nothing.
     """
     strain = next((one for one in events if isinstance(one, StrainEvent)), None)
-    looks: dict[str, ClocksEvent] = {
-        one.when: one for one in events if isinstance(one, ClocksEvent)
-    }
+    looks: dict[str, ClocksEvent] = {one.when: one for one in events if isinstance(one, ClocksEvent)}
     signs = [*_gpu_signs(looks), *_other_processes(job, machine)]
     if strain and lab.links != "emulated":
         signs += _strain_signs(strain, job.backend)
@@ -129,9 +124,7 @@ def _spreads(judged: _Judged) -> Iterator[str]:
         several = (one for one in points if one.count >= _FEWEST and one.least > 0)
         wide = [one.median / one.least for one in several if one.median > _SPREAD * one.least]
         if wide:
-            yield _SPREADS.format(
-                name=name, count=len(wide), points=len(points), times=f"{max(wide):.2g}"
-            )
+            yield _SPREADS.format(name=name, count=len(wide), points=len(points), times=f"{max(wide):.2g}")
 
 
 def _outliers(judged: _Judged) -> Iterator[str]:
@@ -230,8 +223,7 @@ def _strain_signs(strain: StrainEvent, backend: str) -> Iterator[str]:
     if backend != "gloo":
         return  # beside GPUs there are many cores, which samples by events do not need
     pressures = [
-        _per_second(pressure or 0.0, seconds)
-        for pressure, seconds in zip(strain.pressure, strain.seconds, strict=True)
+        _per_second(pressure or 0.0, seconds) for pressure, seconds in zip(strain.pressure, strain.seconds, strict=True)
     ]
     rank = _worst(pressures)
     if pressures and pressures[rank] > _PRESSURE:

@@ -48,9 +48,7 @@ def place_seconds(job: LabJob, varied: str, value: float) -> float:
         unit = lab.parameters[varied].measured_in
         names[varied.removesuffix("s")] = Quantity(value, unit.dimension)
     asked = lab.asked_of(job.given)
-    alternatives = (
-        [asked] if "{" in lab.asks else [n for n, one in lab.measures.items() if one.least]
-    )
+    alternatives = [asked] if "{" in lab.asks else [n for n, one in lab.measures.items() if one.least]
     return lab.calls * sum(_formula(lab, name, names, job) for name in alternatives)
 
 

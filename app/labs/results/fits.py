@@ -9,9 +9,7 @@ from app.measurements.pieces import median_error, pieces
 from app.measurements.reports import AlphaBetaPiece
 
 
-def fitted_lines(
-    lab: Lab, measures: Sequence[Measure]
-) -> tuple[LatencyFit | None, tuple[LatencyFit, ...]]:
+def fitted_lines(lab: Lab, measures: Sequence[Measure]) -> tuple[LatencyFit | None, tuple[LatencyFit, ...]]:
     """The line that fits all sizes, or else two or three, each over a range of them.
 
     One point that is far off all others is left out, and named. A further line counts only if it
@@ -26,9 +24,7 @@ def fitted_lines(
     return (lines[0], ()) if len(lines) == 1 else (None, lines)
 
 
-def _analysis_line(
-    piece: AlphaBetaPiece, points: Sequence[tuple[float, float]], off: float | None
-) -> LatencyFit:
+def _analysis_line(piece: AlphaBetaPiece, points: Sequence[tuple[float, float]], off: float | None) -> LatencyFit:
     sure = line_interval(piece, points)
     return LatencyFit(
         latency=piece.alpha,

@@ -14,9 +14,7 @@ _NOTHING = GpuReading()
 _MEGA = 1e6
 
 
-def gpu_rows(
-    events: Sequence[Event], machine: MachineFacts, measures: Sequence[Measure]
-) -> tuple[GpuRow, ...]:
+def gpu_rows(events: Sequence[Event], machine: MachineFacts, measures: Sequence[Measure]) -> tuple[GpuRow, ...]:
     """The GPUs of all ranks, as far as their vendor's tool or the times of each rank tell."""
     looks = {one.when: one for one in events if isinstance(one, ClocksEvent)}
     before, after = looks.get("before"), looks.get("after")

@@ -39,8 +39,7 @@ def is_of(report: Report, job: LabJob) -> bool:
     single = {name: one for name, one in job.lab.parameters.items() if not one.several}
     try:
         return all(
-            one.read(name, report.given.get(name, str(one.start))) == job.values[name]
-            for name, one in single.items()
+            one.read(name, report.given.get(name, str(one.start))) == job.values[name] for name, one in single.items()
         )
     except InputError:
         return False  # recorded by another version
@@ -53,9 +52,7 @@ def is_same_job(report: Report, job: LabJob, *, any_ranks: bool) -> bool:
     return job.lab.links == report.links and report.given["operation"] == job.values["operation"]
 
 
-def find_result(
-    report: Report, measured: str, at: Mapping[str, str], over: Mapping[str, str]
-) -> MatchedResult | None:
+def find_result(report: Report, measured: str, at: Mapping[str, str], over: Mapping[str, str]) -> MatchedResult | None:
     """The result of *report* for *measured*, MEASURE or MEASURE/DERIVED; None if it has none.
 
     It is the result at the place *at*, divided by the one at the place *over* if that is given.
@@ -73,9 +70,7 @@ def find_result(
         return None
     ratio = above.value / below.value
     low, high = above.least / below.p90, above.p90 / below.least
-    return MatchedResult(
-        value=ratio, least=low, p90=high, count=above.count, predicted=None, held=above.held
-    )
+    return MatchedResult(value=ratio, least=low, p90=high, count=above.count, predicted=None, held=above.held)
 
 
 def _at(report: Report, measured: str, at: Mapping[str, str]) -> MatchedResult | None:
@@ -83,13 +78,10 @@ def _at(report: Report, measured: str, at: Mapping[str, str]) -> MatchedResult |
     lab = lab_called(report.lab).run_over(report.backend)
     if derived in FITTED:
         return _fitted(report, derived) if name == lab.fits else None
-    place = {key: parameter.read(key, text) for key, text in at.items()
-             if (parameter := lab.parameter_of(key))}  # fmt: skip
+    place = {key: parameter.read(key, text) for key, text in at.items() if (parameter := lab.parameter_of(key))}
     places = {key: value[0] if isinstance(value, tuple) else value for key, value in place.items()}
     fitting = [
-        one
-        for one in report.measures
-        if one.name == name and all(one.where.get(key) == places[key] for key in places)
+        one for one in report.measures if one.name == name and all(one.where.get(key) == places[key] for key in places)
     ]
     if not fitting or (derived and derived not in fitting[-1].derived):
         return None
@@ -103,25 +95,16 @@ def _fitted(report: Report, name: str) -> MatchedResult | None:
     value = report.line.latency if name == FITTED[0] else report.line.bandwidth
     fitted = lab_called(report.lab).run_over(report.backend).fits
     count = sum(one.name == fitted for one in report.measures)
-    return MatchedResult(
-        value=value, least=value, p90=value, count=count, predicted=None, held="median"
-    )
+    return MatchedResult(value=value, least=value, p90=value, count=count, predicted=None, held="median")
 
 
 def _derived(one: Measure, name: str) -> MatchedResult:
     value = one.derived[name].value
-    return MatchedResult(
-        value=value, least=value, p90=value, count=one.count, predicted=None, held="median"
-    )
+    return MatchedResult(value=value, least=value, p90=value, count=one.count, predicted=None, held="median")
 
 
 def _plain(report: Report, one: Measure) -> MatchedResult:
     which = held_in(lab_called(report.lab).run_over(report.backend), one.name)
     return MatchedResult(
-        value=one.held,
-        least=one.least,
-        p90=one.p90,
-        count=one.count,
-        predicted=one.predicted,
-        held=which,
+        value=one.held, least=one.least, p90=one.p90, count=one.count, predicted=one.predicted, held=which
     )

@@ -33,17 +33,9 @@ def notes_on(
     yield from (f"{one.name} has no prediction: {one.trouble}." for one in measures if one.trouble)
     has_times = any(one.right is None for one in measures)  # what is counted is right or wrong
     if lab.links == "real" and backend == "gloo" and ranks > 1 and has_times:
-        between = (
-            f"over the network of {nodes} nodes"
-            if nodes > 1
-            else ("between processes of one machine")
-        )
+        between = f"over the network of {nodes} nodes" if nodes > 1 else ("between processes of one machine")
         yield f"Over gloo, {between}, expect a factor of two from run to run."
-    late = [
-        one
-        for one in measures
-        if one.predicted and float(one.where.get("late", 0.0)) > _LATE * one.predicted
-    ]
+    late = [one for one in measures if one.predicted and float(one.where.get("late", 0.0)) > _LATE * one.predicted]
     if late:
         yield (
             f"At {len(late)} of {len(measures)} points the machine was too slow or too busy to "
@@ -61,10 +53,7 @@ def note_on_sharing(machine: MachineFacts) -> str:
     """That others may have used the machine meanwhile, where its scheduler permits that."""
     if machine.sharing != SHARED:
         return ""
-    return (
-        "Slurm could run other jobs on the same node, and they share its memory, its switches and "
-        "its network."
-    )
+    return "Slurm could run other jobs on the same node, and they share its memory, its switches and its network."
 
 
 def details_in(events: Sequence[Event]) -> Mapping[str, str]:
@@ -134,8 +123,7 @@ def _held_down(looks: Sequence[ClocksEvent]) -> Mapping[str, str]:
 
 def held_down_in_words(shares: Mapping[str, float]) -> str:
     """What held the clock of one GPU down."""
-    counted = [f"by {why} for {share:.0%} of the run" for why, share in shares.items()
-               if share > _THROTTLED]  # fmt: skip
+    counted = [f"by {why} for {share:.0%} of the run" for why, share in shares.items() if share > _THROTTLED]
     if counted or any(shares.values()):
         return ", ".join(counted)
     return f"by {' and '.join(shares)} when the run ended" if shares else ""

@@ -86,9 +86,7 @@ def _notes_on_slow(slow: Sequence[SlowPair], size: str) -> Iterator[str]:
         yield _SHARED.format(size=size, slow=len(slow), rank=min(shared), percent=percent)
         return
     for one in slow[:_NAMED]:
-        yield _SLOW.format(
-            size=size, first=one.first, second=one.second, percent=f"{100 * one.share:.0f}"
-        )
+        yield _SLOW.format(size=size, first=one.first, second=one.second, percent=f"{100 * one.share:.0f}")
     if slow[_NAMED:]:
         yield _MORE.format(size=size, count=len(slow) - _NAMED)
 
@@ -98,9 +96,7 @@ def _pair_of(one: Measure, ranks: int) -> tuple[int, int] | None:
     first, second = (one.where.get(name) for name in ("rank", "peer"))
     if not isinstance(first, int | float) or not isinstance(second, int | float):
         return None
-    return (
-        (int(first), int(second)) if 0 <= first < second < ranks and "size" in one.where else None
-    )
+    return (int(first), int(second)) if 0 <= first < second < ranks and "size" in one.where else None
 
 
 def _matrix(report: Report, size: float, times: _Times) -> PairMatrix:

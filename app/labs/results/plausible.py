@@ -51,11 +51,7 @@ def refuse_disturbed(report: Report) -> None:
     if report.doubts:
         seen = " ".join(map(localized_note, report.doubts))
         what_to_do = translate(WHAT_TO_DO)
-        raise InputError(
-            translate(
-                "this run was disturbed. {seen} {what_to_do}", seen=seen, what_to_do=what_to_do
-            )
-        )
+        raise InputError(translate("this run was disturbed. {seen} {what_to_do}", seen=seen, what_to_do=what_to_do))
 
 
 def _gpus_of(report: Report) -> Iterator[Gpu]:

@@ -85,10 +85,7 @@ def requests_in_folder(folder: Path, *, disturbed: bool = False) -> Sequence[Rec
     found = [(path, _recording_in(path)) for path in sorted(folder.glob("*.json"))]
     return [
         RecordingRequest(
-            lab=report.lab,
-            given=report.given,
-            backend=report.backend,
-            replaces=path if disturbed else None,
+            lab=report.lab, given=report.given, backend=report.backend, replaces=path if disturbed else None
         )
         for path, report in found
         if report.doubts or not disturbed
@@ -96,9 +93,7 @@ def requests_in_folder(folder: Path, *, disturbed: bool = False) -> Sequence[Rec
 
 
 def record_runs(
-    requests: Iterable[RecordingRequest],
-    run: Callable[[RecordingRequest], Report],
-    folder: Path,
+    requests: Iterable[RecordingRequest], run: Callable[[RecordingRequest], Report], folder: Path
 ) -> Iterator[RecordingResult]:
     """Record what *requests* ask for in *folder*, one after the other, until one is canceled.
 
@@ -126,9 +121,7 @@ def reasons_against(report: Report) -> tuple[str, ...]:
     if report.state is not RunState.DONE:
         return (f"{report.state}: {report.cause}" if report.cause else str(report.state),)
     wrong = [f"data check {name}: FAILED" for name, right in report.checks.items() if not right]
-    wrong += [
-        f"{one.name}: not as the formula says" for one in report.measures if one.right is False
-    ]
+    wrong += [f"{one.name}: not as the formula says" for one in report.measures if one.right is False]
     nothing = () if report.measures else ("Nothing was measured.",)
     return tuple(dict.fromkeys([*wrong, *nothing, *report.doubts]))
 

@@ -232,9 +232,7 @@ def read_report(text: str | bytes) -> Report:
     report = _REPORT.validate_json(text)
     known = known_labs().get(report.lab)
     lab = known.run_over(report.backend) if known else None
-    measures = tuple(
-        replace(one, held=held_of(lab, one.name, one.least, one.median)) for one in report.measures
-    )
+    measures = tuple(replace(one, held=held_of(lab, one.name, one.least, one.median)) for one in report.measures)
     return replace(report, measures=measures, given=report.given or parameters_in(report.command))
 
 

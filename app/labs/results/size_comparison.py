@@ -16,9 +16,13 @@ _TIME, _BUS, _OPERATION = "time", "bus bandwidth", "operation"
 _SAME = 0.01  # of a size: ranks round theirs to whole numbers of their own
 _NEAR = 0.1  # of a time, between two measurements of the same
 SIZE_COLUMNS = (
-    noted("Size"), noted("Time"), noted("Time, nccl-tests"), noted("Bus bandwidth"),
-    noted("Bus bandwidth, nccl-tests"), noted("Difference"),
-)  # fmt: skip
+    noted("Size"),
+    noted("Time"),
+    noted("Time, nccl-tests"),
+    noted("Bus bandwidth"),
+    noted("Bus bandwidth, nccl-tests"),
+    noted("Difference"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +59,10 @@ def compare_sizes(report: Report, test: CollectiveTest) -> Sequence[SizePair]:
     """
     theirs = borrowed(test, "")
     if report.lab != BORROWING or theirs is None:
-        raise InputError(
-            translate("only runs of the lab {lab} can be put beside nccl-tests", lab=BORROWING)
-        )
+        raise InputError(translate("only runs of the lab {lab} can be put beside nccl-tests", lab=BORROWING))
     ours, others = _what(report), _what(theirs)
     if ours != others:
-        raise InputError(
-            translate("the run is of {ours}, and nccl-tests of {others}", ours=ours, others=others)
-        )
+        raise InputError(translate("the run is of {ours}, and nccl-tests of {others}", ours=ours, others=others))
     pairs = sorted(_pairs(_times(report), _times(theirs)), key=lambda one: one.size)
     if not pairs:
         raise InputError(translate("the run and nccl-tests have no size in common"))
@@ -90,15 +90,15 @@ def difference_text(pairs: Sequence[SizePair]) -> str:
     says = translate(
         "At {count} sizes, the lab took {least} to {most} times as long as nccl-tests, and "
         "{median} times at the median.",
-        count=len(pairs), least=f"{min(ratios):.3g}", most=f"{max(ratios):.3g}",
+        count=len(pairs),
+        least=f"{min(ratios):.3g}",
+        most=f"{max(ratios):.3g}",
         median=f"{median(ratios):.3g}",
-    )  # fmt: skip
+    )
     far = [show_size(one.size) for one in pairs if abs(one.ratio - 1) > _NEAR]
     if not far:
         return says
-    return says + translate(
-        " More than {near} apart at {sizes}.", near=f"{100 * _NEAR:.0f} %", sizes=", ".join(far)
-    )
+    return says + translate(" More than {near} apart at {sizes}.", near=f"{100 * _NEAR:.0f} %", sizes=", ".join(far))
 
 
 def _what(report: Report) -> str:

@@ -29,11 +29,7 @@ def gpu_spread(times: Sequence[float]) -> GpuSpread:
     {3: 0.24}
     """
     middle = statistics.median(times)
-    slow = {
-        rank: round(time / middle - 1, 2)
-        for rank, time in enumerate(times)
-        if time / middle - 1 > OUTLIER
-    }
+    slow = {rank: round(time / middle - 1, 2) for rank, time in enumerate(times) if time / middle - 1 > OUTLIER}
     return GpuSpread((max(times) - min(times)) / middle, slow)
 
 

@@ -32,10 +32,7 @@ _FORMS = (
         "with a median error of {error} %."
     ),
     noted("The clock of rank {rank}'s GPU was held down {why}: at its highest, it is faster."),
-    noted(
-        "Slurm could run other jobs on the same node, and they share its memory, its switches and "
-        "its network."
-    ),
+    noted("Slurm could run other jobs on the same node, and they share its memory, its switches and its network."),
     noted("On processors, over gloo: {why}."),
     noted("Rank {rank}: number {number}, {collective}, started."),
     noted("Rank {rank}: number {number}, {collective}, completed."),
@@ -62,6 +59,4 @@ def _pattern(form: str) -> re.Pattern[str]:
     """What matches the notes of this *form*: between its names, the text is as it is."""
     fixed, names = _FIELD.split(form)[::2], _FIELD.findall(form)
     groups = (f"(?P<{name}>.+?)" for name in names)
-    return re.compile(
-        "".join(chain(*zip_longest(map(re.escape, fixed), groups, fillvalue=""))), re.DOTALL
-    )
+    return re.compile("".join(chain(*zip_longest(map(re.escape, fixed), groups, fillvalue=""))), re.DOTALL)

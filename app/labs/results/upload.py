@@ -106,17 +106,14 @@ _SPECIAL = {
     "variables": _several(_VARIABLES),
 }
 _FACTS: dict[str, Any] = {
-    one.name: (_SPECIAL.get(one.name, _Described | None), one.default)
-    for one in fields(MachineFacts)
+    one.name: (_SPECIAL.get(one.name, _Described | None), one.default) for one in fields(MachineFacts)
 }
 _Limits = create_model("_Limits", __base__=_UploadedPart, **_FACTS)
 
 
 def _limited(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
     """The schema of the facts of a machine, each within its limits."""
-    return core_schema.no_info_after_validator_function(
-        lambda found: MachineFacts(**dict(found)), handler(_Limits)
-    )
+    return core_schema.no_info_after_validator_function(lambda found: MachineFacts(**dict(found)), handler(_Limits))
 
 
 class _Measured(_UploadedPart):
@@ -125,9 +122,7 @@ class _Measured(_UploadedPart):
     name: _Name
     where: dict[_Place, _Number] = Field(max_length=_PLACES)
     samples: list[_Sample] = Field(min_length=1, max_length=_SAMPLES)
-    by_rank: list[Annotated[float, Field(gt=0, le=_LONG)]] = Field(
-        default=[], max_length=MOST_RANKS
-    )
+    by_rank: list[Annotated[float, Field(gt=0, le=_LONG)]] = Field(default=[], max_length=MOST_RANKS)
 
 
 class _UploadedRun(_UploadedPart):
@@ -164,9 +159,7 @@ def read_sent_file(text: str) -> list[Report]:
     if len(lines) > MOST_RUNS:
         raise InputError(
             translate(
-                "this file has {lines} runs, but {most_runs} are the limit",
-                lines=len(lines),
-                most_runs=MOST_RUNS,
+                "this file has {lines} runs, but {most_runs} are the limit", lines=len(lines), most_runs=MOST_RUNS
             )
         )
     reports = []
@@ -175,9 +168,7 @@ def read_sent_file(text: str) -> list[Report]:
             reports.append(_read_small(line))
         except InputError as error:
             raise InputError(
-                translate(
-                    "run {count} of {lines}: {error}", count=number, lines=len(lines), error=error
-                )
+                translate("run {count} of {lines}: {error}", count=number, lines=len(lines), error=error)
             ) from None
     return reports
 
@@ -185,10 +176,7 @@ def read_sent_file(text: str) -> list[Report]:
 def _read_small(text: str) -> Report:
     if len(text.encode()) > FILE_LIMIT:
         raise InputError(
-            translate(
-                "this file is larger than {file_limit} KiB, the limit for a run",
-                file_limit=FILE_LIMIT // 1024,
-            )
+            translate("this file is larger than {file_limit} KiB, the limit for a run", file_limit=FILE_LIMIT // 1024)
         )
     report = read_sent(text)
     refuse_disturbed(report)
@@ -234,23 +222,13 @@ def _job_of(sent: _UploadedRun) -> LabJob:
     lab = lab_called(sent.lab).run_over(sent.backend)
     job = read_job(lab, sent.given or parameters_in(sent.command))
     if sent.command != job.command:
-        raise InputError(
-            translate("this run's command does not run {name} with its parameters", name=lab.name)
-        )
+        raise InputError(translate("this run's command does not run {name} with its parameters", name=lab.name))
     if job.ranks != sent.ranks:
         raise InputError(
-            translate(
-                "this run had {ranks} ranks, but its command has {asked}",
-                ranks=sent.ranks,
-                asked=job.ranks,
-            )
+            translate("this run had {ranks} ranks, but its command has {asked}", ranks=sent.ranks, asked=job.ranks)
         )
     if unknown := {one.name for one in sent.measures} - lab.measures.keys():
-        raise InputError(
-            translate(
-                "{name} has no measure called {unknown!r}", name=lab.name, unknown=min(unknown)
-            )
-        )
+        raise InputError(translate("{name} has no measure called {unknown!r}", name=lab.name, unknown=min(unknown)))
     if lab.fits and any(one.name == lab.fits and "size" not in one.where for one in sent.measures):
         raise InputError(translate("a measure of this run lacks its size"))
     return job

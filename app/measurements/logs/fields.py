@@ -39,9 +39,7 @@ class LogField:
     scale: float = 1.0
 
 
-def _field(
-    name: str, word: str, form: str, reads: ReadsUnit = in_counts, scale: float = 1.0
-) -> LogField:
+def _field(name: str, word: str, form: str, reads: ReadsUnit = in_counts, scale: float = 1.0) -> LogField:
     return LogField(name, word, re.compile(rf"(?<![A-Za-z]){form}", re.IGNORECASE), reads, scale)
 
 

@@ -19,66 +19,67 @@ def _foreign(word: str, form: str, sample: str) -> ForeignFamily:
     return ForeignFamily(word, re.compile(form), sample)
 
 
-FOREIGN_FAMILIES: Mapping[str, ForeignFamily] = MappingProxyType({
-    "MosaicML Composer": _foreign(
-        "batch=", r"\[batch=\d+/\d+\]", "[batch=20/4800]: Train time/batch: 19"
-    ),
-    "Levanter": _foreign(
-        "Progress on", r"\bProgress on:\s?train\b",
-        "2025-03-01 - INFO - Progress on:train 12.0it/100it rate:1.2s/it remaining:01:40",
-    ),
-    "fairseq": _foreign(
-        "train_inner", r"\btrain_inner \| ", "INFO | train_inner | epoch 001: 100 / 1000 loss=9.1"
-    ),
-    "Keras": _foreign(
-        "/step", r"\b\d+/\d+ +(?:\[[=>.]{5,}\]|\u2501{3,}).*/step",
-        "120/1875 [=>............................] - ETA: 5s - loss: 0.5 - 3ms/step",
-    ),
-    "MMEngine or XTuner": _foreign(
-        "(train)", r"\b(?:Iter|Epoch)\(train\) +\[", "Iter(train) [  10/1000]  lr: 2e-05  time: 1.2"
-    ),
-    "PaddleNLP": _foreign(
-        "interval_", r"\binterval_(?:tokens|samples|steps)_per_second",
-        "loss: 9.1, global_step: 10, interval_tokens_per_second_per_device: 4100.1",
-    ),
-    "MindFormers": _foreign(
-        "per_step_time", r"\bper_step_time: ?\d", "step:[ 2/ 10], per_step_time: 812ms"
-    ),
-    "InternEvo": _foreign(
-        "tgs (", r"\btgs \(tokens/gpu/second\)", "step=5,loss=9.1,tgs (tokens/gpu/second)=4195.1"
-    ),
-    "Lingua": _foreign("acc:", r"\bstep: \d+ +acc: \d", "step: 10  acc: 0  loss: 9.1  wps: 5e+04"),
-    "timm": _foreign(
-        "Train: ", r"\bTrain: \d+ \[ *\d+/\d+ +\( *\d+%\)\]", "Train: 0 [  50/1251 (  4%)]"
-    ),
-    "torchvision": _foreign(
-        "Epoch: [", r"\bEpoch: \[\d+\] +\[ *\d+/\d+\] +eta:", "Epoch: [0]  [  10/5004] eta: 0:10:01"
-    ),
-    "MLPerf": _foreign(":::MLLOG", r":::MLLOG\b", ':::MLLOG {"namespace": "", "key": "step_time"}'),
-    "PyTorch Lightning": _foreign(
-        "Epoch ", r"\bEpoch \d+: +\d+%\|.{0,300}(?:it/s|s/it)",
-        "Epoch 0:  10%|#         | 10/100 [00:05<00:45, 2.0it/s, v_num=0, train_loss=2.1]",
-    ),
-    "llm.c": _foreign(
-        " tok/s", r"\bstep +\d+/\d+ +\| +(?:train )?loss .*\| +[\d.]+ ms \|",
-        "step    1/19560 | loss 11.0 (+nanz)| norm 15.4 (+nanz)| lr 8.6e-07 | 118.3 ms | 45.2% bf16"
-        " MFU | 44291 tok/s",
-    ),
-    "modded-nanogpt": _foreign(
-        "step_avg:", r"\bstep:\d+/\d+ .*step_avg:", "step:10/1770 train_time:600ms step_avg:60.1ms"
-    ),
-    "torchtune without its lines": _foreign(
-        "|Loss:", r"^\W{0,9}\d+\|\d+\|Loss: ", "1|20|Loss: 1.5: 20%|##  | 20/100 [00:40<03:00]"
-    ),
-    "OpenRLHF": _foreign(
-        "Train epoch [", r"\bTrain epoch \[\d+/\d+\]: +\d+%\|",
-        "Train epoch [1/1]:  10%|#         | 10/100 [00:05<00:45,  2.0s/it]",
-    ),
-    "diffusers or another program with a bar of its own": _foreign(
-        "%|", r"^\s{0,9}[A-Z][\w ]{1,40}: +\d{1,3}%\|.*\b\d+/\d+ \[.*(?:it/s|s/it)",
-        "Steps:   2%|#   | 20/1000 [00:30<24:00,  1.50s/it, lr=1e-5, step_loss=0.1]",
-    ),
-})  # fmt: skip
+FOREIGN_FAMILIES: Mapping[str, ForeignFamily] = MappingProxyType(
+    {
+        "MosaicML Composer": _foreign("batch=", r"\[batch=\d+/\d+\]", "[batch=20/4800]: Train time/batch: 19"),
+        "Levanter": _foreign(
+            "Progress on",
+            r"\bProgress on:\s?train\b",
+            "2025-03-01 - INFO - Progress on:train 12.0it/100it rate:1.2s/it remaining:01:40",
+        ),
+        "fairseq": _foreign("train_inner", r"\btrain_inner \| ", "INFO | train_inner | epoch 001: 100 / 1000 loss=9.1"),
+        "Keras": _foreign(
+            "/step",
+            r"\b\d+/\d+ +(?:\[[=>.]{5,}\]|\u2501{3,}).*/step",
+            "120/1875 [=>............................] - ETA: 5s - loss: 0.5 - 3ms/step",
+        ),
+        "MMEngine or XTuner": _foreign(
+            "(train)", r"\b(?:Iter|Epoch)\(train\) +\[", "Iter(train) [  10/1000]  lr: 2e-05  time: 1.2"
+        ),
+        "PaddleNLP": _foreign(
+            "interval_",
+            r"\binterval_(?:tokens|samples|steps)_per_second",
+            "loss: 9.1, global_step: 10, interval_tokens_per_second_per_device: 4100.1",
+        ),
+        "MindFormers": _foreign("per_step_time", r"\bper_step_time: ?\d", "step:[ 2/ 10], per_step_time: 812ms"),
+        "InternEvo": _foreign(
+            "tgs (", r"\btgs \(tokens/gpu/second\)", "step=5,loss=9.1,tgs (tokens/gpu/second)=4195.1"
+        ),
+        "Lingua": _foreign("acc:", r"\bstep: \d+ +acc: \d", "step: 10  acc: 0  loss: 9.1  wps: 5e+04"),
+        "timm": _foreign("Train: ", r"\bTrain: \d+ \[ *\d+/\d+ +\( *\d+%\)\]", "Train: 0 [  50/1251 (  4%)]"),
+        "torchvision": _foreign(
+            "Epoch: [", r"\bEpoch: \[\d+\] +\[ *\d+/\d+\] +eta:", "Epoch: [0]  [  10/5004] eta: 0:10:01"
+        ),
+        "MLPerf": _foreign(":::MLLOG", r":::MLLOG\b", ':::MLLOG {"namespace": "", "key": "step_time"}'),
+        "PyTorch Lightning": _foreign(
+            "Epoch ",
+            r"\bEpoch \d+: +\d+%\|.{0,300}(?:it/s|s/it)",
+            "Epoch 0:  10%|#         | 10/100 [00:05<00:45, 2.0it/s, v_num=0, train_loss=2.1]",
+        ),
+        "llm.c": _foreign(
+            " tok/s",
+            r"\bstep +\d+/\d+ +\| +(?:train )?loss .*\| +[\d.]+ ms \|",
+            "step    1/19560 | loss 11.0 (+nanz)| norm 15.4 (+nanz)| lr 8.6e-07 | 118.3 ms | 45.2% bf16"
+            " MFU | 44291 tok/s",
+        ),
+        "modded-nanogpt": _foreign(
+            "step_avg:", r"\bstep:\d+/\d+ .*step_avg:", "step:10/1770 train_time:600ms step_avg:60.1ms"
+        ),
+        "torchtune without its lines": _foreign(
+            "|Loss:", r"^\W{0,9}\d+\|\d+\|Loss: ", "1|20|Loss: 1.5: 20%|##  | 20/100 [00:40<03:00]"
+        ),
+        "OpenRLHF": _foreign(
+            "Train epoch [",
+            r"\bTrain epoch \[\d+/\d+\]: +\d+%\|",
+            "Train epoch [1/1]:  10%|#         | 10/100 [00:05<00:45,  2.0s/it]",
+        ),
+        "diffusers or another program with a bar of its own": _foreign(
+            "%|",
+            r"^\s{0,9}[A-Z][\w ]{1,40}: +\d{1,3}%\|.*\b\d+/\d+ \[.*(?:it/s|s/it)",
+            "Steps:   2%|#   | 20/1000 [00:30<24:00,  1.50s/it, lr=1e-5, step_loss=0.1]",
+        ),
+    }
+)
 
 
 def foreign_family(line: str) -> str:

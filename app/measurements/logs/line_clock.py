@@ -5,12 +5,8 @@ from datetime import datetime
 
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?")
 _AMERICAN = re.compile(r"\b(\d\d)/(\d\d)/(\d{4}) (\d\d:\d\d:\d\d)")
-_ELAPSED = re.compile(
-    r"(?:\[|elapsed_time\W{1,4})(?:(\d{1,3}) days?, )?(?:(\d{1,4}):)?(\d\d?):(\d\d)"
-)
-_SOURCE = re.compile(
-    r"^\W{0,3}(?:\w{0,9}rank\W?(\d{1,6})\b|(?:default)?(\d{1,6})\]?:(?!\d)|\d+,(\d+)\])"
-)
+_ELAPSED = re.compile(r"(?:\[|elapsed_time\W{1,4})(?:(\d{1,3}) days?, )?(?:(\d{1,4}):)?(\d\d?):(\d\d)")
+_SOURCE = re.compile(r"^\W{0,3}(?:\w{0,9}rank\W?(\d{1,6})\b|(?:default)?(\d{1,6})\]?:(?!\d)|\d+,(\d+)\])")
 
 
 def line_source(line: str) -> str:

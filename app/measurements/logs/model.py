@@ -47,9 +47,7 @@ def _by_name(said: LogSettings) -> PrintedModel:
         shape = ModelShape.named(said.model.lower().replace("llama", "llama "))
     except ValueError:
         return PrintedModel()
-    agree = all(
-        said.count(name) in {0, getattr(shape, name)} for name in ("layers", "hidden", "heads")
-    )
+    agree = all(said.count(name) in {0, getattr(shape, name)} for name in ("layers", "hidden", "heads"))
     return PrintedModel(shape.name) if agree else PrintedModel()
 
 
@@ -136,10 +134,14 @@ def _assumed(said: LogSettings, found: Fields) -> Fields:
     """What the first versions of Megatron-LM did, which had no argument for it."""
     hidden, heads = _whole_number(found, "hidden"), _whole_number(found, "heads")
     return {
-        "key_value_heads": heads, "head_size": hidden // heads or 1, "gated": False,
-        "vocabulary": said.count("own_vocabulary") or _GPT_2, "tied": True, "biases": "all",
+        "key_value_heads": heads,
+        "head_size": hidden // heads or 1,
+        "gated": False,
+        "vocabulary": said.count("own_vocabulary") or _GPT_2,
+        "tied": True,
+        "biases": "all",
         "norm": "layer",
-    }  # fmt: skip
+    }
 
 
 def _is_like(known: ModelShape, found: Mapping[str, object]) -> bool:

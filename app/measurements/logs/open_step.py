@@ -10,18 +10,19 @@ from app.measurements.logs.line_clock import has_date, line_source
 _LONGEST = 1 << 13  # characters of a line that was wrapped
 _MOST_BELOW, _MOST_WRAPPED = 96, 8  # lines
 _HEAD = 80  # characters that tell whether a line is one of its own
-_OWN = re.compile(
-    r"\.{3,}|\bINFO\b|\bWARN|\bStep Time\b|^\W{0,3}[\"']?(?:loss|train_runtime)[\"']?: "
-)
+_OWN = re.compile(r"\.{3,}|\bINFO\b|\bWARN|\bStep Time\b|^\W{0,3}[\"']?(?:loss|train_runtime)[\"']?: ")
 _NAMED = re.compile(r"[\w)\]]\s?[:=]\s*[\d.]|\|")
 # What a launcher, a container or a page puts before each line: a part of a line has it, too.
 _PREFIXES = tuple(
     re.compile(form)
     for form in (
-        r"\d{1,9}[:\t]\s?", r"\[[^\]\s]{1,40}\](?:<\w{3,6}>)?:?\s?", r"[a-z][\w./-]{0,30}:\s",
-        r"[>|+]\s", r"\([^)]{1,40}\)\s",
+        r"\d{1,9}[:\t]\s?",
+        r"\[[^\]\s]{1,40}\](?:<\w{3,6}>)?:?\s?",
+        r"[a-z][\w./-]{0,30}:\s",
+        r"[>|+]\s",
+        r"\([^)]{1,40}\)\s",
     )
-)  # fmt: skip
+)
 
 
 @dataclass(slots=True)

@@ -68,9 +68,7 @@ class LogReader:
             found = found if self.runs[-1].cut_off else kept
         self._take_step(now.family, match, now.pieces[0], found)
 
-    def _take_step(
-        self, family: LogFamily, match: re.Match[str], line: str, found: LineNumbers
-    ) -> None:
+    def _take_step(self, family: LogFamily, match: re.Match[str], line: str, found: LineNumbers) -> None:
         at, fine = line_clock(line)
         number, total, micro = _counted(match)
         step = LoggedStep(number, at, found.values, micro)
@@ -86,9 +84,7 @@ class LogReader:
         count.counter.began_again(line_source(line), number, known=True)
         count.add(step)
 
-    def _run_of(
-        self, family: LogFamily, step: LoggedStep, source: str, total: str
-    ) -> LogRun | None:
+    def _run_of(self, family: LogFamily, step: LoggedStep, source: str, total: str) -> LogRun | None:
         """The run of a step: the last one, an earlier one of its family, or a new one."""
         run = self.runs[-1]
         count = run.counts.get(_key(family, total))

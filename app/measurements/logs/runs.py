@@ -98,11 +98,7 @@ def _of_another_time(known: LoggedStep, step: LoggedStep) -> bool:
 
 def _differ(known: LoggedStep, step: LoggedStep) -> bool:
     """Whether one number of both differs by more than a quarter."""
-    return any(
-        far_apart(known.values[name], value)
-        for name, value in step.values.items()
-        if name in known.values
-    )
+    return any(far_apart(known.values[name], value) for name, value in step.values.items() if name in known.values)
 
 
 def _add_micro_batch(known: LoggedStep, step: LoggedStep) -> None:
@@ -142,10 +138,5 @@ class LogRun:
         """The counts, those first whose steps count: of a program, then of libraries."""
         return sorted(
             self.counts.values(),
-            key=lambda one: (
-                one.family.companion,
-                one.family.rank,
-                -len(one.total),
-                -len(one.steps),
-            ),
+            key=lambda one: (one.family.companion, one.family.rank, -len(one.total), -len(one.steps)),
         )

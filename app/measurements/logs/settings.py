@@ -60,15 +60,12 @@ _PADDED = re.compile(r"padded vocab .{0,120}\(new size: (\d{1,9})\)")
 _MESH = re.compile(r"-D device mesh with \[([\w', ]{1,80})\], \[([\d, ]{1,60})\]")
 _OF_MESH = {"tp": "tensor", "pp": "pipeline", "cp": "context", "dp_shard": "shards", "dp": "shards"}
 _MODEL = re.compile(r"\bBuilding (llama\d(?:\.\d)? \d{1,4}B)\b", re.IGNORECASE)
-_GPU = re.compile(
-    r"(?:capacity:|hardware:|device_name\W+|Device name:?|^\W{0,3}GPU:)\s*(.{3,80})", re.IGNORECASE
-)
+_GPU = re.compile(r"(?:capacity:|hardware:|device_name\W+|Device name:?|^\W{0,3}GPU:)\s*(.{3,80})", re.IGNORECASE)
 _AFTER_NAME = re.compile(r" with |[,;'\")(|]")
 _TITAN = re.compile(r"\bcapacity:|\bPeak FLOPS|-D device mesh|\bBuilding llama", re.IGNORECASE)
 _PEAK = re.compile(r"Peak FLOPS used for computing MFU:\s*(\d[\d.]{0,20}e[+-]?\d{1,3})", re.I)
 _EIGHT_BITS = re.compile(
-    r"\bfp8(?:_\w+)?[ .:='\"]+(?:hybrid|e4m3|true|delayed|tensorwise|blockwise|mxfp8)",
-    re.IGNORECASE,
+    r"\bfp8(?:_\w+)?[ .:='\"]+(?:hybrid|e4m3|true|delayed|tensorwise|blockwise|mxfp8)", re.IGNORECASE
 )
 # Words without which a line is of no use.
 _WORDS = (

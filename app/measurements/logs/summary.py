@@ -56,13 +56,7 @@ def _report(run: LogRun) -> TrainingLog | None:
         flops_per_gpu=flops,
         mfu=mfu,
         doubts=join_doubts(
-            [
-                about_time,
-                about_size or about_tokens,
-                *about_mfu,
-                *_about_run(run, steady),
-                _unsteady(steady),
-            ]
+            [about_time, about_size or about_tokens, *about_mfu, *_about_run(run, steady), _unsteady(steady)]
         ),
         model=model.text,
         cluster=printed_cluster(run.settings),
@@ -96,8 +90,7 @@ def _foreign_settings(run: LogRun) -> Iterator[str]:
     own = {name for count in run.counts.values() for name in count.family.settings_of}
     for name in sorted(run.settings.printed_by - own) if run.counts else ():
         yield (
-            f"settings are printed as {family_title(name)} does, and these steps are not: they may"
-            " be of another run"
+            f"settings are printed as {family_title(name)} does, and these steps are not: they may be of another run"
         )
 
 
@@ -158,8 +151,7 @@ def _of_all(printed: float | None, every: float | None) -> str:
     if printed is not None or every is None:
         return ""
     return (
-        f"the log prints {every:,.0f} tokens per second of all GPUs together, and does not say how"
-        " many GPUs there are"
+        f"the log prints {every:,.0f} tokens per second of all GPUs together, and does not say how many GPUs there are"
     )
 
 

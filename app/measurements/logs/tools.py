@@ -30,10 +30,7 @@ def _tool(words: str, form: str, sample: str, instead: str) -> ForeignTool:
 FOREIGN_TOOLS: Mapping[str, ForeignTool] = MappingProxyType(
     {
         "OSU micro-benchmarks": _tool(
-            "# OSU",
-            r"^[^#]{0,80}# OSU \S.{0,80}\bTest\b",
-            "# OSU MPI-CUDA Allreduce Latency Test v7.3",
-            _COLLECTIVES,
+            "# OSU", r"^[^#]{0,80}# OSU \S.{0,80}\bTest\b", "# OSU MPI-CUDA Allreduce Latency Test v7.3", _COLLECTIVES
         ),
         "Intel MPI Benchmarks": _tool(
             "MPI Benchmarks",
@@ -59,9 +56,7 @@ FOREIGN_TOOLS: Mapping[str, ForeignTool] = MappingProxyType(
             "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]",
             _COLLECTIVES,
         ),
-        "TransferBench": _tool(
-            "TransferBench", r"\bTransferBench v\d", "TransferBench v1.50", _COLLECTIVES
-        ),
+        "TransferBench": _tool("TransferBench", r"\bTransferBench v\d", "TransferBench v1.50", _COLLECTIVES),
         "Nsight Systems (nsys stats)": _tool(
             "Time (%), _sum, Summary",
             r"^\W*Time \(%\),? *Total Time \(\w+\)|\(cuda_\w+_sum\)|\bGPU Kernel Summary\b",
@@ -75,10 +70,7 @@ FOREIGN_TOOLS: Mapping[str, ForeignTool] = MappingProxyType(
             _TRACE,
         ),
         "torch.profiler as a table": _tool(
-            "Self C",
-            r"\bSelf (?:CPU|CUDA|XPU) (?:time total:|%)",
-            "Self CPU time total: 11.100ms",
-            _TRACE,
+            "Self C", r"\bSelf (?:CPU|CUDA|XPU) (?:time total:|%)", "Self CPU time total: 11.100ms", _TRACE
         ),
         "Holistic Trace Analysis": _tool(
             "rank",

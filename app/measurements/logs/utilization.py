@@ -26,9 +26,7 @@ class _Peaks:
     fault: str
 
 
-def utilization(
-    steady: SteadyRun,
-) -> tuple[FlopsPerSecond | None, Ratio | None, Doubts]:
+def utilization(steady: SteadyRun) -> tuple[FlopsPerSecond | None, Ratio | None, Doubts]:
     """FLOP per second and GPU, the MFU on the dense peak, and doubts about both."""
     flops, printed = steady.median("flops_per_gpu"), steady.median("mfu")
     peaks = _peaks(steady, flops, printed)

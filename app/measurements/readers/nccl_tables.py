@@ -26,9 +26,7 @@ _RANK = re.compile(
 _PROGRAM = re.compile(r"\b(\w+?)_(?:perf|test)(?:_mpi)?(?:\.exe)?\b")
 _CALL = re.compile(r"\bstarting\b|\s-[befgn]\s*\d")  # it is run here, and not only named
 # How many ranks a call asks for: processes, and GPUs and threads of each.
-_PROCESSES = re.compile(
-    r"\b(?:mpirun|mpiexec|orterun|srun)\b.{0,400}?\s(?:-np|-n|--ntasks)[ =]+(\d{1,6})\b"
-)
+_PROCESSES = re.compile(r"\b(?:mpirun|mpiexec|orterun|srun)\b.{0,400}?\s(?:-np|-n|--ntasks)[ =]+(\d{1,6})\b")
 _TASKS = re.compile(
     r"\bsrun\b(?=.{0,400}\s(?:-N|--nodes)[ =]?(\d{1,6})\b)"
     r".{0,400}\s--ntasks-per-node[ =](\d{1,3})\b"
@@ -202,9 +200,7 @@ class TableReader(CollectiveReader):
         elif what == "hardware":
             now.hardware = says[:200]
         elif WHOLE.match(says):
-            now.said, now.nodes = (
-                (int(says[:7]), now.nodes) if what == "ranks" else (now.said, int(says[:7]))
-            )
+            now.said, now.nodes = (int(says[:7]), now.nodes) if what == "ranks" else (now.said, int(says[:7]))
 
 
 def _called(line: str) -> int | None:

@@ -30,11 +30,7 @@ class RecordReader(CollectiveReader):
 
     def take(self, line: str) -> bool:
         """Read *line* if it is one of a CSV file; whether it was."""
-        if (
-            "," not in line
-            or not (found := _CSV.match(line))
-            or not collective_named(found["name"])
-        ):
+        if "," not in line or not (found := _CSV.match(line)) or not collective_named(found["name"]):
             return False
         world = [int(text) for text in found["world"].split(",")]
         ranks = world[1] * world[3] if len(world) == _MPI else world[0]

@@ -26,21 +26,18 @@ _LONGEST_NAME = 400  # letters of a kernel's name that tell it from others
 _RUN = 1 << 18  # entries that are sorted at once
 _LATEST = 1e17  # microseconds: more than three thousand years
 _NONE = -(1 << 62)  # no correlation
-_GPU = {
-    "kernel": COMPUTE,
-    "gpu_memcpy": COPY,
-    "gpu_memset": COPY,
-    "memcpy": COPY,
-    "memset": COPY,
-}
+_GPU = {"kernel": COMPUTE, "gpu_memcpy": COPY, "gpu_memset": COPY, "memcpy": COPY, "memset": COPY}
 _LAUNCHES = {
-    "cuda_runtime", "cuda_driver", "runtime", "xpu_runtime", "xpu_driver", "privateuse1_runtime",
+    "cuda_runtime",
+    "cuda_driver",
+    "runtime",
+    "xpu_runtime",
+    "xpu_driver",
+    "privateuse1_runtime",
     "privateuse1_driver",
-}  # fmt: skip
+}
 _GRAPH = re.compile(r"GraphLaunch|CommandBufferEnqueue")  # launches many kernels one by one
-_IDLE_CALL = re.compile(
-    r"Query|Get|Occupancy|IsCapturing|PeekAt|SetAttribute|Event(?:Record|Create|Destroy)|WaitEvent"
-)
+_IDLE_CALL = re.compile(r"Query|Get|Occupancy|IsCapturing|PeekAt|SetAttribute|Event(?:Record|Create|Destroy)|WaitEvent")
 STEP = "ProfilerStep#"
 CPU_COLLECTIVE = "record_param_comms"
 
@@ -184,11 +181,7 @@ class Collector:
 
     def _add_step(self, event: Event, category: str) -> None:
         """A step as the CPU sees it; the GPU's annotation of it covers other times."""
-        if (
-            category != "gpu_user_annotation"
-            and _possible(event)
-            and len(self._steps) < _MOST_STEPS
-        ):
+        if category != "gpu_user_annotation" and _possible(event) and len(self._steps) < _MOST_STEPS:
             self._steps.setdefault(event.name, (event.ts, event.ts + event.dur))
 
     def _add_said(self, event: Event) -> None:

@@ -11,10 +11,7 @@ _WAITING = (
     "The kernels were launched and waited for others: the pipeline's bubble (more"
     " micro-batches, interleaving), events between streams, small kernels in a row."
 )
-_ALONE = (
-    "The kernels were launched and waited for others: events between streams, small kernels in a"
-    " row."
-)
+_ALONE = "The kernels were launched and waited for others: events between streams, small kernels in a row."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +62,7 @@ def _levers(report: TraceReport) -> Iterator[Lever]:
         "Launch earlier or less: CUDA graphs, torch.compile, fused optimizers, no .item() or"
         " printing in the step, more workers that load data.",
     )
-    yield Lever(
-        "Waiting of the GPU", tolls.waiting, "idle - host", _ALONE if report.alone else _WAITING
-    )
+    yield Lever("Waiting of the GPU", tolls.waiting, "idle - host", _ALONE if report.alone else _WAITING)
     yield Lever(
         "Exposed copies",
         tolls.exposed_copies,

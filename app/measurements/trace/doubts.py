@@ -38,14 +38,10 @@ def doubts_of_rank(
 
 def _about_the_steps(activity: Activity, window: Window) -> Iterator[str]:
     if window.steps == 0 and activity.steps:
-        yield (
-            "no whole step has work of the GPU, so everything from the first to the last kernel"
-            " counts"
-        )
+        yield ("no whole step has work of the GPU, so everything from the first to the last kernel counts")
     elif window.steps == 0:
         yield (
-            "no step is marked (profiler.step() was not called), so everything from the first to"
-            " the last kernel counts"
+            "no step is marked (profiler.step() was not called), so everything from the first to the last kernel counts"
         )
     elif window.until == inf:
         yield ("only one step is marked, so everything from the first to the last kernel counts")
@@ -66,9 +62,7 @@ def _about_launches(activity: Activity, window: Window, kernels: Sequence[Kernel
             f" is idle before them is unknown; the largest kernels are {_largest(kernels)}"
         )
     if not window.by_launch:
-        yield (
-            "most kernels are tied to no launch, so kernels belong to the step in which they begin"
-        )
+        yield ("most kernels are tied to no launch, so kernels belong to the step in which they begin")
     elif window.until < inf and missing > _FEW * events:
         yield "the events that are tied to no launch belong to no step and were left out"
 
@@ -90,15 +84,9 @@ def _about_the_file(source: EventFile, activity: Activity) -> Iterator[str]:
             f" out: {activity.impossible:,}"
         )
     if activity.untold:
-        yield (
-            f"the first {MOST_COLLECTIVES:,} collectives are listed; {activity.untold:,} more are"
-            " only in the tolls"
-        )
+        yield (f"the first {MOST_COLLECTIVES:,} collectives are listed; {activity.untold:,} more are only in the tolls")
     if activity.beyond:
-        yield (
-            f"the first {MOST:,} events of the GPU are counted; {activity.beyond:,} more were"
-            " left out"
-        )
+        yield (f"the first {MOST:,} events of the GPU are counted; {activity.beyond:,} more were left out")
 
 
 def doubts_of_ranks(

@@ -46,9 +46,7 @@ class Arguments(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 # What is said about a collective.
-SAID = (
-    "collective", "given", "received", "group_size", "group_name", "group_ranks", "dtype"
-)  # fmt: skip
+SAID = ("collective", "given", "received", "group_size", "group_name", "group_ranks", "dtype")
 
 
 class Event(msgspec.Struct, gc=False, omit_defaults=True):
@@ -199,9 +197,7 @@ def _ends(text: bytes, start: int) -> list[re.Match[bytes]]:
     return found
 
 
-def _decoded(
-    text: bytes, start: int, ends: list[re.Match[bytes]]
-) -> tuple[Event | None, re.Match[bytes] | None]:
+def _decoded(text: bytes, start: int, ends: list[re.Match[bytes]]) -> tuple[Event | None, re.Match[bytes] | None]:
     """The event that begins at *start*, and its end among *ends*; nothing if it is damaged."""
     for end in ends:
         try:

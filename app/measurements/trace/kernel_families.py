@@ -22,9 +22,7 @@ FAMILIES = (
         " (torch/csrc/distributed/c10d/symm_mem/CUDASymmetricMemoryOps.cu), SGLang and pplx-garden",
     ),
     KernelFamily(
-        "NCCL, RCCL, MSCCL",
-        r"nccl|rccl|msccl",
-        "NVIDIA/nccl, src/device; ROCm/rccl, src/device/msccl_kernel_impl.h",
+        "NCCL, RCCL, MSCCL", r"nccl|rccl|msccl", "NVIDIA/nccl, src/device; ROCm/rccl, src/device/msccl_kernel_impl.h"
     ),
     KernelFamily("NVSHMEM, rocSHMEM", r"nvshmem|rocshmem", "the prefix of all of their functions"),
     KernelFamily(
@@ -35,8 +33,7 @@ FAMILIES = (
     KernelFamily(
         "vLLM, AITER",
         r"cross_device_|reduce_scatter_split|local_device_load_rmsnorm",
-        "vllm-project/vllm, csrc/custom_all_reduce.cuh; ROCm/aiter, csrc/include/"
-        "custom_all_reduce.cuh",
+        "vllm-project/vllm, csrc/custom_all_reduce.cuh; ROCm/aiter, csrc/include/custom_all_reduce.cuh",
     ),
     KernelFamily(
         "TensorRT-LLM, FlashInfer",
@@ -47,12 +44,9 @@ FAMILIES = (
     KernelFamily(
         "Transformer Engine, userbuffers",
         r"userbuffers_",
-        "NVIDIA/TransformerEngine, transformer_engine/common/comm_gemm_overlap/userbuffers/"
-        "userbuffers.cu",
+        "NVIDIA/TransformerEngine, transformer_engine/common/comm_gemm_overlap/userbuffers/userbuffers.cu",
     ),
-    KernelFamily(
-        "QuickReduce", r"quick_?reduce", "mk1-project/quickreduce, csrc/quickreduce.hip, and AITER"
-    ),
+    KernelFamily("QuickReduce", r"quick_?reduce", "mk1-project/quickreduce, csrc/quickreduce.hip, and AITER"),
     KernelFamily("MSCCL++", r"mscclpp", "microsoft/mscclpp, src/ext/collectives"),
     KernelFamily(
         "oneCCL",
@@ -64,14 +58,8 @@ FAMILIES = (
         r"deep_?ep|hybrid_?ep",
         "deepseek-ai/DeepEP, csrc/kernels and deep_ep/include; branch hybrid-ep",
     ),
-    KernelFamily(
-        "MORI", r"\bmori::|\bEp(?:Dispatch|Combine)", "ROCm/mori, src/ops/dispatch_combine"
-    ),
-    KernelFamily(
-        "pplx",
-        r"\bpplx|\b(?:dispatch|combine)Kernel\b",
-        "perplexityai/pplx-kernels, csrc/all_to_all",
-    ),
+    KernelFamily("MORI", r"\bmori::|\bEp(?:Dispatch|Combine)", "ROCm/mori, src/ops/dispatch_combine"),
+    KernelFamily("pplx", r"\bpplx|\b(?:dispatch|combine)Kernel\b", "perplexityai/pplx-kernels, csrc/all_to_all"),
 )
 # Compute that bears the name of a collective: kernels that Inductor fuses are called after the
 # operators around them, and a product with a collective inside is counted as the product.

@@ -52,9 +52,7 @@ def read_trace(paths: Sequence[Path]) -> tuple[TraceReport, ...]:
     return reports(ranks)
 
 
-def read_rank(
-    file: BinaryIO, name: str, communicates: Callable[[str], bool] = communicates
-) -> RankTrace:
+def read_rank(file: BinaryIO, name: str, communicates: Callable[[str], bool] = communicates) -> RankTrace:
     """The trace of one rank.
 
     Raises:
@@ -82,9 +80,7 @@ def read_rank(
     )
 
 
-def read_activity(
-    file: BinaryIO, communicates: Callable[[str], bool] = communicates
-) -> tuple[EventFile, Activity]:
+def read_activity(file: BinaryIO, communicates: Callable[[str], bool] = communicates) -> tuple[EventFile, Activity]:
     """The events of the GPU in *file*.
 
     Raises:
@@ -146,9 +142,7 @@ def _reports_of_job(job: Sequence[RankTrace]) -> Iterator[TraceReport]:
 def _exposed(rank: RankTrace, waits: Sequence[float]) -> float:
     """How long the rank waits in collectives while it does not compute."""
     intervals = (
-        (call.begin, call.begin + wait / MICRO)
-        for call, wait in zip(rank.calls, waits, strict=True)
-        if wait > 0
+        (call.begin, call.begin + wait / MICRO) for call, wait in zip(rank.calls, waits, strict=True) if wait > 0
     )
     pairs = iter(rank.computing)
     return min(exposed(intervals, zip(pairs, pairs, strict=True)), rank.tolls.exposed_communication)
@@ -183,9 +177,7 @@ def _kernels(activity: Activity, window: Window) -> tuple[Kernel, ...]:
             count[key] += 1
             time[key] += activity.duration[event]
     most = sorted(time, key=lambda key: -time[key])[:_KERNELS]
-    return tuple(
-        Kernel(name, sort, count[name, sort], time[name, sort] * MICRO) for name, sort in most
-    )
+    return tuple(Kernel(name, sort, count[name, sort], time[name, sort] * MICRO) for name, sort in most)
 
 
 def _computing(activity: Activity, window: Window) -> array[float]:

@@ -41,9 +41,7 @@ def slim(source: BinaryIO, target: BinaryIO, *, packed: bool) -> Slimmed:
     """
     if not packed:
         return _write(EventFile(source), target)
-    with gzip.GzipFile(
-        fileobj=target, mode="wb", compresslevel=_LEVEL, mtime=0, filename=""
-    ) as out:
+    with gzip.GzipFile(fileobj=target, mode="wb", compresslevel=_LEVEL, mtime=0, filename="") as out:
         return _write(EventFile(source), out)
 
 
@@ -110,9 +108,7 @@ def _digest(value: object) -> str | None:
 
 
 def _job(distributed: Mapping[str, object]) -> Mapping[str, object]:
-    found: dict[str, object] = {
-        name: _short(distributed[name]) for name in _JOB if name in distributed
-    }
+    found: dict[str, object] = {name: _short(distributed[name]) for name in _JOB if name in distributed}
     listed = distributed.get("pg_config")
     if isinstance(listed, list):
         found["pg_config"] = list(_groups(listed))

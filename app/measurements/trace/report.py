@@ -94,13 +94,7 @@ class TraceReport:
             "idle": tolls.idle,
             "host": tolls.host,
             "collectives": [
-                {
-                    "kind": one.kind,
-                    "count": one.count,
-                    "bytes": one.size,
-                    "time": one.time,
-                    "busbw": one.bandwidth,
-                }
+                {"kind": one.kind, "count": one.count, "bytes": one.size, "time": one.time, "busbw": one.bandwidth}
                 for one in self.collectives
             ],
             "doubts": list(self.doubts),
@@ -112,9 +106,7 @@ class TraceReport:
         return found
 
 
-def by_kind(
-    calls: Sequence[CollectiveCall], waits: Sequence[Seconds]
-) -> tuple[KindOfCollective, ...]:
+def by_kind(calls: Sequence[CollectiveCall], waits: Sequence[Seconds]) -> tuple[KindOfCollective, ...]:
     """The *calls* by kind, the one that takes the most time first.
 
     *waits* are the parts of the calls that waited for other ranks; the bus bandwidth is of the
@@ -145,9 +137,7 @@ def _kind(kind: str, some: Sequence[tuple[CollectiveCall, Seconds]]) -> KindOfCo
     )
 
 
-def straggler(
-    last: Mapping[int, int], matched: int, names: Sequence[int]
-) -> tuple[int, int] | None:
+def straggler(last: Mapping[int, int], matched: int, names: Sequence[int]) -> tuple[int, int] | None:
     """The rank that most often arrives last, and in how many percent of the collectives."""
     if not matched:
         return None

@@ -63,20 +63,15 @@ def _group(call: CollectiveCall, world: int | None) -> str | None:
     return "everyone" if not (call.ranks and world) or call.ranks == world else None
 
 
-def _alike(
-    kind: str, ranks: Sequence[Sequence[CollectiveCall]], members: Mapping[int, list[int]]
-) -> bool:
+def _alike(kind: str, ranks: Sequence[Sequence[CollectiveCall]], members: Mapping[int, list[int]]) -> bool:
     """Whether the ranks made the same calls: as many, of the same sizes."""
     sizes = [
-        [None if kind in _UNEVEN else ranks[rank][at].size for at in positions]
-        for rank, positions in members.items()
+        [None if kind in _UNEVEN else ranks[rank][at].size for at in positions] for rank, positions in members.items()
     ]
     return all(one == sizes[0] for one in sizes)
 
 
-def _compare(
-    skew: Skew, ranks: Sequence[Sequence[CollectiveCall]], members: Mapping[int, list[int]]
-) -> None:
+def _compare(skew: Skew, ranks: Sequence[Sequence[CollectiveCall]], members: Mapping[int, list[int]]) -> None:
     for positions in zip(*members.values(), strict=True):
         row = dict(zip(members, positions, strict=True))
         times = {rank: ranks[rank][at].time for rank, at in row.items()}

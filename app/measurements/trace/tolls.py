@@ -102,9 +102,7 @@ def _nothing_read(activity: Activity) -> str:
     return "no GPU activity in this trace: profile with ProfilerActivity.CUDA"
 
 
-def exposed(
-    waits: Iterable[tuple[float, float]], compute: Iterable[tuple[float, float]]
-) -> Seconds:
+def exposed(waits: Iterable[tuple[float, float]], compute: Iterable[tuple[float, float]]) -> Seconds:
     """How much of the *waits* is not hidden by *compute*: intervals, each by their begin."""
     sweep = _Sweep()
     waiting = ((begin, end, COMMUNICATION) for begin, end in waits)
@@ -175,9 +173,7 @@ class _Sweep:
         if then == self.now:
             return
         now = self.now
-        compute, communication, copy = (
-            min(max(self.ends[sort], now), then) for sort in (COMPUTE, COMMUNICATION, COPY)
-        )
+        compute, communication, copy = (min(max(self.ends[sort], now), then) for sort in (COMPUTE, COMMUNICATION, COPY))
         both = min(compute, communication)
         either = max(compute, communication)
         busy = max(either, copy)

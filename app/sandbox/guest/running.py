@@ -75,9 +75,7 @@ def call(arguments: list[object]) -> str:
     """Call the function; the reply has its `value`, or `raised`."""
     reply: dict[str, object] = {}
     try:
-        reply["value"] = codec.encode(
-            _Program.function(*[codec.decode(part) for part in arguments])
-        )
+        reply["value"] = codec.encode(_Program.function(*[codec.decode(part) for part in arguments]))
     except BaseException as error:  # noqa: BLE001 - whatever a learner raises
         reply["raised"] = _raised(error)
     return _text(reply)

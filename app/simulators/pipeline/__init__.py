@@ -2,12 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from app.simulators.pipeline.classic import (
-    gpipe,
-    interleaved,
-    naive,
-    one_forward_one_backward,
-)
+from app.simulators.pipeline.classic import gpipe, interleaved, naive, one_forward_one_backward
 from app.simulators.pipeline.passes import Block, Pass, PipelineSchedule, Waits
 from app.simulators.pipeline.player import Played, Slot, Times, kept_over_time, simulate_schedule
 from app.simulators.pipeline.two_way import dualpipe, dualpipe_v
@@ -41,9 +36,7 @@ SCHEDULES: Mapping[str, Callable[[int, int], PipelineSchedule]] = {
 MOST_PASSES = 4_000_000  # of one kind; a few seconds, and a gigabyte
 
 
-def build(
-    name: str, stages: int, microbatches: int, virtual: int = 1, waits: Waits = "every"
-) -> PipelineSchedule:
+def build(name: str, stages: int, microbatches: int, virtual: int = 1, waits: Waits = "every") -> PipelineSchedule:
     """The schedule called *name* on *stages* devices.
 
     *virtual* is the number of chunks that each device holds in the interleaved schedule; zb_v and
@@ -65,14 +58,11 @@ def build(
         )
     for what, value in (("stages", stages), ("microbatches", microbatches), ("virtual", virtual)):
         if value < 1:
-            raise ValueError(
-                say("{name} must be at least {least}, not {value}", name=what, least=1, value=value)
-            )
+            raise ValueError(say("{name} must be at least {least}, not {value}", name=what, least=1, value=value))
     if stages * microbatches * virtual > MOST_PASSES:
         raise ValueError(
             say(
-                "stages times microbatches times virtual must be at most {most} for a simulation,"
-                " not {value}",
+                "stages times microbatches times virtual must be at most {most} for a simulation, not {value}",
                 most=f"{MOST_PASSES:,}",
                 value=f"{stages * microbatches * virtual:,}",
             )
@@ -96,8 +86,7 @@ def _refuse(name: str, stages: int, microbatches: int, virtual: int) -> None:
     if virtual > 1 and microbatches % stages:
         raise ValueError(
             say(
-                "{name} must be a multiple of the stages, {stages}, when chunks interleave,"
-                " not {value}",
+                "{name} must be a multiple of the stages, {stages}, when chunks interleave, not {value}",
                 name="microbatches",
                 stages=stages,
                 value=microbatches,
@@ -105,9 +94,7 @@ def _refuse(name: str, stages: int, microbatches: int, virtual: int) -> None:
         )
     if name == "dualpipe" and (stages % 2 or microbatches % 2):
         what, value = ("stages", stages) if stages % 2 else ("microbatches", microbatches)
-        raise ValueError(
-            say("{name} must be even for dualpipe, not {value}", name=what, value=value)
-        )
+        raise ValueError(say("{name} must be even for dualpipe, not {value}", name=what, value=value))
     if name in ("dualpipe", "dualpipe_v") and microbatches < 2 * stages:
         raise ValueError(
             say(

@@ -10,10 +10,7 @@ def _one(kind: PassKind, microbatch: int, stage: int) -> Block:
 
 def naive(devices: int, microbatches: int) -> PipelineSchedule:
     """A micro-batch starts when the previous one has finished its forward and backward passes."""
-    orders = [
-        [_one(kind, m, device) for m in range(microbatches) for kind in ("F", "B")]
-        for device in range(devices)
-    ]
+    orders = [[_one(kind, m, device) for m in range(microbatches) for kind in ("F", "B")] for device in range(devices)]
     return PipelineSchedule("naive", devices, microbatches, devices, 1, straight(devices), orders)
 
 
@@ -23,8 +20,7 @@ def gpipe(devices: int, microbatches: int) -> PipelineSchedule:
     Huang et al., GPipe, arXiv:1811.06965, section 2.3.
     """
     orders = [
-        [_one("F", m, device) for m in range(microbatches)]
-        + [_one("B", m, device) for m in range(microbatches)]
+        [_one("F", m, device) for m in range(microbatches)] + [_one("B", m, device) for m in range(microbatches)]
         for device in range(devices)
     ]
     return PipelineSchedule("gpipe", devices, microbatches, devices, 1, straight(devices), orders)
@@ -47,9 +43,7 @@ def one_forward_one_backward(devices: int, microbatches: int) -> PipelineSchedul
     return PipelineSchedule("1f1b", devices, microbatches, devices, 1, straight(devices), orders)
 
 
-def interleaved(
-    devices: int, microbatches: int, chunks: int, waits: Waits = "every"
-) -> PipelineSchedule:
+def interleaved(devices: int, microbatches: int, chunks: int, waits: Waits = "every") -> PipelineSchedule:
     """1F1B with several chunks of layers on each device, visited in rounds of as many
     micro-batches as devices.
 
@@ -74,6 +68,4 @@ def interleaved(
         orders.append(order + back[len(there) - ahead :])
     depth = devices * chunks
     place = straight(devices)
-    return PipelineSchedule(
-        "interleaved", devices, microbatches, depth, chunks, place, orders, waits
-    )
+    return PipelineSchedule("interleaved", devices, microbatches, depth, chunks, place, orders, waits)

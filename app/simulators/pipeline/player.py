@@ -34,9 +34,7 @@ class Times:
                     )
                 )
         if not self.work > 0:
-            raise ValueError(
-                say("{name} must be above 0 if both backward times are 0", name="forward")
-            )
+            raise ValueError(say("{name} must be above 0 if both backward times are 0", name="forward"))
 
     @property
     def work(self) -> float:
@@ -188,9 +186,7 @@ class _Clock:
                 awake += self.work(device, block, start)
                 self.place[device] += 1
         if any(p < len(o) for p, o in zip(self.place, self.schedule.orders, strict=True)):
-            raise ValueError(
-                say("{name}: the devices wait for one another forever", name=self.schedule.name)
-            )
+            raise ValueError(say("{name}: the devices wait for one another forever", name=self.schedule.name))
         slots = tuple(tuple(own) for own in self.slots)
         return Played(self.schedule, self.times, slots, tuple(self.sends))
 
@@ -220,9 +216,7 @@ class _Clock:
             return [(("F", m, stage), False)]
         return [(("F", m, stage), False), self.from_stage("B", m, stage + 1, device)]
 
-    def from_stage(
-        self, kind: str, m: int, stage: int, device: int
-    ) -> tuple[tuple[str, int, int], bool]:
+    def from_stage(self, kind: str, m: int, stage: int, device: int) -> tuple[tuple[str, int, int], bool]:
         far = self.times.communication > 0 and self.schedule.device_of(m, stage) != device
         return (kind, m, stage), far
 

@@ -32,9 +32,7 @@ def dualpipe_v(devices: int, microbatches: int) -> PipelineSchedule:
     for device in range(devices):
         stages = device, 2 * devices - 1 - device
         orders.append(_Order(device, devices, microbatches, (0, 0), stages).blocks())
-    return PipelineSchedule(
-        "dualpipe_v", devices, microbatches, 2 * devices, 2, fold_stages(devices), orders
-    )
+    return PipelineSchedule("dualpipe_v", devices, microbatches, 2 * devices, 2, fold_stages(devices), orders)
 
 
 class _Order:
@@ -44,12 +42,7 @@ class _Order:
     """
 
     def __init__(
-        self,
-        near: int,
-        half: int,
-        microbatches: int,
-        first: tuple[int, int],
-        stages: tuple[int, int],
+        self, near: int, half: int, microbatches: int, first: tuple[int, int], stages: tuple[int, int]
     ) -> None:
         self.near, self.half, self.microbatches = near, half, microbatches
         self.stages = stages

@@ -8,9 +8,7 @@ from collections import defaultdict
 from app.simulators.pipeline.passes import Block, Pass, PassKind, PipelineSchedule
 from app.simulators.pipeline.placement import fold_stages, straight
 
-_TURNS: tuple[tuple[PassKind, int], ...] = (
-    ("F", 0), ("I", 0), ("W", 0), ("F", 1), ("I", 1), ("W", 1),
-)  # fmt: skip
+_TURNS: tuple[tuple[PassKind, int], ...] = (("F", 0), ("I", 0), ("W", 0), ("F", 1), ("I", 1), ("W", 1))
 
 
 def _one(kind: PassKind, microbatch: int, stage: int) -> Block:

@@ -80,9 +80,7 @@ def memory_name(name: Name) -> str:
     return f"{kind}[{', '.join(map(str, places))}]"
 
 
-def read_program(
-    rank: int, program: object, known: Collection[str], ranks: int
-) -> tuple[Instruction, ...]:
+def read_program(rank: int, program: object, known: Collection[str], ranks: int) -> tuple[Instruction, ...]:
     """The instructions that the program of a *rank* returned; *known* are those of this machine.
 
     Raises:
@@ -125,9 +123,7 @@ def _split(where: _Where, step: object, known: Collection[str]) -> tuple[str, Se
         raise _refusal(where, say(form, op=_shown_instructions(op), known=", ".join(sorted(known))))
     form = _FORMS[op].format(op)
     if len(operands) != form.count(","):
-        raise _refusal(
-            where, say("{step} should be {form}", step=_shown_instructions(step), form=form)
-        )
+        raise _refusal(where, say("{step} should be {form}", step=_shown_instructions(step), form=form))
     return op, operands
 
 

@@ -28,9 +28,7 @@ def known_schedules(machine: ScheduleMachine, microbatches: int) -> Mapping[str,
     if chunks > 1 and microbatches % ranks == 0:
         tried.append((build("interleaved", ranks, microbatches, chunks), machine, 1))
     played = {
-        schedule.name: play_schedule(
-            where, [list(_program(schedule, where, rank, each)) for rank in range(ranks)]
-        )
+        schedule.name: play_schedule(where, [list(_program(schedule, where, rank, each)) for rank in range(ranks)])
         for schedule, where, each in tried
     }
     return {name: one for name, one in played.items() if not one.problem}
@@ -41,8 +39,7 @@ def _with_neighbors(machine: ScheduleMachine, chunks: int) -> ScheduleMachine:
     return replace(
         machine,
         start=tuple(
-            dict(_neighbors(held, range(rank * chunks, (rank + 1) * chunks)))
-            for rank, held in enumerate(machine.start)
+            dict(_neighbors(held, range(rank * chunks, (rank + 1) * chunks))) for rank, held in enumerate(machine.start)
         ),
     )
 

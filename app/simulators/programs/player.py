@@ -98,9 +98,7 @@ class PlayedSchedule:
         return None
 
 
-def play_schedule(
-    machine: ScheduleMachine, programs: Sequence[object], order: Sequence[int] = ()
-) -> PlayedSchedule:
+def play_schedule(machine: ScheduleMachine, programs: Sequence[object], order: Sequence[int] = ()) -> PlayedSchedule:
     """Play one program per rank; nothing depends on the *order* in which ranks are looked at."""
     ranks = len(machine.start)
     game = _Game(machine, list(order) or list(range(ranks)))

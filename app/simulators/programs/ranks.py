@@ -4,14 +4,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from app.simulators.programs.instructions import (
-    RECEIVING,
-    SENDING,
-    Instruction,
-    Name,
-    ScheduleError,
-    memory_name,
-)
+from app.simulators.programs.instructions import RECEIVING, SENDING, Instruction, Name, ScheduleError, memory_name
 from app.translation import noted, say
 
 STREAMS = ("compute", "out", "in")
@@ -25,9 +18,7 @@ class ScheduledRank:
     number: int
     sizes: Mapping[str, int]
     held: dict[Name, Summed] = field(default_factory=dict)
-    queues: dict[str, deque[Instruction]] = field(
-        default_factory=lambda: {stream: deque() for stream in STREAMS}
-    )
+    queues: dict[str, deque[Instruction]] = field(default_factory=lambda: {stream: deque() for stream in STREAMS})
     busy: set[str] = field(default_factory=set)
     begun: set[int] = field(default_factory=lambda: {-1})
     ended: set[int] = field(default_factory=lambda: {-1})

@@ -1,27 +1,26 @@
 """Arrays and tokens spread over ranks, with everything that is sent counted."""
 
-from app.simulators.sharding.blocks import (
-    MULTIPLY,
-    Block,
-    Blocks,
-    Move,
-    MoveKind,
-    RankMesh,
-    ShardedLayout,
-)
+from app.simulators.sharding.blocks import MULTIPLY, Block, Blocks, Move, MoveKind, RankMesh, ShardedLayout
 from app.simulators.sharding.plans import LONGEST, WorkingPlan, working_plans
-from app.simulators.sharding.player import (
-    BlockDifference,
-    PlanStep,
-    PlayedPlan,
-    Resharding,
-    play_plan,
-)
+from app.simulators.sharding.player import BlockDifference, PlanStep, PlayedPlan, Resharding, play_plan
 from app.simulators.sharding.routing import Routed, route
 
 __all__ = [
-    "Block", "BlockDifference", "Blocks", "LONGEST", "MULTIPLY", "Move", "MoveKind",
-    "PlanStep", "PlayedPlan", "RankMesh", "Resharding", "Routed", "ShardedLayout",
-    "WorkingPlan", "play_plan", "route",
+    "Block",
+    "BlockDifference",
+    "Blocks",
+    "LONGEST",
+    "MULTIPLY",
+    "Move",
+    "MoveKind",
+    "PlanStep",
+    "PlayedPlan",
+    "RankMesh",
+    "Resharding",
+    "Routed",
+    "ShardedLayout",
+    "WorkingPlan",
+    "play_plan",
+    "route",
     "working_plans",
-]  # fmt: skip
+]

@@ -89,9 +89,7 @@ def _parts(sent: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
     return tuple((name, part) for name, part in sent.items() if part)
 
 
-def _reached(
-    task: Resharding, name: str, start: Blocks, longest: int
-) -> Mapping[Blocks, list[_Way]]:
+def _reached(task: Resharding, name: str, start: Blocks, longest: int) -> Mapping[Blocks, list[_Way]]:
     """Every state of an array within *longest* moves of *start*, with the ways to it.
 
     A state is followed no further when a cell is held by no rank: it can never come back.
@@ -106,11 +104,7 @@ def _reached(
             if held not in after:
                 after[held] = list(_after(task, name, held))
             for move, part, new in after[held]:
-                ways = [
-                    _Way((*w.moves, move), w.sent + part)
-                    for w in found[held]
-                    if len(w.moves) == depth
-                ]
+                ways = [_Way((*w.moves, move), w.sent + part) for w in found[held] if len(w.moves) == depth]
                 reached.setdefault(new, []).extend(ways[:_MOST])
         edge = set(reached)
         for held, ways in reached.items():

@@ -50,10 +50,7 @@ class Resharding:
     def numbers(self) -> Mapping[str, tuple[int, ...]]:
         """The numbers of each array, row by row; those of a product multiplied one by one."""
         small = self.mesh.small
-        found = {
-            name: numbers_of(at, len(layout.dims), small)
-            for at, (name, layout) in enumerate(self.have)
-        }
+        found = {name: numbers_of(at, len(layout.dims), small) for at, (name, layout) in enumerate(self.have)}
         if self.has_product:
             left, right = found.values()
             found[self.want[0]] = tuple(

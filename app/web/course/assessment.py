@@ -54,9 +54,7 @@ class Sitting:
         for one in self.questions:
             if one.number == number:
                 return one
-        raise NotFoundError(
-            translate("question {number} does not exist, or its turn has not come", number=number)
-        )
+        raise NotFoundError(translate("question {number} does not exist, or its turn has not come", number=number))
 
 
 def answers_in(site: Site, learner: str, sort: Assessment, draw: int) -> Mapping[int, AssessedRow]:

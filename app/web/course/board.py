@@ -52,9 +52,7 @@ class BoardPage:
 
 
 @router.get("/{topic}/{slug}/board")
-async def show_exercise_board(
-    request: Request, site: Here, visiting: Visiting, topic: str, slug: str
-) -> Response:
+async def show_exercise_board(request: Request, site: Here, visiting: Visiting, topic: str, slug: str) -> Response:
     """The board of an exercise.
 
     Raises:
@@ -69,10 +67,7 @@ async def show_exercise_board(
 
 
 def _page(
-    exercise: Schedule,
-    own: BoardRow | None,
-    points: Sequence[BoardPoint],
-    kept: Sequence[KeptSchedule],
+    exercise: Schedule, own: BoardRow | None, points: Sequence[BoardPoint], kept: Sequence[KeptSchedule]
 ) -> BoardPage:
     return BoardPage(
         exercise=Hyperlink(exercise_url(exercise.id), exercise.title),
@@ -86,9 +81,7 @@ def _page(
     )
 
 
-def _stored(
-    site: Site, exercise: Schedule, learner: str
-) -> tuple[BoardRow | None, Sequence[BoardPoint]]:
+def _stored(site: Site, exercise: Schedule, learner: str) -> tuple[BoardRow | None, Sequence[BoardPoint]]:
     """The entry of *learner*, and what those who have one may see."""
     if not learner:
         return None, ()
@@ -105,10 +98,7 @@ async def _kept(site: Site, exercise: Schedule, visiting: Visitor) -> Sequence[K
 
 
 def _comparison(
-    exercise: Schedule,
-    own: BoardRow,
-    points: Sequence[BoardPoint],
-    kept: Sequence[KeptSchedule],
+    exercise: Schedule, own: BoardRow, points: Sequence[BoardPoint], kept: Sequence[KeptSchedule]
 ) -> TabledDrawing:
     """The entry of a learner, what it must reach, published schedules, and those of everyone.
 

@@ -32,9 +32,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     seed = seed_here(topic, request) or (work.last_seed if topic.parameters else 0)
     choice = choice_form(topic, request, seed)
     today = site.clock().date()
-    page = chapter_page(
-        site.catalog, topic, past, work, today, choice=choice, seed=seed, typed=request.query_params
-    )
+    page = chapter_page(site.catalog, topic, past, work, today, choice=choice, seed=seed, typed=request.query_params)
     preview = preview_of(chapter_url(topic.id), chapter_card(topic))
     resource = LearningResource(
         sort="chapter",

@@ -129,9 +129,7 @@ def chapter_page(
         onward=next_steps(course, past.within(topic.id), topic.id, today, seed=seed),
         results=tuple(_results(topic, past, work)) if path.is_finished else (),
         choice=choice,
-        explorers=tuple(
-            Hyperlink(explorer_url(one.name), translate(one.title)) for one in explorers
-        ),
+        explorers=tuple(Hyperlink(explorer_url(one.name), translate(one.title)) for one in explorers),
         figures=unplaced_figures(topic),
         earlier=beside[place - 1] if place > 0 else None,
         later=beside[place + 1] if 0 <= place < len(topics) - 1 else None,

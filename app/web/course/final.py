@@ -78,11 +78,7 @@ def introduce_final(request: Request, site: Here, visiting: Visiting) -> Respons
     """What a final is, and those that were begun."""
     earlier = tuple(_earlier(site, visiting.learner))
     page = FinalsPage(len(final_questions(site.catalog, 0)), earlier)
-    return render(
-        "course/finals.html",
-        frame(request, translate("Final"), translate(_SAYS), "exercises"),
-        page,
-    )
+    return render("course/finals.html", frame(request, translate("Final"), translate(_SAYS), "exercises"), page)
 
 
 @router.get("/begin")
@@ -119,9 +115,7 @@ def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     )
 
 
-def _as_answered(
-    site: Site, one: AssessmentQuestion, answers: Mapping[int, AssessedRow]
-) -> AssessmentQuestion:
+def _as_answered(site: Site, one: AssessmentQuestion, answers: Mapping[int, AssessedRow]) -> AssessmentQuestion:
     row = answers.get(one.number)
     exercise = site.catalog.by_id.get(row.exercise) if row else None
     return AssessmentQuestion(one.number, exercise, row.seed) if row and exercise else one
@@ -182,9 +176,7 @@ def _asked(site: Site, sitting: Sitting) -> Iterator[AskedQuestion]:
 
 def _by_kind(sitting: Sitting) -> Sequence[tuple[str, bool]]:
     found = ((one, sitting.answers.get(one.number)) for one in sitting.questions)
-    return [
-        (translate(one.exercise.kind_title), row.outcome == "right") for one, row in found if row
-    ]
+    return [(translate(one.exercise.kind_title), row.outcome == "right") for one, row in found if row]
 
 
 add_question_routes(router, _sitting)

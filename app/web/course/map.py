@@ -10,29 +10,18 @@ from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.course.map_view import map_page, topics_on
 from app.web.frame.renderer import Frame, frame, render
-from app.web.frame.visitor import (
-    FromHere,
-    Visiting,
-    remember,
-    spend,
-    spend_storage,
-    visitor_learner,
-)
+from app.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 from app.web.standing.history import read_learner_history
 from app.web.standing.records import open_records
 from app.web.standing.route_choice import ROUTES, chosen_route, keep_route
 
 router = Router(prefix="/map")
-_SAYS = noted(
-    "Which chapter builds on which, and routes for those who train, serve, or run the cluster."
-)
+_SAYS = noted("Which chapter builds on which, and routes for those who train, serve, or run the cluster.")
 _MARK = 200  # bytes of a chapter that is marked
 
 
 @router.get("")
-def course_map(
-    request: Request, site: Here, visiting: Visiting, route: str = "", saved: str = ""
-) -> Response:
+def course_map(request: Request, site: Here, visiting: Visiting, route: str = "", saved: str = "") -> Response:
     """The map of all chapters, or of those on a route."""
     topics = topics_on(site.catalog, route)
     past = read_learner_history(site, visiting.learner, chosen_route(request))

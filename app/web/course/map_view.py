@@ -97,9 +97,7 @@ def topics_on(catalog: Catalog, route: str) -> tuple[Topic, ...]:
     if not route:
         return catalog.topics
     if route not in ROUTES:
-        raise NotFoundError(
-            translate("no route is called {name!r}", name=route[:40]) + nearest(route[:40], ROUTES)
-        )
+        raise NotFoundError(translate("no route is called {name!r}", name=route[:40]) + nearest(route[:40], ROUTES))
     return tuple(topic for topic in catalog.topics if route in topic.routes)
 
 
@@ -111,14 +109,10 @@ def map_page(
     columns = graph.columns
     return MapPage(
         tabs=tuple(_tabs(catalog, route)),
-        columns=tuple(
-            tuple(_node(catalog, graph, topic, past) for topic in column) for column in columns
-        ),
+        columns=tuple(tuple(_node(catalog, graph, topic, past) for topic in column) for column in columns),
         edges=tuple(_edges(graph)),
         sections=tuple(map_sections(catalog, past.chapters, topics)),
-        known_elsewhere=tuple(
-            one.id for one in catalog.topics if one.id in past.chapters and one not in topics
-        ),
+        known_elsewhere=tuple(one.id for one in catalog.topics if one.id in past.chapters and one not in topics),
         is_saved=is_saved,
         route=route,
         is_started=bool(route) and route == past.route,
@@ -147,9 +141,7 @@ def _tabs(catalog: Catalog, route: str) -> Iterator[RouteTab]:
             Hyperlink(href, translate(text)),
             name == route,
             len(topics),
-            plural("{number} hour", "{number} hours", hours)
-            if hours
-            else translate("less than an hour"),
+            plural("{number} hour", "{number} hours", hours) if hours else translate("less than an hour"),
         )
 
 

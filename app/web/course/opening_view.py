@@ -61,9 +61,7 @@ def opening_views(topic: Topic, typed: Mapping[str, str]) -> Iterator[OpeningVie
 def unplaced_figures(topic: Topic) -> tuple[EmbeddedView, ...]:
     """The figures of *topic* that have no place in its opening."""
     placed = {part.figure for part in opening_parts(topic.opening)}
-    return tuple(
-        fixed_figure(figure) for index, figure in enumerate(topic.figures) if index not in placed
-    )
+    return tuple(fixed_figure(figure) for index, figure in enumerate(topic.figures) if index not in placed)
 
 
 def fixed_figure(figure: Embedded) -> EmbeddedView:

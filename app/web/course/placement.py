@@ -10,12 +10,7 @@ from fastapi.responses import RedirectResponse
 from app.content.catalog import Topic
 from app.db.assessments import AssessedRow
 from app.learning import Prerequisites
-from app.learning.placement import (
-    PLACEMENT_QUESTIONS,
-    AssessmentQuestion,
-    place_learner,
-    placement_question,
-)
+from app.learning.placement import PLACEMENT_QUESTIONS, AssessmentQuestion, place_learner, placement_question
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
@@ -168,11 +163,7 @@ def _asked(site: Site, rows: Sequence[AssessedRow]) -> Iterator[AskedAbout]:
 
 
 def _links(site: Site, names: frozenset[str]) -> tuple[Hyperlink, ...]:
-    return tuple(
-        Hyperlink(chapter_url(topic.id), topic.title)
-        for topic in site.catalog.topics
-        if topic.id in names
-    )
+    return tuple(Hyperlink(chapter_url(topic.id), topic.title) for topic in site.catalog.topics if topic.id in names)
 
 
 add_question_routes(router, _sitting)

@@ -19,13 +19,7 @@ from app.translation import noted, translate
 from app.web.course.assessment import Sitting
 from app.web.exercise.assignment_rules import rules_of
 from app.web.exercise.page_context import ExerciseRequest
-from app.web.exercise.posted_form import (
-    ActionResult,
-    PostedForm,
-    refuse_action,
-    unavailable,
-    unreadable,
-)
+from app.web.exercise.posted_form import ActionResult, PostedForm, refuse_action, unavailable, unreadable
 from app.web.exercise.routes import (
     PART,
     build_page,
@@ -38,24 +32,14 @@ from app.web.exercise.routes import (
 )
 from app.web.exercise.rules import AssignmentBanner, AssignmentRules
 from app.web.frame.renderer import Hyperlink, frame, render, render_part
-from app.web.frame.visitor import (
-    FromHere,
-    Visiting,
-    Visitor,
-    remember,
-    spend,
-    spend_storage,
-    visitor_learner,
-)
+from app.web.frame.visitor import FromHere, Visiting, Visitor, remember, spend, spend_storage, visitor_learner
 from app.web.standing.next_steps import NextSteps, SuggestedExercise
 
 _COUNTED = noted("Your first answer counted.")
 # Where nothing can be tried again.
 _HEADINGS = {"refused": noted("Not counted"), "incorrect": noted("Not right")}
 _AT_THE_END = noted("The solutions come at the end.")
-_ASSIGNED = noted(
-    "This exercise is in an assignment of yours whose verdicts are still hidden: skip it."
-)
+_ASSIGNED = noted("This exercise is in an assignment of yours whose verdicts are still hidden: skip it.")
 
 
 def add_question_routes(router: Router, read_sitting: Callable[[Site, str, str], Sitting]) -> None:
@@ -69,25 +53,19 @@ def add_question_routes(router: Router, read_sitting: Callable[[Site, str, str],
         return RedirectResponse(sitting.address(after.number) if after else sitting.href, 303)
 
     @router.get("/{draw}/{number}")
-    async def show_question(
-        request: Request, site: Here, visiting: Visiting, draw: str, number: int
-    ) -> Response:
+    async def show_question(request: Request, site: Here, visiting: Visiting, draw: str, number: int) -> Response:
         """A question."""
         sitting = read_sitting(site, visiting.learner, draw)
         return await _question_page(request, site, visiting, sitting, number)
 
     @router.post("/{draw}/{number}", dependencies=[FromHere])
-    async def answer_question(
-        request: Request, site: Here, visiting: Visiting, draw: str, number: int
-    ) -> Response:
+    async def answer_question(request: Request, site: Here, visiting: Visiting, draw: str, number: int) -> Response:
         """A question after one of its buttons was pressed."""
         sitting = read_sitting(site, visiting.learner, draw)
         return await _acted_page(request, site, visiting, sitting, number)
 
 
-async def _question_page(
-    request: Request, site: Site, visiting: Visitor, sitting: Sitting, number: int
-) -> Response:
+async def _question_page(request: Request, site: Site, visiting: Visitor, sitting: Sitting, number: int) -> Response:
     """The page of a question; one that is answered leads on."""
     question = sitting.question(number)
     if number in sitting.answers:
@@ -106,9 +84,7 @@ async def _question_page(
     return await _response(request, site, sitting, question, asked, ActionResult())
 
 
-async def _acted_page(
-    request: Request, site: Site, visiting: Visitor, sitting: Sitting, number: int
-) -> Response:
+async def _acted_page(request: Request, site: Site, visiting: Visitor, sitting: Sitting, number: int) -> Response:
     """The page after a button of a question was pressed."""
     question, learner = sitting.question(number), visitor_learner(visiting)
     given = await read_fields(request)
@@ -156,11 +132,7 @@ async def _tried(
 
 
 async def _result(
-    site: Site,
-    sitting: Sitting,
-    question: AssessmentQuestion,
-    posted: PostedForm,
-    before: ExerciseHistory,
+    site: Site, sitting: Sitting, question: AssessmentQuestion, posted: PostedForm, before: ExerciseHistory
 ) -> tuple[ActionResult, ExerciseHistory]:
     exercise = question.exercise
     if why := _why_not(sitting, question, posted, before):
@@ -174,9 +146,7 @@ async def _result(
     return result, before.after_answer(attempt)
 
 
-def _why_not(
-    sitting: Sitting, question: AssessmentQuestion, posted: PostedForm, before: ExerciseHistory
-) -> str:
+def _why_not(sitting: Sitting, question: AssessmentQuestion, posted: PostedForm, before: ExerciseHistory) -> str:
     """Why an answer is refused; empty if it is not."""
     if question.number in sitting.answers:
         return translate(_COUNTED)
@@ -192,9 +162,7 @@ def _no_hints(sitting: Sitting) -> str:
     return translate("There are no hints in {sitting}.", sitting=sitting.title)
 
 
-async def _store(
-    site: Site, sitting: Sitting, question: AssessmentQuestion, learner: str, outcome: Outcome
-) -> None:
+async def _store(site: Site, sitting: Sitting, question: AssessmentQuestion, learner: str, outcome: Outcome) -> None:
     await site.writer.put(
         Assessed(
             learner=learner,
@@ -229,12 +197,8 @@ async def _response(
     # The drawing is of this page alone: the original has another address.
     own = replace(page, action=sitting.address(question.number), seed=0, heading=heading)
     if result.verdict:
-        onward = SuggestedExercise(
-            sitting.onward, translate("the next question"), translate(_AT_THE_END)
-        )
-        own = replace(
-            own, onward=NextSteps(begun=True, following=onward, review=None, is_review_first=False)
-        )
+        onward = SuggestedExercise(sitting.onward, translate("the next question"), translate(_AT_THE_END))
+        own = replace(own, onward=NextSteps(begun=True, following=onward, review=None, is_review_first=False))
     if asked.fragment:
         return render_part("exercise/fragment.html", own, result.status)
     around = frame(request, f"{page.title} · {sitting.title}", sitting.about, "exercises")
@@ -246,9 +210,7 @@ def _banner(sitting: Sitting, question: AssessmentQuestion, *, is_over: bool) ->
         kind=translate("Questions of"),
         title=capitalized(sitting.title),
         href=sitting.href,
-        place=translate(
-            "question {number} of {total}", number=question.number, total=sitting.total
-        ),
+        place=translate("question {number} of {total}", number=question.number, total=sitting.total),
         says=() if is_over else (sitting.about,),
         warns="",
         ends=None,

@@ -12,18 +12,8 @@ from app.network.routes import Router
 from app.simulators.programs import PlayedSchedule
 from app.site import Here
 from app.translation import translate
-from app.web.course.schedule_measures import (
-    NamedMeasures,
-    comparison_view,
-    measures_of,
-    target_measures,
-)
-from app.web.exercise.schedule_picture import (
-    schedule_card,
-    schedule_drawing,
-    schedule_exercise,
-    shared_schedule,
-)
+from app.web.course.schedule_measures import NamedMeasures, comparison_view, measures_of, target_measures
+from app.web.exercise.schedule_picture import schedule_card, schedule_drawing, schedule_exercise, shared_schedule
 from app.web.explore.figures import BOTH, TabledDrawing, drawn_on
 from app.web.frame.preview import preview_of
 from app.web.frame.renderer import Hyperlink, frame, render
@@ -48,9 +38,7 @@ class SchedulePage:
 
 
 @router.get("/{topic}/{slug}/schedule")
-def show_schedule_page(
-    request: Request, site: Here, topic: str, slug: str, of: str = ""
-) -> Response:
+def show_schedule_page(request: Request, site: Here, topic: str, slug: str, of: str = "") -> Response:
     """The picture of the schedule in the address, and a way to try the puzzle."""
     exercise = schedule_exercise(site.catalog, f"{topic}/{slug}")
     if not of:

@@ -65,13 +65,11 @@ def known_measures(exercise: Schedule) -> Sequence[NamedMeasures]:
     found = _known.of(
         (exercise.id, exercise.digest),
         lambda: {
-            name: measures_of(played)
-            for name, played in known_schedules(machine.built(None), machine.batches).items()
+            name: measures_of(played) for name, played in known_schedules(machine.built(None), machine.batches).items()
         },
     )
     return [
-        NamedMeasures(capitalized(translate_known(SCHEDULE_NAMES[name])), measures)
-        for name, measures in found.items()
+        NamedMeasures(capitalized(translate_known(SCHEDULE_NAMES[name])), measures) for name, measures in found.items()
     ]
 
 
@@ -91,8 +89,7 @@ def everyones_measures(points: Sequence[BoardPoint]) -> Sequence[NamedMeasures]:
     memories = sorted(one.memory for one in points for _ in range(one.learners))
     return (
         NamedMeasures(
-            translate("Best of {number} learners", number=count),
-            ScheduleMeasures(time=times[0], memory=memories[0]),
+            translate("Best of {number} learners", number=count), ScheduleMeasures(time=times[0], memory=memories[0])
         ),
         NamedMeasures(
             translate("Median of {number} learners", number=count),

@@ -8,7 +8,5 @@ from app.web.frame.preview import plain_words
 def daily_card(question: DailyQuestion) -> PictureCard:
     """The question of a day, which is all that one knows before guessing."""
     return PictureCard(
-        kicker=f"Guess the step · question {question.number}",
-        title=question.title,
-        says=plain_words(question.asks),
+        kicker=f"Guess the step · question {question.number}", title=question.title, says=plain_words(question.asks)
     )

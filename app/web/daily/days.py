@@ -24,13 +24,9 @@ def day_called(text: str, today: date) -> date | None:
     except ValueError:
         day = None
     if day is None:
-        raise NotFoundError(
-            translate("{text!r} is not a day such as {day}", text=text[:40], day=today.isoformat())
-        )
+        raise NotFoundError(translate("{text!r} is not a day such as {day}", text=text[:40], day=today.isoformat()))
     if day > today:
-        raise NotFoundError(
-            translate("the question of {day} has not been asked yet", day=day.isoformat())
-        )
+        raise NotFoundError(translate("the question of {day} has not been asked yet", day=day.isoformat()))
     return day if day >= today - timedelta(days=ARCHIVE) else None
 
 

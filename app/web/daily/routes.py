@@ -23,14 +23,7 @@ from app.web.daily.days import daily_url, day_called, open_day
 from app.web.daily.view import DailyPage, DailyRequest, Refused, daily_page
 from app.web.frame.preview import preview_of
 from app.web.frame.renderer import frame, render
-from app.web.frame.visitor import (
-    FromHere,
-    Visiting,
-    remember,
-    spend,
-    spend_storage,
-    visitor_learner,
-)
+from app.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 
 router = Router(prefix="/guess")
 _SAYS = noted(
@@ -92,12 +85,7 @@ async def guess(
 
 
 async def _shown_daily(
-    request: Request,
-    site: Site,
-    learner: str,
-    day: date,
-    refused: Refused | None = None,
-    status: int = 200,
+    request: Request, site: Site, learner: str, day: date, refused: Refused | None = None, status: int = 200
 ) -> Response:
     preview = preview_of(daily_url(day), daily_card(question_of(day)))
     around = frame(request, translate("Guess the step"), translate(_SAYS), "guess", preview)
@@ -105,9 +93,7 @@ async def _shown_daily(
     return render("daily/guess.html", around, page, status)
 
 
-def _daily_page(
-    site: Site, learner: str, day: date, origin: str, refused: Refused | None
-) -> DailyPage:
+def _daily_page(site: Site, learner: str, day: date, origin: str, refused: Refused | None) -> DailyPage:
     guesses = _guesses_of(site, learner)
     asked = DailyRequest(
         day=day,

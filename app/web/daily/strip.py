@@ -27,12 +27,7 @@ class Band:
     @property
     def spoken(self) -> str:
         """The band for who cannot see the squares."""
-        return translate(
-            "{filled} of {count}: {says}",
-            filled=self.filled,
-            count=len(BANDS),
-            says=translate(self.says),
-        )
+        return translate("{filled} of {count}: {says}", filled=self.filled, count=len(BANDS), says=translate(self.says))
 
 
 BANDS = (
@@ -58,9 +53,7 @@ def band_of(value: float, right: float) -> Band:
 def strip(question: DailyQuestion, band: Band, streak: int, origin: str) -> str:
     """The text to share: the day, how near the guess was, and a link, but no number."""
     lines = [
-        translate(
-            "Guess the step {place}, {day}", place=question.number, day=short_day(question.day)
-        ),
+        translate("Guess the step {place}, {day}", place=question.number, day=short_day(question.day)),
         f"{band.squares} {translate(band.says)}",
     ]
     if streak >= _LEAST_STREAK:

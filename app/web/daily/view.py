@@ -194,13 +194,9 @@ def _formulas(question: DailyQuestion) -> Iterator[FormulaView]:
 def _more(course: Catalog, question: DailyQuestion) -> Iterator[Hyperlink]:
     """The exercise, where this server has it, and the explorer."""
     if exercise := course.by_id.get(question.exercise):
-        yield Hyperlink(
-            exercise_url(exercise.id), translate("Exercise: {title}", title=exercise.title)
-        )
+        yield Hyperlink(exercise_url(exercise.id), translate("Exercise: {title}", title=exercise.title))
     explorer = EXPLORERS[question.explorer]
-    yield Hyperlink(
-        explorer_url(explorer.name), translate("Explorer: {title}", title=translate(explorer.title))
-    )
+    yield Hyperlink(explorer_url(explorer.name), translate("Explorer: {title}", title=translate(explorer.title)))
 
 
 def _spread(counts: Mapping[int, int], question: DailyQuestion, guess: DailyGuess) -> TabledDrawing:
@@ -250,10 +246,7 @@ def _yesterday(today: date, guesses: Mapping[date, DailyGuess]) -> Yesterday:
 
 def _earlier(today: date, guesses: Mapping[date, DailyGuess]) -> Sequence[Earlier]:
     days = [today - timedelta(days=ago) for ago in range(1, ARCHIVE + 1)]
-    return [
-        Earlier(Hyperlink(daily_url(day), daily_title(day)), day, _band(guesses.get(day)))
-        for day in days
-    ]
+    return [Earlier(Hyperlink(daily_url(day), daily_title(day)), day, _band(guesses.get(day))) for day in days]
 
 
 def _band(guess: DailyGuess | None) -> Band | None:

@@ -96,9 +96,7 @@ def _release(work: StudentWork) -> str:
     return on_the_calendar(work.released, zone, work.now) if work.released else translate("it ends")
 
 
-def _own_variant_banner(
-    course: Catalog, secret: str, person: SignedIn, work: StudentWork
-) -> AssignmentBanner:
+def _own_variant_banner(course: Catalog, secret: str, person: SignedIn, work: StudentWork) -> AssignmentBanner:
     one = work.assignment
     entries = [entry for entry in one.entries if entry.exercise in course.by_id]
     place = entries.index(work.entry) + 1 if work.entry in entries else 0
@@ -176,13 +174,7 @@ def _warns(work: StudentWork) -> str:
         return translate("No tries are left: further answers are practice, and change nothing.")
     costs = []
     if policy.hints == "cost" and not work.is_exam:
-        costs.append(
-            translate(
-                "Each hint costs {percent:g} % of the points.", percent=100 * policy.hint_cost
-            )
-        )
+        costs.append(translate("Each hint costs {percent:g} % of the points.", percent=100 * policy.hint_cost))
     if not _no_solution(work):
-        costs.append(
-            translate("After the worked solution, answers to this variant earn no points.")
-        )
+        costs.append(translate("After the worked solution, answers to this variant earn no points."))
     return " ".join(costs)

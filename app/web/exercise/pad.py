@@ -41,10 +41,5 @@ async def worked(request: Request, site: Here, text: Annotated[str, Form()] = ""
 def _shown_pad(request: Request, text: str) -> Response:
     fragment = request.headers.get("x-fragment") == "1"
     page = PadPage(text, worked_pad(text))
-    around = frame(
-        request,
-        translate("Scratch pad"),
-        translate("Arithmetic with units, line by line."),
-        "exercises",
-    )
+    around = frame(request, translate("Scratch pad"), translate("Arithmetic with units, line by line."), "exercises")
     return render("exercise/worked.html" if fragment else "exercise/scratch.html", around, page)

@@ -62,9 +62,7 @@ class PageContext:
     later: Hyperlink | None = None
 
 
-def page_context(
-    course: Catalog, asked: ExerciseRequest, topic: Topic, rules: AssignmentRules
-) -> PageContext:
+def page_context(course: Catalog, asked: ExerciseRequest, topic: Topic, rules: AssignmentRules) -> PageContext:
     """What stands around the exercise; in an exam, nothing that explains it."""
     exercise, known = asked.exercise, asked.history.known
     shared = asked.seed if exercise.from_chapter else 0  # with the others of the chapter
@@ -116,9 +114,7 @@ def _with_explanations(whole: PageContext, asked: ExerciseRequest, topic: Topic)
         primer=topic.reading if is_new else 0,
         facts=tuple(facts_beside(exercise, topic, asked.seed)),
         sources=tuple(Hyperlink(str(url), str(url).split("//", 1)[1]) for url in exercise.sources),
-        errata=tuple(
-            Hyperlink(erratum_url(e.id), e.title, in_english) for e in errata_of(exercise.id)
-        ),
+        errata=tuple(Hyperlink(erratum_url(e.id), e.title, in_english) for e in errata_of(exercise.id)),
     )
 
 
@@ -139,9 +135,7 @@ class _Stretches(Remembered[tuple[object, ...], Markup]):
 _stretches = _Stretches()
 
 
-def _stretch(
-    topic: Hyperlink, exercises: Sequence[Exercise], known: Standings, here: str, seed: int
-) -> Markup:
+def _stretch(topic: Hyperlink, exercises: Sequence[Exercise], known: Standings, here: str, seed: int) -> Markup:
     """The stretch of the path of *exercises* around *here*."""
 
     def drawn() -> Markup:

@@ -16,9 +16,7 @@ _LONGEST_CLOCK = 12  # figures
 _LOST = noted("Your answer is still here, and no attempt was recorded.")
 LONG = 4_000  # characters of a form, from which on its page takes long
 Fields = Mapping[str, Sequence[str]]  # the fields of a posted form
-AnswerState = Literal[
-    "none", "correct", "partial", "incorrect", "recorded", "refused", "unreadable", "unavailable"
-]
+AnswerState = Literal["none", "correct", "partial", "incorrect", "recorded", "refused", "unreadable", "unavailable"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +64,7 @@ def hide_verdict(why: str) -> ActionResult:
 def unreadable(error: AnswerError | TooLongError) -> ActionResult:
     """An answer that cannot be read: neither graded nor stored."""
     return ActionResult(
-        state="unreadable",
-        says=sentence(str(error)),
-        status=413 if isinstance(error, TooLongError) else 200,
+        state="unreadable", says=sentence(str(error)), status=413 if isinstance(error, TooLongError) else 200
     )
 
 

@@ -42,15 +42,7 @@ from app.web.frame.origin import from_here
 from app.web.frame.preview import preview_of
 from app.web.frame.renderer import frame, render, render_part
 from app.web.frame.resource import LearningResource
-from app.web.frame.visitor import (
-    Visiting,
-    Visitor,
-    remember,
-    spend,
-    spend_storage,
-    visitor,
-    visitor_learner,
-)
+from app.web.frame.visitor import Visiting, Visitor, remember, spend, spend_storage, visitor, visitor_learner
 from app.web.standing.chapter_choice import kept_seed
 from app.web.standing.route_choice import chosen_route
 from app.web.urls import exercise_url, seed_of
@@ -139,9 +131,7 @@ async def answer_exercise(request: Request) -> Response:
     return response
 
 
-async def build_page(
-    site: Site, asked: ExerciseRequest, result: ActionResult, rules: AssignmentRules
-) -> ExercisePage:
+async def build_page(site: Site, asked: ExerciseRequest, result: ActionResult, rules: AssignmentRules) -> ExercisePage:
     """The page that was *asked* for, with what the server adds: the context of its form, ways on.
 
     One that takes long is built beside the event loop.
@@ -153,9 +143,7 @@ async def build_page(
     return await site.outage.again(lambda: _exercise_page(site, asked, result, rules))
 
 
-def _exercise_page(
-    site: Site, asked: ExerciseRequest, result: ActionResult, rules: AssignmentRules
-) -> ExercisePage:
+def _exercise_page(site: Site, asked: ExerciseRequest, result: ActionResult, rules: AssignmentRules) -> ExercisePage:
     exercise, seed = asked.exercise, asked.seed
     tools = ServerTools(site, asked.learner, Client(asked.learner))
     graded = is_finished(asked.history, exercise, seed)
@@ -172,9 +160,7 @@ def _rules(site: Site, visiting: Visitor, history: ExerciseHistory, seed: int) -
     return rules_with_banners(site.catalog, site.secret, visiting.person, history.works, seed)
 
 
-async def read_exercise_history(
-    site: Site, visiting: Visitor, exercise: Exercise, seed: int
-) -> ExerciseHistory:
+async def read_exercise_history(site: Site, visiting: Visitor, exercise: Exercise, seed: int) -> ExerciseHistory:
     """What the visitor has done; of one who has done nothing, nothing is asked."""
     if not visiting.learner:
         return ExerciseHistory()
@@ -205,11 +191,7 @@ async def _acted(
 
 
 async def _act(
-    site: Site,
-    exercise: Exercise,
-    posted: PostedForm,
-    before: ExerciseHistory,
-    rules: AssignmentRules,
+    site: Site, exercise: Exercise, posted: PostedForm, before: ExerciseHistory, rules: AssignmentRules
 ) -> tuple[ActionResult, ExerciseHistory]:
     seen = before.seen
     if posted.action == "hint":
@@ -288,11 +270,7 @@ def _response(request: Request, page: ExercisePage, status: int = 200) -> Respon
     says = card.says or page.description
     topic = page.around.topic
     resource = LearningResource(
-        sort="exercise",
-        name=page.title,
-        says=says,
-        path=exercise_url(page.id),
-        part_of=(topic.href, topic.text),
+        sort="exercise", name=page.title, says=says, path=exercise_url(page.id), part_of=(topic.href, topic.text)
     )
     preview = preview_of(exercise_url(page.id, page.seed), card)
     around = frame(request, title, says, "exercises", preview, resource=resource)

@@ -21,9 +21,7 @@ def schedule_exercise(catalog: Catalog, exercise: str) -> Schedule:
     found = catalog.exercise(exercise)
     if not isinstance(found, Schedule):
         raise NotFoundError(
-            translate(
-                "{exercise} has no board: only exercises on schedules have one", exercise=exercise
-            )
+            translate("{exercise} has no board: only exercises on schedules have one", exercise=exercise)
         )
     return found
 
@@ -51,9 +49,7 @@ def shared_schedule(exercise: Schedule, code: str) -> PlayedSchedule:
         )
     played = play_schedule(machine, programs)
     if played.problem:
-        raise NotFoundError(
-            translate("this schedule does not run to its end in {exercise}", exercise=exercise.id)
-        )
+        raise NotFoundError(translate("this schedule does not run to its end in {exercise}", exercise=exercise.id))
     return played
 
 

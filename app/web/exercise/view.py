@@ -15,12 +15,7 @@ from app.kinds.answers import Verdict
 from app.markdown import html
 from app.translation import foreign, noted, translate
 from app.web.exercise.board_entry import picture_link
-from app.web.exercise.illustration import (
-    IllustrationView,
-    counted_view,
-    illustration_view,
-    played_view,
-)
+from app.web.exercise.illustration import IllustrationView, counted_view, illustration_view, played_view
 from app.web.exercise.page_context import ExerciseRequest, PageContext, describe_page, page_context
 from app.web.exercise.posted_form import ActionResult, AnswerState, begun_at, hide_verdict
 from app.web.exercise.rules import FREE, AssignmentRules
@@ -194,9 +189,7 @@ def _misses_twice(asked: ExerciseRequest, state: AnswerState) -> bool:
     return state in ("incorrect", "partial") and has_more and len(unknown) == _MISSES
 
 
-def _form_input(
-    asked: ExerciseRequest, verdict: Verdict | None, context: FormContext, *, finished: bool
-) -> FormInput:
+def _form_input(asked: ExerciseRequest, verdict: Verdict | None, context: FormContext, *, finished: bool) -> FormInput:
     return FormInput(
         seed=asked.seed,
         learner=asked.learner,
@@ -226,9 +219,7 @@ def _prompt(exercise: Exercise, seed: int) -> Markup:
     return mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked))
 
 
-def _counted(
-    asked: ExerciseRequest, verdict: Verdict | None, *, finished: bool
-) -> IllustrationView | None:
+def _counted(asked: ExerciseRequest, verdict: Verdict | None, *, finished: bool) -> IllustrationView | None:
     """What a wrong answer counts, where the right one adds up parts."""
     if verdict is None or verdict.correct:
         return None
@@ -257,9 +248,7 @@ def _finish(topic: Topic, asked: ExerciseRequest) -> Hyperlink | None:
     """The end of the path, if the answer was the last one that it needed."""
     if not has_finished(topic, asked.exercise, asked.history_before.known, asked.history.known):
         return None
-    return Hyperlink(
-        f"{chapter_url(topic.id, asked.seed if topic.parameters else 0)}#finished", topic.title
-    )
+    return Hyperlink(f"{chapter_url(topic.id, asked.seed if topic.parameters else 0)}#finished", topic.title)
 
 
 def _state(verdict: Verdict) -> AnswerState:

@@ -19,12 +19,6 @@ def with_ways_on(site: Site, asked: ExerciseRequest, page: ExercisePage) -> Exer
     if not page.is_over:
         return page
     steps = next_steps(
-        site.catalog,
-        past,
-        topic.id,
-        day,
-        current=exercise.id,
-        seed=asked.seed,
-        reviewing=asked.reviewing,
+        site.catalog, past, topic.id, day, current=exercise.id, seed=asked.seed, reviewing=asked.reviewing
     )
     return replace(page, onward=steps)

@@ -14,14 +14,7 @@ from app.site import Here, Site
 from app.translation import translate
 from app.web.explore.figures import BOTH, figure_file
 from app.web.explore.layout_searches import LayoutSearches, search_layouts
-from app.web.explore.layouts import (
-    FIT,
-    found_layouts,
-    held_controls,
-    layout_figures,
-    layout_search_form,
-    space_of,
-)
+from app.web.explore.layouts import FIT, found_layouts, held_controls, layout_figures, layout_search_form, space_of
 from app.web.explore.state import control_values, url_state
 from app.web.explore.view import explorer_page
 from app.web.frame.renderer import frame, render
@@ -40,14 +33,8 @@ async def better_layouts(request: Request, site: Here) -> Response:
     state = {**request.query_params, "show": "1", "guess": ""}
     state.pop("predict", None)
     shown = await aside(explorer_page, site.catalog, FIT, state, BOTH)
-    page = replace(
-        shown.page,
-        found=found_layouts(found, values, held),
-        search=layout_search_form(FIT, values, held),
-    )
-    says = translate(
-        "Every layout of a model on a cluster, searched: the fastest that fit, and why."
-    )
+    page = replace(shown.page, found=found_layouts(found, values, held), search=layout_search_form(FIT, values, held))
+    says = translate("Every layout of a model on a cluster, searched: the fastest that fit, and why.")
     around = frame(request, translate("A better layout"), says, "explore")
     return render("explore/explorer.html", around, page)
 
@@ -68,9 +55,7 @@ def _asked(request: Request) -> tuple[Values, tuple[str, ...]]:
     return values, held_controls(request.query_params.getlist("hold"))
 
 
-async def _found(
-    request: Request, site: Site, values: Values, held: Sequence[str]
-) -> SearchResult | str:
+async def _found(request: Request, site: Site, values: Values, held: Sequence[str]) -> SearchResult | str:
     searches: LayoutSearches = request.app.state.layout_searches
     return await searches.result(
         (*url_state(FIT, values).values(), *held),

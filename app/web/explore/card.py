@@ -6,9 +6,7 @@ from app.translation import translate
 from app.web.frame.preview import first_sentence, plain_words
 
 
-def explorer_card(
-    explorer: Explorer, chapter: str, values: Values, shown: Explored, *, hidden: bool
-) -> PictureCard:
+def explorer_card(explorer: Explorer, chapter: str, values: Values, shown: Explored, *, hidden: bool) -> PictureCard:
     """An explorer in one state; while the answer is *hidden*, what stands beside the question."""
     figures = tuple(untold(explorer, shown)) if hidden else shown.figures
     told = first_sentence(shown.says or translate(explorer.summary))

@@ -75,9 +75,7 @@ class EmbeddedView:
 
 def embedded_view(figure: Embedded, state: Mapping[str, str]) -> EmbeddedView:
     """*figure* with its controls set to *state*."""
-    return _embedded(
-        language(), figure.explorer, tuple(state.items()), figure.figure, figure.predict
-    )
+    return _embedded(language(), figure.explorer, tuple(state.items()), figure.figure, figure.predict)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -122,17 +120,13 @@ def _chosen(number: int | None, found: OpenExplorer) -> tuple[FigureView, ...]:
 
 
 def figure_views(
-    explorer: Explorer,
-    values: Values,
-    figures: Iterable[Figure],
-    papers: Sequence[Paper] = BOTH,
+    explorer: Explorer, values: Values, figures: Iterable[Figure], papers: Sequence[Paper] = BOTH
 ) -> tuple[FigureView, ...]:
     """Views of *figures* of *explorer*, drawn on each of *papers*."""
     state = url_state(explorer, values)
     base, page = explorer_url(explorer.name), page_url(explorer, state)
     views = (
-        figure_view(figure, base, n, f"?{urlencode(state)}", explorer.name, papers)
-        for n, figure in enumerate(figures)
+        figure_view(figure, base, n, f"?{urlencode(state)}", explorer.name, papers) for n, figure in enumerate(figures)
     )
     if not explorer.part_of:
         return tuple(views)
@@ -154,12 +148,7 @@ def guess_form(explorer: Explorer, values: Values, shown: Explored) -> GuessForm
 
 
 def figure_view(
-    figure: Figure,
-    base: str,
-    number: int,
-    query: str = "",
-    name: str = "",
-    papers: Sequence[Paper] = BOTH,
+    figure: Figure, base: str, number: int, query: str = "", name: str = "", papers: Sequence[Paper] = BOTH
 ) -> FigureView:
     """The view of *figure*, which has the index *number* on the page at *base*."""
     anchor = f"figure-{name}-{number}" if name else f"figure-{number}"
@@ -205,9 +194,7 @@ def figure_file(figures: Sequence[Figure], number: int, form: str, name: str) ->
     """
     if form not in ("svg", "csv") or not 0 <= number < len(figures):
         raise NotFoundError(
-            translate(
-                "{name} has {figures} figures, as .svg and .csv", name=name, figures=len(figures)
-            )
+            translate("{name} has {figures} figures, as .svg and .csv", name=name, figures=len(figures))
         )
     figure = figures[number]
     headers = {"Content-Disposition": f'attachment; filename="{name}-{number}.{form}"'}

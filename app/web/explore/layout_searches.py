@@ -21,8 +21,6 @@ def layout_searches() -> LayoutSearches:
     return LayoutSearches(_BUSY, at_once=1, waiting=_WAITING, room=_REMEMBERED)
 
 
-async def search_layouts(
-    space: Callable[[], Space], seconds: float = _SECONDS
-) -> SearchResult | str:
+async def search_layouts(space: Callable[[], Space], seconds: float = _SECONDS) -> SearchResult | str:
     """What a search of *space* found, or why there is no result."""
     return await aside(search_in_time, space, seconds, thread_time)

@@ -16,10 +16,13 @@ def layout_name(layout: Layout) -> str:
     """The degrees of *layout* that are not 1, in words."""
     chunks = f" × {layout.virtual}" if layout.virtual > 1 else ""
     named = (
-        ("tensor", layout.tensor, ""), ("pipeline", layout.pipeline, chunks),
-        ("context", layout.context, ""), ("expert", layout.expert, ""), ("data", layout.data, ""),
+        ("tensor", layout.tensor, ""),
+        ("pipeline", layout.pipeline, chunks),
+        ("context", layout.context, ""),
+        ("expert", layout.expert, ""),
+        ("data", layout.data, ""),
         ("micro-batch", layout.micro_batch, ""),
-    )  # fmt: skip
+    )
     degrees = [f"{name} {value}{more}" for name, value, more in named if value > 1]
     again = {
         "none": [translate("no recomputation")],

@@ -22,9 +22,14 @@ FIT = EXPLORERS["fit"]
 _LISTED = 8  # of the front, in the table
 _SLOWEST = 10  # times the fastest: what takes longer is not drawn
 _FIELDS: Mapping[str, str] = {
-    "tensor": "tensor", "pipeline": "pipeline", "context": "context", "expert": "expert",
-    "micro": "micro_batch", "stage": "zero_stage", "recompute": "recompute",
-}  # fmt: skip
+    "tensor": "tensor",
+    "pipeline": "pipeline",
+    "context": "context",
+    "expert": "expert",
+    "micro": "micro_batch",
+    "stage": "zero_stage",
+    "recompute": "recompute",
+}
 _HEADER = (noted("Layout"), noted("Step"), "MFU", noted("Memory"), noted("Limited by"))
 
 
@@ -85,9 +90,7 @@ def held_controls(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in _FIELDS if name in asked)
 
 
-def layout_search_form(
-    explorer: Explorer, values: Values, held: Sequence[str]
-) -> LayoutSearchForm | None:
+def layout_search_form(explorer: Explorer, values: Values, held: Sequence[str]) -> LayoutSearchForm | None:
     """The form that starts a search from *values*, if *explorer* is about a whole layout."""
     if explorer is not FIT:
         return None
@@ -106,21 +109,13 @@ def space_of(values: Values, held: Sequence[str]) -> Space:
         ValueError: a degree does not divide what it splits.
     """
     gpus = values.count("gpus")
-    fixed = {
-        _FIELDS[name]: values.word(name) if name == "recompute" else int(values[name])
-        for name in held
-    }
+    fixed = {_FIELDS[name]: values.word(name) if name == "recompute" else int(values[name]) for name in held}
     return Space(
         model=ModelShape.read(values.word("model")),
         cluster=named_cluster(values.word("gpu"), gpus, values.number("network")),
         batch=values.count("batch"),
         sequence=values.count("sequence"),
-        fixed={
-            **fixed,
-            "precision": values.word("precision"),
-            "sequence_parallel": True,
-            "context_by": "all-gather",
-        },
+        fixed={**fixed, "precision": values.word("precision"), "sequence_parallel": True, "context_by": "all-gather"},
     )
 
 
@@ -131,9 +126,7 @@ def found_layouts(found: SearchResult | str, values: Values, held: Sequence[str]
     best = found.top[0] if found.top else None
     says = translate("{fit:,} of {layouts:,} layouts fit.", fit=found.fit, layouts=found.layouts)
     if best:
-        says += translate(
-            " The step of the fastest is {limits}.", limits=limits_of(best, translate(" and "))
-        )
+        says += translate(" The step of the fastest is {limits}.", limits=limits_of(best, translate(" and ")))
     elif found.least:
         says += translate(" The smallest needs {memory}.", memory=show(found.least.memory, BYTE, 3))
     return FoundLayouts(
@@ -165,16 +158,13 @@ def _tables(found: SearchResult, values: Values) -> Iterator[LayoutTable]:
         yield LayoutTable(translate("The fastest layouts"), "", _header(), rows)
     elif found.least:
         says = translate("What needs the least memory does not fit either.")
-        yield LayoutTable(
-            translate("The smallest layout"), says, _header(), (_layouts_row(found.least, values),)
-        )
+        yield LayoutTable(translate("The smallest layout"), says, _header(), (_layouts_row(found.least, values),))
     front = _front(found)
     if len(front) > 1:
         stride = -(-len(front) // _LISTED)
         rows = tuple(_layouts_row(one, values) for one in front[::stride])
         says = translate(
-            "No other layout is as fast with as little memory. Up to {slowest} times the time.",
-            slowest=_SLOWEST,
+            "No other layout is as fast with as little memory. Up to {slowest} times the time.", slowest=_SLOWEST
         )
         yield LayoutTable(translate("Less memory for more time"), says, _header(), rows)
 
@@ -184,12 +174,7 @@ def _header() -> tuple[str, ...]:
 
 
 def _layouts_row(one: Ranked, values: Values) -> FoundLayoutRow:
-    cells = (
-        show(one.step_time, SECOND),
-        percent_text(one.mfu),
-        show(one.memory, BYTE, 3),
-        limits_of(one),
-    )
+    cells = (show(one.step_time, SECOND), percent_text(one.mfu), show(one.memory, BYTE, 3), limits_of(one))
     address = _address(one.layout, values)
     return FoundLayoutRow(layout_name(one.layout), address, tuple(map(unbroken, cells)))
 
@@ -237,6 +222,5 @@ def layout_figures(found: SearchResult) -> tuple[Plot, ...]:
 def _views(found: SearchResult, values: Values, held: Sequence[str]) -> tuple[FigureView, ...]:
     query = better_url(url_state(FIT, values), held).removeprefix(BETTER)
     return tuple(
-        figure_view(figure, BETTER, number, query, "better")
-        for number, figure in enumerate(layout_figures(found))
+        figure_view(figure, BETTER, number, query, "better") for number, figure in enumerate(layout_figures(found))
     )

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.content.glossary import mark
-from app.explorers import (
-    Explored,
-    Explorer,
-    StateTable,
-    Values,
-    read_controls,
-    since,
-)
+from app.explorers import Explored, Explorer, StateTable, Values, read_controls, since
 from app.markdown import inline_html
 from app.translation import localized, translate, translate_known
 from app.web.explore.state import url_state
@@ -90,9 +83,7 @@ def unpack_state(explorer: Explorer, text: str) -> tuple[Values | None, str]:
         values, corrections = read_controls(explorer.controls, dict(zip(names, parts, strict=True)))
         if not corrections:
             return Values(values), ""
-    return None, translate(
-        "The earlier state in the address cannot be read, so nothing is compared with it."
-    )
+    return None, translate("The earlier state in the address cannot be read, so nothing is compared with it.")
 
 
 def unbroken(text: str) -> str:
@@ -104,10 +95,7 @@ def fact_views(shown: Explored, before: Explored | None) -> tuple[ComparedFact, 
     """The numbers of *shown*, compared with those of the state *before*."""
     return tuple(
         ComparedFact(
-            translate_known(fact.label),
-            fact.value,
-            fact.beside,
-            *(since(fact, before) if before else ("", "")),
+            translate_known(fact.label), fact.value, fact.beside, *(since(fact, before) if before else ("", ""))
         )
         for fact in shown.facts
     )
@@ -123,12 +111,8 @@ def _address(explorer: Explorer, values: Values, state: Mapping[str, str], hidde
 def _presets(explorer: Explorer, values: Values, hidden: bool) -> list[PresetView]:
     now, found = url_state(explorer, values), []
     for preset in explorer.presets:
-        its = url_state(
-            explorer, Values(read_controls(explorer.controls, {**now, **preset.state})[0])
-        )
-        link = Hyperlink(
-            _address(explorer, values, preset.state, hidden), translate_known(preset.name)
-        )
+        its = url_state(explorer, Values(read_controls(explorer.controls, {**now, **preset.state})[0]))
+        link = Hyperlink(_address(explorer, values, preset.state, hidden), translate_known(preset.name))
         found.append(PresetView(link, its == now))
     return found
 
@@ -139,10 +123,7 @@ def _table(explorer: Explorer, values: Values, table: StateTable) -> TableView:
         says=mark(inline_html(table.says)),
         header=table.header,
         rows=tuple(
-            (
-                Hyperlink(_address(explorer, values, row.state, hidden=False), row.name),
-                tuple(map(unbroken, row.cells)),
-            )
+            (Hyperlink(_address(explorer, values, row.state, hidden=False), row.name), tuple(map(unbroken, row.cells)))
             for row in table.rows
         ),
         folded=table.folded,

@@ -9,17 +9,10 @@ from app.errors import InputError
 from app.network.routes import Router
 from app.site import Here
 from app.translation import language, translate
-from app.web.explore.figures import (
-    BOTH,
-    figure_file,
-)
+from app.web.explore.figures import BOTH, figure_file
 from app.web.explore.merged_pages import moved
 from app.web.explore.shown_before import query_as_wanted, remember_shown
-from app.web.explore.state import (
-    control_values,
-    explored,
-    explorer_called,
-)
+from app.web.explore.state import control_values, explored, explorer_called
 from app.web.explore.view import ExploreList, explorer_cards, explorer_page
 from app.web.frame.preview import preview_of
 from app.web.frame.renderer import frame, render
@@ -45,9 +38,7 @@ def explore(request: Request, site: Here, name: str) -> Response:
     explorer = explorer_called(name)
     if explorer.part_of:
         return moved(explorer, request.query_params)
-    found = explorer_page(
-        site.catalog, explorer, query_as_wanted(request, explorer), _papers(request)
-    )
+    found = explorer_page(site.catalog, explorer, query_as_wanted(request, explorer), _papers(request))
     page = found.page
     fragment = request.headers.get("x-fragment") == "1"
     card = found.card
@@ -58,9 +49,7 @@ def explore(request: Request, site: Here, name: str) -> Response:
         "explore",
         preview_of(f"{page.address}&predict=1" if page.hidden else page.address, card),
     )
-    response = render(
-        "explore/asked_and_explored.html" if fragment else "explore/explorer.html", around, page
-    )
+    response = render("explore/asked_and_explored.html" if fragment else "explore/explorer.html", around, page)
     remember_shown(request, response, explorer)
     return response
 

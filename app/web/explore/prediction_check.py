@@ -79,9 +79,7 @@ def _chosen(explorer: Explorer, fact: KeyFigure, text: str) -> PredictionVerdict
         return PredictionVerdict(near=True, says=translate("You chose “{text}”. Right.", text=text))
     why = mark(inline_html(explorer.foreseen.chosen(text)))
     return PredictionVerdict(
-        near=False,
-        says=translate("You chose “{text}”; it is {value}.", text=text, value=fact.value),
-        why=why,
+        near=False, says=translate("You chose “{text}”; it is {value}.", text=text, value=fact.value), why=why
     )
 
 
@@ -126,9 +124,7 @@ def _exercise(catalog: Catalog, explorer: Explorer) -> Numeric | None:
     return found if isinstance(found, Numeric) else None
 
 
-def _of_the_exercise(
-    catalog: Catalog, explorer: Explorer, values: Values, right: float
-) -> Iterator[tuple[float, str]]:
+def _of_the_exercise(catalog: Catalog, explorer: Explorer, values: Values, right: float) -> Iterator[tuple[float, str]]:
     """The wrong answers that the exercise knows, if it asks for the number in this state, too."""
     exercise = _exercise(catalog, explorer)
     if exercise is None:

@@ -3,15 +3,7 @@
 from collections.abc import Mapping
 
 from app.errors import NotFoundError, nearest, sentence
-from app.explorers import (
-    EXPLORERS,
-    Explored,
-    Explorer,
-    Values,
-    address_text,
-    read_controls,
-    translate_explored,
-)
+from app.explorers import EXPLORERS, Explored, Explorer, Values, address_text, read_controls, translate_explored
 from app.explorers.configured_states import configured_state
 from app.explorers.controls import Select
 from app.translation import localized, translate
@@ -29,9 +21,7 @@ def explorer_called(name: str) -> Explorer:
     """
     if name not in EXPLORERS:
         near = nearest(name[:80], EXPLORERS)
-        raise NotFoundError(
-            translate("no explorer is called {name!r}{near}", name=name[:80], near=near)
-        )
+        raise NotFoundError(translate("no explorer is called {name!r}{near}", name=name[:80], near=near))
     return EXPLORERS[name]
 
 
@@ -49,9 +39,7 @@ def takes_configurations(explorer: Explorer) -> bool:
     return any(isinstance(one, Select) and one.own is not None for one in explorer.controls)
 
 
-def _configured(
-    explorer: Explorer, text: str, given: Mapping[str, str]
-) -> tuple[Mapping[str, str], str]:
+def _configured(explorer: Explorer, text: str, given: Mapping[str, str]) -> tuple[Mapping[str, str], str]:
     """What a pasted configuration says of the controls, or why it says nothing."""
     if len(text) > CONFIGURATION_LONGEST:
         form = translate("A pasted configuration has at most {most} characters.", most="4,000")

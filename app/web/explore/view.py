@@ -35,30 +35,11 @@ from app.explorers import (
 from app.markdown import html, inline_html
 from app.translation import Numeral, translate, translate_known
 from app.web.explore.card import explorer_card
-from app.web.explore.figures import (
-    FigureView,
-    GuessForm,
-    figure_views,
-    guess_form,
-)
+from app.web.explore.figures import FigureView, GuessForm, figure_views, guess_form
 from app.web.explore.layouts import FoundLayouts, LayoutSearchForm, layout_search_form
-from app.web.explore.other_states import (
-    WAS,
-    ComparedFact,
-    StatesView,
-    fact_views,
-    states_view,
-    unpack_state,
-)
+from app.web.explore.other_states import WAS, ComparedFact, StatesView, fact_views, states_view, unpack_state
 from app.web.explore.prediction_check import PredictionVerdict, judge_prediction
-from app.web.explore.state import (
-    LONGEST,
-    control_values,
-    explored,
-    takes_configurations,
-    url_state,
-    waits,
-)
+from app.web.explore.state import LONGEST, control_values, explored, takes_configurations, url_state, waits
 from app.web.frame.renderer import Hyperlink
 from app.web.urls import chapter_url, explorer_url, formula_url
 
@@ -155,10 +136,7 @@ def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard,
 
 def _groups(explorer: Explorer, values: Values) -> Iterator[tuple[str, tuple[ControlView, ...]]]:
     for name, controls in group_controls(explorer.controls).items():
-        yield (
-            name and translate(name),
-            tuple(_control(control, values[control.name]) for control in controls),
-        )
+        yield (name and translate(name), tuple(_control(control, values[control.name]) for control in controls))
 
 
 def _control(control: Control, value: ControlValue) -> ControlView:
@@ -239,9 +217,7 @@ def explorer_page(
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
         groups=tuple(_groups(explorer, values)),
         pastes=takes_configurations(explorer),
-        stated=" · ".join(
-            f"{translate(c.label)} {shown_text(c, values[c.name])}" for c in explorer.controls
-        ),
+        stated=" · ".join(f"{translate(c.label)} {shown_text(c, values[c.name])}" for c in explorer.controls),
         corrections=(*corrections, *filter(None, (shown.notice, unread))),
         problem=problem,
         says=html(shown.says),

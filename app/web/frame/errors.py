@@ -36,9 +36,7 @@ _WORD = re.compile(r"[^\W_]+")
 _MOST_WORDS = 60  # characters
 _FAULT = noted("The server failed and wrote the error to its log, under request {request}.")
 _LOST_NOTHING = noted("Nothing was lost.")
-_PERHAPS_LOST = noted(
-    "What you sent may not have been stored: look at Progress, and send it again if it is missing."
-)
+_PERHAPS_LOST = noted("What you sent may not have been stored: look at Progress, and send it again if it is missing.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +60,7 @@ def page_for(request: Request, error: Exception) -> Response:
     says = shortened(_says(request, error, status))
     lines = error.lines if isinstance(error, ReplacedHostError) else ""
     title = translate(_TITLES.get(status) or HTTPStatus(status).phrase)
-    page = TroublePage(
-        status, title, says, lines, _words(request) if status == HTTPStatus.NOT_FOUND else ""
-    )
+    page = TroublePage(status, title, says, lines, _words(request) if status == HTTPStatus.NOT_FOUND else "")
     response = render("frame/trouble.html", frame(request, page.heading), page, status)
     if isinstance(error, HTTPException) and error.headers:
         response.headers.update(error.headers)
@@ -96,16 +92,10 @@ def _kept(request: Request) -> str:
 def _says(request: Request, error: Exception, status: int) -> str:
     if isinstance(error, HTTPException):
         if error.detail == HTTPStatus(status).phrase:
-            return translate(
-                _NO_PAGE if status == HTTPStatus.NOT_FOUND else _NO_METHOD, path=request.url.path
-            )
+            return translate(_NO_PAGE if status == HTTPStatus.NOT_FOUND else _NO_METHOD, path=request.url.path)
         return sentence(str(error.detail))
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         return f"{translate(_FAULT, request=request_id(request.scope))} {_kept(request)}"
     if isinstance(error, UnavailableError):
         return f"{sentence(str(error))} {_kept(request)}"
-    return (
-        sentence(str(error))
-        if isinstance(error, AppError)
-        else translate("The form was not complete.")
-    )
+    return sentence(str(error)) if isinstance(error, AppError) else translate("The form was not complete.")

@@ -16,9 +16,7 @@ router = Router()
 
 
 @router.post("/language", dependencies=[FromHere])
-async def choose_language(
-    language: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/"
-) -> Response:
+async def choose_language(language: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/") -> Response:
     """Store the choice and return to the page; with a language that is not offered, forget it.
 
     The language in the address of the page would go before the one that was chosen.

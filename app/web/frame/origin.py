@@ -22,29 +22,18 @@ _HIDDEN = noted(
     "operator can change that"
 )
 # What a proxy passes on, and what nginx calls it.
-_PASSED_ON = {
-    "Host": "$http_host",
-    "X-Forwarded-For": "$proxy_add_x_forwarded_for",
-    "X-Forwarded-Proto": "$scheme",
-}
+_PASSED_ON = {"Host": "$http_host", "X-Forwarded-For": "$proxy_add_x_forwarded_for", "X-Forwarded-Proto": "$scheme"}
 
 
 class ReplacedHostError(HTTPException):
     """A form that seems to come from elsewhere; *lines* for nginx cure it, if a proxy is why."""
 
     def __init__(self, request: Request, origin: str) -> None:
-        missing = [
-            name for name in _PASSED_ON if name == "Host" or name.lower() not in request.headers
-        ]
+        missing = [name for name in _PASSED_ON if name == "Host" or name.lower() not in request.headers]
         self.lines = "\n".join(f"proxy_set_header {name} {_PASSED_ON[name]};" for name in missing)
         host = request.headers.get("host", "")
         same = request.headers.get("sec-fetch-site") == "same-origin"  # so the browser says
-        says = translate(
-            _HIDDEN if same else _REPLACED,
-            origin=origin,
-            host=host[:100],
-            missing=", ".join(missing),
-        )
+        says = translate(_HIDDEN if same else _REPLACED, origin=origin, host=host[:100], missing=", ".join(missing))
         super().__init__(403, says)
 
 

@@ -23,17 +23,11 @@ from app.web.frame.visitor import signed_in as known
 
 _PICTURE = "social.png"
 _MENU_NAME = 20  # characters of a name that the menu has room for
-_ALT = (
-    "A pipeline schedule drawn as blocks, and the words: predict the training step, then time it."
-)
+_ALT = "A pipeline schedule drawn as blocks, and the words: predict the training step, then time it."
 
 
 _HEADERS = {
-    code: {
-        "Cache-Control": "private, no-cache",
-        "Content-Language": tag(code),
-        "Vary": "Accept-Language, Cookie",
-    }
+    code: {"Cache-Control": "private, no-cache", "Content-Language": tag(code), "Vary": "Accept-Language, Cookie"}
     for code in LANGUAGES
 }
 
@@ -150,8 +144,7 @@ def frame(
         prefix=settings.prefix if settings else "",
         path=request.url.path,
         address=f"{request.url.path}?{request.url.query}".removesuffix("?"),
-        preview=preview
-        or SharePreview(path=request.url.path, picture=asset_url(_PICTURE), alt=_ALT),
+        preview=preview or SharePreview(path=request.url.path, picture=asset_url(_PICTURE), alt=_ALT),
         arrives=_arrives(request),
         person=_person(request) if signed_in else "",
         resource=resource,
@@ -172,11 +165,7 @@ def _person(request: Request) -> str:
     except UnavailableError:
         return ""
     name = (found.name or translate("You")) if found else ""
-    return (
-        name
-        if len(name) <= _MENU_NAME
-        else f"{name[: _MENU_NAME - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
-    )
+    return name if len(name) <= _MENU_NAME else f"{name[: _MENU_NAME - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _arrives(request: Request) -> bool:

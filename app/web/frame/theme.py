@@ -14,9 +14,7 @@ router = Router()
 
 
 @router.post("/theme", dependencies=[FromHere])
-async def choose_theme(
-    theme: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/"
-) -> Response:
+async def choose_theme(theme: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/") -> Response:
     """Store the choice and return to the page."""
     response = RedirectResponse(path_inside(back) or "/", 303)
     if theme in ("light", "dark"):

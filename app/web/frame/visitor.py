@@ -150,12 +150,7 @@ def remember(request: Request, response: Response, learner: str, secret: str) ->
     if signed_in(request, site_in(request)):
         return
     response.set_cookie(
-        COOKIE,
-        sign(learner, secret),
-        max_age=_AGE,
-        httponly=True,
-        samesite="lax",
-        secure=request.url.scheme == "https",
+        COOKIE, sign(learner, secret), max_age=_AGE, httponly=True, samesite="lax", secure=request.url.scheme == "https"
     )
 
 

@@ -18,9 +18,7 @@ from app.web.standing.weekly_goal import chosen_goal
 
 router = Router()
 _STREAK_BACK = 400  # days that are searched
-_SAYS = noted(
-    "Exercises in the arithmetic of distributed training: predict the training step, then time it."
-)
+_SAYS = noted("Exercises in the arithmetic of distributed training: predict the training step, then time it.")
 
 
 @router.get("/")

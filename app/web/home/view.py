@@ -42,9 +42,7 @@ class HomePage:
     opening: Markup
 
 
-def home_page(
-    course: Catalog, past: LearnerHistory, worked: Collection[date], today: date, goal: int = 0
-) -> HomePage:
+def home_page(course: Catalog, past: LearnerHistory, worked: Collection[date], today: date, goal: int = 0) -> HomePage:
     """The home page of a learner with that *past*, who *worked* on those days with that *goal*."""
     heading, opening = course.front or ("", "")
     topics = course.topics

@@ -31,25 +31,17 @@ class UnderwayView:
     share: float | None
 
 
-def underway_view(
-    job: LabJob, report: Report | None, at: float, usual: float | None = None
-) -> UnderwayView:
+def underway_view(job: LabJob, report: Report | None, at: float, usual: float | None = None) -> UnderwayView:
     """The progress of *job* at the time *at*; *usual* is how long such a run took before."""
     done = report.underway if report else None
     if report is None or done is None:
-        return UnderwayView(
-            says=translate("Its processes are starting."), left="", told="", share=None
-        )
+        return UnderwayView(says=translate("Its processes are starting."), left="", told="", share=None)
     varied = next((name for name, one in job.lab.parameters.items() if one.several), "")
     at_place, says = _place(job, report, varied) if varied else (0, "")
     sampled = done.timing > max((done.begun, *done.measured))
     passed = int(max(0.0, at - done.timing) / max(done.each, 1e-9)) + 1
     if sampled:
-        sample = translate(
-            "sample {sample:,} of {samples:,}",
-            sample=min(passed, done.samples),
-            samples=done.samples,
-        )
+        sample = translate("sample {sample:,} of {samples:,}", sample=min(passed, done.samples), samples=done.samples)
     else:
         sample = translate("warming up")
     now = ", ".join(filter(None, (says and translate("measuring {what}", what=says), sample)))
@@ -84,11 +76,7 @@ def _ordinal(parameter: Parameter, values: Sequence[float], number: int, varied:
     if len(values) == 1:
         return shown
     return translate(
-        "{shown}, number {place} of {count} {values}",
-        shown=shown,
-        place=number + 1,
-        count=len(values),
-        values=varied,
+        "{shown}, number {place} of {count} {values}", shown=shown, place=number + 1, count=len(values), values=varied
     )
 
 
@@ -97,9 +85,7 @@ def _values(job: LabJob, varied: str) -> Sequence[float]:
     return [float(one) for one in values] if not isinstance(values, int | float | str) else [0.0]
 
 
-def _left(
-    job: LabJob, report: Report, done: Underway, varied: str, number: int, at: float
-) -> float | None:
+def _left(job: LabJob, report: Report, done: Underway, varied: str, number: int, at: float) -> float | None:
     """Seconds until the end, from the samples so far; None if there are none to go by.
 
     A later place takes as long as this one, or what its calls take by the formula if that is more.

@@ -25,14 +25,7 @@ from app.translation import translate
 from app.web.explore.figures import FigureView, figure_file, figure_view
 from app.web.frame.preview import preview_of
 from app.web.frame.renderer import Hyperlink, frame, render
-from app.web.frame.visitor import (
-    FromHere,
-    Visiting,
-    remember,
-    spend,
-    spend_storage,
-    visitor_learner,
-)
+from app.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 from app.web.labs.cards import board_card
 from app.web.labs.labels import HELD, KINDS, guess_label, held_over
 from app.web.labs.run_comparison import (
@@ -142,11 +135,7 @@ def _rows(lab: Lab, text: str, learner: str) -> Sequence[LabRunRow]:
     reports = sorted(read_sent_file(text), key=lambda report: report.lab != lab.name)
     if reports[0].lab != lab.name:
         raise InputError(
-            translate(
-                "this is a run of {lab}, but this is the board of {name}",
-                lab=reports[0].lab,
-                name=lab.name,
-            )
+            translate("this is a run of {lab}, but this is the board of {name}", lab=reports[0].lab, name=lab.name)
         )
     return [_board_row(report, learner) for report in reports]
 
@@ -166,9 +155,7 @@ def _board_row(report: Report, learner: str) -> LabRunRow:
     )
 
 
-def _board_page(
-    request: Request, site: Site, lab: Lab, error: AppError | None = None, hardware: str = ""
-) -> Response:
+def _board_page(request: Request, site: Site, lab: Lab, error: AppError | None = None, hardware: str = "") -> Response:
     groups = groups_of(site, lab)
     on_it = [(n, one) for n, one in enumerate(groups) if runs_on(one, hardware)]
     shown = on_it[:_GROUPS]

@@ -15,10 +15,7 @@ from app.web.labs.tables import lab_figures
 def lab_card(lab: Lab) -> PictureCard:
     """The question of a lab, which is all that one knows before the measurement."""
     return PictureCard(
-        kicker=f"Lab · {KINDS[lab.links]}",
-        title=lab.title,
-        says=plain_words(lab.question),
-        emblem=emblem_of(lab.name),
+        kicker=f"Lab · {KINDS[lab.links]}", title=lab.title, says=plain_words(lab.question), emblem=emblem_of(lab.name)
     )
 
 
@@ -40,8 +37,5 @@ def board_card(lab: Lab, groups: Sequence[RunGroup]) -> PictureCard:
     if not groups:
         return lab_card(lab)
     return PictureCard(
-        kicker="Lab · by machine",
-        title=lab.title,
-        says=plain_words(lab.question),
-        figure=figure_of(lab, groups[0]),
+        kicker="Lab · by machine", title=lab.title, says=plain_words(lab.question), figure=figure_of(lab, groups[0])
     )

@@ -56,9 +56,7 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
     if lab.gpu is None or devices.usable < lab.gpu.ranks[0]:
         notes = () if site.labs.trouble else planned(lab, {}, "auto", lambda: devices).notes
         fields = tuple(_fields(site, lab, values, lab.ranks))
-        return RunForm(
-            lab=lab, backend="", choices=(), notes=tuple(map(localized_note, notes)), fields=fields
-        )
+        return RunForm(lab=lab, backend="", choices=(), notes=tuple(map(localized_note, notes)), fields=fields)
     on_gpus = values.get(BACKEND) != "gloo"
     form = lab.gpu if on_gpus else lab
     ranks = (form.ranks[0], min(form.ranks[1], devices.usable), ranks_on(form, devices))
@@ -66,12 +64,8 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
         lab=form,
         backend="nccl" if on_gpus else "gloo",
         choices=_choices(lab, lab.gpu, devices, on_gpus=on_gpus),
-        notes=tuple(map(localized_note, planned(lab, {}, "nccl", lambda: devices).notes))
-        if on_gpus
-        else (),
-        fields=tuple(
-            _fields(site, form, values, ranks if on_gpus else form.ranks, on_gpus=on_gpus)
-        ),
+        notes=tuple(map(localized_note, planned(lab, {}, "nccl", lambda: devices).notes)) if on_gpus else (),
+        fields=tuple(_fields(site, form, values, ranks if on_gpus else form.ranks, on_gpus=on_gpus)),
     )
 
 
@@ -82,14 +76,9 @@ def _choices(lab: Lab, form: Lab, devices: Devices, *, on_gpus: bool) -> tuple[B
         gpus = translate("Up to {gpus}", gpus=gpus)
     return tuple(
         BackendChoice(
-            href=f"{lab_url(lab.name)}?{BACKEND}={backend}",
-            text=text,
-            is_chosen=on_gpus == (backend == "nccl"),
+            href=f"{lab_url(lab.name)}?{BACKEND}={backend}", text=text, is_chosen=on_gpus == (backend == "nccl")
         )
-        for backend, text in (
-            ("nccl", translate("{gpus}, over NCCL", gpus=gpus)),
-            ("gloo", translate(_PROCESSORS)),
-        )
+        for backend, text in (("nccl", translate("{gpus}, over NCCL", gpus=gpus)), ("gloo", translate(_PROCESSORS)))
     )
 
 
@@ -100,12 +89,7 @@ def _start(parameter: Parameter) -> str:
 
 
 def _fields(
-    site: Site,
-    lab: Lab,
-    values: Mapping[str, str],
-    ranks: tuple[int, int, int],
-    *,
-    on_gpus: bool = False,
+    site: Site, lab: Lab, values: Mapping[str, str], ranks: tuple[int, int, int], *, on_gpus: bool = False
 ) -> Iterator[LabParameterField]:
     least, most, start = ranks
     if most > least:
@@ -126,9 +110,7 @@ def _fields(
             options=(),
         )
     for name, one in lab.parameters.items():
-        bounds = (
-            "" if one.one_of else translate("{least} to {most}", least=one.least, most=one.most)
-        )
+        bounds = "" if one.one_of else translate("{least} to {most}", least=one.least, most=one.most)
         several = translate("; several with commas, or a range as in A..B") if one.several else ""
         yield LabParameterField(
             name=name,

@@ -58,9 +58,7 @@ def _measured_beside(lab: Lab, one: Measure, predicted: float, *, is_disturbed: 
     low, high = show_measure(lab, measure, one.least), show_measure(lab, measure, one.p90)
     spread = ""
     if one.least != one.p90:
-        spread = translate(
-            "Min to p90: {low} to {high}, n = {count}.", low=low, high=high, count=one.count
-        )
+        spread = translate("Min to p90: {low} to {high}, n = {count}.", low=low, high=high, count=one.count)
     verdict = "" if is_disturbed else guess_verdict(predicted, one.held)
     return _guess_table(lab, measure, known, spread, verdict)
 

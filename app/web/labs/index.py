@@ -24,24 +24,11 @@ from app.site import Here, Site
 from app.translation import foreign, translate, translate_known
 from app.web.frame.preview import preview_of
 from app.web.frame.renderer import Frame, Hyperlink, frame, render
-from app.web.frame.visitor import (
-    FromHere,
-    Visiting,
-    forwarded_address,
-    remember,
-    spend,
-    spend_storage,
-    visitor_learner,
-)
+from app.web.frame.visitor import FromHere, Visiting, forwarded_address, remember, spend, spend_storage, visitor_learner
 from app.web.labs.cards import lab_card
 from app.web.labs.form import RunForm, run_form
 from app.web.labs.labels import BACKEND, KINDS, LINKS_SAY, guess_label, machine_of
-from app.web.labs.predictions import (
-    RecordedRun,
-    read_run_prediction,
-    read_typed_parameter,
-    recorded_run,
-)
+from app.web.labs.predictions import RecordedRun, read_run_prediction, read_typed_parameter, recorded_run
 from app.web.labs.results import RunResult, finished
 from app.web.urls import exercise_url, lab_url, run_url
 
@@ -213,9 +200,7 @@ def _backend(fields: Mapping[str, str]) -> str:
     """The backend that a form asks for; a form without the choice leaves it to the server."""
     asked = fields.get(BACKEND, "auto")
     if asked not in ("auto", "nccl", "gloo"):
-        raise InputError(
-            translate("no backend is called {asked!r}; there are nccl and gloo", asked=asked[:60])
-        )
+        raise InputError(translate("no backend is called {asked!r}; there are nccl and gloo", asked=asked[:60]))
     return asked
 
 
@@ -231,9 +216,7 @@ def _framed(request: Request, lab: Lab) -> Frame:
     return frame(request, lab.title, lab.summary, "labs", preview)
 
 
-def _refused(
-    request: Request, site: Site, lab: Lab, fields: dict[str, str], error: Exception
-) -> Response:
+def _refused(request: Request, site: Site, lab: Lab, fields: dict[str, str], error: Exception) -> Response:
     """The page of the lab with the *error*, and with everything that was typed."""
     values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
     page = lab_view(site, lab, values, sentence(str(error)))

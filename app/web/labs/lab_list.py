@@ -90,9 +90,7 @@ async def lab_list(request: Request, site: Here, visiting: Visiting) -> Response
     return render("labs/labs.html", frame(request, translate("Labs"), says, "labs"), page)
 
 
-def _lab_list_page(
-    site: Site, cards: Sequence[LabCard], asked: Mapping[str, str], order: str
-) -> LabList:
+def _lab_list_page(site: Site, cards: Sequence[LabCard], asked: Mapping[str, str], order: str) -> LabList:
     chapters = {topic.id: topic.title for topic in site.catalog.topics}
     used = {link.href for card in cards for link in card.chapters}
     options = {
@@ -105,10 +103,7 @@ def _lab_list_page(
         (
             name,
             label,
-            (
-                FilterOption("", translate("all"), is_on=not asked[name]),
-                *_choices(options[name], asked[name]),
-            ),
+            (FilterOption("", translate("all"), is_on=not asked[name]), *_choices(options[name], asked[name])),
         )
         for name, label in (
             ("chapter", translate("Chapter")),
@@ -147,12 +142,7 @@ def _cards(site: Site, learner: str) -> Sequence[LabCard]:
         own = counted_runs(session, learner) if learner else {}
     topics = _topics(site)
     return [
-        _card(
-            translate_lab(lab),
-            topics.get(lab.name, ()),
-            counts.get(lab.name, 0),
-            done=lab.name in own,
-        )
+        _card(translate_lab(lab), topics.get(lab.name, ()), counts.get(lab.name, 0), done=lab.name in own)
         for lab in known_labs().values()
     ]
 

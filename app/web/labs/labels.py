@@ -11,11 +11,7 @@ from app.translation import noted, plural, translate
 from app.units import BYTE, Unit, show_size
 
 BACKEND = "backend"  # the field of a form for a run
-KINDS = {
-    "real": noted("real links"),
-    "emulated": noted("an emulated link"),
-    "counted": noted("counted"),
-}
+KINDS = {"real": noted("real links"), "emulated": noted("an emulated link"), "counted": noted("counted")}
 LINKS_SAY = {
     "real": noted("This machine's own links, timed, with the spread of the samples."),
     "emulated": noted(
@@ -81,9 +77,7 @@ def guess_verdict(guess: float, held: float) -> str:
         return ""
     off = guess / held
     if abs(off - 1) < _CLOSE:
-        return translate(
-            "Well predicted: within {percent:g} % of what was measured.", percent=100 * _CLOSE
-        )
+        return translate("Well predicted: within {percent:g} % of what was measured.", percent=100 * _CLOSE)
     form = _OFF[off > 1, off >= _TWICE or off <= 1 / _TWICE]
     return translate(form, times=max(off, 1 / off), percent=100 * abs(off - 1))
 
@@ -140,9 +134,5 @@ def measured_in_words(lab: Lab, given: Mapping[str, str]) -> str:
         says = lab.measures[lab.asked_of({**lab.starts, **given})]
     except (KeyError, ValueError):  # of a version that had other measures
         return ""
-    unit = (
-        translate("in {unit}", unit=says.unit)
-        if says.unit
-        else translate("a number without a unit")
-    )
+    unit = translate("in {unit}", unit=says.unit) if says.unit else translate("a number without a unit")
     return translate("Measured: {says}, {unit}.", says=says.says, unit=unit)

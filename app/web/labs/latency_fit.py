@@ -13,11 +13,8 @@ def line_in_words(report: Report) -> str:
         return ""
     second, speed = scale_of("s").unit, scale_of("B/s").unit
     return translate(
-        "The best fit to the medians: {latency} + size / {bandwidth}, with a median error of "
-        "{percent:.2g} %.",
-        latency=amount(report.line.latency, second)
-        + range_in_words(report.line.latency_range, second),
-        bandwidth=amount(report.line.bandwidth, speed)
-        + range_in_words(report.line.bandwidth_range, speed),
+        "The best fit to the medians: {latency} + size / {bandwidth}, with a median error of {percent:.2g} %.",
+        latency=amount(report.line.latency, second) + range_in_words(report.line.latency_range, second),
+        bandwidth=amount(report.line.bandwidth, speed) + range_in_words(report.line.bandwidth_range, speed),
         percent=100 * report.line.median_error,
     )

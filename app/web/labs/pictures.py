@@ -34,11 +34,7 @@ def picture_of(lab: str) -> tuple[PicturePath, ...]:
 
 def emblem_of(lab: str) -> Emblem:
     """The picture of *lab* with the colors of the palette, to be drawn large."""
-    drawn = (
-        EmblemPath(color, one.path, stroke)
-        for one in picture_of(lab)
-        for color, stroke in [_PAINTS[one.color]]
-    )
+    drawn = (EmblemPath(color, one.path, stroke) for one in picture_of(lab) for color, stroke in [_PAINTS[one.color]])
     return Emblem(WIDTH, HEIGHT, tuple(drawn))
 
 
@@ -52,9 +48,7 @@ def _pictures_line(*points: tuple[float, float]) -> PicturePath:
 
 def _dot(color: str, x: float, y: float, radius: float = 5) -> PicturePath:
     around = f"a{radius:g} {radius:g} 0 1 1"
-    return PicturePath(
-        color, f"M{x - radius:g} {y:g}{around} {2 * radius:g} 0{around} {-2 * radius:g} 0z"
-    )
+    return PicturePath(color, f"M{x - radius:g} {y:g}{around} {2 * radius:g} 0{around} {-2 * radius:g} 0z")
 
 
 def _two_bars() -> Iterator[PicturePath]:
@@ -154,13 +148,7 @@ def _hung() -> Iterator[PicturePath]:
 
 
 def _saves() -> Iterator[PicturePath]:
-    return _rows(
-        [
-            part
-            for n in range(4)
-            for part in (("f", 26 * n, 26 * n + 20), ("w", 26 * n + 20, 26 * n + 26))
-        ]
-    )
+    return _rows([part for n in range(4) for part in (("f", 26 * n, 26 * n + 20), ("w", 26 * n + 20, 26 * n + 26))])
 
 
 def _shares() -> Iterator[PicturePath]:

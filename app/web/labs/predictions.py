@@ -35,9 +35,7 @@ def read_run_prediction(lab: Lab, measure: str, text: str) -> float | None:
         check_clear(text)
         return read_answer(text, scale_of(lab.measures[measure].unit)).value
     except ValueError as error:
-        raise InputError(
-            translate("your prediction: {error}", error=localized(str(error)))
-        ) from None
+        raise InputError(translate("your prediction: {error}", error=localized(str(error)))) from None
 
 
 def read_typed_parameter(lab: Lab, name: str, text: str) -> str:
@@ -67,11 +65,7 @@ def recorded_run(of: Lab, reports: Sequence[Report]) -> RecordedRun | None:
     return RecordedRun(
         run_url(lab.name, report.id),
         machine_of(report),
-        tuple(
-            (lab.parameters[name].says, text)
-            for name, text in report.given.items()
-            if name in lab.parameters
-        ),
+        tuple((lab.parameters[name].says, text) for name, text in report.given.items() if name in lab.parameters),
         guess_label(lab, _asked_measure(of, report)),
     )
 

@@ -51,15 +51,9 @@ def listings(report: Report) -> Iterator[Row]:
     """What is known of the machine in lines: variables, UUIDs and the links between GPUs."""
     machine = report.machine
     lines = (
-        (
-            translate("Variables that change what is measured"),
-            "\n".join(map(str, machine.variables)),
-        ),
+        (translate("Variables that change what is measured"), "\n".join(map(str, machine.variables))),
         (translate("UUIDs of the GPUs"), "\n".join(map(str, machine.uuids))),
-        (
-            translate("Links between the GPUs, as the vendor's tool prints them"),
-            machine.topology or "",
-        ),
+        (translate("Links between the GPUs, as the vendor's tool prints them"), machine.topology or ""),
     )
     yield from ((name, str(text)) for name, text in lines if text)
 

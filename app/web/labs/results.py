@@ -75,9 +75,7 @@ def run_called(site: Site, lab: str, name: str) -> RunResult:
     if row and row.lab == lab:
         report = _report(row.report if len(row.report) <= REPORT_LIMIT else "", row.host)
         if report is None and row.host == SENT:
-            raise NotFoundError(
-                translate("run {name} was sent in, and cannot be shown here", name=name)
-            )
+            raise NotFoundError(translate("run {name} was sent in, and cannot be shown here", name=name))
         return RunResult(report, row, log=row.log)
     known = {report.id: report for report in shipped_runs() if report.lab == lab}
     if name in known:
@@ -89,9 +87,7 @@ def run_called(site: Site, lab: str, name: str) -> RunResult:
         if report.lab == lab:
             return RunResult(report, log="" if report.state is RunState.DONE else run.log())
     near = nearest(name[:80], [*known, *folders])
-    raise NotFoundError(
-        translate("{lab} has no run {name!r}{near}", lab=lab, name=name[:80], near=near)
-    )
+    raise NotFoundError(translate("{lab} has no run {name!r}{near}", lab=lab, name=name[:80], near=near))
 
 
 @lru_cache(maxsize=_CACHED)

@@ -30,16 +30,7 @@ from app.web.frame.visitor import FromHere, Visiting
 from app.web.labs.active_runs import UnderwayView, underway_view
 from app.web.labs.cards import lab_card, run_card
 from app.web.labs.guess_table import GuessTable, guess_afterwards, guess_beside_run
-from app.web.labs.labels import (
-    BACKEND,
-    CURES,
-    KINDS,
-    LINKS_SAY,
-    STATES,
-    machine_of,
-    measured_in_words,
-    query_of,
-)
+from app.web.labs.labels import BACKEND, CURES, KINDS, LINKS_SAY, STATES, machine_of, measured_in_words, query_of
 from app.web.labs.latency_fit import line_in_words
 from app.web.labs.provenance import listings, the_rest, what_matters
 from app.web.labs.results import RunResult, finished, report_called, run_called
@@ -94,18 +85,14 @@ async def cancel(site: Here, visiting: Visiting, name: str, run: str) -> Respons
     """Cancel a run; only the learner who started it may."""
     result = await aside(run_called, site, lab_called(name).name, run)
     if not result.row or not visiting.learner or result.row.learner != visiting.learner:
-        raise NotFoundError(
-            translate("you did not start a run of that name, so you cannot cancel it")
-        )
+        raise NotFoundError(translate("you did not start a run of that name, so you cannot cancel it"))
     await aside(request_cancel, site.engine, run)
     site.labs.wake()
     return Response(status_code=303, headers={"Location": run_url(name, run)})
 
 
 @router.get("/{name}/{run}")
-async def run_page(
-    request: Request, site: Here, visiting: Visiting, name: str, run: str
-) -> Response:
+async def run_page(request: Request, site: Here, visiting: Visiting, name: str, run: str) -> Response:
     """Show one run of a lab."""
     lab = translate_lab(lab_called(name))
     guess = request.query_params.get("guess", "")[:_LONGEST]
@@ -186,8 +173,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         rows=tuple(rows),
         tables=tuple(more_tables(report)) if report else (),
         line=line_in_words(report) if report else "",
-        has_board=len({machine_of(one.report) for one in finished(site, lab.name) if one.report})
-        > 1,
+        has_board=len({machine_of(one.report) for one in finished(site, lab.name) if one.report}) > 1,
         figures=tuple(
             figure_view(figure, address, number)
             for number, figure in enumerate(lab_figures(lab, report, _guess(lab, row)))
@@ -222,11 +208,7 @@ def _underway(site: Site, lab: Lab, result: RunResult) -> UnderwayView | None:
         return None
     job = read_job(lab, result.row.parameters)
     before = (one.report for one in finished(site, lab.name))
-    alike = (
-        one.seconds
-        for one in before
-        if one and one.given == job.given and one.backend == result.row.backend
-    )
+    alike = (one.seconds for one in before if one and one.given == job.given and one.backend == result.row.backend)
     return underway_view(job, result.report, time.time(), next(filter(None, alike), None))
 
 

@@ -162,9 +162,7 @@ def figure_of(lab: Lab, group: RunGroup) -> Figure:
     lab = lab.run_over(first.report.backend)
     says, count = lab.measures[first.asked], min(len(group.runs), len(LETTERS))
     unit = scale_of(says.unit).unit if says.unit else RATIO
-    measured = [
-        one.held for run in group.runs for one in run.report.measures if one.name == run.asked
-    ]
+    measured = [one.held for run in group.runs for one in run.report.measures if one.name == run.asked]
     place = next((p for p in _PLACES if f"{p}s" in lab.parameters), "")
     counted = (
         plural("{number} run", "{number} runs", count)
@@ -174,10 +172,7 @@ def figure_of(lab: Lab, group: RunGroup) -> Figure:
     title = f"{group.parameters}: {counted}"
     if not place:
         return Bars(
-            title=title,
-            summary=says.says,
-            axis=axis_of(says.says, unit, measured),
-            bars=tuple(_bars(lab, group)),
+            title=title, summary=says.says, axis=axis_of(says.says, unit, measured), bars=tuple(_bars(lab, group))
         )
     parameter = lab.parameters[f"{place}s"]
     series = [
@@ -189,16 +184,9 @@ def figure_of(lab: Lab, group: RunGroup) -> Figure:
         summary=(
             translate("{says} over {parameter}, by run", says=says.says, parameter=parameter.says)
             if group.varies
-            else translate(
-                "{says} over {parameter}, by machine", says=says.says, parameter=parameter.says
-            )
+            else translate("{says} over {parameter}, by machine", says=says.says, parameter=parameter.says)
         ),
-        x=axis_of(
-            parameter.says,
-            parameter.measured_in,
-            (x for one in series for x, _ in one.points),
-            log=True,
-        ),
+        x=axis_of(parameter.says, parameter.measured_in, (x for one in series for x, _ in one.points), log=True),
         y=axis_of(says.says, unit, measured, log=True),
         series=tuple(series),
     )
@@ -245,11 +233,7 @@ def _bars(lab: Lab, group: RunGroup) -> Iterator[Bar]:
         note = ""
         if one.predicted is not None and group.varies:
             formula = show_measure(lab, one.name, one.predicted)
-            note = translate(
-                "{shown}, formula {formula}",
-                shown=show_measure(lab, one.name, one.held),
-                formula=formula,
-            )
+            note = translate("{shown}, formula {formula}", shown=show_measure(lab, one.name, one.held), formula=formula)
         elif one.predicted is not None and not number:
             yield Bar(translate("formula"), (Part(Color.ORANGE, "", one.predicted),))
         yield Bar(name, (Part(Color.BLUE, "", one.held),), note)

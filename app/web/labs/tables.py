@@ -30,11 +30,7 @@ def lab_table(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
     """Measurements and predictions: a header, then one row per place."""
     which = sorted({held_in(lab, one.name) for one in report.measures if one.ratio is not None})
     mixed = len(which) > 1
-    over = (
-        [held_over(one, noted("formula")) for one in which]
-        if not mixed
-        else [translate("Over formula")]
-    )
+    over = [held_over(one, noted("formula")) for one in which] if not mixed else [translate("Over formula")]
     yield (
         *(capitalized(key) for key in report.places),
         translate("Measure"),
@@ -100,18 +96,14 @@ def lab_figures(lab: Lab, report: Report, guess: LabGuess | None = None) -> Iter
             yield _bars(lab, first, guess)
 
 
-def _curves(
-    lab: Lab, report: Report, place: str, names: Sequence[str], guess: LabGuess | None
-) -> Plot:
+def _curves(lab: Lab, report: Report, place: str, names: Sequence[str], guess: LabGuess | None) -> Plot:
     series = []
     for color, name in zip(Color, names, strict=False):
         own = [one for one in report.measures if one.name == name]
         label = name if len(names) > 1 else translate("median")
         series.append(Series(color, label, _points(place, own, lambda one: one.median)))
         if len(names) == 1:
-            series.append(
-                Series(Color.GRAY, translate("min"), _points(place, own, lambda one: one.least))
-            )
+            series.append(Series(Color.GRAY, translate("min"), _points(place, own, lambda one: one.least)))
             series.append(Series(Color.GREEN, "p90", _points(place, own, lambda one: one.p90)))
         if all(one.predicted for one in own):
             predicted = _points(place, own, lambda one: one.predicted or 0.0)
@@ -122,15 +114,8 @@ def _curves(
     unit = lab.measures[names[0]].unit
     return Plot(
         title=f"{lab.title}: {size_label(report)}, {report.backend}",
-        summary=translate(
-            "{says} over {says_2}", says=lab.measures[names[0]].says, says_2=parameter.says
-        ),
-        x=axis_of(
-            parameter.says,
-            parameter.measured_in,
-            (x for one in series for x, _ in one.points),
-            log=True,
-        ),
+        summary=translate("{says} over {says_2}", says=lab.measures[names[0]].says, says_2=parameter.says),
+        x=axis_of(parameter.says, parameter.measured_in, (x for one in series for x, _ in one.points), log=True),
         y=axis_of(
             lab.measures[names[0]].says,
             scale_of(unit).unit if unit else RATIO,
@@ -142,9 +127,7 @@ def _curves(
     )
 
 
-def _fitted(
-    report: Report, place: str, measures: Sequence[Measure]
-) -> tuple[tuple[float, float], ...]:
+def _fitted(report: Report, place: str, measures: Sequence[Measure]) -> tuple[tuple[float, float], ...]:
     """What the lines that fit say at the places of *measures*."""
     lines = (report.line,) if report.line else report.lines
     found = []
@@ -154,9 +137,7 @@ def _fitted(
     return tuple(found)
 
 
-def _marks(
-    lab: Lab, report: Report, place: str, first: str, guess: LabGuess | None
-) -> Iterator[LabeledPoint]:
+def _marks(lab: Lab, report: Report, place: str, first: str, guess: LabGuess | None) -> Iterator[LabeledPoint]:
     """The gap to the formula, and the learner's prediction, where the curves end."""
     asked = guess.measure if guess else first
     found = [one for one in report.measures if one.name == asked and place in one.where]
@@ -183,22 +164,12 @@ def _bars(lab: Lab, one: Measure, guess: LabGuess | None) -> Bars:
     if spread > 0:
         parts.append(Part(Color.PALE, translate("from there to p90"), spread))
     formula = one.predicted or 0.0
-    bars = [
-        Bar(
-            translate("formula"),
-            (Part(Color.ORANGE, "", formula),),
-            show_measure(lab, one.name, formula),
-        ),
-    ]
+    bars = [Bar(translate("formula"), (Part(Color.ORANGE, "", formula),), show_measure(lab, one.name, formula))]
     note = ", ".join(filter(None, (show_measure(lab, one.name, one.held), gap(lab, one))))
     bars.append(Bar(translate("measured"), tuple(parts), note))
     if guess and guess.measure == one.name:
         bars.append(
-            Bar(
-                translate("yours"),
-                (Part(Color.PURPLE, "", guess.value),),
-                show_measure(lab, one.name, guess.value),
-            )
+            Bar(translate("yours"), (Part(Color.PURPLE, "", guess.value),), show_measure(lab, one.name, guess.value))
         )
     axis = axis_of(says.says, scale_of(says.unit).unit, (formula, one.held))
     return Bars(title=capitalized(says.says), summary=one.name, axis=axis, bars=tuple(bars))

@@ -14,12 +14,7 @@ from app.errors import AppError, InputError, NotFoundError, RefusedError, Unavai
 from app.federation.delivery_status import Sending, Tie, Unsent, sending_of, ties_of, unsent_of
 from app.federation.lti.platforms import Platform, platform_with
 from app.federation.lti.roster import Participant
-from app.federation.lti.roster_sync import (
-    CourseDifference,
-    RoleChange,
-    apply_difference,
-    compare_course,
-)
+from app.federation.lti.roster_sync import CourseDifference, RoleChange, apply_difference, compare_course
 from app.federation.outbox import send_again, send_refused_again
 from app.network.door import note_trouble
 from app.network.routes import Router
@@ -74,9 +69,7 @@ class CoursePage:
 
 
 @router.get("/classes/{class_id}/platform")
-async def platform(
-    request: Request, site: Here, visiting: Visiting, class_id: int, again: int = 0
-) -> Response:
+async def platform(request: Request, site: Here, visiting: Visiting, class_id: int, again: int = 0) -> Response:
     """The courses that the class is, and how far its scores are."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     return await aside(_course_page, request, site, member, None, again)
@@ -117,18 +110,14 @@ async def show_course_roster(
 
 
 @router.post("/assignments/{assignment}/send", dependencies=[FromHere])
-async def send_points_again(
-    request: Request, site: Here, visiting: Visiting, assignment: int
-) -> Response:
+async def send_points_again(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
     """Send one's own points in an assignment again."""
     member, _ = await in_assignment(request, site, visiting, assignment, Role.STUDENT)
     await aside(_send, site, assignment, member.person.person)
     return RedirectResponse(f"/assignments/{assignment}", 303)
 
 
-def _course_page(
-    request: Request, site: Site, member: Membership, found: Roster | None, again: int
-) -> Response:
+def _course_page(request: Request, site: Site, member: Membership, found: Roster | None, again: int) -> Response:
     with open_session(site.engine) as session:
         page = CoursePage(
             head=class_head(member),
@@ -167,11 +156,7 @@ def _memberships(tie: Tie) -> str:
 
 
 def _compared(
-    site: Site,
-    member: Membership,
-    course: tuple[Platform, Tie, int],
-    people: Sequence[Participant],
-    digest: str,
+    site: Site, member: Membership, course: tuple[Platform, Tie, int], people: Sequence[Participant], digest: str
 ) -> Roster:
     platform, tie, number = course
     with open_writing_session(site.engine) as session:
@@ -195,10 +180,7 @@ def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
         _course_row(f"{count} {'person' if count == 1 else 'people'} without a name", *roles)
         for roles, count in unnamed.items()
     ]
-    rows = [
-        _course_row(change.name, change.before, change.after, _news(change))
-        for change in named[:_SHOWN]
-    ]
+    rows = [_course_row(change.name, change.before, change.after, _news(change)) for change in named[:_SHOWN]]
     return Roster(
         title=tie.title,
         number=number,
@@ -210,14 +192,10 @@ def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
     )
 
 
-def _course_row(
-    name: str, before: Role | None, after: Role | None, news: Iterable[str] = ()
-) -> RoleChangeRow:
+def _course_row(name: str, before: Role | None, after: Role | None, news: Iterable[str] = ()) -> RoleChangeRow:
     role = after.word if after else translate("leaves the class")
     return RoleChangeRow(
-        name=name,
-        before=before.word if before else translate("not in the class"),
-        after="; ".join([role, *news]),
+        name=name, before=before.word if before else translate("not in the class"), after="; ".join([role, *news])
     )
 
 

@@ -21,13 +21,7 @@ from app.federation.lti.launch_message import Launch
 from app.federation.lti.tickets import CHOICE_LIFE, seal_ticket, unsealed, use_once
 from app.network.response_policy import let_frame, let_post
 from app.network.routes import Router
-from app.people.assignments import (
-    Assignment,
-    AssignmentEntry,
-    assignment_with,
-    assignments_of,
-    create_assignment,
-)
+from app.people.assignments import Assignment, AssignmentEntry, assignment_with, assignments_of, create_assignment
 from app.people.classes import class_with, zone_named
 from app.people.policy import Policy
 from app.site import Here, Site
@@ -118,9 +112,7 @@ async def choosing(request: Request, site: Site, launch: Launch, problem: str = 
         course=launch.title or translate("your course"),
         several=launch.several,
         assignments=tuple(LinkOffer(str(one.id), one.title, one.length) for one in own),
-        chapters=tuple(
-            LinkOffer(topic.id, topic.title, len(topic.exercises)) for topic in site.catalog.topics
-        ),
+        chapters=tuple(LinkOffer(topic.id, topic.title, len(topic.exercises)) for topic in site.catalog.topics),
         ticket=seal_ticket(site.secret, launch),
         window=seal_ticket(site.secret, launch),
         problem=problem,

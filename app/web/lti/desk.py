@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from app.federation.lti.tool import Tool
 
 MISSING = (
-    "learning platforms need packages that are not installed here: install wallclock[people], "
-    "then restart the server"
+    "learning platforms need packages that are not installed here: install wallclock[people], then restart the server"
 )
 _FAILS = noted("This does not work right now")
 _REFUSED = noted("This launch was refused")
@@ -60,9 +59,7 @@ def tool_for(state: object, site: Site) -> "Tool":
     return found
 
 
-def refused_launch(
-    request: Request, error: AppError, again: tuple[tuple[str, str], ...] = ()
-) -> Response:
+def refused_launch(request: Request, error: AppError, again: tuple[tuple[str, str], ...] = ()) -> Response:
     """The page that says why a launch was refused: in a frame of any platform."""
     if isinstance(error, UnavailableError):
         note_trouble(request, error, error.cause)

@@ -15,25 +15,11 @@ from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import AppError, RefusedError
 from app.federation.lti.launch_message import Launch
-from app.federation.lti.login_state import (
-    OPENING_LIFE,
-    Begun,
-    Opening,
-    begun,
-    is_same_browser,
-    read_login_state,
-)
+from app.federation.lti.login_state import OPENING_LIFE, Begun, Opening, begun, is_same_browser, read_login_state
 from app.federation.lti.platforms import Platform, platform_for, platform_with
 from app.federation.lti.tickets import CHOICE_LIFE, TICKET_LIFE, seal_ticket, unsealed, use_once
 from app.federation.lti.vocabulary import LAUNCH
-from app.network.response_policy import (
-    keep_opener,
-    let_anyone_frame,
-    let_frame,
-    let_post,
-    origin_of,
-    redirect_beyond,
-)
+from app.network.response_policy import keep_opener, let_anyone_frame, let_frame, let_post, origin_of, redirect_beyond
 from app.network.routes import Router
 from app.people.assignment_copies import MOST_WEEKS
 from app.site import Here, Site
@@ -51,8 +37,7 @@ _MOST_FIELDS = 50
 _COOKIE = "lti_"
 _NOTHING = ("", "-")  # of what the platform's page is asked for: it stores nothing
 _BEGUN_ELSEWHERE = noted(
-    "this browser did not begin this launch, or it stores no cookies; open it in a window of its "
-    "own"
+    "this browser did not begin this launch, or it stores no cookies; open it in a window of its own"
 )
 
 
@@ -118,9 +103,7 @@ async def launch(
     """The message of a launch, which the browser brings from the platform."""
     try:
         if error:
-            raise RefusedError(
-                f"the platform refused: {error[:100]} {error_description[:300]}".strip()
-            )
+            raise RefusedError(f"the platform refused: {error[:100]} {error_description[:300]}".strip())
         sent = read_login_state(site.secret, state)
         browser = request.cookies.get(_COOKIE + sent.name, "")
         if not browser and sent.stored and not kept:

@@ -11,12 +11,7 @@ from app.aside import aside
 from app.db.people import ClassRow
 from app.db.session import open_writing_session
 from app.errors import NotFoundError, RefusedError
-from app.federation.lti.course_copies import (
-    classes_before,
-    copy_course,
-    copyable_assignments,
-    suggested_weeks,
-)
+from app.federation.lti.course_copies import classes_before, copy_course, copyable_assignments, suggested_weeks
 from app.federation.lti.enrollment import (
     NO_ROLE,
     Arrival,
@@ -81,9 +76,7 @@ class Said:
     weeks: int = 0
 
 
-async def entered(
-    request: Request, site: Site, visiting: Visitor, launch: Launch, said: Said
-) -> Response:
+async def entered(request: Request, site: Site, visiting: Visitor, launch: Launch, said: Said) -> Response:
     """The response to a launch in its own window: a question, or the way to its assignment.
 
     Raises:
@@ -100,9 +93,7 @@ async def entered(
     return response
 
 
-def _entered(
-    site: Site, visiting: Visitor, launch: Launch, said: Said
-) -> tuple[AskPage | str, str]:
+def _entered(site: Site, visiting: Visitor, launch: Launch, said: Said) -> tuple[AskPage | str, str]:
     """A question, or the address to go to; and the cookie of a new session, if there is one."""
     before = visiting.person.person if visiting.person else None
     with open_writing_session(site.engine) as session:
@@ -125,9 +116,7 @@ def _entered(
         return found or _which_assignment(session, site, launch, arrival), cookie
 
 
-def _opened(
-    session: Session, site: Site, launch: Launch, arrival: Arrival, said: Said
-) -> str | None:
+def _opened(session: Session, site: Site, launch: Launch, arrival: Arrival, said: Said) -> str | None:
     """The address of what a link opens; None if its teacher has to say what it is."""
     assignment, class_id = arrival.assignment, arrival.class_id
     asks = launch.teaches and launch.link and said.chosen != _NONE
@@ -147,14 +136,10 @@ def _opened(
 def _which_class(session: Session, site: Site, launch: Launch, person: int | None) -> AskPage:
     """The question which class a course is: a new one, or one that the teacher has here."""
     own = classes_of(session, person) if person is not None else ()
-    copies, weeks = _copies(
-        session, site, classes_before(session, launch, _who(session, launch, person))
-    )
+    copies, weeks = _copies(session, site, classes_before(session, launch, _who(session, launch, person)))
     options = [
         *copies,
-        LaunchTarget(
-            _NEW, translate("A new class: {title}", title=launch.title or translate("A course"))
-        ),
+        LaunchTarget(_NEW, translate("A new class: {title}", title=launch.title or translate("A course"))),
     ]
     options += [
         LaunchTarget(f"{_CLASS}{number_of(row)}", row.name, translate("you teach it here"))
@@ -175,9 +160,7 @@ def _which_class(session: Session, site: Site, launch: Launch, person: int | Non
     )
 
 
-def _copies(
-    session: Session, site: Site, before: Sequence[ClassRow]
-) -> tuple[list[LaunchTarget], int | None]:
+def _copies(session: Session, site: Site, before: Sequence[ClassRow]) -> tuple[list[LaunchTarget], int | None]:
     """The offers to copy what was assigned *before*, and by how many weeks to move the dates."""
     today = site.clock().date()
     offers, weeks = [], None
@@ -201,9 +184,7 @@ def _who(session: Session, launch: Launch, person: int | None) -> Collection[int
     return {one for one in (person, known.id if known else None) if one is not None}
 
 
-def _copy(
-    session: Session, site: Site, said: Said, before: Sequence[ClassRow], class_id: int
-) -> None:
+def _copy(session: Session, site: Site, said: Said, before: Sequence[ClassRow], class_id: int) -> None:
     """Copy the chosen one of the classes *before* into another class.
 
     Raises:
@@ -223,15 +204,11 @@ def _which_person(site: Site, visiting: Visitor, launch: Launch) -> AskPage:
     return AskPage(
         heading=translate("Is this you?"),
         lead=translate(
-            "This browser is signed in as {name}. Your learning platform calls you {other}.",
-            name=name,
-            other=other,
+            "This browser is signed in as {name}. Your learning platform calls you {other}.", name=name, other=other
         ),
         options=(
             LaunchTarget(
-                _SAME,
-                translate("Yes, both are me"),
-                translate("answers and points are kept together from now on"),
+                _SAME, translate("Yes, both are me"), translate("answers and points are kept together from now on")
             ),
             LaunchTarget(
                 _OTHER,
@@ -267,22 +244,14 @@ def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arr
     before = classes_before(session, launch, [arrival.person], arrival.class_id)
     copies, weeks = _copies(session, site, before)
     options = [
-        LaunchTarget(
-            f"{_ASSIGNMENT}{one.id}",
-            one.title,
-            plural("{number} exercise", "{number} exercises", one.length),
-        )
+        LaunchTarget(f"{_ASSIGNMENT}{one.id}", one.title, plural("{number} exercise", "{number} exercises", one.length))
         for one in assignments_of(session, arrival.class_id)
     ]
     return AskPage(
         heading=translate("Which assignment does this link open?"),
         lead=f"The link {launch.link_title!r} of your course does not say. You are asked once; "
         "students go where you say now.",
-        options=(
-            *copies,
-            *options,
-            LaunchTarget(_NONE, translate("None: the page of the class, this time")),
-        ),
+        options=(*copies, *options, LaunchTarget(_NONE, translate("None: the page of the class, this time"))),
         ticket=seal_ticket(site.secret, launch),
         weeks=weeks,
     )

@@ -10,12 +10,7 @@ from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError
 from app.federation.lti.canvas import canvas_configuration
-from app.federation.lti.platforms import (
-    allow_deployment,
-    register_platform,
-    registration_with,
-    use_registration,
-)
+from app.federation.lti.platforms import allow_deployment, register_platform, registration_with, use_registration
 from app.network.response_policy import keep_opener, let_frame, origin_of
 from app.network.routes import Router
 from app.site import Here, Site
@@ -65,23 +60,14 @@ async def show_registration(request: Request, site: Here) -> Response:
     try:
         address, missing = tool_in(request).address, ""
     except UnavailableError as error:
-        address, missing = (
-            site.settings.url or "https://wallclock.example.org",
-            str(error),
-        )
+        address, missing = (site.settings.url or "https://wallclock.example.org", str(error))
     page = PlatformsPage(address=address, missing=missing)
-    return render(
-        "lti/connect.html", frame(request, translate("Connect a learning platform")), page
-    )
+    return render("lti/connect.html", frame(request, translate("Connect a learning platform")), page)
 
 
 @router.get("/register")
 async def ask(
-    request: Request,
-    site: Here,
-    code: str = "",
-    openid_configuration: str = "",
-    registration_token: str = "",
+    request: Request, site: Here, code: str = "", openid_configuration: str = "", registration_token: str = ""
 ) -> Response:
     """The page on which an administrator of a platform registers it."""
     try:
@@ -109,18 +95,14 @@ async def register_platform_page(
         from app.federation.lti.registration import register_at_platform
 
         name = await aside(_named, site, code)
-        found = await register_at_platform(
-            tool.outgoing, name, openid_configuration, registration_token, tool.address
-        )
+        found = await register_at_platform(tool.outgoing, name, openid_configuration, registration_token, tool.address)
         await aside(_store, site, code, found)
     except InputError as problem:
         return refused_launch(request, RefusedError(str(problem)))
     except AppError as problem:
         return refused_launch(request, problem)
     let_frame(request, [openid_configuration])
-    page = RegisterPage(
-        name=name, host=found.platform.issuer, code="", configuration="", token="", done=True
-    )
+    page = RegisterPage(name=name, host=found.platform.issuer, code="", configuration="", token="", done=True)
     return render("lti/register.html", frame(request, translate("Registered")), page)
 
 
@@ -128,10 +110,7 @@ def _registration_page(name: str, code: str, configuration: str, token: str) -> 
     host = origin_of(configuration)
     if not host:
         raise RefusedError(
-            translate(
-                "this link is for a learning platform: enter it there as the registration address "
-                "of a new tool"
-            )
+            translate("this link is for a learning platform: enter it there as the registration address of a new tool")
         )
     return RegisterPage(name=name, host=host, code=code, configuration=configuration, token=token)
 

@@ -72,10 +72,7 @@ def comb_view(comb: Comb) -> CombView:
         height=len(comb.streams) * (LANE + GAP),
         span=comb.span / _MICRO,
         lanes=tuple(_lane(comb, number) for number in range(len(comb.streams))),
-        ticks=tuple(
-            show(comb.span * tick / _TICKS, SECOND, 3) if tick else "0"
-            for tick in range(_TICKS + 1)
-        ),
+        ticks=tuple(show(comb.span * tick / _TICKS, SECOND, 3) if tick else "0" for tick in range(_TICKS + 1)),
         rows=tuple(_comb_view_row(comb, work) for work in comb.works),
         left_out=left_out,
     )

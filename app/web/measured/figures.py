@@ -32,10 +32,7 @@ def figures_of_test(
 
 
 def _bandwidths(
-    points: Points,
-    test: CollectiveTest,
-    comparison: Comparison | None,
-    beside: Sequence[PublishedMeasurement],
+    points: Points, test: CollectiveTest, comparison: Comparison | None, beside: Sequence[PublishedMeasurement]
 ) -> Plot:
     series = [Series(Color.BLUE, translate("this run"), points)]
     for color, one in zip(_COLORS, beside, strict=False):
@@ -48,9 +45,7 @@ def _bandwidths(
         series.append(Series(Color.ORANGE, "wire", line))
     return Plot(
         title=translate("Bus bandwidth by size"),
-        summary=translate(
-            "Bus bandwidth of {collective} over the size of the array", collective=test.collective
-        ),
+        summary=translate("Bus bandwidth of {collective} over the size of the array", collective=test.collective),
         x=SIZE,
         y=Axis(translate("bus bandwidth"), BYTE_PER_SECOND, log=True),
         series=tuple(series),
@@ -74,16 +69,10 @@ def sizes_figure(pairs: Sequence[SizePair]) -> Plot:
 
 def _times(test: CollectiveTest) -> Plot:
     rows = thinned(test.rows)
-    series = [
-        Series(Color.BLUE, translate("measured"), tuple((row.size, row.time) for row in rows))
-    ]
+    series = [Series(Color.BLUE, translate("measured"), tuple((row.size, row.time) for row in rows))]
     for color, piece in zip((Color.ORANGE, Color.GREEN, Color.PURPLE), test.pieces, strict=False):
         sizes = _between(piece.first, piece.last)
-        name = (
-            translate("line {series}", series=len(series))
-            if len(test.pieces) > 1
-            else translate("line")
-        )
+        name = translate("line {series}", series=len(series)) if len(test.pieces) > 1 else translate("line")
         series.append(Series(color, name, tuple((size, piece.time(size)) for size in sizes)))
     return Plot(
         title=translate("Time by size, and the lines that fit"),

@@ -29,10 +29,7 @@ SAID = (
         "The kernels were launched and waited for others: the pipeline's bubble (more "
         "micro-batches, interleaving), events between streams, small kernels in a row."
     ),
-    noted(
-        "The kernels were launched and waited for others: events between streams, small kernels in "
-        "a row."
-    ),
+    noted("The kernels were launched and waited for others: events between streams, small kernels in a row."),
     noted("Copy from pinned memory on another stream with non_blocking=True, one batch ahead."),
     noted("exposed - (compute - overlapped)"),
     noted("min(exposed, compute - overlapped)"),
@@ -47,14 +44,5 @@ _BEFORE, _AFTER = " Rank ", " most often arrives last."
 def lever_told(lever: Lever) -> Lever:
     """*lever* in the current language."""
     says, found, rank = lever.says.partition(_BEFORE)
-    last = (
-        translate(" Rank {rank} most often arrives last.", rank=rank.removesuffix(_AFTER))
-        if found
-        else ""
-    )
-    return replace(
-        lever,
-        toll=translate(lever.toll),
-        says=translate(says) + last,
-        formula=translate(lever.formula),
-    )
+    last = translate(" Rank {rank} most often arrives last.", rank=rank.removesuffix(_AFTER)) if found else ""
+    return replace(lever, toll=translate(lever.toll), says=translate(says) + last, formula=translate(lever.formula))

@@ -14,12 +14,7 @@ from app.labs.results.archive import own_runs, shipped_runs
 from app.measurements.comparison import compare_test
 from app.measurements.file_reader import Report
 from app.measurements.packed_files import PACKED_LIMIT
-from app.measurements.published import (
-    PublishedMeasurement,
-    published_logs,
-    published_tests,
-    text_of,
-)
+from app.measurements.published import PublishedMeasurement, published_logs, published_tests, text_of
 from app.measurements.reports import CollectiveTest, TrainingLog
 from app.network.routes import Router
 from app.site import Here, Site
@@ -69,14 +64,10 @@ class PublishedPage:
 
 
 @router.get("")
-async def show_measured(
-    request: Request, site: Here, visiting: Visiting, hardware: str = ""
-) -> Response:
+async def show_measured(request: Request, site: Here, visiting: Visiting, hardware: str = "") -> Response:
     """The form, and the lists of saved and of published measurements."""
     saved = await aside(saved_links, site, visiting.learner) if visiting.learner else ()
-    return await aside(
-        _measured_page, request, MeasuredPage(fields={}, saved=saved, hardware=hardware)
-    )
+    return await aside(_measured_page, request, MeasuredPage(fields={}, saved=saved, hardware=hardware))
 
 
 @router.post("", dependencies=[FromHere])
@@ -89,9 +80,7 @@ async def compare_files(request: Request, site: Here) -> Response:
         cluster = await aside(_cluster, sent.fields)
         views = [await aside(_offered, site, one, sent.fields, cluster) for one in sent.reports]
     except InputError as error:
-        return await aside(
-            _measured_page, request, MeasuredPage(fields={}, problem=_says(error)), 422
-        )
+        return await aside(_measured_page, request, MeasuredPage(fields={}, problem=_says(error)), 422)
     found = MeasuredPage(
         reports=tuple(one for one in views if isinstance(one.view, ReportView)),
         traces=tuple(one for one in views if isinstance(one.view, TraceView)),
@@ -114,9 +103,7 @@ async def show_measurement(request: Request, site: Here, visiting: Visiting, nam
     return await aside(_published, request, name)
 
 
-def _offered(
-    site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None
-) -> SaveOffer[Any]:
+def _offered(site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None) -> SaveOffer[Any]:
     runs = [*own_runs(site.settings.runs), *shipped_runs()]
     return save_offer(site, report, report_view(report, fields, cluster, runs), fields)
 
@@ -145,28 +132,16 @@ def _measured_page(request: Request, page: MeasuredPage, status: int = 200) -> R
         fields={name: page.fields.get(name, "") for name in RECORDS},
         groups=published_groups(page.hardware),
         known=published_hardware(),
-        logs=tuple(
-            (Hyperlink(f"{ADDRESS}/{one.name}", one.name), one.hardware)
-            for one in published_logs().values()
-        ),
+        logs=tuple((Hyperlink(f"{ADDRESS}/{one.name}", one.name), one.hardware) for one in published_logs().values()),
     )
-    return render(
-        "measured/measured.html",
-        frame(request, translate(_TITLE), translate(_LEAD), "labs"),
-        page,
-        status,
-    )
+    return render("measured/measured.html", frame(request, translate(_TITLE), translate(_LEAD), "labs"), page, status)
 
 
 def _named(name: str) -> PublishedMeasurement:
     known = {**published_tests(), **published_logs()}
     if name not in known:
         raise NotFoundError(
-            translate(
-                "no published measurement is called {name!r}{near}",
-                name=name,
-                near=nearest(name, known),
-            )
+            translate("no published measurement is called {name!r}{near}", name=name, near=nearest(name, known))
         )
     return known[name]
 

@@ -30,15 +30,7 @@ from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.renderer import Hyperlink, frame, render
-from app.web.frame.visitor import (
-    FromHere,
-    Visiting,
-    Visitor,
-    remember,
-    spend,
-    spend_storage,
-    visitor_learner,
-)
+from app.web.frame.visitor import FromHere, Visiting, Visitor, remember, spend, spend_storage, visitor_learner
 from app.web.measured.step_comparison import RECORDS
 from app.web.measured.trace_view import TraceView
 from app.web.measured.views import ADDRESS, ReportView, report_view
@@ -47,9 +39,7 @@ router = Router(prefix=ADDRESS)
 _SERIAL = 16  # bytes, which differ for each page
 _SALT = "wallclock.measurement"
 _AGE = 24 * 3600  # seconds in which a page that was read can be saved
-_STALE = noted(
-    "this page is more than a day old, or was changed: read the file again, then save it"
-)
+_STALE = noted("this page is more than a day old, or was changed: read the file again, then save it")
 _SEALED = 700_000  # characters of a form's field; a body may have 1 MiB
 V = TypeVar("V", ReportView, TraceView)
 
@@ -102,9 +92,7 @@ async def save(request: Request, site: Here, visiting: Visiting) -> Response:
     spend(request, site.allowances.sent_runs, "files")
     form = await request.form(max_files=0, max_fields=4, max_part_size=_SEALED)
     learner = visitor_learner(visiting)
-    row = _saved_measurement_row(
-        site, str(form.get("seal") or ""), str(form.get("title") or ""), learner
-    )
+    row = _saved_measurement_row(site, str(form.get("seal") or ""), str(form.get("title") or ""), learner)
     response = RedirectResponse(f"{ADDRESS}/{row.name}", 303)
     if await aside(saved_measurement, site.engine, row.name):
         return response
@@ -119,9 +107,7 @@ async def discard_measurement(site: Here, visiting: Visiting, name: str) -> Resp
     """Delete a measurement; only its owner may."""
     own = visiting.learner
     if not own or not await aside(delete_measurement, site.engine, name, own):
-        raise NotFoundError(
-            translate("you have no measurement at that address, so you cannot delete it")
-        )
+        raise NotFoundError(translate("you have no measurement at that address, so you cannot delete it"))
     return RedirectResponse(ADDRESS, 303)
 
 
@@ -132,11 +118,7 @@ def _saved_measurement_row(site: Site, seal: str, title: str, learner: str) -> M
         raise InputError(translate(_STALE)) from None
     name = "".join(filter(str.isprintable, title)).strip()[:NAME_LIMIT] or first[:NAME_LIMIT]
     return MeasurementRow(
-        name=measurement_name(site.secret, serial),
-        learner=learner,
-        title=name,
-        report=text,
-        given=json.dumps(given),
+        name=measurement_name(site.secret, serial), learner=learner, title=name, report=text, given=json.dumps(given)
     )
 
 
@@ -158,9 +140,7 @@ def saved_page(request: Request, site: Site, visiting: Visitor, name: str) -> Re
     """
     row = saved_measurement(site.engine, name)
     if row is None:
-        raise NotFoundError(
-            translate("no measurement is saved at this address; its owner may have deleted it")
-        )
+        raise NotFoundError(translate("no measurement is saved at this address; its owner may have deleted it"))
     view = view_of_row(row)
     page = SavedPage(
         title=row.title,
@@ -187,6 +167,4 @@ def view_of_row(row: MeasurementRow) -> ReportView | TraceView:
         cluster = Cluster.read(given["cluster"]) if given.get("cluster") else None
         return report_view(read_stored(row.report), given, cluster)
     except (ValueError, ArithmeticError, LookupError, AttributeError, InputError) as error:
-        raise NotFoundError(
-            translate("this measurement cannot be shown by this version")
-        ) from error
+        raise NotFoundError(translate("this measurement cannot be shown by this version")) from error

@@ -5,12 +5,7 @@ from dataclasses import dataclass
 
 from app.errors import InputError
 from app.labs.results.report import Report
-from app.labs.results.size_comparison import (
-    SIZE_COLUMNS,
-    compare_sizes,
-    difference_text,
-    latest_of_test,
-)
+from app.labs.results.size_comparison import SIZE_COLUMNS, compare_sizes, difference_text, latest_of_test
 from app.measurements.reports import CollectiveTest
 from app.translation import translate
 from app.web.explore.figures import FigureView, figure_view

@@ -132,9 +132,7 @@ def _bars(measured: Mapping[str, float], foreseen: Mapping[str, float]) -> Bars:
         rows[translate("predicted")] = foreseen
     return Bars(
         title=translate("Where a step's time goes"),
-        summary="; ".join(
-            f"{name} {show(sum(parts.values()), SECOND)}" for name, parts in rows.items()
-        ),
+        summary="; ".join(f"{name} {show(sum(parts.values()), SECOND)}" for name, parts in rows.items()),
         axis=Axis(translate("Time"), SECOND),
         bars=tuple(
             Bar(
@@ -147,9 +145,7 @@ def _bars(measured: Mapping[str, float], foreseen: Mapping[str, float]) -> Bars:
     )
 
 
-def _toll_rows(
-    measured: Mapping[str, float], foreseen: Mapping[str, float]
-) -> Iterator[tuple[str, ...]]:
+def _toll_rows(measured: Mapping[str, float], foreseen: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
     wall = sum(measured.values())
     yield (
         translate("Toll"),
@@ -159,12 +155,7 @@ def _toll_rows(
     )
     for toll, time in measured.items():
         beside = (show(foreseen.get(toll, 0.0), SECOND, 3),) if foreseen else ()
-        yield (
-            translate(toll),
-            show(time, SECOND, 3),
-            percent_text(time / wall if wall else 0),
-            *beside,
-        )
+        yield (translate(toll), show(time, SECOND, 3), percent_text(time / wall if wall else 0), *beside)
     beside = (show(sum(foreseen.values()), SECOND, 3),) if foreseen else ()
     yield (translate("all"), show(wall, SECOND, 3), "100 %", *beside)
 
@@ -178,14 +169,10 @@ def _says(report: TraceReport, measured: Mapping[str, float]) -> str:
     kernels = percent_text(measured["compute"] / wall if wall else 0)
     says = translate("The GPU computes in {kernels} {of}.", kernels=kernels, of=of)
     if measured[toll] > 0:
-        says += translate(
-            " The largest toll is {toll}: {share}.", toll=translate(toll), share=share
-        )
+        says += translate(" The largest toll is {toll}: {share}.", toll=translate(toll), share=share)
     first = next(iter(levers(report)), None)
     if first is None:
-        return translate(
-            "{says} Nothing else takes more than 1 %: faster kernels are what is left.", says=says
-        )
+        return translate("{says} Nothing else takes more than 1 %: faster kernels are what is left.", says=says)
     return translate(
         "{says} Try first: {says_2} It saves at most {saved} {of}.",
         says=says,
@@ -197,32 +184,23 @@ def _says(report: TraceReport, measured: Mapping[str, float]) -> str:
 
 def _facts(report: TraceReport) -> Iterator[tuple[str, str]]:
     steps = max(report.steps, 1)
-    yield (
-        (translate("Step") if report.steps else translate("Time")),
-        show(report.tolls.wall / steps, SECOND),
-    )
+    yield ((translate("Step") if report.steps else translate("Time")), show(report.tolls.wall / steps, SECOND))
     yield translate("Whole steps"), f"{report.steps:,}"
     if report.hardware:
         yield "GPU", report.hardware
     if report.rank is not None:
         yield (
             translate("Rank"),
-            f"{report.rank:,}"
-            + (translate(" of {world:,}", world=report.world) if report.world else ""),
+            f"{report.rank:,}" + (translate(" of {world:,}", world=report.world) if report.world else ""),
         )
     if report.ranks > 1:
         yield translate("Ranks compared"), f"{report.ranks:,}"
     if communication := report.tolls.communication:
-        yield (
-            translate("Hidden communication"),
-            percent_text(report.tolls.overlapped_communication / communication),
-        )
+        yield (translate("Hidden communication"), percent_text(report.tolls.overlapped_communication / communication))
     if report.last:
         yield (
             translate("Arrives last"),
-            translate(
-                "rank {last}, {last_2} % of the time", last=report.last[0], last_2=report.last[1]
-            ),
+            translate("rank {last}, {last_2} % of the time", last=report.last[0], last_2=report.last[1]),
         )
 
 

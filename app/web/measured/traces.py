@@ -54,11 +54,7 @@ async def show_published_trace(request: Request, name: str) -> Response:
     sample = _BY_NAME.get(name)
     if sample is None:
         raise NotFoundError(
-            translate(
-                "no trace is called {name!r}{near}",
-                name=name[:60],
-                near=nearest(name[:60], _BY_NAME),
-            )
+            translate("no trace is called {name!r}{near}", name=name[:60], near=nearest(name[:60], _BY_NAME))
         )
     beside = await aside(predicted_tolls, request.query_params)
     report = await aside(_report_of, sample)

@@ -19,13 +19,7 @@ from starlette.types import Message
 from app.aside import aside, charge, client_address
 from app.aside.jobs import BoundedJobs
 from app.errors import InputError
-from app.measurements.child_process import (
-    LONGEST,
-    SECONDS,
-    child_environment,
-    command,
-    reports_from,
-)
+from app.measurements.child_process import LONGEST, SECONDS, child_environment, command, reports_from
 from app.measurements.file_reader import Report
 from app.measurements.packed_files import PACKED_LIMIT
 from app.translation import localized, noted, translate
@@ -156,9 +150,7 @@ async def _read_upload_reader(paths: Sequence[Path]) -> list[Report]:
         async with asyncio.timeout(LONGEST):
             output, _ = await reader.communicate()
     except TimeoutError:
-        raise InputError(
-            translate("reading took longer than {seconds} s", seconds=SECONDS)
-        ) from None
+        raise InputError(translate("reading took longer than {seconds} s", seconds=SECONDS)) from None
     finally:
         if reader.returncode is None:
             reader.kill()

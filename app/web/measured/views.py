@@ -26,12 +26,18 @@ from app.web.urls import erratum_url
 
 ADDRESS = "/measured"
 NAMES = {
-    "all_reduce": "All-reduce", "all_gather": "All-gather", "reduce_scatter": "Reduce-scatter",
-    "alltoall": "All-to-all", "alltoallv": noted("All-to-all, uneven"),
+    "all_reduce": "All-reduce",
+    "all_gather": "All-gather",
+    "reduce_scatter": "Reduce-scatter",
+    "alltoall": "All-to-all",
+    "alltoallv": noted("All-to-all, uneven"),
     "sendrecv": noted("Send and receive"),
-    "broadcast": "Broadcast", "reduce": "Reduce", "gather": "Gather", "scatter": "Scatter",
+    "broadcast": "Broadcast",
+    "reduce": "Reduce",
+    "gather": "Gather",
+    "scatter": "Scatter",
     "hypercube": "Hypercube",
-}  # fmt: skip
+}
 _TABLE = (noted("Size"), noted("Time"), noted("Algorithm bandwidth"), noted("Bus bandwidth"))
 _PIECES = (noted("Sizes"), noted("Alpha"), noted("Bandwidth"))
 _A_COLLECTIVE = noted("A collective")
@@ -76,9 +82,7 @@ def report_view(
         case TraceReport():
             return trace_view(report, report.name, predicted_tolls(fields))
         case Unread(error):
-            return ReportView(
-                title=translate("Not read"), problem=f"{error}."
-            )  # a file's name stays
+            return ReportView(title=translate("Not read"), problem=f"{error}.")  # a file's name stays
 
 
 def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") -> ReportView:
@@ -98,14 +102,9 @@ def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") 
         doubts=tuple(map(sentence, test.doubts)),
         figures=tuple(figure_view(figure, base, n) for n, figure in enumerate(figures)),
         downloads=bool(name),
-        pieces=(
-            _told(_PIECES),
-            *map(_piece_cells, range(len(test.pieces)), [test] * len(test.pieces)),
-        ),
+        pieces=(_told(_PIECES), *map(_piece_cells, range(len(test.pieces)), [test] * len(test.pieces))),
         rows=(_told(_TABLE), *map(_cells, _some(test.rows))),
-        beside=tuple(
-            (Hyperlink(f"{ADDRESS}/{one.name}", one.name), _summary(one)) for one in beside
-        ),
+        beside=tuple((Hyperlink(f"{ADDRESS}/{one.name}", one.name), _summary(one)) for one in beside),
     )
 
 
@@ -113,13 +112,7 @@ def _title(test: CollectiveTest) -> str:
     name = translate_known(NAMES.get(test.collective or "", _A_COLLECTIVE))
     if not test.ranks:
         return name
-    return plural(
-        "{name} on {ranks:,} rank",
-        "{name} on {ranks:,} ranks",
-        test.ranks,
-        name=name,
-        ranks=test.ranks,
-    )
+    return plural("{name} on {ranks:,} rank", "{name} on {ranks:,} ranks", test.ranks, name=name, ranks=test.ranks)
 
 
 def _told(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -127,27 +120,17 @@ def _told(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _outcome(
-    test: CollectiveTest,
-    comparison: Comparison | None,
-    beside: Sequence[PublishedMeasurement],
-    name: str,
+    test: CollectiveTest, comparison: Comparison | None, beside: Sequence[PublishedMeasurement], name: str
 ) -> tuple[str, str, bool]:
     """What the test reached, in a few words, what follows, and whether it is good."""
     if not test.rows:
         return "", "", False
     last = max(test.rows, key=lambda row: row.size)
-    reached = translate(
-        "{speed} of bus bandwidth at {size}.", speed=_speed(last.busbw), size=show_size(last.size)
-    )
+    reached = translate("{speed} of bus bandwidth at {size}.", speed=_speed(last.busbw), size=show_size(last.size))
     if comparison is None:
         return reached, _among(test, beside) or ("" if name else translate(_NAME_IT)), False
     part = percent_text(comparison.share)
-    share = translate(
-        " {part} of {which}, {speed}.",
-        part=part,
-        which=comparison.which,
-        speed=_speed(comparison.wire),
-    )
+    share = translate(" {part} of {which}, {speed}.", part=part, which=comparison.which, speed=_speed(comparison.wire))
     if comparison.cause:
         cause = translate(" Likely cause: {cause}", cause=comparison.cause)
         return reached, share + cause, False
@@ -173,9 +156,7 @@ def _among(test: CollectiveTest, beside: Sequence[PublishedMeasurement]) -> str:
         best, own = (max(row.busbw for row in one.rows) for one in (other, test))
         if family(one.hardware) == family(test.hardware) != "" and best > _MUCH * own:
             return translate(
-                " Others reached {speed} on as many ranks of the same GPU: {name}.",
-                speed=_speed(best),
-                name=one.name,
+                " Others reached {speed} on as many ranks of the same GPU: {name}.", speed=_speed(best), name=one.name
             )
     return ""
 
@@ -197,16 +178,10 @@ def _facts(test: CollectiveTest, comparison: Comparison | None) -> tuple[tuple[s
         facts.append((translate("Median error of the fit"), Numeral(f"{100 * misses:.1f} %")))
     if comparison and comparison.predicted is not None:
         size = show_size(comparison.row.size)
-        facts.append(
-            (translate("Formula, {size}", size=size), show(comparison.predicted, SECOND, 3))
-        )
+        facts.append((translate("Formula, {size}", size=size), show(comparison.predicted, SECOND, 3)))
         if comparison.in_switch is not None:
-            facts.append(
-                (translate("Formula, sums in the switch"), show(comparison.in_switch, SECOND, 3))
-            )
-        facts.append(
-            (translate("Measured, {size}", size=size), show(comparison.row.time, SECOND, 3))
-        )
+            facts.append((translate("Formula, sums in the switch"), show(comparison.in_switch, SECOND, 3)))
+        facts.append((translate("Measured, {size}", size=size), show(comparison.row.time, SECOND, 3)))
     return tuple(facts)
 
 

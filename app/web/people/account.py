@@ -18,12 +18,7 @@ from app.errors import InputError
 from app.network.routes import Router
 from app.people.classes import classes_of, number_of, renew_seat_code, role_in
 from app.people.erasure import all_about, delete_person, leave_class
-from app.people.persons import (
-    SignedIn,
-    browsers_of,
-    clean_name,
-    close_every_browser,
-)
+from app.people.persons import SignedIn, browsers_of, clean_name, close_every_browser
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.database_copies import copies_until
@@ -84,24 +79,17 @@ class GonePage:
     copies: str
 
 
-_SAID = {
-    "name": noted("Your name was changed."),
-    "left": noted("You left the class. Your answers are still yours."),
-}
+_SAID = {"name": noted("Your name was changed."), "left": noted("You left the class. Your answers are still yours.")}
 
 
 @router.get("")
 async def me(request: Request, site: Here, visiting: Visiting, done: str = "") -> Response:
     """The page of the person who is signed in."""
-    return await aside(
-        _me, request, site, visiting, translate(_SAID[done]) if done in _SAID else ""
-    )
+    return await aside(_me, request, site, visiting, translate(_SAID[done]) if done in _SAID else "")
 
 
 @router.post("/name", dependencies=[FromHere])
-async def rename(
-    request: Request, site: Here, visiting: Visiting, name: Annotated[str, Form()] = ""
-) -> Response:
+async def rename(request: Request, site: Here, visiting: Visiting, name: Annotated[str, Form()] = "") -> Response:
     """Change the person's name."""
     await aside(_rename, site, _person(request, visiting), name)
     site.sessions.forget(request.cookies.get(SESSION, ""))
@@ -121,9 +109,7 @@ async def renew_own_code(
 ) -> Response:
     """A new seat code for one class; the one before stops working."""
     page = await aside(_new_code, site, _person(request, visiting), class_id)
-    return render(
-        "people/new_code.html", frame(request, translate("Your new seat code"), here="me"), page
-    )
+    return render("people/new_code.html", frame(request, translate("Your new seat code"), here="me"), page)
 
 
 @router.get("/export")
@@ -145,9 +131,7 @@ async def leave_class_page(
     """Leave a class."""
     person = _person(request, visiting)
     if sure != "yes":
-        raise InputError(
-            translate("you are still in the class: tick the box to confirm, then leave again")
-        )
+        raise InputError(translate("you are still in the class: tick the box to confirm, then leave again"))
     await aside(_leave, site, person, class_id)
     return RedirectResponse("/me?done=left", 303)
 
@@ -159,9 +143,7 @@ async def delete_account(
     """Delete the person."""
     person = _person(request, visiting)
     if sure != "yes":
-        raise InputError(
-            translate("nothing was deleted: tick the box to confirm, then delete again")
-        )
+        raise InputError(translate("nothing was deleted: tick the box to confirm, then delete again"))
     gone = await aside(_delete, site, person)
     around = frame(request, translate("Deleted"), here="me", signed_in=False)
     return _signed_out(request, site, render("people/gone.html", around, gone))
@@ -188,9 +170,7 @@ def _new_code(site: Site, person: SignedIn, class_id: int) -> CodePage:
             raise InputError(translate("you are not in that class"))
         code = renew_seat_code(session, member)
         session.commit()
-    return CodePage(
-        class_name=names[class_id], href=class_url(class_id), name=person.name, code=code
-    )
+    return CodePage(class_name=names[class_id], href=class_url(class_id), name=person.name, code=code)
 
 
 def _leave(site: Site, person: SignedIn, class_id: int) -> None:

@@ -68,9 +68,7 @@ class AssignmentPage:
 
 
 @router.get("")
-async def assignment_page(
-    request: Request, site: Here, visiting: Visiting, assignment: int
-) -> Response:
+async def assignment_page(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
     """The assignment for the person who is signed in."""
     member, found = await in_assignment(request, site, visiting, assignment, Role.STUDENT)
 
@@ -105,9 +103,7 @@ def _begin(site: Site, member: Membership, found: Assignment) -> None:
             begin_sitting(session, found.id, member.person.person)
 
 
-def _assignment_page(
-    site: Site, member: Membership, one: Mine, sent: tuple[Receipt, ...]
-) -> AssignmentPage:
+def _assignment_page(site: Site, member: Membership, one: Mine, sent: tuple[Receipt, ...]) -> AssignmentPage:
     assignment, teaches = one.assignment, member.role > Role.STUDENT
     phase = "open" if teaches and one.phase in ("before", "unstarted") else one.phase
     opened = phase in ("open", "late", "closed")
@@ -136,9 +132,7 @@ def _entries(site: Site, member: Membership, one: Mine) -> Iterator[EntryView]:
         cell = one.cells.get(entry.exercise, Cell(0.0))
         yield EntryView(
             title=exercise.title if exercise else entry.exercise,
-            href=work_url(site.secret, member.person, one.assignment, entry.exercise)
-            if exercise
-            else "",
+            href=work_url(site.secret, member.person, one.assignment, entry.exercise) if exercise else "",
             kind=translate(exercise.kind_title if exercise else _GONE),
             mark=_mark(one, entry, cell),
             says=tuple(_says(one, entry, cell)),
@@ -177,8 +171,4 @@ def _says(one: Mine, entry: AssignmentEntry, cell: Cell) -> Iterator[str]:
         yield one.mended[entry.exercise]
     if cell.overridden:
         why = one.given.get(entry.exercise, "")
-        yield (
-            translate("given by your teacher: {why}", why=why)
-            if why
-            else translate("given by your teacher")
-        )
+        yield (translate("given by your teacher: {why}", why=why) if why else translate("given by your teacher"))

@@ -40,21 +40,8 @@ from app.web.people.assignment_form import (
     sent_form,
 )
 from app.web.people.class_head import ClassHead, assignment_url, class_head, class_url
-from app.web.people.edit_conflicts import (
-    Meanwhile,
-    changes,
-    merge_edits,
-    same,
-    seen_form,
-    seen_text,
-)
-from app.web.people.exercise_picker import (
-    PickerChapter,
-    PlacedExercise,
-    chapters_of,
-    path_points,
-    picked_in_order,
-)
+from app.web.people.edit_conflicts import Meanwhile, changes, merge_edits, same, seen_form, seen_text
+from app.web.people.exercise_picker import PickerChapter, PlacedExercise, chapters_of, path_points, picked_in_order
 from app.web.people.guard import Membership, in_assignment, in_class
 
 router = Router()
@@ -96,9 +83,7 @@ class _Draft:
 
 
 @router.get("/classes/{class_id:int}/assignments/new")
-async def new(
-    request: Request, site: Here, visiting: Visiting, class_id: int, chapter: str = ""
-) -> Response:
+async def new(request: Request, site: Here, visiting: Visiting, class_id: int, chapter: str = "") -> Response:
     """The form of a new assignment; with the path of a *chapter*, if one is named."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     form = new_assignment_form(ZoneInfo(member.row.zone), site.clock())
@@ -109,29 +94,21 @@ async def new(
 
 
 @router.post("/classes/{class_id:int}/assignments/new", dependencies=[FromHere])
-async def submit_new_assignment(
-    request: Request, site: Here, visiting: Visiting, class_id: int
-) -> Response:
+async def submit_new_assignment(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """Make an assignment."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     return await _take(request, site, member, None)
 
 
 @router.get("/assignments/{assignment:int}/edit")
-async def edit_assignment(
-    request: Request, site: Here, visiting: Visiting, assignment: int
-) -> Response:
+async def edit_assignment(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
     """The form of an assignment."""
     member, stored = await in_assignment(request, site, visiting, assignment, Role.TEACHER)
-    return await aside(
-        _shown_assignment_editor, request, site, member, stored, _Draft(assignment_form_of(stored))
-    )
+    return await aside(_shown_assignment_editor, request, site, member, stored, _Draft(assignment_form_of(stored)))
 
 
 @router.post("/assignments/{assignment:int}/edit", dependencies=[FromHere])
-async def save_assignment(
-    request: Request, site: Here, visiting: Visiting, assignment: int
-) -> Response:
+async def save_assignment(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
     """Change an assignment."""
     member, stored = await in_assignment(request, site, visiting, assignment, Role.TEACHER)
     return await _take(request, site, member, stored)
@@ -139,11 +116,7 @@ async def save_assignment(
 
 @router.post("/assignments/{assignment:int}/delete", dependencies=[FromHere])
 async def delete_assignment_for_good(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    assignment: int,
-    sure: Annotated[str, Form()] = "",
+    request: Request, site: Here, visiting: Visiting, assignment: int, sure: Annotated[str, Form()] = ""
 ) -> Response:
     """Delete an assignment, once its title is typed."""
     member, stored = await in_assignment(request, site, visiting, assignment, Role.TEACHER)
@@ -162,9 +135,7 @@ async def date(
     return PlainTextResponse(date_words(at, zone, site.clock(), ends=ends == "yes"))
 
 
-async def _take(
-    request: Request, site: Site, member: Membership, stored: Assignment | None
-) -> Response:
+async def _take(request: Request, site: Site, member: Membership, stored: Assignment | None) -> Response:
     """Store what was sent; show it again, if it has a problem or something to be confirmed."""
     async with request.form(max_fields=_FIELDS) as sent:
         form = sent_form(sent)
@@ -193,9 +164,7 @@ def _store(site: Site, class_id: int, stored: Assignment | None, found: Read) ->
     """Store the assignment; return it as it is now instead, if it is not as *stored* anymore."""
     gone = [one.exercise for one in found.entries if one.exercise not in site.catalog.by_id]
     if unknown := set(gone) - {one.exercise for one in (stored.entries if stored else ())}:
-        raise NotFoundError(
-            translate("no exercise is called {unknown!r}", unknown=min(unknown)[:200])
-        )
+        raise NotFoundError(translate("no exercise is called {unknown!r}", unknown=min(unknown)[:200]))
     with open_writing_session(site.engine) as session:
         given = (found.title, found.policy, found.entries)
         if stored is None:
@@ -209,16 +178,12 @@ def _store(site: Site, class_id: int, stored: Assignment | None, found: Read) ->
     return None
 
 
-def _joined(
-    request: Request, site: Site, member: Membership, now: Assignment, draft: _Draft
-) -> Response:
+def _joined(request: Request, site: Site, member: Membership, now: Assignment, draft: _Draft) -> Response:
     """The form with what was stored in the meantime, and a list of that."""
     seen, theirs = draft.seen or draft.form, assignment_form_of(now)
     form = merge_edits(seen, draft.form, theirs)
     found = tuple(changes(site.catalog, seen, draft.form, theirs))
-    return _shown_assignment_editor(
-        request, site, member, now, _Draft(form, theirs, meanwhile=found)
-    )
+    return _shown_assignment_editor(request, site, member, now, _Draft(form, theirs, meanwhile=found))
 
 
 def _delete(site: Site, assignment: int) -> None:
@@ -232,9 +197,7 @@ def _shown_assignment_editor(
 ) -> Response:
     new_url = f"{class_url(member.class_id)}/assignments/new"
     heading, form = stored.title if stored else translate("New assignment"), draft.form
-    paths = [
-        Hyperlink(f"{new_url}?chapter={topic.id}", topic.title) for topic in site.catalog.topics
-    ]
+    paths = [Hyperlink(f"{new_url}?chapter={topic.id}", topic.title) for topic in site.catalog.topics]
     page = AssignmentEditorPage(
         head=class_head(member, "Assignments"),
         heading=heading,

@@ -20,10 +20,7 @@ from app.web.people.points import number_of_points
 
 T = TypeVar("T")
 _DATES = {"opens": False, "due": True, "closes": True}  # whether something ends then
-_PLAIN = (
-    *("title", "after", "late", "grace", "attempts", "variants", "hints", "hint_cost"),
-    *("solution", "exam"),
-)
+_PLAIN = (*("title", "after", "late", "grace", "attempts", "variants", "hints", "hint_cost"), *("solution", "exam"))
 _VARIANTS: tuple[Variants, ...] = ("own", "same", "many")
 _HINTS: tuple[Hints, ...] = ("free", "cost", "off")
 _SOLUTIONS: tuple[Solution, ...] = ("free", "due", "off")
@@ -176,30 +173,18 @@ class _Reader:
 
     def _rules(self) -> Policy:
         form = self._form
-        exam = (
-            self._number("exam", translate("the minutes of an exam"), 7 * 24 * 60)
-            if form.exam
-            else 0.0
-        )
+        exam = self._number("exam", translate("the minutes of an exam"), 7 * 24 * 60) if form.exam else 0.0
         costs = form.hints == "cost" and not exam
         if exam and form.solution == "free":
-            self.problems["solution"] = translate(
-                "In an exam, the solution can be shown after the due date, or never."
-            )
+            self.problems["solution"] = translate("In an exam, the solution can be shown after the due date, or never.")
         return Policy(
             zone=self._zone,
-            late=self._number("late", translate("the percentage"), 100) / 100
-            if form.after == "late"
-            else 0.0,
-            grace=round(
-                _MINUTE * self._number("grace", translate("the minutes of grace"), 24 * 60)
-            ),
+            late=self._number("late", translate("the percentage"), 100) / 100 if form.after == "late" else 0.0,
+            grace=round(_MINUTE * self._number("grace", translate("the minutes of grace"), 24 * 60)),
             attempts=round(self._number("attempts", translate("the number of tries"), 1000)),
             variants=self._one_of("variants", _VARIANTS, "own"),
             hints="off" if exam else self._one_of("hints", _HINTS, "free"),
-            hint_cost=self._number("hint_cost", translate("the percentage"), 100) / 100
-            if costs
-            else 0.1,
+            hint_cost=self._number("hint_cost", translate("the percentage"), 100) / 100 if costs else 0.1,
             solution=self._one_of("solution", _SOLUTIONS, "due"),
             show_points=not form.hides,
             sitting=round(exam),
@@ -213,20 +198,15 @@ class _Reader:
         self._check_dates(opens, due, closes)
         return opens, due, closes
 
-    def _check_dates(
-        self, opens: datetime | None, due: datetime | None, closes: datetime | None
-    ) -> None:
+    def _check_dates(self, opens: datetime | None, due: datetime | None, closes: datetime | None) -> None:
         if self._form.exam and due is None:
             self.problems.setdefault(
-                "due",
-                translate("An exam needs a due date: the moment at which everyone has to stop."),
+                "due", translate("An exam needs a due date: the moment at which everyone has to stop.")
             )
         if opens and due and due <= opens:
             self.problems["due"] = translate("The due date must be after the assignment opens.")
         if closes and closes < (due or opens or closes):
-            self.problems["closes"] = translate(
-                "The last date for late answers must be after the others."
-            )
+            self.problems["closes"] = translate("The last date for late answers must be after the others.")
 
     def _date(self, name: str) -> datetime | None:
         text = getattr(self._form, name).strip()
@@ -261,8 +241,7 @@ class _Reader:
                 return choice
         known = [str(choice) for choice in choices]
         self.problems[name] = sentence(
-            f"{name} must be {', '.join(known[:-1])} or {known[-1]}, not {text[:20]!r}"
-            f"{nearest(text[:20], known)}"
+            f"{name} must be {', '.join(known[:-1])} or {known[-1]}, not {text[:20]!r}{nearest(text[:20], known)}"
         )
         return default
 
@@ -270,14 +249,10 @@ class _Reader:
         for name, text in self._form.unread.items():
             raise InputError(
                 translate(
-                    "the place of {name} must be a number such as 3, not {text!r}",
-                    name=name,
-                    text=text.strip()[:20],
+                    "the place of {name} must be a number such as 3, not {text!r}", name=name, text=text.strip()[:20]
                 )
             )
-        return tuple(
-            AssignmentEntry(name, _points(name, text)) for name, text in self._form.points.items()
-        )
+        return tuple(AssignmentEntry(name, _points(name, text)) for name, text in self._form.points.items())
 
 
 def _points(exercise: str, text: str) -> float:
@@ -285,9 +260,7 @@ def _points(exercise: str, text: str) -> float:
     if math.isnan(points):
         raise InputError(
             translate(
-                "the points of {exercise} must be a number such as 2.5, not {text!r}",
-                exercise=exercise,
-                text=text[:20],
+                "the points of {exercise} must be a number such as 2.5, not {text!r}", exercise=exercise, text=text[:20]
             )
         )
     return points

@@ -109,9 +109,7 @@ async def cell(
 ) -> Response:
     """The points of a student in an assignment, exercise by exercise."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    return await aside(
-        _shown_cell, request, site, member, assignment, person, exercise, stored=stored == "yes"
-    )
+    return await aside(_shown_cell, request, site, member, assignment, person, exercise, stored=stored == "yes")
 
 
 @router.post("", dependencies=[FromHere])
@@ -133,9 +131,7 @@ async def change_points(
         await aside(_store, site, member, assignment, given, why)
     except InputError as error:
         says = sentence(str(error))
-        return await aside(
-            _shown_cell, request, site, member, assignment, person, exercise, problem=says
-        )
+        return await aside(_shown_cell, request, site, member, assignment, person, exercise, problem=says)
     book = f"/classes/{class_id}/grades/{assignment}/{person}"
     return RedirectResponse(f"{book}?exercise={exercise}&stored=yes#chosen", 303)
 
@@ -195,12 +191,7 @@ def _shown_cell(
 
 
 def exercise_cells(
-    site: Site,
-    session: Session,
-    member: Membership,
-    assignment: Assignment,
-    student: Member,
-    chosen: str | None = None,
+    site: Site, session: Session, member: Membership, assignment: Assignment, student: Member, chosen: str | None = None
 ) -> tuple[ExerciseCell, ...]:
     """The exercises of *assignment* as *student* has done them, and last the whole of it."""
     cells = cells_of(session, site.secret, assignment, [student])
@@ -218,9 +209,7 @@ def exercise_cells(
             overridden=key in cells and cells[key].overridden,
             begun=key in cells or exercise == WHOLE,
             chosen=exercise == chosen,
-            rows=tuple(
-                _cell_row(site, exercise, one, most, zone, now) for one in given.get(exercise, ())
-            ),
+            rows=tuple(_cell_row(site, exercise, one, most, zone, now) for one in given.get(exercise, ())),
             changes=tuple(_cell_line(row, zone, now) for row in changes.get(exercise, ())),
         )
 
@@ -243,9 +232,7 @@ def exercise_cells(
     )
 
 
-def _cell_row(
-    site: Site, exercise: str, one: Given, most: float, zone: ZoneInfo, now: datetime
-) -> GivenRow:
+def _cell_row(site: Site, exercise: str, one: Given, most: float, zone: ZoneInfo, now: datetime) -> GivenRow:
     known = site.catalog.by_id.get(exercise)
     why = [one.why] if one.why else []
     if one.before is not None and one.before != one.score:

@@ -26,14 +26,7 @@ from app.people.assignment_copies import (
     weeks_to,
 )
 from app.people.assignments import Assignment, assignments_of
-from app.people.classes import (
-    Role,
-    classes_of,
-    create_class,
-    enroll,
-    number_of,
-    refuse_archived,
-)
+from app.people.classes import Role, classes_of, create_class, enroll, number_of, refuse_archived
 from app.people.local_time import on_the_calendar
 from app.people.policy import Policy
 from app.site import Here, Site
@@ -98,11 +91,7 @@ class CopyPage:
 
 @router.get("/copy")
 async def show_copy_form(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    form: Annotated[CopyForm, Query()],
+    request: Request, site: Here, visiting: Visiting, class_id: int, form: Annotated[CopyForm, Query()]
 ) -> Response:
     """The form for copies; with weeks or a start, the dates that they would have."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
@@ -111,11 +100,7 @@ async def show_copy_form(
 
 @router.post("/copy", dependencies=[FromHere])
 async def store_copied_assignments(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    form: Annotated[CopyForm, Form()],
+    request: Request, site: Here, visiting: Visiting, class_id: int, form: Annotated[CopyForm, Form()]
 ) -> Response:
     """Make the copies that were shown; if they are others by now, they are shown again."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
@@ -170,9 +155,7 @@ def _target(session: Session, member: Membership, class_id: int) -> ClassRow:
     raise NotFoundError(translate("you do not teach a class with this number"))
 
 
-def _copies(
-    session: Session, site: Site, member: Membership, form: CopyForm
-) -> tuple[Sequence[AssignmentCopy], int]:
+def _copies(session: Session, site: Site, member: Membership, form: CopyForm) -> tuple[Sequence[AssignmentCopy], int]:
     """The copies that *form* asks for, and by how many weeks their dates are moved."""
     row = _target(session, member, form.into) if form.into else member.row
     chosen = chosen_assignments(session, member.class_id, form.assignment)
@@ -184,28 +167,18 @@ def _day(text: str) -> date:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
-        raise InputError(
-            translate("cannot read {text!r} as a day; write it as 2027-04-12", text=text)
-        ) from None
+        raise InputError(translate("cannot read {text!r} as a day; write it as 2027-04-12", text=text)) from None
 
 
 def _weeks(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InputError(
-            translate("the number of weeks must be a whole number, not {text!r}", text=text)
-        ) from None
+        raise InputError(translate("the number of weeks must be a whole number, not {text!r}", text=text)) from None
 
 
 def _shown_copies(
-    request: Request,
-    site: Site,
-    member: Membership,
-    form: CopyForm,
-    *,
-    problem: str = "",
-    moved: bool = False,
+    request: Request, site: Site, member: Membership, form: CopyForm, *, problem: str = "", moved: bool = False
 ) -> Response:
     copies: Sequence[AssignmentCopy] = ()
     weeks = 0
@@ -222,9 +195,7 @@ def _shown_copies(
         form=form,
         assignments=assignments,
         targets=tuple(
-            CopyTarget(number_of(row), row.name)
-            for row, role in own
-            if role is Role.TEACHER and row.archived is None
+            CopyTarget(number_of(row), row.name) for row, role in own if role is Role.TEACHER and row.archived is None
         ),
         makes=may_make_classes(site),
         rows=tuple(_row(one, site.clock()) for one in copies),

@@ -86,12 +86,7 @@ async def submit_new_class(
     spend(request, site.allowances.answers, "new classes", CLASS_COST)
     spend_storage(request, site, visiting, PERSON)
     form = MakeForm(
-        allowed=True,
-        asks=_asks(visiting.person),
-        name=name,
-        teacher=teacher,
-        zone=zone,
-        pseudonyms=bool(pseudonyms),
+        allowed=True, asks=_asks(visiting.person), name=name, teacher=teacher, zone=zone, pseudonyms=bool(pseudonyms)
     )
     try:
         class_id, cookie = await aside(_made, site, visiting.person, form)
@@ -116,9 +111,7 @@ def refuse_new_class(site: Site) -> None:
         InputError: so it is here.
     """
     if not may_make_classes(site):
-        raise InputError(
-            translate("classes are made by the operator of this server: wallclock class create")
-        )
+        raise InputError(translate("classes are made by the operator of this server: wallclock class create"))
 
 
 def _asks(person: SignedIn | None) -> bool:
@@ -131,10 +124,7 @@ def _shown_classes(
     cards = _cards(site, person) if person else ()
     page = ClassesPage(cards, form, time_zones(), person is not None)
     return render(
-        "people/classes.html",
-        frame(request, translate("Classes"), translate(_SAYS), "classes"),
-        page,
-        status,
+        "people/classes.html", frame(request, translate("Classes"), translate(_SAYS), "classes"), page, status
     )
 
 
@@ -171,9 +161,7 @@ def _students(session: Session, rows: list[ClassRow]) -> dict[int, int]:
 def _made(site: Site, person: SignedIn | None, form: MakeForm) -> tuple[int, str]:
     """The number of the new class, and the cookie of the session, if it is a new one."""
     with open_writing_session(site.engine) as session:
-        row = create_class(
-            session, site.secret, form.name, form.zone or "UTC", pseudonyms=form.pseudonyms
-        )
+        row = create_class(session, site.secret, form.name, form.zone or "UTC", pseudonyms=form.pseudonyms)
         teacher = clean_name(form.teacher) if form.asks else ""
         cookie = ""
         if person is None:

@@ -56,16 +56,12 @@ def points_words(one: Mine) -> str:
         return translate("{points:g} points", points=one.assignment.points)
     if one.hidden:
         return translate("points {hidden}", hidden=one.hidden)
-    return translate(
-        "{earned:.4g} of {points:g} points", earned=one.points, points=one.assignment.points
-    )
+    return translate("{earned:.4g} of {points:g} points", earned=one.points, points=one.assignment.points)
 
 
 def _due(request: Request, site: Site, member: Membership) -> Response:
     with open_session(site.engine) as session:
-        all_of = [
-            mine(session, site, member, one) for one in assignments_of(session, member.class_id)
-        ]
+        all_of = [mine(session, site, member, one) for one in assignments_of(session, member.class_id)]
     shown = [one for one in all_of if not one.hidden and one.phase not in ("before", "unstarted")]
     possible = sum(one.assignment.points for one in shown)
     page = DuePage(

@@ -85,10 +85,7 @@ def same(one: AssignmentForm, other: AssignmentForm) -> bool:
 
 def merge_edits(seen: AssignmentForm, mine: AssignmentForm, now: AssignmentForm) -> AssignmentForm:
     """What was changed in *mine* and in *now* since *seen*; mine where both changed a field."""
-    texts = {
-        name: getattr(now if getattr(mine, name) == getattr(seen, name) else mine, name)
-        for name in _plain()
-    }
+    texts = {name: getattr(now if getattr(mine, name) == getattr(seen, name) else mine, name) for name in _plain()}
     points = {
         name: worth
         for name in _order(seen.points, mine, now)
@@ -97,35 +94,23 @@ def merge_edits(seen: AssignmentForm, mine: AssignmentForm, now: AssignmentForm)
     return replace(mine, **texts, points=points)
 
 
-def changes(
-    catalog: Catalog, seen: AssignmentForm, mine: AssignmentForm, now: AssignmentForm
-) -> Iterator[Meanwhile]:
+def changes(catalog: Catalog, seen: AssignmentForm, mine: AssignmentForm, now: AssignmentForm) -> Iterator[Meanwhile]:
     """What was changed from *seen* to *now*, each with what *mine* says instead, if it does."""
     for name in _plain():
         before, stored, typed = (str(getattr(form, name)) for form in (seen, now, mine))
         if stored != before:
             yours = _shown_edit_conflicts(name, typed) if typed not in (before, stored) else ""
             yield Meanwhile(
-                translate(_NAMES[name]),
-                _shown_edit_conflicts(name, before),
-                _shown_edit_conflicts(name, stored),
-                yours,
+                translate(_NAMES[name]), _shown_edit_conflicts(name, before), _shown_edit_conflicts(name, stored), yours
             )
     for exercise in dict.fromkeys((*seen.points, *now.points)):
         worth = [form.points.get(exercise) for form in (seen, now, mine)]
         if worth[0] != worth[1]:
             yours = _worth(worth[2]) if worth[2] not in worth[:2] else ""
-            yield Meanwhile(
-                exercise_title(catalog, exercise), _worth(worth[0]), _worth(worth[1]), yours
-            )
+            yield Meanwhile(exercise_title(catalog, exercise), _worth(worth[0]), _worth(worth[1]), yours)
     if _moved(list(seen.points), list(now.points)):
         yours = translate("another order") if _moved(list(seen.points), list(mine.points)) else ""
-        yield Meanwhile(
-            translate("Order"),
-            translate("the order of the exercises"),
-            translate("another one"),
-            yours,
-        )
+        yield Meanwhile(translate("Order"), translate("the order of the exercises"), translate("another one"), yours)
 
 
 def _plain() -> Iterator[str]:
@@ -144,9 +129,7 @@ def _worth(points: str | None) -> str:
     return translate("not chosen") if points is None else translate("{points} pt", points=points)
 
 
-def _either(
-    seen: Mapping[str, str], mine: Mapping[str, str], now: Mapping[str, str], name: str
-) -> str | None:
+def _either(seen: Mapping[str, str], mine: Mapping[str, str], now: Mapping[str, str], name: str) -> str | None:
     return now.get(name) if mine.get(name) == seen.get(name) else mine.get(name)
 
 
@@ -159,6 +142,4 @@ def _order(seen: Mapping[str, str], mine: AssignmentForm, now: AssignmentForm) -
 
 def _moved(before: Sequence[str], after: Sequence[str]) -> bool:
     """Whether what both have is in another order."""
-    return [one for one in before if one in set(after)] != [
-        one for one in after if one in set(before)
-    ]
+    return [one for one in before if one in set(after)] != [one for one in after if one in set(before)]

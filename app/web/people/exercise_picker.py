@@ -57,30 +57,15 @@ def chapters_of(catalog: Catalog, points: Mapping[str, str]) -> tuple[PickerChap
     Chosen exercises that the site does not have anymore are in a chapter of their own.
     """
     found = [
-        PickerChapter(
-            topic.id,
-            topic.title,
-            tuple(_choice(one, points.get(one.id)) for one in topic.exercises),
-        )
+        PickerChapter(topic.id, topic.title, tuple(_choice(one, points.get(one.id)) for one in topic.exercises))
         for topic in catalog.topics
     ]
     gone = tuple(
-        PickerExercise(
-            id=name,
-            href="",
-            title=name,
-            about=translate("not on this server"),
-            chosen=True,
-            points=worth,
-        )
+        PickerExercise(id=name, href="", title=name, about=translate("not on this server"), chosen=True, points=worth)
         for name, worth in points.items()
         if name not in catalog.by_id
     )
-    return (
-        (*found, PickerChapter("", translate("No longer on this server"), gone))
-        if gone
-        else tuple(found)
-    )
+    return (*found, PickerChapter("", translate("No longer on this server"), gone)) if gone else tuple(found)
 
 
 def picked_in_order(
@@ -114,12 +99,7 @@ def _choice(exercise: Exercise, points: str | None) -> PickerExercise:
         id=exercise.id,
         href=exercise_url(exercise.id),
         title=exercise.title,
-        about=translate(
-            form,
-            kind=translate(exercise.kind_title),
-            level=exercise.level,
-            minutes=exercise.minutes,
-        ),
+        about=translate(form, kind=translate(exercise.kind_title), level=exercise.level, minutes=exercise.minutes),
         chosen=points is not None,
         points=points or "1",
     )

@@ -83,9 +83,7 @@ class ExtensionsPage:
 
 
 @router.get("")
-async def extensions(
-    request: Request, site: Here, visiting: Visiting, assignment: int, person: str = ""
-) -> Response:
+async def extensions(request: Request, site: Here, visiting: Visiting, assignment: int, person: str = "") -> Response:
     """The extensions of an assignment; with a *person*, that one is chosen in the form."""
     member, one = await in_assignment(request, site, visiting, assignment, Role.ASSISTANT)
     chosen = frozenset(chosen_numbers([person]))
@@ -113,11 +111,7 @@ async def give(request: Request, site: Here, visiting: Visiting, assignment: int
 
 @router.post("/end", dependencies=[FromHere])
 async def end(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    assignment: int,
-    person: Annotated[str, Form()] = "",
+    request: Request, site: Here, visiting: Visiting, assignment: int, person: Annotated[str, Form()] = ""
 ) -> Response:
     """Take an extension back."""
     await in_assignment(request, site, visiting, assignment, Role.ASSISTANT)
@@ -127,9 +121,7 @@ async def end(
 
 def chosen_numbers(texts: Iterable[str]) -> Sequence[int]:
     """The numbers of persons among *texts*."""
-    return [
-        int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) <= _DIGITS
-    ]
+    return [int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) <= _DIGITS]
 
 
 def _give(site: Site, member: Membership, one: Assignment, sent: ExtensionForm) -> None:
@@ -137,10 +129,7 @@ def _give(site: Site, member: Membership, one: Assignment, sent: ExtensionForm) 
         raise InputError(translate("nobody is chosen: tick at least one student"))
     if len(sent.why) > REASON_LIMIT or not sent.why.isprintable():
         raise InputError(
-            translate(
-                "a reason has at most {reason_limit} printable characters",
-                reason_limit=REASON_LIMIT,
-            )
+            translate("a reason has at most {reason_limit} printable characters", reason_limit=REASON_LIMIT)
         )
     until = read_moment(sent.until, one.policy.zone, ends=True).at
     with open_writing_session(site.engine) as session:
@@ -171,9 +160,7 @@ def _refuse_useless(policy: Policy, first: datetime | None, until: datetime, sit
         raise InputError(translate("this assignment has no due date: nothing can be extended"))
     if until <= first:
         words = on_the_calendar(first, policy.zone, site.clock())
-        raise InputError(
-            translate("everyone has until {words}; an extension must be later", words=words)
-        )
+        raise InputError(translate("everyone has until {words}; an extension must be later", words=words))
 
 
 def _end(site: Site, assignment: int, persons: Sequence[int]) -> None:
@@ -202,8 +189,7 @@ def _shown_extensions(
         href=f"{assignment_url(one.id)}/extensions",
         general=general_dates(one.policy, site),
         groups=tuple(
-            f"{dates.group}: {'; '.join(general_dates(dates.policy(one.policy), site))}"
-            for dates in one.groups
+            f"{dates.group}: {'; '.join(general_dates(dates.policy(one.policy), site))}" for dates in one.groups
         ),
         exam=one.policy.sitting > 0,
         movable=any(policy.due or policy.closes or policy.sitting for policy in one.policies),
@@ -237,19 +223,13 @@ def general_dates(policy: Policy, site: Site) -> tuple[str, ...]:
 
 
 def _choices(
-    students: Sequence[Member],
-    given: Mapping[int, ExtensionRow],
-    sent: ExtensionForm,
-    zone: ZoneInfo,
-    site: Site,
+    students: Sequence[Member], given: Mapping[int, ExtensionRow], sent: ExtensionForm, zone: ZoneInfo, site: Site
 ) -> tuple[Student, ...]:
     return tuple(
         Student(
             one.person,
             one.name,
-            on_the_calendar(given[one.person].until, zone, site.clock())
-            if one.person in given
-            else "",
+            on_the_calendar(given[one.person].until, zone, site.clock()) if one.person in given else "",
             one.person in sent.persons,
         )
         for one in students

@@ -15,12 +15,7 @@ from app.people.assignments import assignments_of
 from app.people.classes import Role
 from app.people.csv_encoding import decode_csv
 from app.people.csv_grades import FORMATS, Format
-from app.people.grade_files import (
-    PointsDifference,
-    columns_of,
-    grades_file,
-    store_difference,
-)
+from app.people.grade_files import PointsDifference, columns_of, grades_file, store_difference
 from app.people.grade_lists import difference_in
 from app.people.gradebook import gradebook_of
 from app.people.groups import students_in
@@ -64,12 +59,7 @@ class _SentGrades:
 
 @router.get("/grades.csv")
 async def grades_csv(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    form: str = "ours",
-    assignment: str = "",
+    request: Request, site: Here, visiting: Visiting, class_id: int, form: str = "ours", assignment: str = ""
 ) -> Response:
     """The points of the class, by assignment; or of one *assignment*, by exercise."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
@@ -102,9 +92,7 @@ async def files(request: Request, site: Here, visiting: Visiting, class_id: int)
 
 
 @router.post("/grades/files", dependencies=[FromHere])
-async def compare_grades(
-    request: Request, site: Here, visiting: Visiting, class_id: int
-) -> Response:
+async def compare_grades(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """What a file would change; nothing is changed yet."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     limit = site.settings.body_limit
@@ -116,9 +104,7 @@ async def compare_grades(
     try:
         grades = _SentGrades(decode_csv(content or text), why)
     except InputError as error:
-        return await aside(
-            _shown_grade_files, request, site, member, _SentGrades("", why), sentence(str(error))
-        )
+        return await aside(_shown_grade_files, request, site, member, _SentGrades("", why), sentence(str(error)))
     return await aside(_shown_grade_files, request, site, member, grades)
 
 
@@ -163,13 +149,7 @@ def _taken(site: Site, member: Membership, sent: _SentGrades) -> bool:
 
 
 def _shown_grade_files(
-    request: Request,
-    site: Site,
-    member: Membership,
-    sent: _SentGrades,
-    problem: str = "",
-    *,
-    moved: bool = False,
+    request: Request, site: Site, member: Membership, sent: _SentGrades, problem: str = "", *, moved: bool = False
 ) -> Response:
     found = None
     with open_session(site.engine) as session:
@@ -190,9 +170,7 @@ def _shown_grade_files(
             Hyperlink(f"{href}canvas", translate("For Canvas")),
             Hyperlink(f"{href}moodle", translate("For Moodle")),
         ),
-        assignments=tuple(
-            Hyperlink(f"{href}ours&assignment={one.id}", one.title) for one in assignments
-        ),
+        assignments=tuple(Hyperlink(f"{href}ours&assignment={one.id}", one.title) for one in assignments),
         without_id=sum(not one.outside_id for one in students),
         text=sent.text,
         why=sent.why,
@@ -200,7 +178,5 @@ def _shown_grade_files(
         problem=problem,
         moved=moved,
     )
-    around = frame(
-        request, translate("Grades of {name} as files", name=member.row.name), here="classes"
-    )
+    around = frame(request, translate("Grades of {name} as files", name=member.row.name), here="classes")
     return render("people/grade_files.html", around, page, 422 if problem else 200)

@@ -47,18 +47,14 @@ class GradeRulePage:
 
 
 @router.get("")
-async def show_grade_rule(
-    request: Request, site: Here, visiting: Visiting, class_id: int
-) -> Response:
+async def show_grade_rule(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """The form of the rule."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     return await aside(_shown_rule, request, site, member)
 
 
 @router.post("", dependencies=[FromHere])
-async def post_grade_rule(
-    request: Request, site: Here, visiting: Visiting, class_id: int
-) -> Response:
+async def post_grade_rule(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """Change the rule; an empty weight is that of the points."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     async with request.form(max_files=0, max_fields=_MOST_FIELDS) as form:
@@ -94,11 +90,7 @@ def _number(text: str, what: str) -> float:
     plain = text.removesuffix("%").strip().replace(",", ".")
     if not plain.replace(".", "", 1).isdecimal() or len(plain) > _LONGEST:
         raise InputError(
-            translate(
-                "{what}: cannot read {text!r} as a number such as 12.5",
-                what=what,
-                text=text[:_LONGEST],
-            )
+            translate("{what}: cannot read {text!r} as a number such as 12.5", what=what, text=text[:_LONGEST])
         )
     return float(plain)
 
@@ -108,11 +100,7 @@ def _field(number: int) -> str:
 
 
 def _shown_rule(
-    request: Request,
-    site: Site,
-    member: Membership,
-    sent: Mapping[str, str] | None = None,
-    problem: str = "",
+    request: Request, site: Site, member: Membership, sent: Mapping[str, str] | None = None, problem: str = ""
 ) -> Response:
     with open_session(site.engine) as session:
         assignments = assignments_of(session, member.class_id)
@@ -123,12 +111,9 @@ def _shown_rule(
         head=class_head(member, "Grades"),
         lowest=texts.get("lowest", ""),
         weights=tuple(
-            WeightField(_field(one.id), one.title, texts.get(_field(one.id), ""), one.points)
-            for one in assignments
+            WeightField(_field(one.id), one.title, texts.get(_field(one.id), ""), one.points) for one in assignments
         ),
         problem=problem,
     )
-    around = frame(
-        request, translate("Overall grade in {name}", name=member.row.name), here="classes"
-    )
+    around = frame(request, translate("Overall grade in {name}", name=member.row.name), here="classes")
     return render("people/grade_rule.html", around, page, 422 if problem else 200)

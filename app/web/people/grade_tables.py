@@ -185,23 +185,13 @@ def class_table(
 def _with_overall(table: PointsTable, rows: Sequence[_Row], asked: TableRequest) -> PointsTable:
     """*table* with the column of the overall grade."""
     known = [row.percent for row in rows if row.percent is not None]
-    column = Column(
-        text="",
-        opens="",
-        points=100,
-        sort=asked.link("overall"),
-        sorted=asked.order_of("overall"),
-    )
+    column = Column(text="", opens="", points=100, sort=asked.link("overall"), sorted=asked.order_of("overall"))
     mean = sum(known) / len(known) if known else None
     return replace(table, overall=column, mean_percent=mean)
 
 
 def assignment_table(
-    site: Site,
-    students: Sequence[Member],
-    assignment: Assignment,
-    cells: Cells,
-    asked: TableRequest,
+    site: Site, students: Sequence[Member], assignment: Assignment, cells: Cells, asked: TableRequest
 ) -> PointsTable:
     """People by exercises of an assignment."""
     columns = tuple(
@@ -246,11 +236,7 @@ def _mean(points: Sequence[float]) -> float:
 
 
 def _table(
-    rows: list[_Row],
-    columns: tuple[Column, ...],
-    keys: Sequence[str],
-    asked: TableRequest,
-    whole: float,
+    rows: list[_Row], columns: tuple[Column, ...], keys: Sequence[str], asked: TableRequest, whole: float
 ) -> PointsTable:
     cells = [[row.cells[place] for row in rows] for place in range(len(columns))]
     means = [_mean([cell.points for cell in those if cell.has]) for those in cells]
@@ -263,13 +249,7 @@ def _table(
     return PointsTable(
         name=Column(text="", opens="", points=0, sort=asked.link(""), sorted=asked.order_of("")),
         columns=columns,
-        total=Column(
-            text="",
-            opens="",
-            points=whole,
-            sort=asked.link("total"),
-            sorted=asked.order_of("total"),
-        ),
+        total=Column(text="", opens="", points=whole, sort=asked.link("total"), sorted=asked.order_of("total")),
         rows=tuple(
             PointsRow(
                 row.member.name,

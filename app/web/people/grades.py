@@ -22,13 +22,7 @@ from app.units import SECOND, show
 from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.frame.visitor import Visiting
 from app.web.people.class_head import ClassHead, Tab, class_head
-from app.web.people.grade_tables import (
-    ExerciseGradesRow,
-    PointsTable,
-    TableRequest,
-    assignment_table,
-    class_table,
-)
+from app.web.people.grade_tables import ExerciseGradesRow, PointsTable, TableRequest, assignment_table, class_table
 from app.web.people.guard import Membership, in_class
 from app.web.people.ideas import Idea, idea_html, link_to
 
@@ -121,9 +115,7 @@ def _class_shown(request: Request, site: Site, member: Membership, asked: TableR
     return render("people/grades_page.html", around, page)
 
 
-def _assignment_shown(
-    request: Request, site: Site, member: Membership, number: int, asked: TableRequest
-) -> Response:
+def _assignment_shown(request: Request, site: Site, member: Membership, number: int, asked: TableRequest) -> Response:
     with open_session(site.engine) as session:
         students = students_in(session, member.class_id, asked.group or None)
         groups = class_groups(session, member.class_id)
@@ -179,9 +171,7 @@ def _links(book: str, assignments: Sequence[Assignment]) -> tuple[Hyperlink, ...
 def _group_tabs(groups: Sequence[Group], asked: TableRequest) -> tuple[Tab, ...]:
     """Links to the same table of everyone, and of each group."""
     names = ["", *(one.name for one in groups)] if groups else []
-    return tuple(
-        Tab(asked.of(name), name or translate("Everyone"), name == asked.group) for name in names
-    )
+    return tuple(Tab(asked.of(name), name or translate("Everyone"), name == asked.group) for name in names)
 
 
 def _grades_page(text: str) -> int:

@@ -56,23 +56,16 @@ class GroupDatesPage:
 
 
 @router.get("")
-async def show_group_dates(
-    request: Request, site: Here, visiting: Visiting, assignment: int
-) -> Response:
+async def show_group_dates(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
     """The dates of each group."""
     member, one = await in_assignment(request, site, visiting, assignment, Role.TEACHER)
     zone = one.policy.zone
-    typed = {
-        dates.group: {name: field_text(getattr(dates, name), zone) for name in DATES}
-        for dates in one.groups
-    }
+    typed = {dates.group: {name: field_text(getattr(dates, name), zone) for name in DATES} for dates in one.groups}
     return await aside(_shown_group_dates, request, site, member, one, typed)
 
 
 @router.post("", dependencies=[FromHere])
-async def change_group_dates(
-    request: Request, site: Here, visiting: Visiting, assignment: int
-) -> Response:
+async def change_group_dates(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
     """Change the dates of the groups; where all of one are empty, everyone's hold."""
     member, one = await in_assignment(request, site, visiting, assignment, Role.TEACHER)
     async with request.form(max_fields=_FIELDS) as form:
@@ -114,9 +107,7 @@ def _group_dates(one: Assignment, group: str, texts: _Typed) -> GroupDates | Non
         try:
             moments[name] = before if same else _moment(name, text, one)
         except InputError as error:
-            raise InputError(
-                translate("group {group}: {error}", group=group, error=error)
-            ) from None
+            raise InputError(translate("group {group}: {error}", group=group, error=error)) from None
     return GroupDates(group=group, **moments) if any(moments.values()) else None
 
 
@@ -126,20 +117,12 @@ def _moment(name: str, text: str, one: Assignment) -> datetime | None:
 
 def _dates_row(site: Site, one: Assignment, group: Group, typed: _Typed) -> GroupDatesForm:
     texts = {date: typed.get(date, "") for date in DATES}
-    words = {
-        date: date_words(text, one.policy.zone, site.clock(), ends=_ENDS[date])
-        for date, text in texts.items()
-    }
+    words = {date: date_words(text, one.policy.zone, site.clock(), ends=_ENDS[date]) for date, text in texts.items()}
     return GroupDatesForm(group.name, group.students, texts, words)
 
 
 def _shown_group_dates(
-    request: Request,
-    site: Site,
-    member: Membership,
-    one: Assignment,
-    typed: Mapping[str, _Typed],
-    problem: str = "",
+    request: Request, site: Site, member: Membership, one: Assignment, typed: Mapping[str, _Typed], problem: str = ""
 ) -> Response:
     with open_session(site.engine) as session:
         groups = class_groups(session, member.class_id)

@@ -104,11 +104,7 @@ async def give_group_another_name(
 
 @router.post("/dissolve", dependencies=[FromHere])
 async def end_group(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    group: Annotated[str, Form()] = "",
+    request: Request, site: Here, visiting: Visiting, class_id: int, group: Annotated[str, Form()] = ""
 ) -> Response:
     """Take everyone out of a group, and delete its dates."""
     await in_class(request, site, visiting, class_id, Role.TEACHER)
@@ -142,9 +138,7 @@ def _dissolve(site: Site, class_id: int, group: str) -> None:
         session.commit()
 
 
-def _shown_groups(
-    request: Request, site: Site, member: Membership, sent: GroupForm, problem: str = ""
-) -> Response:
+def _shown_groups(request: Request, site: Site, member: Membership, sent: GroupForm, problem: str = "") -> Response:
     with open_session(site.engine) as session:
         groups = class_groups(session, member.class_id)
         students = students_in(session, member.class_id)
@@ -152,10 +146,7 @@ def _shown_groups(
         head=class_head(member, "People"),
         href=f"{class_url(member.class_id)}/groups",
         groups=tuple(groups),
-        students=tuple(
-            GroupedStudent(one.person, one.name, one.group, one.person in sent.persons)
-            for one in students
-        ),
+        students=tuple(GroupedStudent(one.person, one.name, one.group, one.person in sent.persons) for one in students),
         sent=sent,
         problem=problem,
     )

@@ -45,13 +45,7 @@ class Membership:
 
 
 async def in_class(
-    request: Request,
-    site: Site,
-    visiting: Visitor,
-    class_id: int,
-    least: Role,
-    *,
-    archived: bool = False,
+    request: Request, site: Site, visiting: Visitor, class_id: int, least: Role, *, archived: bool = False
 ) -> Membership:
     """The membership of the visitor, who must have at least the role *least*.
 

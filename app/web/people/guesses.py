@@ -29,9 +29,7 @@ def check_guesses(request: Request, site: Site, bucket: str = "") -> None:
         waits.append(allowances.wrong_codes_of_class.blocked(bucket))
     if wait := math.ceil(max(waits)):
         when = plural("in a second", "in {number:,} seconds", wait)
-        says = translate(
-            "too many wrong codes were tried in a short time; try again {when}", when=when
-        )
+        says = translate("too many wrong codes were tried in a short time; try again {when}", when=when)
         raise HTTPException(429, says, {"Retry-After": str(wait)})
 
 

@@ -29,8 +29,7 @@ router = Router(prefix="/join")
 _COST = 5.0  # answers: hundreds may join from one address in a minute, not thousands
 _LONGEST_FORM = 64  # characters of what makes a form of its own
 _NO_CLASS = noted(
-    "no class has this link: it was renewed, or a letter is missing; ask your teacher "
-    "for the link of today"
+    "no class has this link: it was renewed, or a letter is missing; ask your teacher for the link of today"
 )
 
 
@@ -93,9 +92,7 @@ def _link(request: Request, site: Site, visiting: Visitor, code: str) -> Respons
     return _form(request, visiting, row, code)
 
 
-def _join(
-    request: Request, site: Site, visiting: Visitor, code: str, name: str, form: str
-) -> Response:
+def _join(request: Request, site: Site, visiting: Visitor, code: str, name: str, form: str) -> Response:
     with open_writing_session(site.engine) as session:
         row = _class(session, request, site, code)
         if visiting.person and role_in(session, number_of(row), visiting.person.person):
@@ -109,9 +106,7 @@ def _join(
     return _seat(request, site, visiting, row, joined)
 
 
-def _joined(
-    session: Session, site: Site, visiting: Visitor, row: ClassRow, name: str, form: str
-) -> Joined:
+def _joined(session: Session, site: Site, visiting: Visitor, row: ClassRow, name: str, form: str) -> Joined:
     if visiting.person is not None:
         return join_as(session, row, visiting.person.person, name)
     return join_as_new(session, site.secret, row, name, form or new_form_id())
@@ -127,13 +122,7 @@ def _class(session: Session, request: Request, site: Site, code: str) -> ClassRo
 
 
 def _form(
-    request: Request,
-    visiting: Visitor,
-    row: ClassRow,
-    code: str,
-    typed: str = "",
-    problem: str = "",
-    status: int = 200,
+    request: Request, visiting: Visitor, row: ClassRow, code: str, typed: str = "", problem: str = "", status: int = 200
 ) -> Response:
     page = JoinPage(
         name=row.name,
@@ -148,17 +137,10 @@ def _form(
         problem=problem,
         ways=ways_to_sign_in(request, site_in(request), f"/join/{code}"),
     )
-    return render(
-        "people/join.html",
-        frame(request, translate("Join {name}", name=row.name), here="me"),
-        page,
-        status,
-    )
+    return render("people/join.html", frame(request, translate("Join {name}", name=row.name), here="me"), page, status)
 
 
-def _seat(
-    request: Request, site: Site, visiting: Visitor, row: ClassRow, joined: Joined
-) -> Response:
+def _seat(request: Request, site: Site, visiting: Visitor, row: ClassRow, joined: Joined) -> Response:
     page = SeatPage(
         name=joined.name or (visiting.person.name if visiting.person else ""),
         class_name=row.name,
@@ -168,8 +150,7 @@ def _seat(
         work=offered_work(request, site, visiting),
     )
     around = replace(
-        frame(request, translate("You are in {name}", name=row.name), here="me"),
-        person=page.name or translate("You"),
+        frame(request, translate("You are in {name}", name=row.name), here="me"), person=page.name or translate("You")
     )
     response = render("people/seat.html", around, page)
     if joined.cookie:

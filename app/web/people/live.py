@@ -84,30 +84,21 @@ class LivePage:
 
 @router.get("/live")
 async def live(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    assignment: str = "",
-    names: str = "",
+    request: Request, site: Here, visiting: Visiting, class_id: int, assignment: str = "", names: str = ""
 ) -> Response:
     """The screen of an assignment: the one that is named, else the one that is due next."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
     return await aside(_shown_live, request, site, member, assignment, names == "yes")
 
 
-def _shown_live(
-    request: Request, site: Site, member: Membership, wanted: str, named: bool
-) -> Response:
+def _shown_live(request: Request, site: Site, member: Membership, wanted: str, named: bool) -> Response:
     with open_session(site.engine) as session:
         page = _live_page(site, session, member, wanted, named)
     around = frame(request, translate("{name}, live", name=member.row.name), here="classes")
     return render("people/live.html", around, page)
 
 
-def _live_page(
-    site: Site, session: Session, member: Membership, wanted: str, named: bool
-) -> LivePage:
+def _live_page(site: Site, session: Session, member: Membership, wanted: str, named: bool) -> LivePage:
     assignments = assignments_of(session, member.class_id)
     now = site.clock()
     chosen = _chosen(assignments, wanted, now)
@@ -118,8 +109,7 @@ def _live_page(
     return LivePage(
         head=class_head(member, "Live"),
         choices=tuple(
-            LiveAssignment(Hyperlink(f"{href}?assignment={one.id}", one.title), one.id == number)
-            for one in assignments
+            LiveAssignment(Hyperlink(f"{href}?assignment={one.id}", one.title), one.id == number) for one in assignments
         ),
         title=chosen.title if chosen else "",
         students=len(students),
@@ -153,12 +143,7 @@ def _is_open(one: Assignment, now: datetime) -> bool:
 
 
 def _rows(
-    site: Site,
-    assignment: Assignment,
-    work: Sequence[ExerciseActivity],
-    students: Sequence[Member],
-    *,
-    named: bool,
+    site: Site, assignment: Assignment, work: Sequence[ExerciseActivity], students: Sequence[Member], *, named: bool
 ) -> tuple[LiveExercise, ...]:
     """A row for each exercise, about those who have it; *named*: with their names."""
     ideas = ideas_in(work)
@@ -213,6 +198,5 @@ def _ideas(
     exercise = site.catalog.by_id.get(entry.exercise)
     begun = sum(one.exercise == entry.exercise and one.tries > 0 for one in work)
     return tuple(
-        Idea(idea_html(exercise, key), persons, persons / begun)
-        for key, persons in list(counts.items())[:_IDEAS]
+        Idea(idea_html(exercise, key), persons, persons / begun) for key, persons in list(counts.items())[:_IDEAS]
     )

@@ -17,14 +17,7 @@ from app.errors import InputError, sentence
 from app.network.routes import Router
 from app.people.classes import Member, Role, members_of
 from app.people.local_time import on_the_calendar
-from app.people.members import (
-    change_role,
-    hold,
-    member_row,
-    remove_members,
-    rename_member,
-    taught_by,
-)
+from app.people.members import change_role, hold, member_row, remove_members, rename_member, taught_by
 from app.people.merges import merge_members, merges_in, undo_merge
 from app.site import Here, Site
 from app.translation import translate
@@ -73,9 +66,7 @@ class MemberPage:
 
 
 @router.get("/{person:int}/edit")
-async def edit_member(
-    request: Request, site: Here, visiting: Visiting, class_id: int, person: int
-) -> Response:
+async def edit_member(request: Request, site: Here, visiting: Visiting, class_id: int, person: int) -> Response:
     """A member's name, id and role."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     return await aside(member_page, request, site, member, person)
@@ -103,12 +94,7 @@ async def change_member(
 
 @router.post("/{person:int}/remove", dependencies=[FromHere])
 async def remove_member(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    person: int,
-    sure: Annotated[str, Form()] = "",
+    request: Request, site: Here, visiting: Visiting, class_id: int, person: int, sure: Annotated[str, Form()] = ""
 ) -> Response:
     """Take a member out of the class."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
@@ -124,12 +110,7 @@ async def remove_member(
 
 @router.post("/{person:int}/merge", dependencies=[FromHere])
 async def merge_member(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    person: int,
-    other: Annotated[str, Form()] = "",
+    request: Request, site: Here, visiting: Visiting, class_id: int, person: int, other: Annotated[str, Form()] = ""
 ) -> Response:
     """Make another student and this one the same person."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
@@ -141,18 +122,14 @@ async def merge_member(
 
 
 @router.post("/merges/{number:int}/undo", dependencies=[FromHere])
-async def undo_member_merge(
-    request: Request, site: Here, visiting: Visiting, class_id: int, number: int
-) -> Response:
+async def undo_member_merge(request: Request, site: Here, visiting: Visiting, class_id: int, number: int) -> Response:
     """Let two persons be two again."""
     await in_class(request, site, visiting, class_id, Role.TEACHER)
     await aside(_undo, site, class_id, number)
     return RedirectResponse(f"{class_url(class_id)}/people", 303)
 
 
-def member_page(
-    request: Request, site: Site, member: Membership, person: int, problem: str = ""
-) -> Response:
+def member_page(request: Request, site: Site, member: Membership, person: int, problem: str = "") -> Response:
     """The page of a member, and why nothing was changed."""
     with open_session(site.engine) as session:
         member_row(session, member.class_id, person)

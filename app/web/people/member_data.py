@@ -29,12 +29,7 @@ _log = logging.getLogger(__name__)
 
 @router.post("/{person:int}/everything", dependencies=[FromHere])
 async def export_member(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    person: int,
-    why: Annotated[str, Form()] = "",
+    request: Request, site: Here, visiting: Visiting, class_id: int, person: int, why: Annotated[str, Form()] = ""
 ) -> Response:
     """Everything stored about a member, as a file, for a reason."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)

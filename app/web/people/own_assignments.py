@@ -138,9 +138,7 @@ def _given(session: Session, assignment: Assignment, person: int) -> Mapping[str
     return {row.exercise: row.why for row in session.exec(rows)}
 
 
-def _mended(
-    session: Session, assignment: Assignment, learner: str, now: datetime
-) -> Mapping[str, str]:
+def _mended(session: Session, assignment: Assignment, learner: str, now: datetime) -> Mapping[str, str]:
     """What regrades changed, by exercise; the last one that did."""
     zone, said = assignment.policy.zone, dict[str, str]()
     for one in raised_for(session, assignment, learner):
@@ -154,6 +152,4 @@ def _hidden(assignment: Assignment, dates: Dates, now: datetime) -> str:
     released = release_of(assignment, dates)
     if assignment.policy.show_points or released is None or now > released:
         return ""
-    return translate(
-        "shown after {moment}", moment=on_the_calendar(released, assignment.policy.zone, now)
-    )
+    return translate("shown after {moment}", moment=on_the_calendar(released, assignment.policy.zone, now))

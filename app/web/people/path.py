@@ -69,9 +69,7 @@ class PathPage:
 
 
 @router.get("/{person:int}")
-async def path(
-    request: Request, site: Here, visiting: Visiting, class_id: int, person: int
-) -> Response:
+async def path(request: Request, site: Here, visiting: Visiting, class_id: int, person: int) -> Response:
     """The path of a student."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
     return await aside(_shown_path, request, site, member, person)
@@ -80,10 +78,7 @@ async def path(
 def _shown_path(request: Request, site: Site, member: Membership, person: int) -> Response:
     with open_session(site.engine) as session:
         student = student_in(session, member.class_id, person)
-        stages = tuple(
-            _stage(site, session, member, one, student)
-            for one in assignments_of(session, member.class_id)
-        )
+        stages = tuple(_stage(site, session, member, one, student) for one in assignments_of(session, member.class_id))
     page = PathPage(
         head=class_head(member, "People"),
         name=student.name,
@@ -96,9 +91,7 @@ def _shown_path(request: Request, site: Site, member: Membership, person: int) -
     return render("people/path.html", frame(request, student.name, here="classes"), page)
 
 
-def _stage(
-    site: Site, session: Session, member: Membership, one: Assignment, student: Member
-) -> PathAssignment:
+def _stage(site: Site, session: Session, member: Membership, one: Assignment, student: Member) -> PathAssignment:
     cells = cells_of(session, site.secret, one, [student])
     work = {each.exercise: each for each in work_in(session, site.secret, one, [student])}
     due, zone = dates_for(session, one, student.person).due, ZoneInfo(member.row.zone)
@@ -114,9 +107,7 @@ def _stage(
             _step(
                 site,
                 f"{book}?exercise={entry.exercise}#chosen",
-                work.get(
-                    entry.exercise, ExerciseActivity(person=student.person, exercise=entry.exercise)
-                ),
+                work.get(entry.exercise, ExerciseActivity(person=student.person, exercise=entry.exercise)),
                 cells.get((student.person, entry.exercise), Cell(0.0)),
                 entry.points,
                 zone,
@@ -126,9 +117,7 @@ def _stage(
     )
 
 
-def _step(
-    site: Site, why: str, work: ExerciseActivity, cell: Cell, most: float, zone: ZoneInfo
-) -> PathExercise:
+def _step(site: Site, why: str, work: ExerciseActivity, cell: Cell, most: float, zone: ZoneInfo) -> PathExercise:
     now = site.clock()
     exercise = site.catalog.by_id.get(work.exercise)
     return PathExercise(
@@ -140,7 +129,5 @@ def _step(
         tries=work.tries,
         time=show(work.seconds, SECOND, 2) if work.seconds is not None else "",
         last=on_the_calendar(work.last, zone, now) if work.last else "",
-        ideas=tuple(
-            Idea(idea_html(exercise, key), count, 0.0) for key, count in work.mistakes.most_common()
-        ),
+        ideas=tuple(Idea(idea_html(exercise, key), count, 0.0) for key, count in work.mistakes.most_common()),
     )

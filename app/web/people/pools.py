@@ -11,13 +11,7 @@ from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
 from app.network.routes import Router
-from app.people.assignments import (
-    MOST_EXERCISES,
-    Assignment,
-    AssignmentEntry,
-    assignment_to_change,
-    change_assignment,
-)
+from app.people.assignments import MOST_EXERCISES, Assignment, AssignmentEntry, assignment_to_change, change_assignment
 from app.people.classes import Role
 from app.people.groups import students_in
 from app.people.pool_numbers import number_pools
@@ -86,9 +80,7 @@ async def show_pools(request: Request, site: Here, visiting: Visiting, assignmen
 
 
 @router.post("", dependencies=[FromHere])
-async def change_pools(
-    request: Request, site: Here, visiting: Visiting, assignment: int
-) -> Response:
+async def change_pools(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
     """Change the pools."""
     member, one = await in_assignment(request, site, visiting, assignment, Role.TEACHER)
     async with request.form(max_fields=_FIELDS) as form:
@@ -103,14 +95,8 @@ async def change_pools(
 
 def _sent_pools(form: FormData) -> PoolForm:
     names = [str(name) for name in form.getlist("exercise")]
-    pools = {
-        name: str(form.get(f"pool-{place}", "")).strip() for place, name in enumerate(names, 1)
-    }
-    draws = {
-        key.removeprefix("draw-"): str(value).strip()
-        for key, value in form.items()
-        if key.startswith("draw-")
-    }
+    pools = {name: str(form.get(f"pool-{place}", "")).strip() for place, name in enumerate(names, 1)}
+    draws = {key.removeprefix("draw-"): str(value).strip() for key, value in form.items() if key.startswith("draw-")}
     return PoolForm(pools, draws)
 
 
@@ -118,13 +104,9 @@ def _store_pools(site: Site, assignment: int, sent: PoolForm) -> None:
     with open_writing_session(site.engine) as session:
         stored = assignment_to_change(session, assignment)
         placed = [_placed(one, sent.pools.get(one.exercise)) for one in stored.entries]
-        typed = {
-            _pool_number(pool): _pool_number(draw) for pool, draw in sent.draws.items() if draw
-        }
+        typed = {_pool_number(pool): _pool_number(draw) for pool, draw in sent.draws.items() if draw}
         entries, draws = number_pools(placed, typed)
-        change_assignment(
-            session, stored.id, stored.title, stored.policy, entries, stored.groups, draws
-        )
+        change_assignment(session, stored.id, stored.title, stored.policy, entries, stored.groups, draws)
         session.commit()
 
 
@@ -135,19 +117,12 @@ def _placed(one: AssignmentEntry, typed: str | None) -> AssignmentEntry:
 
 def _pool_number(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        raise InputError(
-            translate("pools and draws are whole numbers, not {text!r}", text=text[:40])
-        )
+        raise InputError(translate("pools and draws are whole numbers, not {text!r}", text=text[:40]))
     return int(text)
 
 
 def _shown_pools(
-    request: Request,
-    site: Site,
-    member: Membership,
-    one: Assignment,
-    sent: PoolForm,
-    problem: str = "",
+    request: Request, site: Site, member: Membership, one: Assignment, sent: PoolForm, problem: str = ""
 ) -> Response:
     with open_session(site.engine) as session:
         students = students_in(session, member.class_id) if one.draws else []
@@ -159,17 +134,13 @@ def _shown_pools(
         href=f"{assignment_url(one.id)}/pools",
         entries=tuple(
             PooledExercise(
-                entry.exercise,
-                link_to(site, entry.exercise),
-                entry.points,
-                sent.pools.get(entry.exercise, ""),
+                entry.exercise, link_to(site, entry.exercise), entry.points, sent.pools.get(entry.exercise, "")
             )
             for entry in one.entries
         ),
         draws=tuple((number, sent.draws.get(number, "")) for number in numbers),
         students=tuple(
-            DrawnExercises(student.name, _drawn_links(site, one, student.learner))
-            for student in students[:_SHOWN]
+            DrawnExercises(student.name, _drawn_links(site, one, student.learner)) for student in students[:_SHOWN]
         ),
         more=max(0, len(students) - _SHOWN),
         problem=problem,

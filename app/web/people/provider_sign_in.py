@@ -36,13 +36,7 @@ router = Router(prefix=_PATH)
 
 @router.get("/back")
 async def back(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    state: str = "",
-    code: str = "",
-    error: str = "",
-    iss: str = "",
+    request: Request, site: Here, visiting: Visiting, state: str = "", code: str = "", error: str = "", iss: str = ""
 ) -> Response:
     """The end of a sign-in with a provider."""
     _ready(site)
@@ -115,9 +109,7 @@ async def connect_or_create(
     """Connect the new identity with the person who is signed in, or make another person."""
     pending = _pending(request, site)
     if pending is None or mine not in ("yes", "no"):
-        return _refused(
-            request, RefusedError(translate("that took longer than ten minutes; sign in again"))
-        )
+        return _refused(request, RefusedError(translate("that took longer than ten minutes; sign in again")))
     same = visiting.person is not None and visiting.person.person == pending.person
     return await aside(_enter, request, site, visiting, pending, connects=mine == "yes" and same)
 
@@ -151,11 +143,7 @@ def _provider(site: Site, slug: str) -> Provider:
     known = site.federation.providers
     if slug not in known:
         raise NotFoundError(
-            translate(
-                "no way to sign in is called {slug!r}{near}",
-                slug=slug[:60],
-                near=nearest(slug[:60], known),
-            )
+            translate("no way to sign in is called {slug!r}{near}", slug=slug[:60], near=nearest(slug[:60], known))
         )
     return known[slug]
 
@@ -182,9 +170,7 @@ def _arrived(request: Request, site: Site, visiting: Visitor, pending: Pending) 
     return _enter(request, site, visiting, pending)
 
 
-def _enter(
-    request: Request, site: Site, visiting: Visitor, pending: Pending, connects: bool = False
-) -> Response:
+def _enter(request: Request, site: Site, visiting: Visitor, pending: Pending, connects: bool = False) -> Response:
     """Open a session of the person whose identity it is; a new one is asked for a name."""
     who = pending.issuer, pending.subject
     with open_writing_session(site.engine) as session:
@@ -195,9 +181,7 @@ def _enter(
         session.commit()
     to = pending.next or "/me"
     if not row.name:
-        to = (
-            f"{_PATH}/name?{urlencode({'next': pending.next})}" if pending.next else f"{_PATH}/name"
-        )
+        to = f"{_PATH}/name?{urlencode({'next': pending.next})}" if pending.next else f"{_PATH}/name"
     response = welcome(request, site, visiting, cookie, to)
     response.delete_cookie(_PENDING, path=_PATH)
     return response
@@ -216,9 +200,7 @@ def _named(request: Request, site: Site, visiting: Visitor, name: str, to: str) 
     return RedirectResponse(to or "/me", 303)
 
 
-def _name_page(
-    request: Request, visiting: Visitor, to: str, name: str = "", problem: str = ""
-) -> Response:
+def _name_page(request: Request, visiting: Visitor, to: str, name: str = "", problem: str = "") -> Response:
     if visiting.person is None:
         raise sign_in_first(request)
     page = NamePage(name or visiting.person.name, to or "/me", problem)
@@ -249,11 +231,5 @@ def _called(site: Site, pending: Pending) -> str:
 
 def _keep(request: Request, response: Response, name: str, value: str) -> None:
     response.set_cookie(
-        name,
-        value,
-        max_age=PATIENCE,
-        path=_PATH,
-        httponly=True,
-        samesite="lax",
-        secure=request.url.scheme == "https",
+        name, value, max_age=PATIENCE, path=_PATH, httponly=True, samesite="lax", secure=request.url.scheme == "https"
     )

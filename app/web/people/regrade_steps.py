@@ -50,12 +50,7 @@ class SoFar(BaseModel):
     def with_step(self, step: Regraded) -> "SoFar":
         """With what another step has judged."""
         found = [
-            ChangedScore(
-                person=one.stale.member.person,
-                seed=one.stale.seed,
-                before=one.stale.before,
-                after=one.score,
-            )
+            ChangedScore(person=one.stale.member.person, seed=one.stale.seed, before=one.stale.before, after=one.score)
             for one in step.changes
         ]
         return SoFar(
@@ -85,10 +80,6 @@ def _counted(before: dict[str, int], reasons: Sequence[str]) -> dict[str, int]:
     counts = dict(before)
     for reason in reasons:
         known = reason[:_LONG]
-        known = (
-            known
-            if known in counts or len(counts) < _REASONS - 1
-            else translate("for other reasons")
-        )
+        known = known if known in counts or len(counts) < _REASONS - 1 else translate("for other reasons")
         counts[known] = counts.get(known, 0) + 1
     return counts

@@ -93,9 +93,7 @@ class _Asked:
 
 
 @router.get("")
-async def regrade_page(
-    request: Request, site: Here, visiting: Visiting, class_id: int, stored: str = ""
-) -> Response:
+async def regrade_page(request: Request, site: Here, visiting: Visiting, class_id: int, stored: str = "") -> Response:
     """The exercises of a class that were changed after they were answered."""
     member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
     known = stored.isascii() and stored.isdecimal() and len(stored) <= _DIGITS
@@ -159,9 +157,7 @@ def _regrades_page(site: Site, member: Membership) -> RegradePage:
     return RegradePage(
         head=class_head(member, "Grades"),
         teaches=member.teaches,
-        mended=tuple(
-            Mended(link_to(site, name), name, count) for name, count in counts.most_common()
-        ),
+        mended=tuple(Mended(link_to(site, name), name, count) for name, count in counts.most_common()),
     )
 
 
@@ -198,9 +194,7 @@ def _tried(site: Site, member: Membership, asked: _Asked) -> RegradePage:
     )
 
 
-def _change(
-    site: Site, class_id: int, exercise: str, name: str, one: ChangedScore
-) -> RegradedScore:
+def _change(site: Site, class_id: int, exercise: str, name: str, one: ChangedScore) -> RegradedScore:
     return RegradedScore(
         name=name,
         href=f"/classes/{class_id}/people/{one.person}",

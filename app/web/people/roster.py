@@ -15,9 +15,7 @@ from app.errors import InputError
 from app.network.routes import Router
 from app.people.classes import Member, Role, class_with, members_of, renew_join_link
 from app.people.local_time import how_far
-from app.people.members import (
-    last_seen,
-)
+from app.people.members import last_seen
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.renderer import frame, render
@@ -104,10 +102,7 @@ def _people(request: Request, site: Site, member: Membership, sought: str, place
         teaches=member.teaches,
         link=join_link(request, site, member),
         lines=tuple(
-            _roster_line(
-                one, how_far(seen[one.person], zone, now) if one.person in seen else "never"
-            )
-            for one in shown
+            _roster_line(one, how_far(seen[one.person], zone, now) if one.person in seen else "never") for one in shown
         ),
         total=len(found),
         students=len(students),
@@ -152,9 +147,5 @@ def _apply(row: ClassRow, do: str) -> None:
         row.joining = do
     elif do != "renew":
         raise InputError(
-            translate(
-                "the link can be {joining} or renewed, not {do!r}",
-                joining=", ".join(_JOINING),
-                do=do[:20],
-            )
+            translate("the link can be {joining} or renewed, not {do!r}", joining=", ".join(_JOINING), do=do[:20])
         )

@@ -43,18 +43,14 @@ class RosterPage:
 
 
 @router.get("")
-async def show_roster_form(
-    request: Request, site: Here, visiting: Visiting, class_id: int
-) -> Response:
+async def show_roster_form(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """The form for a roster."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     return _shown_roster_import(request, member, RosterPage(head=class_head(member, "People")))
 
 
 @router.post("", dependencies=[FromHere])
-async def compare_roster(
-    request: Request, site: Here, visiting: Visiting, class_id: int
-) -> Response:
+async def compare_roster(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """What a roster would change; nothing is changed yet."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     async with request.form(max_files=1, max_fields=4, max_part_size=BODY_LIMIT) as sent:
@@ -92,12 +88,8 @@ def _compared(
             found = roster_difference(members_of(session, member.class_id), read.entries)
     except InputError as error:
         problem = sentence(str(error))
-        return _shown_roster_import(
-            request, member, RosterPage(head=head, text=text, problem=problem)
-        )
-    return _shown_roster_import(
-        request, member, RosterPage(head=head, text=text, read=read, found=found, moved=moved)
-    )
+        return _shown_roster_import(request, member, RosterPage(head=head, text=text, problem=problem))
+    return _shown_roster_import(request, member, RosterPage(head=head, text=text, read=read, found=found, moved=moved))
 
 
 def _taken(site: Site, class_id: int, text: str, digest: str, *, removes: bool) -> bool:

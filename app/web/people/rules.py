@@ -42,9 +42,7 @@ def _late(one: Mine) -> Iterator[str]:
     until = translate(", until {moment}", moment=one.worded(dates.closes)) if dates.closes else ""
     if policy.late:
         yield translate(
-            "Late answers lose {percent:g} % of the points a day begun{until}.",
-            percent=100 * policy.late,
-            until=until,
+            "Late answers lose {percent:g} % of the points a day begun{until}.", percent=100 * policy.late, until=until
         )
     else:
         yield translate("Late answers lose no points{until}.", until=until)
@@ -54,10 +52,7 @@ def _hints(policy: Policy) -> str:
     if policy.sitting or policy.hints == "off":
         return translate("There are no hints.")
     if policy.hints == "cost":
-        return translate(
-            "Each hint costs {percent:g} % of the points of its exercise.",
-            percent=100 * policy.hint_cost,
-        )
+        return translate("Each hint costs {percent:g} % of the points of its exercise.", percent=100 * policy.hint_cost)
     return translate("Hints are free.")
 
 
@@ -66,6 +61,4 @@ def _solution(policy: Policy) -> str:
         return translate("Worked solutions are not shown.")
     if policy.solution == "due":
         return translate("Worked solutions are shown after the due date.")
-    return translate(
-        "After you look at a worked solution, answers to that exercise earn no points."
-    )
+    return translate("After you look at a worked solution, answers to that exercise earn no points.")

@@ -43,9 +43,7 @@ class SettingsPage:
 async def settings(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """The settings of a class."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    return _shown_settings(
-        request, site, member, (member.row.name, member.row.zone, member.row.pseudonyms)
-    )
+    return _shown_settings(request, site, member, (member.row.name, member.row.zone, member.row.pseudonyms))
 
 
 @router.post("/settings", dependencies=[FromHere])
@@ -70,11 +68,7 @@ async def change_settings(
 
 @router.post("/archive", dependencies=[FromHere])
 async def post_archive(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    archived: Annotated[str, Form()] = "",
+    request: Request, site: Here, visiting: Visiting, class_id: int, archived: Annotated[str, Form()] = ""
 ) -> Response:
     """Archive a class, or take it out of the archive."""
     await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
@@ -84,11 +78,7 @@ async def post_archive(
 
 @router.post("/delete", dependencies=[FromHere])
 async def delete_class_for_good(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    sure: Annotated[str, Form()] = "",
+    request: Request, site: Here, visiting: Visiting, class_id: int, sure: Annotated[str, Form()] = ""
 ) -> Response:
     """Delete a class with everything in it, once its name is typed."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
@@ -98,11 +88,7 @@ async def delete_class_for_good(
 
 
 def _shown_settings(
-    request: Request,
-    site: Site,
-    member: Membership,
-    sent: tuple[str, str, bool],
-    problem: str = "",
+    request: Request, site: Site, member: Membership, sent: tuple[str, str, bool], problem: str = ""
 ) -> Response:
     name, zone, pseudonyms = sent
     page = SettingsPage(

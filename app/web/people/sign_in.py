@@ -39,9 +39,7 @@ _DIGITS = 16  # of the hash in it
 _LONGEST = 2_000  # characters of an address
 
 _NO_SEAT = noted("no seat has the code {code}: look at it again, or ask your teacher for a new one")
-_NO_SEAT_IN = noted(
-    "no seat in {name} has the code {code}: look at it again, or ask your teacher for a new one"
-)
+_NO_SEAT_IN = noted("no seat in {name} has the code {code}: look at it again, or ask your teacher for a new one")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +66,7 @@ class ClaimPage:
 
 
 @router.get("/sign-in")
-async def sign_in_page(
-    request: Request, site: Here, visiting: Visiting, next: str = "", join: str = ""
-) -> Response:
+async def sign_in_page(request: Request, site: Here, visiting: Visiting, next: str = "", join: str = "") -> Response:
     """The form for a seat code."""
     return await aside(_shown_sign_in, request, site, visiting, next, join)
 
@@ -128,9 +124,13 @@ async def decide(
         await aside(_claim, site, visiting.anonymous, visiting.person.learner)
     elif mine == "no":
         response.set_cookie(
-            _DECLINED, _short(visiting.anonymous), max_age=round(LIFETIME.total_seconds()),
-            httponly=True, samesite="lax", secure=request.url.scheme == "https",
-        )  # fmt: skip
+            _DECLINED,
+            _short(visiting.anonymous),
+            max_age=round(LIFETIME.total_seconds()),
+            httponly=True,
+            samesite="lax",
+            secure=request.url.scheme == "https",
+        )
     return response
 
 
@@ -168,9 +168,7 @@ def welcome(request: Request, site: Site, visiting: Visitor, cookie: str, to: st
     return response
 
 
-def _enter(
-    request: Request, site: Site, visiting: Visitor, code: str, to: str, join: str
-) -> Response:
+def _enter(request: Request, site: Site, visiting: Visitor, code: str, to: str, join: str) -> Response:
     with open_writing_session(site.engine) as session:
         named = _class_of_link(session, request, site, join)
         bucket = f"class {named.id}" if named else EVERY_CLASS
@@ -219,15 +217,11 @@ def _form(
         next=own_path(to),
         code=code[:_DIGITS],
         problem=problem,
-        signed_in=visiting.person.name or translate("a person without a name")
-        if visiting.person
-        else "",
+        signed_in=visiting.person.name or translate("a person without a name") if visiting.person else "",
         ways=ways_to_sign_in(request, site, own_path(to) or (f"/join/{join}" if named else "")),
     )
     status = 422 if problem else 200
-    return render(
-        "people/sign_in.html", frame(request, translate("Sign in"), here="me"), page, status
-    )
+    return render("people/sign_in.html", frame(request, translate("Sign in"), here="me"), page, status)
 
 
 def _close_browser(site: Site, cookie: str) -> None:
@@ -245,8 +239,7 @@ def _problem(code: str, named: ClassRow | None) -> str:
     if letters != LENGTH:
         return sentence(
             translate(
-                "a seat code has {length} letters and digits, as K7M2-9QXT, and this one has "
-                "{letters}",
+                "a seat code has {length} letters and digits, as K7M2-9QXT, and this one has {letters}",
                 length=LENGTH,
                 letters=letters,
             )

@@ -56,15 +56,11 @@ class RefusedPage:
     again: str
 
 
-def accounts_of(
-    request: Request, site: Site, session: Session, person: int
-) -> tuple[SignInAccount, ...]:
+def accounts_of(request: Request, site: Site, session: Session, person: int) -> tuple[SignInAccount, ...]:
     """The accounts that a person has connected, and those that they could connect here."""
     issuers = issuers_of(session, person)
     found = [
-        SignInAccount(
-            provider.name, f"/sign-in/{provider.slug}?next=/me", provider.issuer in issuers
-        )
+        SignInAccount(provider.name, f"/sign-in/{provider.slug}?next=/me", provider.issuer in issuers)
         for provider in site.federation.usable()
     ]
     subject = site.proxy.subject(request.scope)
@@ -77,18 +73,9 @@ def ways_to_sign_in(request: Request, site: Site, to: str = "") -> Ways:
     """The ways that are configured; each leads back to *to*, a path of this site."""
     query = f"?{urlencode({'next': to})}" if to else ""
     links = [
-        Hyperlink(
-            f"/sign-in/{provider.slug}{query}",
-            translate("Sign in with {name}", name=provider.name),
-        )
+        Hyperlink(f"/sign-in/{provider.slug}{query}", translate("Sign in with {name}", name=provider.name))
         for provider in site.federation.usable()
     ]
     if subject := site.proxy.subject(request.scope):
-        links.insert(
-            0,
-            Hyperlink(
-                f"/sign-in/proxy{query}",
-                translate("Continue as {subject}", subject=subject),
-            ),
-        )
+        links.insert(0, Hyperlink(f"/sign-in/proxy{query}", translate("Continue as {subject}", subject=subject)))
     return Ways(tuple(links), tuple(obstacles(site.settings)))

@@ -36,9 +36,7 @@ class SlipsPage:
 
 
 @router.post("/{person:int}/code", dependencies=[FromHere])
-async def renew_code(
-    request: Request, site: Here, visiting: Visiting, class_id: int, person: int
-) -> Response:
+async def renew_code(request: Request, site: Here, visiting: Visiting, class_id: int, person: int) -> Response:
     """A new code of one member; everyone who teaches may renew their own."""
     own = visiting.person is not None and visiting.person.person == person
     least = Role.ASSISTANT if own else Role.TEACHER
@@ -48,11 +46,7 @@ async def renew_code(
 
 @router.post("/codes", dependencies=[FromHere])
 async def renew_codes(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    which: Annotated[str, Form()] = "",
+    request: Request, site: Here, visiting: Visiting, class_id: int, which: Annotated[str, Form()] = ""
 ) -> Response:
     """New codes of all students, or of those who have none."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
@@ -62,12 +56,7 @@ async def renew_codes(
 
 
 def _slips(
-    request: Request,
-    site: Site,
-    member: Membership,
-    *,
-    person: int | None = None,
-    renews: bool = False,
+    request: Request, site: Site, member: Membership, *, person: int | None = None, renews: bool = False
 ) -> Response:
     with open_writing_session(site.engine) as session:
         everyone = members_of(session, member.class_id)
@@ -90,9 +79,7 @@ def _chosen(everyone: Sequence[Member], person: int | None, *, renews: bool) -> 
     if person is not None:
         found = [one for one in everyone if one.person == person]
         if not found:
-            raise InputError(
-                translate("this person is not in the class; they may have left a moment ago")
-            )
+            raise InputError(translate("this person is not in the class; they may have left a moment ago"))
         return found
     students = [one for one in everyone if one.role is Role.STUDENT]
     return students if renews else [one for one in students if not one.has_code]

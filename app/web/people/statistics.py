@@ -9,11 +9,7 @@ from app.aside import aside
 from app.db.session import open_session
 from app.network.routes import Router
 from app.people.classes import Role
-from app.people.exercise_statistics import (
-    ExerciseStatistics,
-    statistics_csv,
-    statistics_of_class,
-)
+from app.people.exercise_statistics import ExerciseStatistics, statistics_csv, statistics_of_class
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.renderer import Hyperlink, frame, render
@@ -86,8 +82,4 @@ def _statistics_file(site: Site, member: Membership, drawings: str) -> str:
 
 def _class_statistics(site: Site, member: Membership, drawings: str) -> list[ExerciseStatistics]:
     with open_session(site.engine) as session:
-        return list(
-            statistics_of_class(
-                session, site.secret, site.catalog, member.class_id, drawings=bool(drawings)
-            )
-        )
+        return list(statistics_of_class(session, site.secret, site.catalog, member.class_id, drawings=bool(drawings)))

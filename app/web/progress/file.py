@@ -14,14 +14,7 @@ from app.db.lab_runs import SENT
 from app.db.measurements import REPORT_LIMIT, MeasurementRow, is_measurement_name
 from app.db.records import PersonalRows
 from app.db.run_state import RunState
-from app.db.tables import (
-    NAME_LIMIT,
-    Attempt,
-    DailyGuess,
-    LabRunRow,
-    Prediction,
-    Reveal,
-)
+from app.db.tables import NAME_LIMIT, Attempt, DailyGuess, LabRunRow, Prediction, Reveal
 from app.errors import InputError, NotFoundError
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
@@ -83,9 +76,7 @@ def read_file(content: bytes, learner: str) -> ReadFile:
         raise FileError(
             [
                 translate(
-                    "this is JSON without {lists}: {expected}",
-                    lists=", ".join(_LISTS),
-                    expected=translate(_EXPECTED),
+                    "this is JSON without {lists}: {expected}", lists=", ".join(_LISTS), expected=translate(_EXPECTED)
                 )
             ]
         )
@@ -98,9 +89,7 @@ def read_file(content: bytes, learner: str) -> ReadFile:
         runs=tuple(_runs(lists["runs"], learner)),
         measurements=tuple(_measurements(lists["measurements"], learner)),
         assessed=_rows(Assessed, "assessed", lists["assessed"], learner, problems),
-        known_chapters=_rows(
-            KnownChapter, "known_chapters", lists["known_chapters"], learner, problems
-        ),
+        known_chapters=_rows(KnownChapter, "known_chapters", lists["known_chapters"], learner, problems),
     )
     if problems:
         raise FileError(problems)
@@ -115,28 +104,14 @@ def without_runs(rows: PersonalRows, names: Collection[str]) -> PersonalRows:
 
 def _object(content: bytes) -> Mapping[str, object]:
     if not content.strip():
-        raise FileError(
-            [
-                translate(
-                    "no file was chosen, or it is empty: {expected}", expected=translate(_EXPECTED)
-                )
-            ]
-        )
+        raise FileError([translate("no file was chosen, or it is empty: {expected}", expected=translate(_EXPECTED))])
     if len(content) > FILE_LIMIT:
-        raise FileError(
-            [translate("this file is larger than {limit} MiB, the limit", limit=FILE_LIMIT >> 20)]
-        )
+        raise FileError([translate("this file is larger than {limit} MiB, the limit", limit=FILE_LIMIT >> 20)])
     try:
         found = from_json(content, allow_inf_nan=False, cache_strings="none")
     except ValueError as error:
         raise FileError(
-            [
-                translate(
-                    "this is not JSON ({error}): {expected}",
-                    error=str(error)[:100],
-                    expected=translate(_EXPECTED),
-                )
-            ]
+            [translate("this is not JSON ({error}): {expected}", error=str(error)[:100], expected=translate(_EXPECTED))]
         ) from None
     if not isinstance(found, dict):
         raise FileError(
@@ -178,26 +153,15 @@ def _refuse_version(found: Mapping[str, object]) -> None:
 def _list(found: Mapping[str, object], name: str, most: int) -> list[object]:
     rows = found.get(name, [])
     if not isinstance(rows, list):
-        raise FileError(
-            [translate("{name} is {given}, not a list", name=name, given=quote_json(rows))]
-        )
+        raise FileError([translate("{name} is {given}, not a list", name=name, given=quote_json(rows))])
     if len(rows) > most:
         raise FileError(
-            [
-                translate(
-                    "{name} has {rows:,} rows: at most {most:,} are read",
-                    name=name,
-                    rows=len(rows),
-                    most=most,
-                )
-            ]
+            [translate("{name} has {rows:,} rows: at most {most:,} are read", name=name, rows=len(rows), most=most)]
         )
     return rows
 
 
-def _rows(
-    kind: type[_Row], name: str, rows: Sequence[object], learner: str, problems: list[str]
-) -> tuple[_Row, ...]:
+def _rows(kind: type[_Row], name: str, rows: Sequence[object], learner: str, problems: list[str]) -> tuple[_Row, ...]:
     """Every row, or those before there are too many *problems*."""
     made: list[_Row] = []
     for number, row in enumerate(rows):

@@ -24,11 +24,7 @@ def day_of(text: object) -> date:
     except ValueError:
         day = None
     if day is None or not _FIRST.date() <= day <= (now() + _AHEAD).date():
-        raise ValueError(
-            translate(
-                ".day is {given}: a day such as 2026-03-01 is expected", given=quote_json(text)
-            )
-        )
+        raise ValueError(translate(".day is {given}: a day such as 2026-03-01 is expected", given=quote_json(text)))
     return day
 
 
@@ -54,8 +50,7 @@ def parse_moment(text: object) -> datetime:
     if at is None or at.tzinfo is None or not _FIRST <= at <= now() + _AHEAD:
         raise ValueError(
             translate(
-                ".at is {given}: a time between 2020 and today, such as 2026-03-01T12:00:00Z, "
-                "is expected",
+                ".at is {given}: a time between 2020 and today, such as 2026-03-01T12:00:00Z, is expected",
                 given=quote_json(text),
             )
         )

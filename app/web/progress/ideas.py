@@ -62,9 +62,7 @@ def wrong_ideas(
     return tuple(ideas[:_LISTED])
 
 
-async def _collected(
-    course: Catalog, runner: Runner, wrong: Sequence[Attempt]
-) -> list[tuple[Exercise, list[_Told]]]:
+async def _collected(course: Catalog, runner: Runner, wrong: Sequence[Attempt]) -> list[tuple[Exercise, list[_Told]]]:
     """Each foreseen mistake among the *wrong* answers, the latest first."""
     found: dict[tuple[str, int], list[_Told]] = {}
     for attempt in wrong:
@@ -82,9 +80,7 @@ def _is_unchanged(exercise: Exercise, attempt: Attempt) -> bool:
     return drawn == attempt.drawn
 
 
-async def _mistakes_in(
-    runner: Runner, exercise: Exercise, attempt: Attempt
-) -> AsyncIterator[tuple[int, str]]:
+async def _mistakes_in(runner: Runner, exercise: Exercise, attempt: Attempt) -> AsyncIterator[tuple[int, str]]:
     """The numbers of the listed mistakes that the answer was told, each with its sentence."""
     try:
         answer = stored_answer(attempt.answer, exercise.right_answer(attempt.seed))

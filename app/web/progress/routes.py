@@ -17,24 +17,9 @@ from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.database_copies import copies_until
 from app.web.frame.renderer import frame, render
-from app.web.frame.visitor import (
-    COOKIE,
-    FromHere,
-    Visiting,
-    remember,
-    spend,
-    spend_storage,
-    visitor_learner,
-)
+from app.web.frame.visitor import COOKIE, FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 from app.web.labs.results import finished
-from app.web.progress.file import (
-    FILE_LIMIT,
-    FileError,
-    imported_run_name,
-    progress_file,
-    read_file,
-    without_runs,
-)
+from app.web.progress.file import FILE_LIMIT, FileError, imported_run_name, progress_file, read_file, without_runs
 from app.web.progress.ideas import LOOKED_AT, wrong_ideas
 from app.web.progress.view import ProgressPage, ProgressRecord, first_day, progress_page
 from app.web.standing.history import read_learner_history
@@ -124,18 +109,12 @@ async def import_progress_file(request: Request, site: Here, visiting: Visiting)
 
 
 @router.post("/delete", dependencies=[FromHere])
-async def delete_progress(
-    site: Here, visiting: Visiting, sure: Annotated[str, Form()] = ""
-) -> Response:
+async def delete_progress(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = "") -> Response:
     """Delete everything that is stored about the learner."""
     if sure != "yes":
-        raise InputError(
-            translate("nothing was deleted: tick the box to confirm, then delete again")
-        )
+        raise InputError(translate("nothing was deleted: tick the box to confirm, then delete again"))
     if visiting.person:
-        raise InputError(
-            translate("you are signed in: on your page you can delete yourself, and all of this")
-        )
+        raise InputError(translate("you are signed in: on your page you can delete yourself, and all of this"))
     if visiting.learner:
         await aside(_delete, site, visiting.learner)
     response = RedirectResponse("/progress?deleted=1", 303)
@@ -143,9 +122,7 @@ async def delete_progress(
     return response
 
 
-def _shown_progress(
-    request: Request, site: Site, learner: str, notice: Notice, status: int = 200
-) -> Response:
+def _shown_progress(request: Request, site: Site, learner: str, notice: Notice, status: int = 200) -> Response:
     around = frame(request, translate("Progress"), here="progress")
     today = site.clock().date()
     record = _read_progress(site, learner, today, chosen_route(request))
@@ -190,9 +167,7 @@ async def _content(request: Request) -> bytes:
 def _merge(site: Site, learner: str, rows: PersonalRows) -> MergeResult:
     """Merge *rows*; a lab run that is on its board already is known, of any learner."""
     labs = {row.lab for row in rows.runs}
-    here = {
-        imported_run_name(run.report) for lab in labs for run in finished(site, lab) if run.report
-    }
+    here = {imported_run_name(run.report) for lab in labs for run in finished(site, lab) if run.report}
     with open_records(site, learner) as records:
         merged = records.merge(without_runs(rows, here))
     return MergeResult(merged.added, rows.count - merged.added)

@@ -18,15 +18,7 @@ from app.web.frame.renderer import Hyperlink
 from app.web.progress.ideas import WrongIdea
 from app.web.standing.next_steps import NextSteps, next_steps
 from app.web.standing.route_choice import chapter_on_route
-from app.web.standing.view import (
-    ChapterCard,
-    ExerciseRow,
-    LearnerHistory,
-    card_of,
-    clock,
-    mark_of,
-    row_of,
-)
+from app.web.standing.view import ChapterCard, ExerciseRow, LearnerHistory, card_of, clock, mark_of, row_of
 from app.web.standing.weekly_goal import WeeklyGoal, weekly_goal
 from app.web.urls import exercise_url
 
@@ -136,9 +128,7 @@ def first_day(today: date) -> date:
     return today - timedelta(weeks=_WEEKS - 1, days=today.weekday())
 
 
-def progress_page(
-    course: Catalog, record: ProgressRecord, today: date, goal: int = 0
-) -> ProgressPage:
+def progress_page(course: Catalog, record: ProgressRecord, today: date, goal: int = 0) -> ProgressPage:
     """The progress of the learner of *record*, whose *goal* for each week is 0 without one."""
     past, took = record.past, record.efforts
     path = [one for topic in course.topics for one in topic.path]
@@ -203,14 +193,10 @@ def _place(exercise: Exercise, past: LearnerHistory, took: Effort | None, today:
     )
 
 
-def _skills(
-    course: Catalog, kept: Mapping[str, Memory], took: Mapping[str, Effort]
-) -> Iterator[Skill]:
+def _skills(course: Catalog, kept: Mapping[str, Memory], took: Mapping[str, Effort]) -> Iterator[Skill]:
     """Every skill that was tried, by what is on a path or was tried, the least mastered first."""
     exercises = [
-        one
-        for topic in course.topics
-        for one in (*topic.path, *(extra for extra in topic.extras if extra.id in took))
+        one for topic in course.topics for one in (*topic.path, *(extra for extra in topic.extras if extra.id in took))
     ]
     known = mastery_by_skill(exercises, kept)
     tried = {skill for e in exercises if e.id in took for skill in e.skills}
@@ -221,13 +207,9 @@ def _skills(
         yield _skill(skill, mastery, [e for e in exercises if skill in e.skills], took)
 
 
-def _skill(
-    name: str, mastery: Mastery, those: Iterable[Exercise], took: Mapping[str, Effort]
-) -> Skill:
+def _skill(name: str, mastery: Mastery, those: Iterable[Exercise], took: Mapping[str, Effort]) -> Skill:
     efforts_of = [took[e.id] for e in those if e.id in took]
-    return Skill(
-        name, mastery, sum(e.answers for e in efforts_of), sum(e.right for e in efforts_of)
-    )
+    return Skill(name, mastery, sum(e.answers for e in efforts_of), sum(e.right for e in efforts_of))
 
 
 def _recent(course: Catalog, row: Attempt) -> Recent:

@@ -45,14 +45,10 @@ def api_docs(request: Request) -> Response:
         for method, operation in methods.items()
     )
     says = translate("Check answers from a program: one at a time or in a stream.")
-    return render(
-        "reference/api.html", frame(request, translate("JSON interface"), says), operations
-    )
+    return render("reference/api.html", frame(request, translate("JSON interface"), says), operations)
 
 
-def _operation(
-    path: str, method: str, operation: Mapping[str, Any], described: Mapping[str, Any]
-) -> Operation:
+def _operation(path: str, method: str, operation: Mapping[str, Any], described: Mapping[str, Any]) -> Operation:
     answers = operation.get("responses", {}).items()
     return Operation(
         method=method.upper(),
@@ -61,9 +57,7 @@ def _operation(
         description=operation.get("description", ""),
         example=_example(operation, described),
         token=bool(operation.get("security")),
-        answers=tuple(
-            DocumentedResponse(status, answer["description"]) for status, answer in answers
-        ),
+        answers=tuple(DocumentedResponse(status, answer["description"]) for status, answer in answers),
     )
 
 

@@ -65,9 +65,7 @@ def authoring(request: Request) -> Response:
     """How to write an exercise."""
     says = translate("One YAML file is one exercise: its keys, its kinds and a sample of each.")
     return render(
-        "reference/authoring.html",
-        frame(request, translate("Write exercises"), says),
-        _authoring_format_page(),
+        "reference/authoring.html", frame(request, translate("Write exercises"), says), _authoring_format_page()
     )
 
 
@@ -79,12 +77,8 @@ def _authoring_format_page() -> AuthoringPage:
         own = {n: f for n, f in kind.model_fields.items() if n not in Base.model_fields}
         text = (ROOT / "exercises" / f"{kind.sample}.yaml").read_text(encoding="utf-8")
         says = inspect.getdoc(kind) or ""
-        kinds.append(
-            Kind(name, translate(kind.kind_title), says, tuple(_keys(own)), text, kind.sample)
-        )
-    figures = (
-        Figure(name, one.says, listed_inputs(one)) for name, one in sorted(ILLUSTRATIONS.items())
-    )
+        kinds.append(Kind(name, translate(kind.kind_title), says, tuple(_keys(own)), text, kind.sample))
+    figures = (Figure(name, one.says, listed_inputs(one)) for name, one in sorted(ILLUSTRATIONS.items()))
     return AuthoringPage(common, tuple(kinds), tuple(figures))
 
 

@@ -21,9 +21,7 @@ def erratum_card(erratum: Erratum) -> PictureCard:
     )
 
 
-def formula_card(
-    formula: Formula, given: Mapping[str, str] = MappingProxyType({}), result: str = ""
-) -> PictureCard:
+def formula_card(formula: Formula, given: Mapping[str, str] = MappingProxyType({}), result: str = "") -> PictureCard:
     """A formula with its equations, and its *result* for what is *given*, if there is one."""
     arguments = ", ".join(f"{name.replace('_', ' ')} {text}" for name, text in given.items())
     return PictureCard(

@@ -43,9 +43,7 @@ def docs_page(request: Request, name: str) -> Response:
     if name not in known:
         raise NotFoundError(
             translate(
-                "no page of the documentation is called {name!r}{near}",
-                name=name[:80],
-                near=nearest(name[:80], known),
+                "no page of the documentation is called {name!r}{near}", name=name[:80], near=nearest(name[:80], known)
             )
         )
     return _shown_docs(request, known[name])

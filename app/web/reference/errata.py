@@ -20,12 +20,8 @@ def errata_list(request: Request, site: Here, chapter: str = "") -> Response:
     """Every erratum, or those of one chapter."""
     topic = site.catalog.topic(chapter) if chapter else None
     page = view_of_errata(site.catalog, topic)
-    says = translate(
-        "Where well-known teaching material is wrong, and what is right, computed on this site."
-    )
-    return render(
-        "reference/errata.html", frame(request, translate("Errata"), says, "errata"), page
-    )
+    says = translate("Where well-known teaching material is wrong, and what is right, computed on this site.")
+    return render("reference/errata.html", frame(request, translate("Errata"), says, "errata"), page)
 
 
 @router.get("/{name}")

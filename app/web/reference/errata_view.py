@@ -13,16 +13,8 @@ from app.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
 _GROUPS = (
     ("A", noted("Wrong answers"), noted("They would make an answer key wrong.")),
-    (
-        "B",
-        noted("Claims that do not hold"),
-        noted("About systems, their authors and their reasons."),
-    ),
-    (
-        "C",
-        noted("Mixed conventions"),
-        noted("Right for another question, or right once the convention is stated."),
-    ),
+    ("B", noted("Claims that do not hold"), noted("About systems, their authors and their reasons.")),
+    ("C", noted("Mixed conventions"), noted("Right for another question, or right once the convention is stated.")),
 )
 
 
@@ -131,11 +123,7 @@ def _filters(course: Catalog, chosen: Topic | None) -> Iterator[ListFilter]:
 
 
 def _links(row: DerivationLine) -> list[Hyperlink]:
-    return [
-        Hyperlink(formula_url(name), name.partition(".")[2])
-        for name in row.formulas
-        if name in FORMULAS
-    ]
+    return [Hyperlink(formula_url(name), name.partition(".")[2]) for name in row.formulas if name in FORMULAS]
 
 
 def view_of_errata(course: Catalog, topic: Topic | None) -> ErrataPage:
@@ -143,10 +131,7 @@ def view_of_errata(course: Catalog, topic: Topic | None) -> ErrataPage:
     shown = [one for one in errata() if topic is None or topic in _topics(course, one)]
     groups = (
         ErrataGroup(
-            id,
-            translate(title),
-            translate(says),
-            tuple(_entry(course, one) for one in shown if one.severity == id),
+            id, translate(title), translate(says), tuple(_entry(course, one) for one in shown if one.severity == id)
         )
         for id, title, says in _GROUPS
     )

@@ -10,16 +10,7 @@ from app.content.catalog import Catalog
 from app.content.errata import errata
 from app.errors import NotFoundError
 from app.expressions import read_argument
-from app.formulas import (
-    FORMULAS,
-    MOST_PARTS,
-    Argument,
-    Formula,
-    Input,
-    formula_value,
-    lookup,
-    shown_default,
-)
+from app.formulas import FORMULAS, MOST_PARTS, Argument, Formula, Input, formula_value, lookup, shown_default
 from app.translation import SOURCE, foreign, localized, noted, say, translate, translate_known
 from app.units import in_english, list_in_english, show
 from app.web.frame.renderer import Hyperlink
@@ -186,9 +177,7 @@ def formula_page(course: Catalog, formula: Formula, given: Mapping[str, str]) ->
     )
 
 
-def _worked_out(
-    formula: Formula, given: Mapping[str, str]
-) -> tuple[dict[str, Argument], tuple[tuple[str, str], ...]]:
+def _worked_out(formula: Formula, given: Mapping[str, str]) -> tuple[dict[str, Argument], tuple[tuple[str, str], ...]]:
     """The arguments in *given*, and the values of those that are arithmetic.
 
     Raises:

@@ -10,13 +10,7 @@ from app.translation import translate
 from app.web.frame.preview import preview_of
 from app.web.frame.renderer import frame, render
 from app.web.reference.cards import formula_card
-from app.web.reference.formula_view import (
-    LONGEST_ARGUMENT,
-    calculated,
-    formula_called,
-    formula_groups,
-    formula_page,
-)
+from app.web.reference.formula_view import LONGEST_ARGUMENT, calculated, formula_called, formula_groups, formula_page
 from app.web.urls import formula_url
 
 router = Router(prefix="/formulas")
@@ -25,9 +19,7 @@ router = Router(prefix="/formulas")
 @router.get("")
 def show_formulas(request: Request) -> Response:
     """All formulas."""
-    says = translate(
-        "Every formula of the course, with its derivation, its source and a calculator."
-    )
+    says = translate("Every formula of the course, with its derivation, its source and a calculator.")
     around = frame(request, translate("Formulas"), says, "formulas")
     return render("reference/formulas.html", around, formula_groups())
 
@@ -44,6 +36,4 @@ def show_formula(request: Request, site: Here, name: str) -> Response:
     preview = preview_of(path, formula_card(formula, given, result))
     around = frame(request, short.capitalize(), page.documented.summary, "formulas", preview)
     fragment = request.headers.get("x-fragment") == "1"
-    return render(
-        "reference/calculation.html" if fragment else "reference/formula.html", around, page
-    )
+    return render("reference/calculation.html" if fragment else "reference/formula.html", around, page)

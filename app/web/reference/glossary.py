@@ -40,23 +40,15 @@ class Letter:
 @router.get("/glossary")
 async def glossary(request: Request, site: Here) -> Response:
     """Every term."""
-    chapters = {
-        topic.id: Hyperlink(chapter_url(topic.id), topic.title) for topic in site.catalog.topics
-    }
+    chapters = {topic.id: Hyperlink(chapter_url(topic.id), topic.title) for topic in site.catalog.topics}
     entries = tuple(
         GlossaryEntry(
-            key=key,
-            term=term.term,
-            also=term.also,
-            says=inline_html(meaning(term)),
-            chapter=chapters.get(term.chapter),
+            key=key, term=term.term, also=term.also, says=inline_html(meaning(term)), chapter=chapters.get(term.chapter)
         )
         for key, term in terms().items()
     )
     says = translate("The terms of distributed training, each in a sentence or two.")
-    return render(
-        "reference/glossary.html", frame(request, translate("Glossary"), says), _letters(entries)
-    )
+    return render("reference/glossary.html", frame(request, translate("Glossary"), says), _letters(entries))
 
 
 def _letters(entries: Sequence[GlossaryEntry]) -> tuple[Letter, ...]:

@@ -7,15 +7,7 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from app.formulas.presets import (
-    CLUSTERS,
-    GPUS,
-    LAWS,
-    LAYOUTS,
-    LINKS,
-    MODELS,
-    RECIPES,
-)
+from app.formulas.presets import CLUSTERS, GPUS, LAWS, LAYOUTS, LINKS, MODELS, RECIPES
 from app.formulas.records import Record, hints_of
 from app.network.routes import Router
 from app.translation import noted, translate
@@ -28,9 +20,7 @@ TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
     ("GPUs", noted("Peaks are dense; NVLink is one direction to all peers together."), GPUS),
     (
         noted("Links"),
-        noted(
-            "One direction of one GPU; effective is the bandwidth that NCCL was observed to reach."
-        ),
+        noted("One direction of one GPU; effective is the bandwidth that NCCL was observed to reach."),
         LINKS,
     ),
     (noted("Clusters"), noted("Bandwidths are one direction of one GPU."), CLUSTERS),
@@ -78,16 +68,9 @@ class RecordTable:
 @router.get("/hardware")
 def page(request: Request) -> Response:
     """All tables."""
-    tables = tuple(
-        _table(translate(title), translate(says) if says else "", known)
-        for title, says, known in TABLES
-    )
+    tables = tuple(_table(translate(title), translate(says) if says else "", known) for title, says, known in TABLES)
     says = translate("The values that formulas and exercises start from, each with its source.")
-    return render(
-        "reference/hardware.html",
-        frame(request, translate("Hardware and models"), says, "formulas"),
-        tables,
-    )
+    return render("reference/hardware.html", frame(request, translate("Hardware and models"), says, "formulas"), tables)
 
 
 def anchor_of(record: Record) -> str:

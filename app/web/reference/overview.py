@@ -39,8 +39,5 @@ def show_reference(request: Request) -> Response:
 def _groups() -> Iterator[ReferenceGroup]:
     known = {href: (title, says) for title, href, says in SITE_PAGES}
     for title, addresses in _GROUPS:
-        links = tuple(
-            (Hyperlink(href, translate(known[href][0])), translate(known[href][1]))
-            for href in addresses
-        )
+        links = tuple((Hyperlink(href, translate(known[href][0])), translate(known[href][1])) for href in addresses)
         yield ReferenceGroup(translate(title), links)

@@ -70,15 +70,10 @@ def accuracy_rows(found: Sequence[Outcome], shown: Sequence[Source]) -> Iterator
         yield _accuracy_row(translate("All"), "", accuracy(found), found)
 
 
-def _accuracy_row(
-    name: str, href: str, near: PublishedAccuracy, found: Sequence[Outcome]
-) -> AccuracyRow:
+def _accuracy_row(name: str, href: str, near: PublishedAccuracy, found: Sequence[Outcome]) -> AccuracyRow:
     held = (
         translate(
-            "{held} of {intervals}, {factor} wide",
-            held=near.held,
-            intervals=near.intervals,
-            factor=_factor(near.width),
+            "{held} of {intervals}, {factor} wide", held=near.held, intervals=near.intervals, factor=_factor(near.width)
         )
         if near.intervals
         else "–"
@@ -104,11 +99,7 @@ def _calibration(found: Sequence[Outcome]) -> str:
     """That the presets of some GPUs have numbers from these very runs, if they do."""
     known = found[0].run.calibrates if found and all(one.run.calibrates for one in found) else ()
     return (
-        translate(
-            "Calibrates the preset of {known}, so it does not test it. ", known=", ".join(known)
-        )
-        if known
-        else ""
+        translate("Calibrates the preset of {known}, so it does not test it. ", known=", ".join(known)) if known else ""
     )
 
 
@@ -128,8 +119,7 @@ def run_rows(found: Sequence[Outcome]) -> Iterator[RunRow]:
             predicted=predicted_text(one),
             error=error_text(one),
             memory=_memory(one),
-            reason=one.reason
-            or (translate("not predicted: {why}", why=one.why) if one.why else ""),
+            reason=one.reason or (translate("not predicted: {why}", why=one.why) if one.why else ""),
             place=Hyperlink(run.table.address, run.place),
         )
 
@@ -149,13 +139,9 @@ def _layout(run: PublishedRun) -> str:
     """Degrees, batch and precision."""
     named = layout_degrees(run.layout) if run.layout else {}
     parts = [f"{name} {degree}" for name, degree in named.items()]
-    parts.append(
-        translate("{batch:,} × {sequence:,} tokens", batch=run.batch, sequence=run.sequence)
-    )
+    parts.append(translate("{batch:,} × {sequence:,} tokens", batch=run.batch, sequence=run.sequence))
     parts.append(run.precision)
-    return ", ".join(
-        (*parts, translate("release {release}", release=run.release)) if run.release else parts
-    )
+    return ", ".join((*parts, translate("release {release}", release=run.release)) if run.release else parts)
 
 
 def _printed(run: PublishedRun) -> str:
@@ -163,22 +149,13 @@ def _printed(run: PublishedRun) -> str:
     printed = run.printed
     texts = (
         (printed.seconds, f"{figures(printed.seconds, 4)} s"),
-        (
-            printed.token_rate,
-            translate("{token_rate} tokens/s", token_rate=figures(printed.token_rate, 5)),
-        ),
+        (printed.token_rate, translate("{token_rate} tokens/s", token_rate=figures(printed.token_rate, 5))),
         (
             printed.hours_per_trillion,
-            translate(
-                "{hours_per_trillion} h per 10¹² tokens",
-                hours_per_trillion=figures(printed.hours_per_trillion),
-            ),
+            translate("{hours_per_trillion} h per 10¹² tokens", hours_per_trillion=figures(printed.hours_per_trillion)),
         ),
         (printed.rate, show(printed.rate, FLOP_PER_SECOND, 4)),
-        (
-            printed.utilization,
-            translate("{utilization} MFU", utilization=percent_text(printed.utilization)),
-        ),
+        (printed.utilization, translate("{utilization} MFU", utilization=percent_text(printed.utilization))),
     )
     return ", ".join(localized(text) for value, text in texts if value)
 
@@ -190,9 +167,7 @@ def predicted_text(one: Outcome) -> str:
         return "–"
     if not found.is_interval:
         return show(found.low, SECOND, 3)
-    return translate(
-        "{low} to {high}", low=show(found.low, SECOND, 3), high=show(found.high, SECOND, 3)
-    )
+    return translate("{low} to {high}", low=show(found.low, SECOND, 3), high=show(found.high, SECOND, 3))
 
 
 def error_text(one: Outcome) -> str:

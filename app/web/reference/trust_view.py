@@ -27,9 +27,7 @@ from app.web.reference.trust_tables import (
 )
 
 TITLE = noted("How far to trust this")
-SAYS = noted(
-    "The formulas against the training runs that others measured and published, row by row."
-)
+SAYS = noted("The formulas against the training runs that others measured and published, row by row.")
 ADDRESS = "/trust"
 _STYLES: tuple[tuple[Color, Mark], ...] = (  # of the sources, those with the most rows first
     (Color.BLUE, "circle"),
@@ -83,9 +81,7 @@ def known_source(name: str) -> str:
     known = [source.id for source in sources()]
     if name and name not in known:
         raise NotFoundError(
-            translate(
-                "no source is called {name!r}{near}", name=name[:40], near=nearest(name[:40], known)
-            )
+            translate("no source is called {name!r}{near}", name=name[:40], near=nearest(name[:40], known))
         )
     return name
 
@@ -117,9 +113,7 @@ def trust_page(spoken: str, chosen: str) -> TrustPage:
 
 def _filters(chosen: str) -> Iterator[ListFilter]:
     every = sources()
-    yield ListFilter(
-        Hyperlink(ADDRESS, translate("All")), sum(map(len, every.values())), not chosen
-    )
+    yield ListFilter(Hyperlink(ADDRESS, translate("All")), sum(map(len, every.values())), not chosen)
     for source, runs in every.items():
         link = Hyperlink(source_href(source), source.title)
         yield ListFilter(link, len(runs), chosen == source.id)
@@ -127,9 +121,7 @@ def _filters(chosen: str) -> Iterator[ListFilter]:
 
 def scatter_of(chosen: str) -> Scatter:
     """The predicted steps over the measured ones."""
-    groups = tuple(
-        group for group in _groups(language()) if group.dots and chosen in ("", _ids()[group.name])
-    )
+    groups = tuple(group for group in _groups(language()) if group.dots and chosen in ("", _ids()[group.name]))
     near = sum(one.is_near for one in _of(chosen))
     total = sum(len(group.dots) for group in groups)
     return Scatter(

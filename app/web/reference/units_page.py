@@ -59,9 +59,7 @@ def _unit_tables(scales: Collection[Scale]) -> tuple[UnitTable, ...]:
     for scale in scales:
         by_unit.setdefault(scale.unit, []).append(scale)
     with speaking(SOURCE):  # it is made once, for every language
-        return tuple(
-            UnitTable(unit.symbol, tuple(_unit_rows(those))) for unit, those in by_unit.items()
-        )
+        return tuple(UnitTable(unit.symbol, tuple(_unit_rows(those))) for unit, those in by_unit.items())
 
 
 def _unit_rows(scales: list[Scale]) -> Iterator[UnitRow]:

@@ -18,14 +18,7 @@ from app.web.reference.docstrings import equation_lines
 from app.web.reference.hardware import TABLES, anchor_of
 from app.web.reference.site_pages import SITE_PAGES
 from app.web.search.index import Index, SearchEntry
-from app.web.urls import (
-    chapter_url,
-    erratum_url,
-    exercise_url,
-    explorer_url,
-    formula_url,
-    lab_url,
-)
+from app.web.urls import chapter_url, erratum_url, exercise_url, explorer_url, formula_url, lab_url
 
 _MARKUP = re.compile(r"\$[^$]*\$|\{[^}]*\}|\]\([^)]*\)|[*`|#>\[]")
 
@@ -155,11 +148,7 @@ def _hardware() -> Iterator[SearchEntry]:
 def _pages() -> Iterator[SearchEntry]:
     for title, href, says in SITE_PAGES:
         yield SearchEntry(
-            kind="Page",
-            title=translate_known(title),
-            href=href,
-            says=translate_known(says),
-            keywords=_english(title),
+            kind="Page", title=translate_known(title), href=href, says=translate_known(says), keywords=_english(title)
         )
     for name, page in documentation().items():
         href = f"/docs/{name}"

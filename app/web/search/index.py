@@ -11,18 +11,9 @@ from typing import Literal
 
 from app.translation import noted
 from app.web.search.shapes import found_shapes, query_shape
-from app.web.search.words import (
-    asks_meaning,
-    count_words,
-    index_words,
-    is_empty_word,
-    phrase_words,
-    query_words,
-)
+from app.web.search.words import asks_meaning, count_words, index_words, is_empty_word, phrase_words, query_words
 
-Kind = Literal[
-    "Chapter", "Term", "Exercise", "Explorer", "Formula", "Erratum", "Lab", "Hardware", "Page"
-]
+Kind = Literal["Chapter", "Term", "Exercise", "Explorer", "Formula", "Erratum", "Lab", "Hardware", "Page"]
 KINDS: Mapping[Kind, str] = {
     "Chapter": noted("Chapters"),
     "Term": noted("Terms"),
@@ -47,9 +38,16 @@ SINGULAR: Mapping[Kind, str] = {
 }
 # Of entries that are alike, those that lead on come before those that are looked up.
 _FIRST: Mapping[Kind, float] = {
-    "Chapter": 1.5, "Term": 1.35, "Exercise": 1.1, "Explorer": 1.1, "Formula": 0.7,
-    "Erratum": 0.9, "Lab": 0.9, "Hardware": 0.8, "Page": 0.9,
-}  # fmt: skip
+    "Chapter": 1.5,
+    "Term": 1.35,
+    "Exercise": 1.1,
+    "Explorer": 1.1,
+    "Formula": 0.7,
+    "Erratum": 0.9,
+    "Lab": 0.9,
+    "Hardware": 0.8,
+    "Page": 0.9,
+}
 _MEANING = 3.0  # times as much for a term, where a meaning is asked for
 _TITLE, _KEYWORD, _TEXT = 8.0, 4.0, 1.0  # what a word counts, by where it is
 _AGAIN = 0.25  # what it counts more for each time that it is repeated in a text,
@@ -114,9 +112,7 @@ class _Sought:
 class Index:
     """The words of *entries*; *alike* has words that mean others."""
 
-    def __init__(
-        self, entries: Sequence[SearchEntry], alike: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, entries: Sequence[SearchEntry], alike: Mapping[str, str] | None = None) -> None:
         self._entries = tuple(entries)
         self._alike = alike or {}
         self._weights: dict[str, dict[int, float]] = defaultdict(dict)
@@ -162,9 +158,7 @@ class Index:
             found.append(self._sought(parts))
         return found
 
-    def _ranks(
-        self, sought: Sequence[_Sought], empty: frozenset[str], meaning: bool
-    ) -> dict[int, float]:
+    def _ranks(self, sought: Sequence[_Sought], empty: frozenset[str], meaning: bool) -> dict[int, float]:
         """How well each entry answers that has enough of the words."""
         found: dict[int, float] = defaultdict(float)
         scores: dict[int, float] = defaultdict(float)
@@ -173,9 +167,7 @@ class Index:
                 found[number] += one.weight
                 scores[number] += score
         every = sum(one.weight for one in sought)
-        enough = min(
-            _MASS * sum(o.weight for o in sought if o.scores), max(found.values(), default=0)
-        )
+        enough = min(_MASS * sum(o.weight for o in sought if o.scores), max(found.values(), default=0))
         return {
             number: self._first(number, sought, meaning)
             * (found[number] / every)
@@ -261,9 +253,7 @@ class Index:
         return math.log(1 + len(self._entries) / max(1, len(self._weights.get(word, ()))))
 
 
-def _raise_scores(
-    found: dict[int, float], parts: Sequence[Mapping[int, float]], share: float
-) -> None:
+def _raise_scores(found: dict[int, float], parts: Sequence[Mapping[int, float]], share: float) -> None:
     """Raise what is *found* to the sum of *parts* where an entry has all of them."""
     for number in set.intersection(*map(set, parts)):
         found[number] = max(found.get(number, 0.0), share * sum(part[number] for part in parts))

@@ -98,10 +98,7 @@ def _without_words(text: str) -> str:
     around = zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False)
     return " ".join(
         ":"
-        if len(token) > 1
-        and token.isalpha()
-        and not before.endswith(_BEFORE)
-        and not after.startswith(_AFTER)
+        if len(token) > 1 and token.isalpha() and not before.endswith(_BEFORE) and not after.startswith(_AFTER)
         else token
         for before, token, after in around
     )

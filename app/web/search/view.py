@@ -41,11 +41,7 @@ def search_page(index: Index, query: str, kind: str, most: int) -> SearchPage:
     counts = Counter(entry.kind for entry in found.entries)
     chosen = [entry for entry in found.entries if not kind or entry.kind == kind]
     filters = [_filter(query, "", translate("All"), len(found.entries), kind)]
-    filters += [
-        _filter(query, one, translate(KINDS[one]), counts[one], kind)
-        for one in KINDS
-        if counts[one]
-    ]
+    filters += [_filter(query, one, translate(KINDS[one]), counts[one], kind) for one in KINDS if counts[one]]
     return SearchPage(
         query=query,
         hits=tuple(map(_hit, chosen[:most])),

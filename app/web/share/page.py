@@ -85,9 +85,7 @@ async def of_run(request: Request, site: Here, name: str, run: str) -> Response:
 
 
 @router.get("/exercises/{topic}/{slug}.png")
-async def exercise_picture(
-    request: Request, site: Here, topic: str, slug: str, seed: str = "0"
-) -> Response:
+async def exercise_picture(request: Request, site: Here, topic: str, slug: str, seed: str = "0") -> Response:
     """The question of an exercise, as a seed draws it."""
     exercise, drawn = site.catalog.exercise(f"{topic}/{slug}"), seed_of(seed)
     await draw_aside(exercise, drawn)
@@ -96,9 +94,7 @@ async def exercise_picture(
 
 
 @router.get("/exercises/{topic}/{slug}/schedule.png")
-async def of_schedule(
-    request: Request, site: Here, topic: str, slug: str, of: str = ""
-) -> Response:
+async def of_schedule(request: Request, site: Here, topic: str, slug: str, of: str = "") -> Response:
     """The schedule in the address."""
     exercise = schedule_exercise(site.catalog, f"{topic}/{slug}")
     chapter = site.catalog.topic_of(exercise).title
@@ -127,15 +123,11 @@ def _explorer(site: Site, explorer: Explorer, values: Values, hidden: bool) -> P
     return explorer_card(explorer, chapter, values, shown, hidden=hidden)
 
 
-async def _sent(
-    request: Request, site: Site, key: Key, card: Callable[[], PictureCard]
-) -> Response:
+async def _sent(request: Request, site: Site, key: Key, card: Callable[[], PictureCard]) -> Response:
     """The picture of *key*, with what *card* returns on it."""
     studio: Studio = request.app.state.studio
     picture = await studio.picture(
-        key,
-        lambda: card_svg(card()),
-        lambda: spend(request, site.allowances.pictures, "pictures"),
+        key, lambda: card_svg(card()), lambda: spend(request, site.allowances.pictures, "pictures")
     )
     headers = {"Cache-Control": _KEEP, "ETag": f'"{picture.tag}"'}
     if request.headers.get("if-none-match") == headers["ETag"]:

@@ -21,11 +21,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     svg = sys.stdin.buffer.read().decode()
-    png = svg_to_bytes(
-        svg_string=svg,
-        font_files=sys.argv[1:],
-        skip_system_fonts=not any(map(_is_foreign, svg)),
-    )
+    png = svg_to_bytes(svg_string=svg, font_files=sys.argv[1:], skip_system_fonts=not any(map(_is_foreign, svg)))
     sys.stdout.buffer.write(png)
 
 

@@ -18,14 +18,7 @@ from app.translation import translate
 from app.web.measured.traces import TRACES
 from app.web.measured.views import ADDRESS as MEASURED
 from app.web.reference.docs import documentation
-from app.web.urls import (
-    chapter_url,
-    erratum_url,
-    exercise_url,
-    explorer_url,
-    formula_url,
-    lab_url,
-)
+from app.web.urls import chapter_url, erratum_url, exercise_url, explorer_url, formula_url, lab_url
 
 _PAGES = (
     "/", "/map", "/placement", "/final", "/explore", "/labs", "/formulas", "/errata", "/glossary",
@@ -62,9 +55,7 @@ async def sitemap(site: Here) -> Response:
     if not url:
         raise NotFoundError(translate("a sitemap needs the address of the site: set WALLCLOCK_URL"))
     found = "".join(f"<url><loc>{escape(url + path)}</loc></url>\n" for path in public_paths(site))
-    text = (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{_NAMESPACE}">\n{found}</urlset>\n'
-    )
+    text = f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{_NAMESPACE}">\n{found}</urlset>\n'
     return Response(text, media_type="application/xml")
 
 

@@ -43,9 +43,7 @@ class Studio:
             _BUSY, at_once=_AT_ONCE, waiting=_WAITING, room=room, size=lambda one: len(one.png)
         )
 
-    async def picture(
-        self, key: Key, drawn: Callable[[], str], admit: Callable[[], None]
-    ) -> Picture:
+    async def picture(self, key: Key, drawn: Callable[[], str], admit: Callable[[], None]) -> Picture:
         """The picture of *key*: the SVG that *drawn* returns, as PNG.
 
         *admit* is called before anything is drawn, and raises an error if that is not allowed.

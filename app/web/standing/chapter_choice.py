@@ -48,9 +48,7 @@ def choice_form(topic: Topic, request: Request, seed: int) -> ChapterChoiceForm 
         faults = tuple(str(error).splitlines())
     now = {**seed_choice(topic.parameters, seed), **given}
     fields = (_field(name, one, now[name]) for name, one in topic.parameters.items())
-    return ChapterChoiceForm(
-        action=chapter_url(topic.id), fields=tuple(fields), faults=faults, is_default=seed == 0
-    )
+    return ChapterChoiceForm(action=chapter_url(topic.id), fields=tuple(fields), faults=faults, is_default=seed == 0)
 
 
 def chosen_here(topic: Topic, request: Request) -> Response | None:
@@ -64,9 +62,7 @@ def chosen_here(topic: Topic, request: Request) -> Response | None:
         return None  # the page says what is wrong
     response = RedirectResponse(f"{chapter_url(topic.id, seed)}#parameters", 303)
     secure = request.url.scheme == "https"
-    response.set_cookie(
-        _cookie(topic.id), str(seed), _AGE, httponly=True, samesite="lax", secure=secure
-    )
+    response.set_cookie(_cookie(topic.id), str(seed), _AGE, httponly=True, samesite="lax", secure=secure)
     return response
 
 
@@ -101,9 +97,5 @@ def _choice(topic: Topic, given: Mapping[str, str]) -> int:
 
 def _field(name: str, one: ChapterParameter, value: str) -> ParameterField:
     return ParameterField(
-        name=name,
-        label=one.says,
-        value=value,
-        among=tuple(one.among),
-        hint="" if one.among else one.bounds,
+        name=name, label=one.says, value=value, among=tuple(one.among), hint="" if one.among else one.bounds
     )

@@ -5,14 +5,7 @@ from datetime import date
 from random import Random
 
 from app.content.catalog import Catalog
-from app.learning import (
-    Memory,
-    Prerequisites,
-    ReviewSession,
-    Suggestion,
-    onward,
-    review_session,
-)
+from app.learning import Memory, Prerequisites, ReviewSession, Suggestion, onward, review_session
 from app.translation import translate
 from app.web.standing.view import LearnerHistory
 from app.web.urls import exercise_url, review_url
@@ -73,9 +66,7 @@ def next_steps(
     solved = past.solved(course)
     following = onward(course, solved, chapter, current, past.chapters, past.route)
     session = review_session(course, past.memories, today)
-    review = (
-        next_review(session, past.memories[session.left[0].exercise.id]) if session.left else None
-    )
+    review = next_review(session, past.memories[session.left[0].exercise.id]) if session.left else None
     return NextSteps(
         begun=bool(past.answers),
         following=_suggested(following, seed) if following else None,

@@ -46,10 +46,7 @@ def section_cards(course: Catalog, past: LearnerHistory) -> Iterator[SectionCard
     sections = tuple(sections_of(course))
     for section in sections:
         title, says = section_words(section.part, is_only=len(sections) == 1)
-        cards = (
-            NumberedCard(number=numbers[topic.id], card=card_of(topic, past))
-            for topic in section.topics
-        )
+        cards = (NumberedCard(number=numbers[topic.id], card=card_of(topic, past)) for topic in section.topics)
         yield SectionCards(title=title, says=says, cards=tuple(cards))
 
 

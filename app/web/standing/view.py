@@ -164,9 +164,7 @@ def clock(seconds: Iterable[float | None]) -> str:
 def has_finished(topic: Topic, exercise: Exercise, before: Standings, after: Standings) -> bool:
     """Whether *exercise*, not solved *before*, was the last that the path of *topic* needed."""
     return (
-        exercise in topic.path
-        and not is_solved(exercise, before)
-        and all(is_solved(one, after) for one in topic.path)
+        exercise in topic.path and not is_solved(exercise, before) and all(is_solved(one, after) for one in topic.path)
     )
 
 

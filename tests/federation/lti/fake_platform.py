@@ -60,9 +60,7 @@ class FakePlatform:
         form = await request.form()
         self.tokens += 1
         self.valid = f"token-{self.tokens}"
-        return JSONResponse(
-            {"access_token": self.valid, "expires_in": 3600, "scope": str(form["scope"])}
-        )
+        return JSONResponse({"access_token": self.valid, "expires_in": 3600, "scope": str(form["scope"])})
 
     async def line_items(self, request: Request) -> Response:
         name = "items" if request.method == "GET" else "make"
@@ -71,9 +69,7 @@ class FakePlatform:
             return odd
         if name == "items":
             tag, link = request.query_params["tag"], request.query_params["resource_link_id"]
-            return JSONResponse(
-                [i for i in self.items if (i["tag"], i["resourceLinkId"]) == (tag, link)]
-            )
+            return JSONResponse([i for i in self.items if (i["tag"], i["resourceLinkId"]) == (tag, link)])
         item = await request.json()
         self.made += 1
         item["id"] = f"{self.url}/items/{self.made}?type=1"
@@ -122,14 +118,10 @@ class FakePlatform:
 
     async def members(self, request: Request) -> Response:
         page = int(request.query_params.get("page", "1"))
-        people = [
-            {"user_id": f"p{page}-{n}", "roles": ["Learner"], "name": f"P {n}"} for n in range(3)
-        ]
+        people = [{"user_id": f"p{page}-{n}", "roles": ["Learner"], "name": f"P {n}"} for n in range(3)]
         follow = {1: "/members?page=2", 2: "https://elsewhere.example/members?page=3"}.get(page, "")
         there = follow if follow.startswith("https") else self.url + follow
-        link = (
-            {"Link": f'<{self.url}/members>; rel="first", <{there}>; rel="next"'} if follow else {}
-        )
+        link = {"Link": f'<{self.url}/members>; rel="first", <{there}>; rel="next"'} if follow else {}
         return JSONResponse({"members": people}, headers=link)
 
     async def config(self, request: Request) -> Response:

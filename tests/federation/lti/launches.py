@@ -39,9 +39,7 @@ class Browser:
         gate = self.http.get(login.headers["location"])
         return login, fields(gate.text)
 
-    def launch(
-        self, query: str, change: Callable[[Fields], object] | None = None
-    ) -> httpx2.Response:
+    def launch(self, query: str, change: Callable[[Fields], object] | None = None) -> httpx2.Response:
         _, sent = self.begin(query)
         if change:
             change(sent)
@@ -53,9 +51,7 @@ class Browser:
         for name, value in pairs:
             together.setdefault(name, []).append(value)
         headers = {"Sec-Fetch-Dest": "iframe" if self.framed else "document", **self._cookie()}
-        return self.remembered(
-            self.http.post(self.service.url + path, data=together, headers=headers)
-        )
+        return self.remembered(self.http.post(self.service.url + path, data=together, headers=headers))
 
     def get(self, path: str) -> httpx2.Response:
         return self.remembered(self.http.get(self.service.url + path, headers=self._cookie()))

@@ -97,9 +97,7 @@ for name in (
 ):  # fmt: skip
     setattr(compat, name, lambda: SimpleNamespace(is_enabled=lambda key=None: False))
 compat.load_enough_xblock = compat.load_block_as_user = lambda *a, **k: BLOCK
-compat.user_has_studio_write_access = compat.user_course_access = compat.user_has_access = (
-    lambda *a, **k: True
-)
+compat.user_has_studio_write_access = compat.user_course_access = compat.user_has_access = lambda *a, **k: True
 compat.get_course_by_id = lambda key: None
 compat.get_user_from_external_user_id = lambda one: one
 compat.get_course_members = lambda key: {number: dict(one) for number, one in PEOPLE.items()}
@@ -124,9 +122,7 @@ views.LtiNrpsContextMembershipViewSet.attach_external_user_ids = lambda self, pe
 
 def setup():
     call_command("migrate", verbosity=0)
-    passport = models.Lti1p3Passport.objects.create(
-        name="wallclock", lti_1p3_tool_keyset_url=f"{TOOL}/lti/jwks"
-    )
+    passport = models.Lti1p3Passport.objects.create(name="wallclock", lti_1p3_tool_keyset_url=f"{TOOL}/lti/jwks")
     return models.LtiConfiguration.objects.create(
         version="lti_1p3", config_store="CONFIG_ON_DB", lti_1p3_passport=passport,
         location=UsageKey.from_string("block-v1:Uni+WC1+2026+type@lti_consumer+block@one"),
@@ -192,12 +188,7 @@ def grades(request):
         "id", "label", "score_maximum", "resource_id", "resource_link_id", "tag"
     )
     scores = [
-        {
-            "user": one.user_id,
-            "given": one.score_given,
-            "of": one.score_maximum,
-            "at": one.timestamp.timestamp(),
-        }
+        {"user": one.user_id, "given": one.score_given, "of": one.score_maximum, "at": one.timestamp.timestamp()}
         for one in models.LtiAgsScore.objects.all()
     ]
     content = [item.attributes for item in models.LtiDlContentItem.objects.all()]
@@ -233,6 +224,4 @@ class Quiet(WSGIRequestHandler):
 if __name__ == "__main__":
     from django.core.handlers.wsgi import WSGIHandler
 
-    make_server(
-        "127.0.0.1", PORT, WSGIHandler(), server_class=Server, handler_class=Quiet
-    ).serve_forever()
+    make_server("127.0.0.1", PORT, WSGIHandler(), server_class=Server, handler_class=Quiet).serve_forever()

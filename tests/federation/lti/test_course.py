@@ -24,31 +24,25 @@ class Course:
     def __init__(self, session: Session, secret: str, name: str) -> None:
         self.class_id = number_of(create_class(session, secret, name))
         self.assignment = create_assignment(
-            session,
-            self.class_id,
-            "Week 1",
-            Policy(),
-            [AssignmentEntry("collectives/ring-all-reduce-time", 1.0)],
+            session, self.class_id, "Week 1", Policy(), [AssignmentEntry("collectives/ring-all-reduce-time", 1.0)]
         )
         platform = register_platform(
             session,
             Platform(
-                name=f"Campus of {name}", issuer=f"https://{name}.example", client_id="c", auth_url="https://a.example",
-                token_url="https://a.example/t", jwks_url="https://a.example/k",
+                name=f"Campus of {name}",
+                issuer=f"https://{name}.example",
+                client_id="c",
+                auth_url="https://a.example",
+                token_url="https://a.example/t",
+                jwks_url="https://a.example/k",
             ),
-        )  # fmt: skip
+        )
         session.add(
             ContextRow(
-                platform=platform.id,
-                deployment="1",
-                context="c1",
-                class_id=self.class_id,
-                title=f"Course {name}",
+                platform=platform.id, deployment="1", context="c1", class_id=self.class_id, title=f"Course {name}"
             )
         )
-        link = LinkRow(
-            platform=platform.id, deployment="1", resource_link="r", assignment=self.assignment
-        )
+        link = LinkRow(platform=platform.id, deployment="1", resource_link="r", assignment=self.assignment)
         session.add(link)
         self.cookies: dict[Role, str] = {}
         for role in Role:
@@ -57,9 +51,7 @@ class Course:
             self.cookies[role] = open_browser(session, number)
         session.add(IdentityRow(issuer=platform.identities, subject="s", person=number))
         session.flush()
-        session.add(
-            OutboxRow(link=link.id or 0, person=number, subject="s", points=0.5, said=REFUSED)
-        )
+        session.add(OutboxRow(link=link.id or 0, person=number, subject="s", points=0.5, said=REFUSED))
         session.commit()
 
 
@@ -75,9 +67,7 @@ def visit(client: TestClient, cookie: str) -> TestClient:
     return client
 
 
-def test_only_teachers_see_the_platforms_of_a_class(
-    client: TestClient, site: Site, course: Course
-) -> None:
+def test_only_teachers_see_the_platforms_of_a_class(client: TestClient, site: Site, course: Course) -> None:
     href = f"/classes/{course.class_id}/platform"
     assert client.get(href).status_code == 303
     for role, status in ((Role.STUDENT, 404), (Role.ASSISTANT, 404), (Role.TEACHER, 200)):
@@ -108,9 +98,7 @@ def test_a_class_says_which_course_it_is(client: TestClient, course: Course) -> 
     assert f'href="/classes/{course.class_id}/platform"' in page
 
 
-def test_a_person_sees_what_the_platform_said_and_sends_again(
-    client: TestClient, site: Site, course: Course
-) -> None:
+def test_a_person_sees_what_the_platform_said_and_sends_again(client: TestClient, site: Site, course: Course) -> None:
     visit(client, course.cookies[Role.TEACHER])  # whose score was refused, here
     page = client.get(f"/assignments/{course.assignment}").text
     assert f"did not take these points: {REFUSED}" in " ".join(page.split())
@@ -127,10 +115,7 @@ def test_a_roster_that_cannot_be_read_says_why(client: TestClient, course: Cours
     page = client.post(f"/classes/{course.class_id}/platform/roster", data={"course": "0"})
     assert page.status_code == 422
     assert "let the tool read names and roles" in page.text
-    assert (
-        client.post(f"/classes/{course.class_id}/platform/roster", data={"course": "9"}).status_code
-        == 404
-    )
+    assert client.post(f"/classes/{course.class_id}/platform/roster", data={"course": "9"}).status_code == 404
 
 
 def test_a_class_without_a_course_says_how_it_gets_one(client: TestClient, site: Site) -> None:
@@ -149,10 +134,11 @@ def test_forms_of_other_sites_are_refused(client: TestClient, course: Course) ->
     visit(client, course.cookies[Role.TEACHER])
     foreign = {"Origin": "https://evil.example"}
     for path in (
-        f"/classes/{course.class_id}/platform", f"/assignments/{course.assignment}/send", "/lti/open", "/lti/choose",
+        f"/classes/{course.class_id}/platform",
+        f"/assignments/{course.assignment}/send",
+        "/lti/open",
+        "/lti/choose",
         "/lti/register",
-    ):  # fmt: skip
+    ):
         assert client.post(path, headers=foreign).status_code == 403, path
-    assert client.post("/lti/launch", headers=foreign).status_code == 400, (
-        "a launch comes from elsewhere"
-    )
+    assert client.post("/lti/launch", headers=foreign).status_code == 400, "a launch comes from elsewhere"

@@ -14,15 +14,7 @@ from app.federation.lti.launch_message import Launch
 from app.federation.lti.platforms import Platform, register_platform
 from app.federation.lti.tickets import seal_ticket
 from app.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
-from app.people.classes import (
-    Role,
-    class_with,
-    classes_of,
-    create_class,
-    enroll,
-    members_of,
-    number_of,
-)
+from app.people.classes import Role, class_with, classes_of, create_class, enroll, members_of, number_of
 from app.people.policy import Policy
 from app.site import Site
 from app.web.frame.visitor import SESSION
@@ -47,9 +39,16 @@ class Copied:
     def launch(self, number: int, role: str = "teacher", context: str = "c2") -> Launch:
         """A launch from the copied course by a link to the assignment *number*."""
         return Launch(
-            platform=self.platform, deployment="1", subject=role, role=role, name=role.title(),
-            context=context, title="Systems, spring", link=f"{context}-{number}", assignment=number,
-        )  # fmt: skip
+            platform=self.platform,
+            deployment="1",
+            subject=role,
+            role=role,
+            name=role.title(),
+            context=context,
+            title="Systems, spring",
+            link=f"{context}-{number}",
+            assignment=number,
+        )
 
     def opened(self, launch: Launch, **said: str) -> str:
         """What the window of a launch shows, or where it leads."""
@@ -76,10 +75,14 @@ def copied(client: TestClient, site: Site, request: pytest.FixtureRequest) -> Co
         platform = register_platform(
             session,
             Platform(
-                name=name, issuer=f"https://{name}.example", client_id="c", auth_url="https://a.example",
-                token_url="https://a.example/t", jwks_url="https://a.example/k",
+                name=name,
+                issuer=f"https://{name}.example",
+                client_id="c",
+                auth_url="https://a.example",
+                token_url="https://a.example/t",
+                jwks_url="https://a.example/k",
             ),
-        ).id  # fmt: skip
+        ).id
         made = Copied(client, site, platform, 0)
         launch = made.launch(0, context="c1")
         made.old = new_class(session, site.secret, launch, "Europe/Berlin")
@@ -181,15 +184,9 @@ def test_a_teacher_who_is_signed_in_is_asked_for_the_class_once(copied: Copied) 
     ada = browser(copied.client, copied.site, "Ada")
     copied.client.cookies.set(SESSION, ada.cookie)
     launch = copied.launch(0)
-    asked = copied.opened(
-        replace(launch, subject="new"),
-        chosen="class:new",
-    )
+    asked = copied.opened(replace(launch, subject="new"), chosen="class:new")
     assert "Is this you?" in asked
-    there = copied.opened(
-        replace(launch, subject="new"),
-        chosen="person:same",
-    )
+    there = copied.opened(replace(launch, subject="new"), chosen="person:same")
     assert there.startswith("/classes/")
 
 
@@ -198,14 +195,9 @@ def test_a_teacher_who_is_signed_in_copies_what_they_taught_here(copied: Copied)
     with open_writing_session(copied.site.engine) as session:
         taught = number_of(create_class(session, copied.site.secret, "Local", "Europe/Berlin"))
         enroll(session, taught, ada.person, Role.TEACHER)
-        number = create_assignment(
-            session, taught, "Here", Policy(due=DUE), [AssignmentEntry(RING, 1.0)]
-        )
+        number = create_assignment(session, taught, "Here", Policy(due=DUE), [AssignmentEntry(RING, 1.0)])
         session.commit()
     copied.client.cookies.set(SESSION, ada.cookie)
     launch = copied.launch(number)
-    there = copied.opened(
-        replace(launch, subject="ada"),
-        chosen=f"copy:{taught}",
-    )
+    there = copied.opened(replace(launch, subject="ada"), chosen=f"copy:{taught}")
     assert there.startswith("/assignments/")

@@ -34,23 +34,23 @@ def lms() -> Iterator[FakePlatform]:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory, lms: FakePlatform) -> Iterator[Service]:
-    with (
-        served(tmp_path_factory.mktemp("doors")) as made,
-        open_session(made.site.engine) as session,
-    ):
+    with served(tmp_path_factory.mktemp("doors")) as made, open_session(made.site.engine) as session:
         url = lms.url
         row = register_platform(
             session,
             Platform(
-                name="Campus", issuer=url, client_id="c", auth_url=f"{url}/auth",
-                token_url=f"{url}/token", jwks_url=f"{url}/keys",
+                name="Campus",
+                issuer=url,
+                client_id="c",
+                auth_url=f"{url}/auth",
+                token_url=f"{url}/token",
+                jwks_url=f"{url}/keys",
             ),
-        )  # fmt: skip
+        )
         allow_deployment(session, row, "d")
         teacher = Launch(
-            platform=row.id, deployment="d", subject="t", role="teacher", context="course",
-            title="A course", link="r",
-        )  # fmt: skip
+            platform=row.id, deployment="d", subject="t", role="teacher", context="course", title="A course", link="r"
+        )
         tie(session, teacher, new_class(session, made.site.secret, teacher, "UTC"))
         enroll_launch(session, teacher)
         session.commit()
@@ -81,25 +81,26 @@ def begin(service: Service, lms: FakePlatform, *, storing: bool) -> Begun:
 def message(lms: FakePlatform, begun: Begun, service: Service, **changed: Any) -> str:
     now = int(time.time())
     claims = {
-        "iss": lms.url, "aud": "c", "sub": "mallory", "iat": now, "exp": now + 300, "nonce": begun.nonce,
-        CLAIM + "version": "1.3.0", CLAIM + "message_type": "LtiResourceLinkRequest",
-        CLAIM + "deployment_id": "d", CLAIM + "target_link_uri": f"{service.url}/lti/launch",
+        "iss": lms.url,
+        "aud": "c",
+        "sub": "mallory",
+        "iat": now,
+        "exp": now + 300,
+        "nonce": begun.nonce,
+        CLAIM + "version": "1.3.0",
+        CLAIM + "message_type": "LtiResourceLinkRequest",
+        CLAIM + "deployment_id": "d",
+        CLAIM + "target_link_uri": f"{service.url}/lti/launch",
         CLAIM + "roles": ["http://purl.imsglobal.org/vocab/lis/v2/membership#Learner"],
         CLAIM + "context": {"id": "course", "title": "A course"},
         CLAIM + "resource_link": {"id": "r", "title": "Week 1"},
         **changed,
-    }  # fmt: skip
+    }
     return jwt.encode({"alg": "RS256", "kid": "k"}, claims, KEY, algorithms=["RS256"])
 
 
 def end(
-    service: Service,
-    begun: Begun,
-    token: str,
-    headers: dict[str, str],
-    *,
-    cookie: bool = False,
-    **more: str,
+    service: Service, begun: Begun, token: str, headers: dict[str, str], *, cookie: bool = False, **more: str
 ) -> httpx2.Response:
     sent = {"id_token": token, "state": begun.state, **more}
     held = {"Cookie": "=".join(begun.cookie)} if cookie else {}
@@ -113,8 +114,7 @@ def signs_in(answer: httpx2.Response) -> bool:
 
 @pytest.mark.parametrize("storing", [False, True])
 @pytest.mark.parametrize(
-    "headers",
-    [EVIL, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}],
+    "headers", [EVIL, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}]
 )
 def test_what_another_site_says_was_kept_ends_no_launch(
     service: Service, lms: FakePlatform, storing: bool, headers: dict[str, str]
@@ -168,9 +168,7 @@ def test_a_frame_that_stores_no_cookies_offers_a_window_and_refuses_nothing(
     assert login.headers["location"].startswith(f"{lms.url}/auth?")
 
 
-def test_a_launch_of_another_browser_is_refused_in_a_frame_and_in_a_window(
-    service: Service, lms: FakePlatform
-) -> None:
+def test_a_launch_of_another_browser_is_refused_in_a_frame_and_in_a_window(service: Service, lms: FakePlatform) -> None:
     begun = begin(service, lms, storing=True)
     token, here = message(lms, begun, service), {"Origin": service.url}
     window, framed = {**here, "Sec-Fetch-Dest": "document"}, {**here, "Sec-Fetch-Dest": "iframe"}
@@ -189,18 +187,14 @@ def test_a_ticket_opens_a_window_from_our_page_alone(service: Service, lms: Fake
     page = end(service, begun, message(lms, begun, service), framed, cookie=True)
     ticket = fields(page.text)
     for headers in (EVIL, {"Origin": lms.url}, {"Origin": "null"}, {"Sec-Fetch-Site": "same-site"}):
-        answer = httpx2.post(
-            f"{service.url}/lti/open", data=ticket, headers=headers, trust_env=False
-        )
+        answer = httpx2.post(f"{service.url}/lti/open", data=ticket, headers=headers, trust_env=False)
         assert (answer.status_code, signs_in(answer)) == (403, False)
     safari = {"Origin": service.url, "Sec-Fetch-Site": "cross-site"}
     answer = httpx2.post(f"{service.url}/lti/open", data=ticket, headers=safari, trust_env=False)
     assert (answer.status_code, signs_in(answer)) == (303, True)
 
 
-def test_no_number_in_a_message_is_too_large_to_be_refused(
-    service: Service, lms: FakePlatform
-) -> None:
+def test_no_number_in_a_message_is_too_large_to_be_refused(service: Service, lms: FakePlatform) -> None:
     for name, value in (("exp", 10**400), ("iat", -(10**400)), ("iat", 10**4000)):
         begun = begin(service, lms, storing=False)
         token = message(lms, begun, service, **{name: value})
@@ -232,9 +226,7 @@ def test_a_name_with_what_is_stored_otherwise_names_nobody(
 @pytest.mark.parametrize(
     "evil", ["https://x; script-src-elem *", "https://x script-src *", "https://x,y", "https://x'*"]
 )
-def test_no_address_of_a_platform_adds_to_the_policy(
-    service: Service, lms: FakePlatform, evil: str
-) -> None:
+def test_no_address_of_a_platform_adds_to_the_policy(service: Service, lms: FakePlatform, evil: str) -> None:
     begun = begin(service, lms, storing=False)
     choice = "https://purl.imsglobal.org/spec/lti-dl/claim/deep_linking_settings"
     changed = {

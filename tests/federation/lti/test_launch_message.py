@@ -64,37 +64,31 @@ def claims(**changed: object) -> dict[str, Any]:
         CLAIM + "resource_link": {"id": "r1", "title": "Week 1"},
         CLAIM + "context": {"id": "c1", "title": "Parallel  computing\n"},
     }
-    return {
-        **found,
-        **{CLAIM + name if ":" not in name else name: v for name, v in changed.items()},
-    }
+    return {**found, **{CLAIM + name if ":" not in name else name: v for name, v in changed.items()}}
 
 
 def chooses(**settings: object) -> dict[str, Any]:
-    wishes = {
-        "deep_link_return_url": "https://lms.example/back",
-        "accept_types": ["ltiResourceLink"],
-    }
+    wishes = {"deep_link_return_url": "https://lms.example/back", "accept_types": ["ltiResourceLink"]}
     return claims(
-        message_type="LtiDeepLinkingRequest",
-        roles=[f"{ROLE}#Instructor"],
-        **{SETTINGS: {**wishes, **settings}},
+        message_type="LtiDeepLinkingRequest", roles=[f"{ROLE}#Instructor"], **{SETTINGS: {**wishes, **settings}}
     )
 
 
 def platform(**changed: str) -> Platform:
     given = {
-        "name": "Campus", "issuer": "https://lms.example", "client_id": "c", "auth_url": "https://lms.example/auth",
-        "token_url": "https://lms.example/token", "jwks_url": "https://lms.example/keys",
-    }  # fmt: skip
+        "name": "Campus",
+        "issuer": "https://lms.example",
+        "client_id": "c",
+        "auth_url": "https://lms.example/auth",
+        "token_url": "https://lms.example/token",
+        "jwks_url": "https://lms.example/keys",
+    }
     return Platform(**{**given, **changed})  # type: ignore[arg-type]
 
 
 def test_a_launch_without_a_name_an_email_or_grades_is_read() -> None:
     launch = read_launch(1, claims(), SERVICE)
-    assert (launch.name, launch.title, launch.lineitem, launch.assignment) == (
-        "", "Parallel computing", "", 0,
-    )  # fmt: skip
+    assert (launch.name, launch.title, launch.lineitem, launch.assignment) == ("", "Parallel computing", "", 0)
     assert launch.origins == ("https://lms.example",)
 
 
@@ -130,14 +124,15 @@ def test_names_numbers_and_addresses_that_are_odd_are_left_out() -> None:
             launch_presentation={"return_url": "javascript:alert(1)"},
             **{
                 "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint": {
-                    "lineitems": "https://lms.example/items", "lineitem": "x" * 3_000,
+                    "lineitems": "https://lms.example/items",
+                    "lineitem": "x" * 3_000,
                 },
                 "https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice": "none",
             },
         )
         | {"name": "Ada\u202e " + "L" * 200},
         SERVICE,
-    )  # fmt: skip
+    )
     assert (launch.assignment, launch.outside_id, launch.lineitem) == (0, "", "")
     assert launch.lineitems == "https://lms.example/items"
     assert launch.name.startswith("Ada LLL")
@@ -150,10 +145,7 @@ def test_names_numbers_and_addresses_that_are_odd_are_left_out() -> None:
     [
         (claims(version="1.1"), "answers LtiResourceLinkRequest"),
         (claims(message_type="LtiSubmissionReviewRequest"), "'LtiSubmissionReviewRequest'"),
-        (
-            claims(target_link_uri="https://elsewhere.example/lti/launch"),
-            "is not on https://wallclock.example",
-        ),
+        (claims(target_link_uri="https://elsewhere.example/lti/launch"), "is not on https://wallclock.example"),
         (claims(deployment_id=None), "no deployment_id"),
         (claims(context=None), "open this link from within a course"),
         (claims(resource_link={}), "no resource link"),
@@ -183,9 +175,7 @@ def test_a_ticket_is_ours_and_ends() -> None:
 
 
 def test_a_state_is_ours_and_belongs_to_one_browser() -> None:
-    opening = begun(
-        SECRET, platform(), {"login_hint": "h", "lti_message_hint": "m"}, f"{SERVICE}/lti/launch"
-    )
+    opening = begun(SECRET, platform(), {"login_hint": "h", "lti_message_hint": "m"}, f"{SERVICE}/lti/launch")
     sent = opening.address.partition("state=")[2].partition("&")[0]
     state = read_login_state(SECRET, sent)
     assert is_same_browser(state, opening.browser)
@@ -263,9 +253,7 @@ def test_of_several_clients_the_platform_says_which(engine: Engine) -> None:
         check_deployment(session, one, "9")
 
 
-def test_a_registration_link_works_once_and_a_platform_that_registered_waits(
-    engine: Engine,
-) -> None:
+def test_a_registration_link_works_once_and_a_platform_that_registered_waits(engine: Engine) -> None:
     with open_writing_session(engine) as session:
         code = new_registration(session, "Canvas")
         session.commit()
@@ -279,13 +267,16 @@ def test_a_registration_link_works_once_and_a_platform_that_registered_waits(
 def _launch(session: Session, course: str, **changed: Any) -> Launch:
     """A launch of a platform that is registered here."""
     known = {one.name: one for one in platforms(session)}
-    here = known.get("Here") or register_platform(
-        session, platform(name="Here", issuer="https://here.example")
-    )
+    here = known.get("Here") or register_platform(session, platform(name="Here", issuer="https://here.example"))
     given = {
-        "platform": here.id, "deployment": "1", "subject": "t", "role": "teacher", "context": course,
-        "title": "A course", "link": "r9",
-    }  # fmt: skip
+        "platform": here.id,
+        "deployment": "1",
+        "subject": "t",
+        "role": "teacher",
+        "context": course,
+        "title": "A course",
+        "link": "r9",
+    }
     return Launch(**{**given, **changed})
 
 
@@ -298,9 +289,7 @@ def test_a_link_never_opens_an_assignment_of_another_class(engine: Engine) -> No
             tie(session, launch, class_id)
             numbers.append(class_id)
         assert class_with(session, numbers[0]).zone == "Europe/Berlin"
-        assignment = create_assignment(
-            session, numbers[0], "Week", Policy(), [AssignmentEntry("a/b", 1.0)]
-        )
+        assignment = create_assignment(session, numbers[0], "Week", Policy(), [AssignmentEntry("a/b", 1.0)])
         session.commit()
         theirs = _launch(session, course="2026", assignment=assignment, link="copied")
         assert enroll_launch(session, theirs).assignment == 0
@@ -310,9 +299,7 @@ def test_a_link_never_opens_an_assignment_of_another_class(engine: Engine) -> No
 
 def test_a_class_with_invented_names_stores_none_of_the_platform(engine: Engine) -> None:
     with open_writing_session(engine) as session:
-        launch = _launch(
-            session, course="invented", subject="s", role="student", name="Ada Lovelace"
-        )
+        launch = _launch(session, course="invented", subject="s", role="student", name="Ada Lovelace")
         class_id = new_class(session, SECRET, launch, "nowhere")
         row = class_with(session, class_id)
         assert row.zone == "UTC"

@@ -32,9 +32,7 @@ def platform() -> Iterator[FakePlatform]:
 
 @pytest.fixture
 def course(
-    platform: FakePlatform,
-    tmp_path_factory: pytest.TempPathFactory,
-    loop: asyncio.AbstractEventLoop,
+    platform: FakePlatform, tmp_path_factory: pytest.TempPathFactory, loop: asyncio.AbstractEventLoop
 ) -> Iterator[Course]:
     url = platform.url
     platform.__init__()  # type: ignore[misc]  # as new
@@ -52,9 +50,7 @@ def course(
 def changed(course: Course, policy: Policy, points: Sequence[float]) -> None:
     others = (EXERCISE, "memory/zero-stage-1")
     with open_session(course.engine) as session:
-        entries = [
-            AssignmentEntry(name, worth) for name, worth in zip(others, points, strict=False)
-        ]
+        entries = [AssignmentEntry(name, worth) for name, worth in zip(others, points, strict=False)]
         change_assignment(session, course.assignment, "Another title", policy, entries)
         session.commit()
 
@@ -64,9 +60,7 @@ def looks_again(course: Course, minutes: float = 1) -> None:
     course.settle()
 
 
-def test_a_line_item_is_made_with_the_dates_of_the_assignment(
-    course: Course, platform: FakePlatform
-) -> None:
+def test_a_line_item_is_made_with_the_dates_of_the_assignment(course: Course, platform: FakePlatform) -> None:
     (item,) = platform.items
     assert (item["scoreMaximum"], item["endDateTime"]) == (4.0, "2026-12-01T22:59:00.000Z")
     assert "startDateTime" not in item
@@ -74,9 +68,7 @@ def test_a_line_item_is_made_with_the_dates_of_the_assignment(
     assert platform.changed == 0  # it says that already
 
 
-def test_points_and_dates_that_change_later_arrive_and_all_else_stays(
-    course: Course, platform: FakePlatform
-) -> None:
+def test_points_and_dates_that_change_later_arrive_and_all_else_stays(course: Course, platform: FakePlatform) -> None:
     (item,) = platform.items
     item |= {"label": "renamed by the teacher", "https://lms.example/extra": 7}
     changed(course, replace(POLICY, opens=START, due=DUE + timedelta(days=1)), [4.0, 2.5])
@@ -87,11 +79,7 @@ def test_points_and_dates_that_change_later_arrive_and_all_else_stays(
     assert platform.scores[-1]["scoreMaximum"] == 6.5
     changed(course, Policy(), [4.0])
     looks_again(course)
-    assert (item["scoreMaximum"], "endDateTime" in item, "startDateTime" in item) == (
-        4.0,
-        False,
-        False,
-    )
+    assert (item["scoreMaximum"], "endDateTime" in item, "startDateTime" in item) == (4.0, False, False)
     looks_again(course)
     assert platform.changed == 2
 

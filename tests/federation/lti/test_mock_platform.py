@@ -9,12 +9,7 @@ from sqlmodel import select
 from app.db.people import IdentityRow
 from app.db.platforms import ContextRow
 from app.db.session import open_session
-from app.federation.lti.platforms import (
-    Platform,
-    allow_deployment,
-    platform_named,
-    register_platform,
-)
+from app.federation.lti.platforms import Platform, allow_deployment, platform_named, register_platform
 from app.people.classes import Role, create_class, members_of, number_of
 from tests.federation.lti.mock_platform import CLIENT, COURSE, DEPLOYMENT, Student, platform
 from tests.federation.lti.serving import Service, served
@@ -35,10 +30,14 @@ def there(service: Service) -> Iterator[str]:
             row = register_platform(
                 session,
                 Platform(
-                    name="Mock Campus", issuer=made, client_id=CLIENT, auth_url=f"{made}/authorize",
-                    token_url=f"{made}/token", jwks_url=f"{made}/jwks",
+                    name="Mock Campus",
+                    issuer=made,
+                    client_id=CLIENT,
+                    auth_url=f"{made}/authorize",
+                    token_url=f"{made}/token",
+                    jwks_url=f"{made}/jwks",
                 ),
-            )  # fmt: skip
+            )
             session.commit()
             assert row.id
         yield made
@@ -51,11 +50,7 @@ def course(service: Service, there: str) -> int:
         number = number_of(create_class(session, service.site.secret, "Introduction"))
         platform = platform_named(session, "Mock Campus")
         allow_deployment(session, platform, DEPLOYMENT)
-        session.add(
-            ContextRow(
-                platform=platform.id, deployment=DEPLOYMENT, context=COURSE, class_id=number
-            )
-        )  # fmt: skip
+        session.add(ContextRow(platform=platform.id, deployment=DEPLOYMENT, context=COURSE, class_id=number))
         session.commit()
     return number
 
@@ -92,14 +87,13 @@ def test_a_launch_by_post_without_roles_makes_a_student_once(
         members = members_of(session, course)
         known = session.exec(select(IdentityRow.subject)).all()
     assert sorted((one.name, one.role) for one in members) == [
-        ("Mina Maier", Role.STUDENT), ("Noor Aziz", Role.STUDENT)
-    ]  # fmt: skip
+        ("Mina Maier", Role.STUDENT),
+        ("Noor Aziz", Role.STUDENT),
+    ]
     assert sorted(known) == ["id-7", "id-8"]
 
 
-def test_what_is_not_from_this_launch_and_browser_is_refused(
-    student: Callable[[str], Student],
-) -> None:
+def test_what_is_not_from_this_launch_and_browser_is_refused(student: Callable[[str], Student]) -> None:
     mina, noor = (student(subject) for subject in ("id-7", "id-8"))
     sent, other = mina.begin(), noor.begin()
     stolen = student("id-8").post("/lti/launch", sent)

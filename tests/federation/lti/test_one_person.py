@@ -42,13 +42,17 @@ class Tied:
     class_id: int
     ada: int
 
-    def launch(
-        self, subject: str = "u1", name: str = "Ada L.", outside_id: str = "00020"
-    ) -> Launch:
+    def launch(self, subject: str = "u1", name: str = "Ada L.", outside_id: str = "00020") -> Launch:
         return Launch(
-            platform=self.platform.id, deployment="1", subject=subject, role="student", name=name,
-            outside_id=outside_id, context="c1", title="Course",
-        )  # fmt: skip
+            platform=self.platform.id,
+            deployment="1",
+            subject=subject,
+            role="student",
+            name=name,
+            outside_id=outside_id,
+            context="c1",
+            title="Course",
+        )
 
     def members(self) -> list[Member]:
         with open_session(self.site.engine) as session:
@@ -74,15 +78,15 @@ def tied(site: Site, request: pytest.FixtureRequest) -> Tied:
         platform = register_platform(
             session,
             Platform(
-                name=name, issuer=f"https://{name}.example", client_id="c", auth_url="https://a.example",
-                token_url="https://a.example/t", jwks_url="https://a.example/k",
+                name=name,
+                issuer=f"https://{name}.example",
+                client_id="c",
+                auth_url="https://a.example",
+                token_url="https://a.example/t",
+                jwks_url="https://a.example/k",
             ),
-        )  # fmt: skip
-        session.add(
-            ContextRow(
-                platform=platform.id, deployment="1", context="c1", class_id=class_id, title="C"
-            )
         )
+        session.add(ContextRow(platform=platform.id, deployment="1", context="c1", class_id=class_id, title="C"))
         session.commit()
     return Tied(site, platform, class_id, ada)
 
@@ -123,9 +127,7 @@ def test_a_platform_signs_nobody_in_to_another_class(tied: Tied) -> None:
 
 
 def test_compare_shows_who_was_found_by_id_and_what_changed(tied: Tied) -> None:
-    one = Participant(
-        subject="u1", role=Role.STUDENT, name="Ada King", outside_id="00020", active=True
-    )
+    one = Participant(subject="u1", role=Role.STUDENT, name="Ada King", outside_id="00020", active=True)
     new = replace(one, subject="u2", name="Bo", outside_id="00021")
     with open_session(tied.site.engine) as session:
         found = compare_course(session, tied.platform, tied.class_id, [one, new])
@@ -169,9 +171,7 @@ def opened(client: TestClient, tied: Tied, launch: Launch, chosen: str = "") -> 
     return answer.headers.get("location") or words(answer.text)
 
 
-def test_a_browser_that_is_signed_in_is_asked_and_not_replaced(
-    client: TestClient, tied: Tied
-) -> None:
+def test_a_browser_that_is_signed_in_is_asked_and_not_replaced(client: TestClient, tied: Tied) -> None:
     zed = signed_in(client, tied, "Zed Local")
     launch = tied.launch("u9", name="Óscar Straße", outside_id="")
     asked = opened(client, tied, launch)
@@ -210,9 +210,7 @@ def test_a_student_who_came_both_ways_becomes_one(client: TestClient, tied: Tied
         assert role_in(session, tied.class_id, kept) is Role.STUDENT
 
 
-def test_another_user_of_the_platform_at_the_same_computer_is_not_asked(
-    client: TestClient, tied: Tied
-) -> None:
+def test_another_user_of_the_platform_at_the_same_computer_is_not_asked(client: TestClient, tied: Tied) -> None:
     first = tied.launch("u1")
     assert opened(client, tied, first) == f"/classes/{tied.class_id}"
     second = tied.launch("u2", name="Bo", outside_id="00021")

@@ -19,12 +19,7 @@ from app.db.tables import AttemptRow, now
 from app.federation.delivery import Courier
 from app.federation.delivery_status import receipts, ties_of
 from app.federation.lti.platform_check import trials
-from app.federation.lti.platforms import (
-    Platform,
-    allow_deployment,
-    platform_named,
-    register_platform,
-)
+from app.federation.lti.platforms import Platform, allow_deployment, platform_named, register_platform
 from app.federation.lti.roster_sync import apply_difference, compare_course
 from app.people.assignments import assignments_of
 from app.people.classes import Role, members_of
@@ -104,10 +99,17 @@ def answer(service: Service, assignment: int, subject: str, share: float) -> Non
             seed = variant_seed(service.site.secret, assignment, entry.exercise, person.learner)
             session.add(
                 AttemptRow(
-                    learner=person.learner, exercise=entry.exercise, seed=seed, answer="1",
-                    correct=share == 1, score=share, digest="d", drawn="{}", at=now(),
+                    learner=person.learner,
+                    exercise=entry.exercise,
+                    seed=seed,
+                    answer="1",
+                    correct=share == 1,
+                    score=share,
+                    digest="d",
+                    drawn="{}",
+                    at=now(),
                 )
-            )  # fmt: skip
+            )
         session.commit()
 
 
@@ -120,17 +122,13 @@ def deliver(service: Service, at: datetime) -> None:
     """Send what is due at a moment."""
 
     async def settle() -> None:
-        courier = Courier(
-            service.site.engine, service.site.secret, service.tool.services, lambda: at
-        )
+        courier = Courier(service.site.engine, service.site.secret, service.tool.services, lambda: at)
         await asyncio.gather(*await courier.look())
 
     asyncio.run(settle())
 
 
-def test_a_course_becomes_a_class_when_its_teacher_opens_it(
-    service: Service, browser: Browser, course: int
-) -> None:
+def test_a_course_becomes_a_class_when_its_teacher_opens_it(service: Service, browser: Browser, course: int) -> None:
     with open_session(service.site.engine) as session:
         (tie,) = ties_of(session, course)
         (teacher,) = [m for m in members_of(session, course) if m.role is Role.TEACHER]
@@ -139,9 +137,7 @@ def test_a_course_becomes_a_class_when_its_teacher_opens_it(
     assert "session" in Browser(browser.service, browser.platform).cookies or course
 
 
-def test_the_page_in_the_frame_names_its_platform_and_has_only_a_button(
-    browser: Browser, course: int
-) -> None:
+def test_the_page_in_the_frame_names_its_platform_and_has_only_a_button(browser: Browser, course: int) -> None:
     login, sent = browser.begin("user=7&role=student")
     cookie = login.headers["set-cookie"]
     assert cookie.endswith("Path=/lti; Max-Age=600; HttpOnly; Secure; SameSite=None; Partitioned")
@@ -184,20 +180,14 @@ def test_a_launch_ends_in_the_browser_that_began_it(browser: Browser, course: in
     again = fields(page.text)  # in a window of its own, the same launch begins once more
     assert {"iss", "client_id", "login_hint", "lti_message_hint"} == set(again)
     login = browser.send("/lti/login", again)
-    assert login.headers["location"].startswith(
-        f"{browser.platform.url}/api/lti_consumer/v1/launch/?"
-    )
+    assert login.headers["location"].startswith(f"{browser.platform.url}/api/lti_consumer/v1/launch/?")
 
 
 def test_a_platform_may_keep_what_a_browser_must_not(browser: Browser, course: int) -> None:
     start = browser.http.get(f"{browser.platform.url}/go?user=7")
     page = browser.http.get(start.headers["location"] + "&lti_storage_target=_parent")
     told = dict(re.findall(r'data-(\w+)="([^"]*)"', page.text.replace("&amp;", "&")))
-    assert (told["storing"], told["target"], told["origin"]) == (
-        "put",
-        "_parent",
-        browser.platform.url,
-    )
+    assert (told["storing"], told["target"], told["origin"]) == ("put", "_parent", browser.platform.url)
     sent = fields(browser.http.get(told["next"]).text)
     asked = browser.send("/lti/launch", sent)
     assert 'data-storing="get"' in asked.text
@@ -228,10 +218,8 @@ def unsigned(sent: Fields) -> None:
         (lambda sent: sent.update(state=sent["state"][:-2] + "xx"), "begun more than ten minutes ago"),
         (lambda sent: sent.update(id_token="rubbish"), "not a signed token"),
     ],
-)  # fmt: skip
-def test_a_message_that_was_tampered_with_is_refused(
-    browser: Browser, course: int, change: object, says: str
-) -> None:
+)
+def test_a_message_that_was_tampered_with_is_refused(browser: Browser, course: int, change: object, says: str) -> None:
     page = browser.launch("user=7", change)  # type: ignore[arg-type]
     assert page.status_code == REFUSED
     assert says in why(page)
@@ -243,9 +231,7 @@ def test_the_state_of_another_launch_is_refused(browser: Browser, course: int) -
     assert (page.status_code, "nonce" in why(page)) == (REFUSED, True)
 
 
-def test_an_unknown_platform_is_told_the_closest_one(
-    browser: Browser, lms: openedx.Platform
-) -> None:
+def test_an_unknown_platform_is_told_the_closest_one(browser: Browser, lms: openedx.Platform) -> None:
     page = browser.get(f"/lti/login?iss={lms.url}0&login_hint=1")
     assert page.status_code == REFUSED
     assert f"did you mean &#39;{lms.url}&#39;" in why(page)
@@ -253,17 +239,13 @@ def test_an_unknown_platform_is_told_the_closest_one(
     assert "not with the client" in why(page)
 
 
-def test_a_login_by_form_is_answered_like_one_by_address(
-    browser: Browser, lms: openedx.Platform
-) -> None:
+def test_a_login_by_form_is_answered_like_one_by_address(browser: Browser, lms: openedx.Platform) -> None:
     page = browser.send("/lti/login", {"iss": lms.url, "login_hint": "x"})
     assert page.status_code == 302
     assert page.headers["location"].startswith(lms.url)
 
 
-def test_students_wait_until_their_teacher_has_opened_the_course(
-    browser: Browser, course: int
-) -> None:
+def test_students_wait_until_their_teacher_has_opened_the_course(browser: Browser, course: int) -> None:
     page = browser.launch("user=7&course=2031")
     opened = browser.send("/lti/open", fields(page.text))
     assert opened.status_code == REFUSED
@@ -291,9 +273,7 @@ def test_students_do_not_choose(browser: Browser, course: int) -> None:
     assert page.status_code in (REFUSED, HTTPStatus.FORBIDDEN)
 
 
-def test_what_a_teacher_chose_is_what_its_link_opens(
-    service: Service, lms: openedx.Platform, linked: int
-) -> None:
+def test_what_a_teacher_chose_is_what_its_link_opens(service: Service, lms: openedx.Platform, linked: int) -> None:
     content = lms.told("grades")["content"]
     assert [item["custom"]["assignment"] for item in content] == [str(linked), str(linked + 1)]
     assert content[0]["lineItem"]["scoreMaximum"] > 10
@@ -308,17 +288,12 @@ def test_a_choice_is_made_once_and_is_never_empty(browser: Browser, linked: int)
     assert "choose at least one assignment" in empty.text
     foreign = browser.send("/lti/choose", {"ticket": ticket, "assignment": "999999"})
     assert foreign.status_code == 422
-    assert (
-        browser.send("/lti/choose", {"ticket": ticket, "assignment": str(linked)}).status_code
-        == 200
-    )
+    assert browser.send("/lti/choose", {"ticket": ticket, "assignment": str(linked)}).status_code == 200
     again = browser.send("/lti/choose", {"ticket": ticket, "assignment": str(linked)})
     assert (again.status_code, "used already" in why(again)) == (REFUSED, True)
 
 
-def test_points_reach_the_gradebook_and_rise(
-    service: Service, lms: openedx.Platform, linked: int
-) -> None:
+def test_points_reach_the_gradebook_and_rise(service: Service, lms: openedx.Platform, linked: int) -> None:
     Browser(service, lms).enter("user=7&role=student")
     answer(service, linked, "u7", 0.5)
     start = now()
@@ -388,15 +363,14 @@ def test_trying_a_platform_says_what_works(service: Service, lms: openedx.Platfo
     assert asyncio.run(tried()) == [True] * 4
 
 
-def test_a_person_without_a_name_is_called_by_a_number(
-    service: Service, browser: Browser, course: int
-) -> None:
+def test_a_person_without_a_name_is_called_by_a_number(service: Service, browser: Browser, course: int) -> None:
     browser.enter("user=9001&role=student")
     with open_session(service.site.engine) as session:
         person = session.exec(
-            select(PersonRow).join(IdentityRow, col(IdentityRow.person) == col(PersonRow.id))
+            select(PersonRow)
+            .join(IdentityRow, col(IdentityRow.person) == col(PersonRow.id))
             .where(IdentityRow.subject == "u9001")
-        ).one()  # fmt: skip
+        ).one()
         name = next(m.name for m in members_of(session, course) if m.person == person.id)
         row = session.get(MemberRow, (course, person.id))
     assert re.fullmatch(r"Student \d+", name)
@@ -404,9 +378,7 @@ def test_a_person_without_a_name_is_called_by_a_number(
     assert row.role == "student"
 
 
-def test_a_new_key_of_the_platform_is_found(
-    browser: Browser, course: int, lms: openedx.Platform
-) -> None:
+def test_a_new_key_of_the_platform_is_found(browser: Browser, course: int, lms: openedx.Platform) -> None:
     browser.platform.rotate()
     tool = browser.service.tool
     kept = tool._keys._kept
@@ -467,9 +439,7 @@ def with_storage_alone(route: Route) -> None:
     route.fulfill(response=answer, headers=headers)
 
 
-def test_a_window_whose_platform_offers_storage_reaches_it(
-    service: Service, lms: openedx.Platform
-) -> None:
+def test_a_window_whose_platform_offers_storage_reaches_it(service: Service, lms: openedx.Platform) -> None:
     login = f"/lti/login?iss={lms.url}&login_hint=7&lti_storage_target=_parent"
     with running_browser(BRIEF) as chromium:
         page = chromium.new_page()

@@ -91,9 +91,16 @@ class Course:
         seed = variant_seed(SECRET, self.assignment, EXERCISE, learner)
         with open_session(self.engine) as session:
             row = AttemptRow(
-                learner=learner, exercise=EXERCISE, seed=seed, answer="1", correct=score == 1,
-                score=score, digest="d", drawn="{}", at=self.now,
-            )  # fmt: skip
+                learner=learner,
+                exercise=EXERCISE,
+                seed=seed,
+                answer="1",
+                correct=score == 1,
+                score=score,
+                digest="d",
+                drawn="{}",
+                at=self.now,
+            )
             session.add(row)
             session.commit()
             return row.id or 0
@@ -129,34 +136,36 @@ def course_of(
             session.delete(row)
         made = create_class(session, SECRET, "A class")
         class_id = number_of(made)
-        assignment = create_assignment(
-            session, class_id, "Week 1", policy, [AssignmentEntry(EXERCISE, 4.0)]
-        )
+        assignment = create_assignment(session, class_id, "Week 1", policy, [AssignmentEntry(EXERCISE, 4.0)])
         where = number_of(made)
         registered = register_platform(
             session,
             Platform(
-                name=f"Campus {where}", issuer=f"https://lms.example/{where}", client_id="c",
-                auth_url=f"{platform.url}/auth", token_url=f"{platform.url}/token", jwks_url=f"{platform.url}/keys",
+                name=f"Campus {where}",
+                issuer=f"https://lms.example/{where}",
+                client_id="c",
+                auth_url=f"{platform.url}/auth",
+                token_url=f"{platform.url}/token",
+                jwks_url=f"{platform.url}/keys",
             ),
-        )  # fmt: skip
+        )
         link = LinkRow(
-            platform=registered.id, deployment="1", resource_link="r1", assignment=assignment,
+            platform=registered.id,
+            deployment="1",
+            resource_link="r1",
+            assignment=assignment,
             lineitems_url=f"{platform.url}/items",
-        )  # fmt: skip
+        )
         session.add(link)
         persons = [new_person(session, f"Student {n:03}") for n in range(people)]
         for place, person in enumerate(persons):
             number = person.id or 0
             enroll(session, class_id, number)
-            session.add(
-                IdentityRow(issuer=registered.identities, subject=f"s{place}", person=number)
-            )
+            session.add(IdentityRow(issuer=registered.identities, subject=f"s{place}", person=number))
         session.commit()
         return Course(
-            engine, class_id, assignment, link.id or 0, [p.id or 0 for p in persons],
-            [p.learner for p in persons], loop,
-        )  # fmt: skip
+            engine, class_id, assignment, link.id or 0, [p.id or 0 for p in persons], [p.learner for p in persons], loop
+        )
 
 
 @pytest.mark.sweep
@@ -193,9 +202,7 @@ def test_of_300_scores_of_which_the_seventh_is_refused_299_arrive(
     assert platform.most <= 4
 
 
-def test_a_platform_that_is_down_gets_its_scores_later(
-    engine: Engine, platform: FakePlatform, course: Make
-) -> None:
+def test_a_platform_that_is_down_gets_its_scores_later(engine: Engine, platform: FakePlatform, course: Make) -> None:
     held = course(50)
     for place in range(50):
         held.answer(place)
@@ -213,18 +220,14 @@ def test_a_platform_that_is_down_gets_its_scores_later(
     assert {row.said for row in held.rows()} == {""}
 
 
-def test_a_restart_in_the_middle_loses_no_score(
-    engine: Engine, platform: FakePlatform, course: Make
-) -> None:
+def test_a_restart_in_the_middle_loses_no_score(engine: Engine, platform: FakePlatform, course: Make) -> None:
     held = course(3)
     for place in range(3):
         held.answer(place)
     before = held.courier()
     before._post()
     with open_session(engine) as session:  # taken, then the server was killed
-        (first, *_) = outbox.due_scores(
-            session, session.exec(select(LinkRow)).one().platform, held.now, 9
-        )
+        (first, *_) = outbox.due_scores(session, session.exec(select(LinkRow)).one().platform, held.now, 9)
         assert outbox.claim_score(session, first, held.now)
     held.settle()
     assert len(platform.scores) == 2
@@ -236,9 +239,7 @@ def test_a_restart_in_the_middle_loses_no_score(
     assert len(platform.scores) == 3, "what has arrived is not sent again"
 
 
-def test_two_servers_send_each_score_once(
-    engine: Engine, platform: FakePlatform, course: Make
-) -> None:
+def test_two_servers_send_each_score_once(engine: Engine, platform: FakePlatform, course: Make) -> None:
     held = course(16)
     for place in range(16):
         held.answer(place)
@@ -252,9 +253,7 @@ def test_two_servers_send_each_score_once(
     assert sorted(one["userId"] for one in platform.scores) == sorted(f"s{n}" for n in range(16))
 
 
-def test_a_score_is_always_later_than_the_one_before(
-    engine: Engine, platform: FakePlatform, course: Make
-) -> None:
+def test_a_score_is_always_later_than_the_one_before(engine: Engine, platform: FakePlatform, course: Make) -> None:
     held = course(1)
     held.answer(0, 0.25)
     held.settle()
@@ -287,25 +286,19 @@ def test_an_unchanged_score_is_sent_once_and_a_new_one_when_it_changes(
         held.now += timedelta(minutes=1)
         held.settle(courier)
     with open_session(engine) as session:
-        session.add(
-            RegradeRow(attempt=attempt, digest="mended", score=1.0, correct=True, at=held.now)
-        )
-        session.add(
-            OverrideRow(
-                assignment=held.assignment, person=held.persons[1], exercise=EXERCISE, points=3.0
-            )
-        )
+        session.add(RegradeRow(attempt=attempt, digest="mended", score=1.0, correct=True, at=held.now))
+        session.add(OverrideRow(assignment=held.assignment, person=held.persons[1], exercise=EXERCISE, points=3.0))
         session.commit()
     held.now += timedelta(seconds=5)
     held.settle(courier)
     assert sorted((one["userId"], one["scoreGiven"]) for one in platform.scores) == [
-        ("s0", 2.0), ("s0", 4.0), ("s1", 3.0),
-    ]  # fmt: skip
+        ("s0", 2.0),
+        ("s0", 4.0),
+        ("s1", 3.0),
+    ]
 
 
-def test_an_extension_over_a_closed_date_sends_the_points(
-    engine: Engine, platform: FakePlatform, course: Make
-) -> None:
+def test_an_extension_over_a_closed_date_sends_the_points(engine: Engine, platform: FakePlatform, course: Make) -> None:
     due = START - timedelta(days=2)
     held = course(1, Policy(zone=ZoneInfo("Europe/Berlin"), due=due, closes=due))
     courier = held.courier()
@@ -315,10 +308,7 @@ def test_an_extension_over_a_closed_date_sends_the_points(
     with open_session(engine) as session:
         session.add(
             ExtensionRow(
-                assignment=held.assignment,
-                person=held.persons[0],
-                until=START + timedelta(days=1),
-                at=held.now,
+                assignment=held.assignment, person=held.persons[0], until=START + timedelta(days=1), at=held.now
             )
         )
         session.commit()
@@ -327,9 +317,7 @@ def test_an_extension_over_a_closed_date_sends_the_points(
     assert [one["scoreGiven"] for one in platform.scores] == [4.0]
 
 
-def test_points_that_students_do_not_see_yet_are_not_sent(
-    engine: Engine, platform: FakePlatform, course: Make
-) -> None:
+def test_points_that_students_do_not_see_yet_are_not_sent(engine: Engine, platform: FakePlatform, course: Make) -> None:
     due = START + timedelta(days=1)
     held = course(1, Policy(due=due, show_points=False))
     held.answer(0)
@@ -340,9 +328,7 @@ def test_points_that_students_do_not_see_yet_are_not_sent(
     assert [one["scoreGiven"] for one in platform.scores] == [4.0]
 
 
-def test_a_token_that_the_platform_forgot_is_replaced(
-    engine: Engine, platform: FakePlatform, course: Make
-) -> None:
+def test_a_token_that_the_platform_forgot_is_replaced(engine: Engine, platform: FakePlatform, course: Make) -> None:
     held = course(2)
     courier = held.courier()
     held.answer(0)
@@ -354,9 +340,7 @@ def test_a_token_that_the_platform_forgot_is_replaced(
     assert len(platform.scores) == 2
 
 
-def test_a_line_item_that_is_gone_is_made_again(
-    engine: Engine, platform: FakePlatform, course: Make
-) -> None:
+def test_a_line_item_that_is_gone_is_made_again(engine: Engine, platform: FakePlatform, course: Make) -> None:
     held = course(2)
     courier = held.courier()
     held.answer(0)
@@ -380,7 +364,7 @@ def test_a_line_item_that_is_gone_is_made_again(
         ("make", Response("x" * 300_000, 201), "more than 262,144 bytes"),
         ("score", Response("no", 302, {"Location": "http://127.0.0.1/"}), "answered 302"),
     ],
-)  # fmt: skip
+)
 def test_nonsense_of_a_platform_is_told_and_tried_again(
     engine: Engine, platform: FakePlatform, course: Make, where: str, odd: Response, says: str
 ) -> None:
@@ -397,18 +381,9 @@ def test_nonsense_of_a_platform_is_told_and_tried_again(
     assert len(platform.scores) == 1
 
 
-def test_an_open_line_item_is_found_and_not_made_twice(
-    engine: Engine, platform: FakePlatform, course: Make
-) -> None:
+def test_an_open_line_item_is_found_and_not_made_twice(engine: Engine, platform: FakePlatform, course: Make) -> None:
     held = course(1)
-    platform.items = [
-        {
-            "id": f"{platform.url}/items/0",
-            "tag": "wallclock",
-            "resourceLinkId": "r1",
-            "label": "By hand",
-        }
-    ]
+    platform.items = [{"id": f"{platform.url}/items/0", "tag": "wallclock", "resourceLinkId": "r1", "label": "By hand"}]
     held.answer(0)
     held.settle()
     assert len(platform.items) == 1
@@ -429,17 +404,13 @@ def test_a_link_without_a_place_for_grades_says_what_to_do(
     assert "let the tool send grades in its settings there" in held.rows()[0].said
 
 
-def test_a_score_that_changes_on_its_way_is_sent_again(
-    engine: Engine, platform: FakePlatform, course: Make
-) -> None:
+def test_a_score_that_changes_on_its_way_is_sent_again(engine: Engine, platform: FakePlatform, course: Make) -> None:
     held = course(1)
     held.answer(0, 0.25)
     courier = held.courier()
     courier._post()
     with open_session(engine) as session:
-        (one,) = outbox.due_scores(
-            session, session.exec(select(LinkRow)).one().platform, held.now, 9
-        )
+        (one,) = outbox.due_scores(session, session.exec(select(LinkRow)).one().platform, held.now, 9)
         assert outbox.claim_score(session, one, held.now)
         assert not outbox.claim_score(session, one, held.now), "another server may not take it"
         outbox.post(session, held.assignment, {held.persons[0]: EarnedShare(0.5, None)}, held.now)
@@ -459,9 +430,7 @@ def test_a_page_of_the_roster_elsewhere_does_not_get_our_token(
         loop.run_until_complete(participants(services, registered, f"{platform.url}/members"))
 
 
-def test_other_points_reach_the_platform_at_the_next_look(
-    engine: Engine, platform: FakePlatform, course: Make
-) -> None:
+def test_other_points_reach_the_platform_at_the_next_look(engine: Engine, platform: FakePlatform, course: Make) -> None:
     held = course(2)
     held.answer(0, 0.5)
     courier = held.courier()
@@ -497,10 +466,13 @@ def test_a_new_link_gets_the_points_that_are_there_at_the_next_look(
         assert first is not None
         session.add(
             LinkRow(
-                platform=first.platform, deployment="1", resource_link="r2",
-                assignment=held.assignment, lineitems_url=first.lineitems_url,
+                platform=first.platform,
+                deployment="1",
+                resource_link="r2",
+                assignment=held.assignment,
+                lineitems_url=first.lineitems_url,
             )
-        )  # fmt: skip
+        )
         session.commit()
         assert sending_of(session, held.class_id).computing == 1
     held.now += timedelta(seconds=3)

@@ -48,12 +48,8 @@ def post(service: Service, path: str, data: dict[str, str]) -> httpx2.Response:
     return httpx2.post(service.url + path, data=data, trust_env=False, timeout=HANGS)
 
 
-def test_a_platform_registers_once_and_waits_for_an_operator(
-    service: Service, lms: FakePlatform
-) -> None:
-    address = (
-        f"{link(service, 'Campus')}&openid_configuration={lms.url}/config&registration_token=t"
-    )
+def test_a_platform_registers_once_and_waits_for_an_operator(service: Service, lms: FakePlatform) -> None:
+    address = f"{link(service, 'Campus')}&openid_configuration={lms.url}/config&registration_token=t"
     page = get(service, address)
     assert f"frame-ancestors {lms.url};" in page.headers["content-security-policy"]
     asked = fields(page.text)
@@ -119,9 +115,7 @@ def test_a_site_without_https_says_what_to_set(client: TestClient, site: Site) -
     assert login.status_code in (400, 503)
 
 
-def test_without_the_extra_the_pages_say_what_to_install(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_extra_the_pages_say_what_to_install(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def lacking(name: str, *rest: Any, **more: Any) -> Any:
@@ -138,19 +132,13 @@ def test_without_the_extra_the_pages_say_what_to_install(
 
 def test_our_key_set_has_two_public_keys(service: Service) -> None:
     keys = get(service, "/lti/jwks").json()["keys"]
-    assert [(key["kty"], key["use"], key["alg"], "d" in key) for key in keys] == [
-        ("RSA", "sig", "RS256", False)
-    ] * 2
+    assert [(key["kty"], key["use"], key["alg"], "d" in key) for key in keys] == [("RSA", "sig", "RS256", False)] * 2
     assert get(service, "/lti/jwks").json()["keys"] == keys
 
 
 def test_canvas_is_told_where_graded_assignments_are_made(service: Service) -> None:
     with fake_platform() as canvas:
-        canvas.about = {
-            "https://purl.imsglobal.org/spec/lti-platform-configuration": {
-                "product_family_code": "canvas"
-            }
-        }
+        canvas.about = {"https://purl.imsglobal.org/spec/lti-platform-configuration": {"product_family_code": "canvas"}}
         address = f"{link(service, 'Canvas')}&openid_configuration={canvas.url}/config"
         done = post(service, "/lti/register", fields(get(service, address).text))
         assert done.status_code == 200
@@ -181,7 +169,5 @@ def test_the_file_for_canvas_has_the_addresses_and_the_places(service: Service) 
         ("https://moodle.example", "https://sso.canvaslms.com/", False),
     ],
 )
-def test_canvas_alone_describes_itself_elsewhere(
-    issuer: str, configuration: str, right: bool
-) -> None:
+def test_canvas_alone_describes_itself_elsewhere(issuer: str, configuration: str, right: bool) -> None:
     assert hosts_issuer(issuer, configuration) is right

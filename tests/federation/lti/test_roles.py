@@ -21,11 +21,7 @@ from tests.federation.lti.test_one_person import Tied, tied
 __all__ = ("tied",)  # the fixture
 TEACHER, ASSISTANT, STUDENT = Role.TEACHER, Role.ASSISTANT, Role.STUDENT
 LIS = "http://purl.imsglobal.org/vocab/lis/v2"
-CONTEXT, INSTITUTION, SYSTEM = (
-    f"{LIS}/membership",
-    f"{LIS}/institution/person",
-    f"{LIS}/system/person",
-)
+CONTEXT, INSTITUTION, SYSTEM = (f"{LIS}/membership", f"{LIS}/institution/person", f"{LIS}/system/person")
 TEST_USER = "http://purl.imsglobal.org/vocab/lti/system/person#TestUser"
 IN_COURSE = {
     "Administrator": TEACHER, "ContentDeveloper": TEACHER, "Instructor": TEACHER, "Learner": STUDENT,
@@ -59,11 +55,7 @@ ELSEWHERE = {
 def vocabulary() -> Iterator[tuple[str, Role | None]]:
     """Each role alone, in every spelling, and the role here."""
     for name, role in IN_COURSE.items():
-        yield from (
-            (f"{CONTEXT}#{name}", role),
-            (name, role),
-            (f"urn:lti:role:ims/lis/{name}", role),
-        )
+        yield from ((f"{CONTEXT}#{name}", role), (name, role), (f"urn:lti:role:ims/lis/{name}", role))
         for sub in SUB_ROLES[name].split():
             yield f"{CONTEXT}/{name}#{sub}", role
             yield f"{name}#{sub}", role

@@ -33,9 +33,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def course(
-    engine: Engine, loop: asyncio.AbstractEventLoop
-) -> Iterator[tuple[Course, FakePlatform]]:
+def course(engine: Engine, loop: asyncio.AbstractEventLoop) -> Iterator[tuple[Course, FakePlatform]]:
     with fake_platform() as platform:
         yield course_of(engine, platform, loop, 1, Policy()), platform
 
@@ -48,9 +46,14 @@ def registered(session: Session, name: str) -> int:
 
 def launch(platform: int, **changed: Any) -> Launch:
     given = {
-        "platform": platform, "deployment": "1", "subject": "7", "role": "teacher", "context": "c",
-        "title": "A course", "link": "r1",
-    }  # fmt: skip
+        "platform": platform,
+        "deployment": "1",
+        "subject": "7",
+        "role": "teacher",
+        "context": "c",
+        "title": "A course",
+        "link": "r1",
+    }
     return Launch(**{**given, **changed})
 
 
@@ -89,9 +92,7 @@ def test_a_slow_platform_holds_up_no_other(
         assert (len(fast.scores), len(slow.scores)) == (1, 1)
 
 
-def test_a_line_item_at_an_inside_address_is_never_asked(
-    course: tuple[Course, FakePlatform],
-) -> None:
+def test_a_line_item_at_an_inside_address_is_never_asked(course: tuple[Course, FakePlatform]) -> None:
     held, platform = course
     inside = {"id": "http://169.254.169.254/items/1", "tag": "wallclock", "resourceLinkId": "r1"}
 
@@ -109,14 +110,10 @@ def test_a_line_item_at_an_inside_address_is_never_asked(
 def test_the_place_of_scores_is_that_of_the_last_launch(engine: Engine) -> None:
     with open_writing_session(engine) as session:
         here = registered(session, "places")
-        first = launch(
-            here, lineitem="https://places.example/1", lineitems="https://places.example/all"
-        )
+        first = launch(here, lineitem="https://places.example/1", lineitems="https://places.example/all")
         class_id = new_class(session, SECRET, first, "UTC")
         tie(session, first, class_id)
-        number = create_assignment(
-            session, class_id, "Week", Policy(), [AssignmentEntry(EXERCISE, 1.0)]
-        )
+        number = create_assignment(session, class_id, "Week", Policy(), [AssignmentEntry(EXERCISE, 1.0)])
         session.commit()
         places = ("https://places.example/1", "", "https://places.example/2")
         found = []

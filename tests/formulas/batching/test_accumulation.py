@@ -20,9 +20,7 @@ MICRO, REDUCE = 0.12, 0.05
 @over_batches
 @over_ranks
 @over_passes
-def test_effective_batch_is_what_a_step_has_seen(
-    micro_batch: int, data_parallel: int, accumulation: int
-) -> None:
+def test_effective_batch_is_what_a_step_has_seen(micro_batch: int, data_parallel: int, accumulation: int) -> None:
     played = play_step(micro_batch, accumulation, data_parallel)
     assert effective_batch(micro_batch, accumulation, data_parallel) == played.sequences
 

@@ -25,9 +25,7 @@ def test_algorithm_bandwidth_is_what_undoes_a_transfer() -> None:
 
 @each("collective", get_args(Collective))
 @each("ranks", [1, 2, 3, 8])
-def test_bus_bandwidth_has_the_factor_of_the_table_of_nccl_tests(
-    collective: Collective, ranks: int
-) -> None:
+def test_bus_bandwidth_has_the_factor_of_the_table_of_nccl_tests(collective: Collective, ranks: int) -> None:
     factor = evaluate(FACTORS[collective], {"n": Quantity(ranks)}).value
     assert collectives.bus_bandwidth(collective, 1.0, ranks, 1.0) == pytest.approx(factor)
 
@@ -47,9 +45,7 @@ def test_bus_bandwidth_of_a_collective_played_out_is_the_speed_of_its_links(rank
 
 def test_a_broadcast_of_many_chunks_has_nearly_the_bus_bandwidth_of_its_links() -> None:
     time = simulated.broadcast(SIZE, 8, BANDWIDTH, chunks=4096).time
-    assert collectives.bus_bandwidth("broadcast", SIZE, 8, time) == (
-        pytest.approx(BANDWIDTH, rel=2e-3)
-    )
+    assert collectives.bus_bandwidth("broadcast", SIZE, 8, time) == (pytest.approx(BANDWIDTH, rel=2e-3))
 
 
 def test_90_milliseconds_for_2_gigabytes_on_8_ranks_use_77_8_percent_of_the_link() -> None:

@@ -15,24 +15,18 @@ def test_hierarchical_all_reduce_time_is_that_of_the_three_phases_played_out(
 ) -> None:
     cluster = (SIZE, nodes, gpus_per_node, 450e9, 50e9, intra_latency, inter_latency)
     played = simulated.hierarchical_all_reduce(*cluster)
-    assert collectives.hierarchical_all_reduce_time(*cluster) == (
-        pytest.approx(played.time, rel=1e-12)
-    )
+    assert collectives.hierarchical_all_reduce_time(*cluster) == (pytest.approx(played.time, rel=1e-12))
 
 
 @given(st.floats(1, 1e15), st.integers(1, 1000), st.floats(1e3, 1e15), st.floats(0, 1))
-def test_one_node_is_a_ring_inside_it(
-    size: float, gpus: int, bandwidth: float, latency: float
-) -> None:
+def test_one_node_is_a_ring_inside_it(size: float, gpus: int, bandwidth: float, latency: float) -> None:
     inside = collectives.hierarchical_all_reduce_time(size, 1, gpus, bandwidth, 1.0, latency, 1.0)
     ring = collectives.ring_all_reduce_time(size, gpus, bandwidth, latency)
     assert inside == pytest.approx(ring, rel=1e-12)
 
 
 @given(st.floats(1, 1e15), st.integers(1, 1000), st.floats(1e3, 1e15), st.floats(0, 1))
-def test_nodes_of_one_gpu_are_a_ring_over_nodes(
-    size: float, nodes: int, bandwidth: float, latency: float
-) -> None:
+def test_nodes_of_one_gpu_are_a_ring_over_nodes(size: float, nodes: int, bandwidth: float, latency: float) -> None:
     across = collectives.hierarchical_all_reduce_time(size, nodes, 1, 1.0, bandwidth, 1.0, latency)
     ring = collectives.ring_all_reduce_time(size, nodes, bandwidth, latency)
     assert across == pytest.approx(ring, rel=1e-12)
@@ -49,9 +43,7 @@ def test_equal_links_inside_and_outside_are_as_good_as_one_flat_ring(
 
 @over_ranks
 @over_latencies
-def test_node_all_reduce_time_is_that_of_a_ring_of_nodes_played_out(
-    ranks: int, latency: float
-) -> None:
+def test_node_all_reduce_time_is_that_of_a_ring_of_nodes_played_out(ranks: int, latency: float) -> None:
     predicted = collectives.node_all_reduce_time(SIZE, ranks, BANDWIDTH, latency)
     played = simulated.ring_all_reduce(SIZE, ranks, BANDWIDTH, latency)
     assert predicted == pytest.approx(played.time, rel=1e-12)

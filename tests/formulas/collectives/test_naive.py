@@ -9,16 +9,12 @@ from tests.oracles import collectives as simulated
 def test_naive_all_reduce_root_bytes_are_those_seen_to_pass_through_the_root(ranks: int) -> None:
     played = simulated.naive_all_reduce(SIZE, ranks, BANDWIDTH)
     through = played.sent(0) + played.received(0)
-    assert collectives.naive_all_reduce_root_bytes(SIZE, ranks) == (
-        pytest.approx(through, rel=1e-12)
-    )
+    assert collectives.naive_all_reduce_root_bytes(SIZE, ranks) == (pytest.approx(through, rel=1e-12))
 
 
 @over_ranks
 @over_latencies
-def test_naive_all_reduce_time_is_that_of_the_transfers_played_out(
-    ranks: int, latency: float
-) -> None:
+def test_naive_all_reduce_time_is_that_of_the_transfers_played_out(ranks: int, latency: float) -> None:
     predicted = collectives.naive_all_reduce_time(SIZE, ranks, BANDWIDTH, latency)
     played = simulated.naive_all_reduce(SIZE, ranks, BANDWIDTH, latency)
     assert predicted == pytest.approx(played.time, rel=1e-12)

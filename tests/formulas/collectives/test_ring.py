@@ -15,18 +15,14 @@ latencies = st.floats(0, 1)
 
 @over_ranks
 def test_ring_all_reduce_steps_are_those_until_everyone_holds_the_sum(ranks: int) -> None:
-    assert collectives.ring_all_reduce_steps(ranks) == (
-        simulated.ring_all_reduce(1.0, ranks, 1.0).steps
-    )
+    assert collectives.ring_all_reduce_steps(ranks) == (simulated.ring_all_reduce(1.0, ranks, 1.0).steps)
 
 
 @over_ranks
 def test_ring_all_reduce_bytes_are_those_that_every_rank_was_seen_to_send(ranks: int) -> None:
     played = simulated.ring_all_reduce(SIZE, ranks, BANDWIDTH)
     for rank in range(ranks):
-        assert collectives.ring_all_reduce_bytes(SIZE, ranks) == (
-            pytest.approx(played.sent(rank), rel=1e-12)
-        )
+        assert collectives.ring_all_reduce_bytes(SIZE, ranks) == (pytest.approx(played.sent(rank), rel=1e-12))
 
 
 @over_ranks
@@ -41,25 +37,19 @@ def test_ring_all_reduce_time_is_that_of_the_ring_played_out(ranks: int, latency
 def test_ring_reduce_scatter_bytes_are_those_that_every_rank_was_seen_to_send(ranks: int) -> None:
     played = simulated.ring_reduce_scatter(SIZE, ranks, BANDWIDTH)
     for rank in range(ranks):
-        assert collectives.ring_reduce_scatter_bytes(SIZE, ranks) == (
-            pytest.approx(played.sent(rank), rel=1e-12)
-        )
+        assert collectives.ring_reduce_scatter_bytes(SIZE, ranks) == (pytest.approx(played.sent(rank), rel=1e-12))
 
 
 @over_ranks
 def test_ring_all_gather_bytes_are_those_that_every_rank_was_seen_to_send(ranks: int) -> None:
     played = simulated.ring_all_gather(SIZE, ranks, BANDWIDTH)
     for rank in range(ranks):
-        assert collectives.ring_all_gather_bytes(SIZE, ranks) == (
-            pytest.approx(played.sent(rank), rel=1e-12)
-        )
+        assert collectives.ring_all_gather_bytes(SIZE, ranks) == (pytest.approx(played.sent(rank), rel=1e-12))
 
 
 @over_ranks
 @over_latencies
-def test_ring_reduce_scatter_time_is_that_of_the_ring_played_out(
-    ranks: int, latency: float
-) -> None:
+def test_ring_reduce_scatter_time_is_that_of_the_ring_played_out(ranks: int, latency: float) -> None:
     predicted = collectives.ring_reduce_scatter_time(SIZE, ranks, BANDWIDTH, latency)
     played = simulated.ring_reduce_scatter(SIZE, ranks, BANDWIDTH, latency)
     assert predicted == pytest.approx(played.time, rel=1e-12)
@@ -112,19 +102,19 @@ def test_a_huge_ring_without_latency_tends_to_two_transfers() -> None:
 # Curriculum of the course, section 1: worked by hand there, in other units.
 @each(
     ("gigabytes", "ranks", "gigabytes_per_second", "microseconds", "milliseconds"),
-    [(1, 8, 50, 5, 35.07), (2, 8, 50, 5, 70.07), (4, 64, 100, 10, 80.01), (2, 8, 50, 0, 70.0),
-     (1e-6, 1024, 50, 5, 10.23004), (1, 1, 50, 5, 0.0)],
-)  # fmt: skip
+    [
+        (1, 8, 50, 5, 35.07),
+        (2, 8, 50, 5, 70.07),
+        (4, 64, 100, 10, 80.01),
+        (2, 8, 50, 0, 70.0),
+        (1e-6, 1024, 50, 5, 10.23004),
+        (1, 1, 50, 5, 0.0),
+    ],
+)
 def test_the_times_of_the_course_come_out(
-    gigabytes: float,
-    ranks: int,
-    gigabytes_per_second: float,
-    microseconds: float,
-    milliseconds: float,
+    gigabytes: float, ranks: int, gigabytes_per_second: float, microseconds: float, milliseconds: float
 ) -> None:
-    seconds = collectives.ring_all_reduce_time(
-        gigabytes * 1e9, ranks, gigabytes_per_second * 1e9, microseconds * 1e-6
-    )
+    seconds = collectives.ring_all_reduce_time(gigabytes * 1e9, ranks, gigabytes_per_second * 1e9, microseconds * 1e-6)
     assert seconds * 1e3 == pytest.approx(milliseconds, rel=1e-6)
 
 

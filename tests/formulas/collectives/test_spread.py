@@ -10,9 +10,7 @@ from tests.oracles import collectives as simulated
 def test_all_to_all_bytes_are_those_that_every_rank_was_seen_to_send(ranks: int) -> None:
     played = simulated.all_to_all(SIZE, ranks, BANDWIDTH)
     for rank in range(ranks):
-        assert collectives.all_to_all_bytes(SIZE, ranks) == (
-            pytest.approx(played.sent(rank), rel=1e-12)
-        )
+        assert collectives.all_to_all_bytes(SIZE, ranks) == (pytest.approx(played.sent(rank), rel=1e-12))
 
 
 @over_ranks

@@ -15,9 +15,7 @@ AllReduceTime = Callable[[float, int, float, float], float]
 
 @over_ranks
 def test_tree_all_reduce_steps_are_those_until_everyone_knows_the_sum(ranks: int) -> None:
-    assert collectives.tree_all_reduce_steps(ranks) == (
-        simulated.tree_all_reduce(1.0, ranks, 1.0).steps
-    )
+    assert collectives.tree_all_reduce_steps(ranks) == (simulated.tree_all_reduce(1.0, ranks, 1.0).steps)
 
 
 @over_ranks
@@ -30,9 +28,7 @@ def test_tree_all_reduce_time_is_that_of_the_tree_played_out(ranks: int, latency
 
 @each("ranks", [4, 5, 8, 13, 16])
 @each("latency", [0.0, 0.05])
-def test_double_binary_tree_all_reduce_time_is_the_limit_of_many_chunks(
-    ranks: int, latency: float
-) -> None:
+def test_double_binary_tree_all_reduce_time_is_the_limit_of_many_chunks(ranks: int, latency: float) -> None:
     limit = collectives.double_binary_tree_all_reduce_time(1.0, ranks, 1.0, latency)
     beyond = [
         simulated.double_binary_tree_all_reduce(1.0, ranks, 1.0, latency, chunks).time - limit
@@ -83,9 +79,7 @@ def test_a_tree_of_two_or_three_ranks_saves_no_step(ranks: int) -> None:
 
 # Curriculum of the course, ring-04, and its erratum E-20: 5 microseconds, 50 GB/s.
 @each(("ranks", "printed"), [(8, "8.0e+06"), (64, "9.1e+08"), (1024, "2.6e+11")])
-def test_the_ring_overtakes_the_double_tree_at_the_sizes_of_the_course(
-    ranks: int, printed: str
-) -> None:
+def test_the_ring_overtakes_the_double_tree_at_the_sizes_of_the_course(ranks: int, printed: str) -> None:
     assert f"{collectives.ring_double_tree_crossover_size(ranks, 50e9, 5e-6):.1e}" == printed
 
 

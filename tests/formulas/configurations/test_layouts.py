@@ -67,9 +67,7 @@ def test_what_a_configuration_does_not_say_is_said_to_be_taken() -> None:
 
 
 def test_what_deepspeed_leaves_open_or_a_layout_has_not_is_said() -> None:
-    auto = (
-        '{"train_batch_size": "auto", "gradient_accumulation_steps": "auto", "zero_optimization": '
-    )
+    auto = '{"train_batch_size": "auto", "gradient_accumulation_steps": "auto", "zero_optimization": '
     said = Layout.on(auto + '{"stage": 3, "offload_param": {"device": "nvme"}}}', 8)
     names = "gradient_accumulation_steps; left out: offload_param"
     assert f"where auto is taken as 1: {names}" in said.source

@@ -3,13 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.formulas import Argument, formula_value, lookup
-from app.formulas.cost import (
-    electricity_cost,
-    energy,
-    gpu_hours,
-    rental_cost,
-    value_of_utilization,
-)
+from app.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost, value_of_utilization
 from tests.tables import rows
 
 DAY, HOUR = 86400.0, 3600.0
@@ -21,9 +15,7 @@ def test_gpu_hours_and_rental_cost_are_those_of_deepseek_v3() -> None:
         hours = row.number("h800_gpu_hours")
         duration = hours * HOUR / 2048
         assert gpu_hours(2048, duration) == pytest.approx(hours, rel=1e-12)
-        assert rental_cost(2048, duration, 2) == pytest.approx(
-            row.number("usd_at_2_per_hour"), rel=1e-12
-        )
+        assert rental_cost(2048, duration, 2) == pytest.approx(row.number("usd_at_2_per_hour"), rel=1e-12)
 
 
 def test_gpu_hours_of_llama_3_405b_are_78_days_of_16384_gpus() -> None:
@@ -40,9 +32,7 @@ def test_energy_is_power_added_up_second_by_second() -> None:
 def test_energy_and_electricity_cost_of_77_days_of_llama_3_405b() -> None:
     assert energy(*RUN) / 3.6e12 == pytest.approx(21.19, abs=5e-3)
     assert electricity_cost(*RUN, dollars_per_kwh=0.05) == pytest.approx(1.0597e6, rel=1e-4)
-    assert electricity_cost(*RUN, dollars_per_kwh=0.05, overhead=1.4) == pytest.approx(
-        1.48e6, rel=3e-3
-    )
+    assert electricity_cost(*RUN, dollars_per_kwh=0.05, overhead=1.4) == pytest.approx(1.48e6, rel=3e-3)
     assert electricity_cost(16384, 10_200 / 8, 77 * DAY, 0.05) == pytest.approx(1.93e6, rel=2e-3)
 
 
@@ -66,18 +56,14 @@ def test_value_of_utilization_of_one_point_and_of_one_per_cent() -> None:
 
 
 @given(st.floats(0.01, 1), st.floats(0.01, 1))
-def test_value_of_utilization_is_the_rent_of_the_days_that_are_saved(
-    one: float, other: float
-) -> None:
+def test_value_of_utilization_is_the_rent_of_the_days_that_are_saved(one: float, other: float) -> None:
     now, then = sorted((one, other))
     flops = 1e21
 
     def rent(utilization: float) -> float:
         return rental_cost(64, flops / (64 * 989e12 * utilization), 2)
 
-    assert value_of_utilization(rent(now), now, then) == pytest.approx(
-        rent(now) - rent(then), abs=1e-9 * rent(now)
-    )
+    assert value_of_utilization(rent(now), now, then) == pytest.approx(rent(now) - rent(then), abs=1e-9 * rent(now))
 
 
 def test_value_of_utilization_refuses_what_is_no_better() -> None:

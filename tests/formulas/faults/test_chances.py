@@ -4,13 +4,7 @@ from decimal import Decimal, getcontext
 
 import pytest
 
-from app.formulas.faults import (
-    late_share,
-    replica_loss,
-    spare_nodes,
-    survival,
-    time_without_checkpoints,
-)
+from app.formulas.faults import late_share, replica_loss, spare_nodes, survival, time_without_checkpoints
 from tests.each import each
 
 DAY = 86400.0
@@ -44,9 +38,7 @@ def test_time_without_checkpoints_solves_the_equation_of_its_first_failure() -> 
     # What is expected at W: W where nothing fails, else the time of the failure and all of it again.
     work, mtbf, steps = 24.0, 3.093, 20_000
     width = work / steps
-    wasted = sum(
-        (at := (n + 0.5) * width) * math.exp(-at / mtbf) / mtbf * width for n in range(steps)
-    )
+    wasted = sum((at := (n + 0.5) * width) * math.exp(-at / mtbf) / mtbf * width for n in range(steps))
     through = math.exp(-work / mtbf)
     expected = (work * through + wasted) / through
     assert time_without_checkpoints(work, mtbf) == pytest.approx(expected, rel=1e-6)

@@ -84,9 +84,7 @@ def test_expected_waste_is_what_is_left_of_the_goodput_to_first_order() -> None:
     for scale in (1e-2, 1e-3):
         interval, checkpoint, restart = scale, scale**2, scale**2
         waste = expected_waste(interval, checkpoint, 1.0, restart)
-        assert 1 - goodput(interval, checkpoint, 1.0, restart) == pytest.approx(
-            waste, rel=3 * scale
-        )
+        assert 1 - goodput(interval, checkpoint, 1.0, restart) == pytest.approx(waste, rel=3 * scale)
 
 
 @each(
@@ -103,9 +101,7 @@ def test_expected_waste_at_the_interval_of_young(
 ) -> None:
     interval = young_interval(checkpoint, hours * HOUR)
     assert interval / MINUTE == pytest.approx(minutes, rel=1e-5)
-    assert 100 * expected_waste(interval, checkpoint, hours * HOUR) == pytest.approx(
-        percent, rel=1e-5
-    )
+    assert 100 * expected_waste(interval, checkpoint, hours * HOUR) == pytest.approx(percent, rel=1e-5)
 
 
 def test_expected_waste_counts_nothing_twice() -> None:
@@ -128,6 +124,4 @@ def test_cost_per_failure_is_what_a_long_run_loses_to_each() -> None:
     run = run_until(2, 300_000, interval, 0.0, mtbf, restart)
     lost = (run.clock - run.kept) / run.failures
     dollars = 512 * 2 * lost / HOUR
-    assert dollars == pytest.approx(
-        cost_per_failure(512, 2, interval, restart), rel=5 / math.sqrt(run.failures)
-    )
+    assert dollars == pytest.approx(cost_per_failure(512, 2, interval, restart), rel=5 / math.sqrt(run.failures))

@@ -16,9 +16,7 @@ def sent(groups: float, tokens: float, gpus: int, inner: int) -> float:
 
 
 @each(("tokens", "gpus", "inner"), SIZES)
-def test_best_data_degree_sends_less_than_every_other_mix(
-    tokens: int, gpus: int, inner: int
-) -> None:
+def test_best_data_degree_sends_less_than_every_other_mix(tokens: int, gpus: int, inner: int) -> None:
     degrees = [at / 100 for at in range(100, 100 * gpus + 1)]
     found = min(degrees, key=lambda groups: sent(groups, tokens, gpus, inner))
     assert best_data_degree(tokens, gpus, inner) == pytest.approx(found, abs=0.006)

@@ -2,13 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.formulas.layout import (
-    fits,
-    projected_utilization,
-    step_time,
-    step_time_range,
-    total_step_time,
-)
+from app.formulas.layout import fits, projected_utilization, step_time, step_time_range, total_step_time
 from app.formulas.memory import memory_budget
 from app.formulas.pipeline import layers_per_stage
 from app.formulas.presets import LAYOUTS, Cluster, Layout, Recipe, Shares, cluster, model
@@ -54,17 +48,13 @@ def test_step_time_waits_for_every_all_reduce_of_a_node() -> None:
 
 
 @each(("stages", "microbatches", "virtual"), [(4, 8, 1), (8, 16, 2)])
-def test_step_time_idles_as_long_as_the_schedule_played_out(
-    stages: int, microbatches: int, virtual: int
-) -> None:
+def test_step_time_idles_as_long_as_the_schedule_played_out(stages: int, microbatches: int, virtual: int) -> None:
     layout = Layout(pipeline=stages, microbatches=microbatches, virtual=virtual)
     # So few words that all stages take as long: the head is on the last one alone.
     even = replace(SMALL, vocabulary=1, layers=3200)
     parts = step_time(even, of(stages), layout)
     one = (parts.compute + parts.recompute) / microbatches / 3
-    played = simulate_schedule(
-        build("interleaved", stages, microbatches, virtual), Times(one, one, one)
-    )
+    played = simulate_schedule(build("interleaved", stages, microbatches, virtual), Times(one, one, one))
     assert parts.bubble == pytest.approx(played.bubble, rel=0.01)
 
 
@@ -154,9 +144,7 @@ def test_total_step_time_and_projected_utilization_are_those_of_the_models_compu
     flops = token_flops(8_030_261_248, 32, 32, 128, 8192, causal=True) * layout.tokens
     time = total_step_time(SMALL, NODE, layout)
     assert time == sum(step_time(SMALL, NODE, layout))
-    assert projected_utilization(SMALL, NODE, layout) == pytest.approx(
-        flops / (time * 8 * 989e12), rel=1e-12
-    )
+    assert projected_utilization(SMALL, NODE, layout) == pytest.approx(flops / (time * 8 * 989e12), rel=1e-12)
 
 
 def test_fits_compares_the_budget_with_the_gpu() -> None:
@@ -178,11 +166,7 @@ def test_fits_depends_on_the_bytes_of_the_recipe() -> None:
 
 
 def test_a_layout_for_another_number_of_gpus_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match=r"^layout must have as many GPUs as the cluster, 8, not 16"
-    ):
+    with pytest.raises(ValueError, match=r"^layout must have as many GPUs as the cluster, 8, not 16"):
         fits(SMALL, NODE, Layout(data=16))
-    with pytest.raises(
-        ValueError, match=r"^layout must have as many GPUs as the cluster, 8, not 16"
-    ):
+    with pytest.raises(ValueError, match=r"^layout must have as many GPUs as the cluster, 8, not 16"):
         step_time(SMALL, NODE, Layout(data=16))

@@ -36,12 +36,7 @@ class Peak:
     """One rank of a stage, with an equal part of everything that parallelism divides."""
 
     def __init__(
-        self,
-        shape: ModelShape,
-        layout: Layout,
-        stage: int,
-        recipe: Recipe,
-        kernels: AttentionKernels = "fused",
+        self, shape: ModelShape, layout: Layout, stage: int, recipe: Recipe, kernels: AttentionKernels = "fused"
     ) -> None:
         self.shape, self.layout, self.recipe, self.kernels = shape, layout, recipe, kernels
         self.layers = dealt(shape.layers, layout)[stage]
@@ -53,9 +48,7 @@ class Peak:
         self.own = self.tokens // self.t if layout.sequence_parallel else self.tokens
         self.vocabulary = rows_of_vocabulary(shape, layout)
         name = "interleaved" if layout.virtual > 1 else "1f1b"
-        played = simulate_schedule(
-            build(name, layout.pipeline, layout.microbatches, layout.virtual), Times(1, 1, 1)
-        )
+        played = simulate_schedule(build(name, layout.pipeline, layout.microbatches, layout.virtual), Times(1, 1, 1))
         self.in_flight = played.in_flight[stage]
 
     def mixed(self, layer: int) -> bool:

@@ -22,16 +22,12 @@ TABLE_2: dict[str, tuple[bool, Recompute]] = {
     "tensor + sequence + selective": (True, "selective"),
     "full recomputation": (False, "full"),
 }
-ROWS = {
-    row.text("configuration"): row.text("bytes_per_layer") for row in rows("korthikanti_table2")
-}
+ROWS = {row.text("configuration"): row.text("bytes_per_layer") for row in rows("korthikanti_table2")}
 
 
 @each("configuration", TABLE_2)
 @each("shape", [GPT_3, MT_NLG, SMALL])
-def test_layer_activation_bytes_are_those_of_table_2_of_korthikanti(
-    configuration: str, shape: Shape
-) -> None:
+def test_layer_activation_bytes_are_those_of_table_2_of_korthikanti(configuration: str, shape: Shape) -> None:
     sequence_parallel, recompute = TABLE_2[configuration]
     tensor_ranks = 1 if configuration == "no parallelism" else 8
     names = dict(zip("sbha", map(Quantity, shape), strict=True)) | {"t": Quantity(tensor_ranks)}
@@ -71,18 +67,15 @@ def test_activation_bytes_of_an_input_per_stage_are_the_2_73_gibibytes_of_append
     """The paper prints GiB and calls them GB."""
     model = configuration("530B")
     inputs = memory.activation_bytes(
-        1, 2048, 1, model.count("hidden"), model.count("heads"),
-        recompute="full", in_flight=model.count("pp"),
-    )  # fmt: skip
+        1, 2048, 1, model.count("hidden"), model.count("heads"), recompute="full", in_flight=model.count("pp")
+    )
     printed = rows("korthikanti_misc")[0].text("value")
     assert printed.startswith(f'{inputs / 2**30:.2f} "GB"')
     assert f"{inputs / 1e9:.3f} GB decimal" in printed
 
 
 @each("name", ["22B", "175B", "530B", "1T"])
-def test_the_first_stage_of_one_forward_one_backward_keeps_as_much_as_the_whole_model(
-    name: str,
-) -> None:
+def test_the_first_stage_of_one_forward_one_backward_keeps_as_much_as_the_whole_model(name: str) -> None:
     """Section 4.2.3: with as many micro-batches in flight as stages, all the layers' worth."""
     model = configuration(name)
     shape = (2048, 1, model.count("hidden"), model.count("heads"), model.count("tp"))
@@ -112,9 +105,7 @@ def test_sequence_parallel_ranks_must_divide_the_sequence() -> None:
 
 
 @given(st.integers(1, 10**6), st.integers(1, 1000), st.integers(1, 10**5), st.integers(1, 1000))
-def test_the_more_is_recomputed_the_less_is_kept(
-    sequence: int, batch: int, hidden: int, heads: int
-) -> None:
+def test_the_more_is_recomputed_the_less_is_kept(sequence: int, batch: int, hidden: int, heads: int) -> None:
     kept = [
         memory.layer_activation_bytes(sequence, batch, hidden, heads, recompute=recompute)
         for recompute in ("none", "selective", "full")

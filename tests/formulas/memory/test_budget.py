@@ -7,13 +7,7 @@ import numpy as np
 import pytest
 
 from app.formulas.checks import AttentionKernels
-from app.formulas.memory import (
-    card_memory,
-    memory_budget,
-    stage_memory,
-    state_bytes,
-    zero_state_bytes,
-)
+from app.formulas.memory import card_memory, memory_budget, stage_memory, state_bytes, zero_state_bytes
 from app.formulas.parallelism.degrees import Degrees
 from app.formulas.parallelism.numbers import columns
 from app.formulas.pipeline import layers_per_stage
@@ -27,12 +21,9 @@ from tests.oracles.layout import Mesh, WeightTensor, place
 from tests.tables import rows
 
 DENSE = ModelShape(
-    name="small", layers=4, hidden=16, heads=4, key_value_heads=4, head_size=4, feed_forward=32,
-    vocabulary=64,
-)  # fmt: skip
-MIXTURE = replace(
-    DENSE, experts=4, active_experts=2, expert_feed_forward=8, shared=1, dense_layers=1
+    name="small", layers=4, hidden=16, heads=4, key_value_heads=4, head_size=4, feed_forward=32, vocabulary=64
 )
+MIXTURE = replace(DENSE, experts=4, active_experts=2, expert_feed_forward=8, shared=1, dense_layers=1)
 
 
 def padded(shape: ModelShape, tensor: int) -> int:
@@ -64,10 +55,7 @@ def tensors(shape: ModelShape, pipeline: int, tensor: int) -> Iterator[WeightTen
 
 @each("shape", [DENSE, MIXTURE], ids=["dense", "mixture"])
 @each("zero", [0, 1, 2, 3])
-@each(
-    ("t", "p", "c", "d", "e"),
-    [(1, 1, 1, 1, 1), (2, 1, 1, 2, 2), (4, 2, 2, 2, 4), (1, 4, 1, 3, 1), (2, 2, 2, 1, 2)],
-)
+@each(("t", "p", "c", "d", "e"), [(1, 1, 1, 1, 1), (2, 1, 1, 2, 2), (4, 2, 2, 2, 4), (1, 4, 1, 3, 1), (2, 2, 2, 1, 2)])
 def test_memory_budget_holds_the_state_of_the_fullest_rank(
     shape: ModelShape, zero: int, t: int, p: int, c: int, d: int, e: int
 ) -> None:
@@ -77,9 +65,13 @@ def test_memory_budget_holds_the_state_of_the_fullest_rank(
         f"tensor={t} pipeline={p} context={c} data={d} expert={expert} zero_stage={zero} sequence=16 recompute=full sequence_parallel=no"
     )
     recipe = Recipe(
-        weight_bytes=2, gradient_bytes=4, optimizer_bytes=12, element_bytes=1e-20,
-        reduced_bytes=1e-20, logit_bytes=1e-20,
-    )  # fmt: skip
+        weight_bytes=2,
+        gradient_bytes=4,
+        optimizer_bytes=12,
+        element_bytes=1e-20,
+        reduced_bytes=1e-20,
+        logit_bytes=1e-20,
+    )
     budget = memory_budget(shape, layout, recipe)
     ranks = place(Mesh(t, c, expert, d, p), tensors(shape, p, t), max(1, shape.experts), zero)
     fullest = max(ranks, key=lambda r: 2 * r.weights + 4 * r.gradients + 12 * r.optimizer)
@@ -166,9 +158,8 @@ def test_fused_attention_stores_as_much_without_recomputation_as_with_selective(
 def drawn() -> list[tuple[Degrees, Layout]]:
     """Layouts of every kind over eight layers, as numbers and as records."""
     several = product(
-        (1, 2, 4), (1, 2, 3, 8, 10), (1, 2), (1, 4), (0, 1, 2, 3), ("none", "selective", "full"),
-        (0, 2), (0, 1),
-    )  # fmt: skip
+        (1, 2, 4), (1, 2, 3, 8, 10), (1, 2), (1, 4), (0, 1, 2, 3), ("none", "selective", "full"), (0, 2), (0, 1)
+    )
     found = []
     for t, p, c, d, zero, again, first, last in list(several)[::7]:
         if (p == 1 and (first or last)) or (p == 2 and first and last) or 8 - first - last < p - 2:
@@ -225,9 +216,7 @@ def test_card_memory_tells_allocated_reserved_and_used_apart() -> None:
 
 @each("gpus", [8, 128])
 @each("config", ["compile", "compile float8"])
-def test_card_memory_is_what_torchtitan_measured_with_its_checkpoints(
-    gpus: int, config: str
-) -> None:
+def test_card_memory_is_what_torchtitan_measured_with_its_checkpoints(gpus: int, config: str) -> None:
     row = next(
         row
         for row in rows("torchtitan_llama3_h100")
@@ -247,9 +236,13 @@ def test_card_memory_is_what_torchtitan_measured_with_long_sequences(context: in
         if (row.text("model"), row.text("config")) == ("8B", config[context])
     )
     layout = Layout(
-        context=context, data=8 // context, sequence=row.count("seq_len"), zero_stage=3,
-        recompute="full", context_by="all-gather",
-    )  # fmt: skip
+        context=context,
+        data=8 // context,
+        sequence=row.count("seq_len"),
+        zero_stage=3,
+        recompute="full",
+        context_by="all-gather",
+    )
     card = card_memory(model("Llama-3.1-8B"), layout, Recipe.named("FSDP2"))
     measured = row.number("memory") * 2**30  # reserved, as its metrics print it
     assert card.allocated < measured == pytest.approx(card.most, rel=0.06)
@@ -264,11 +257,7 @@ def test_llama_3_405b_fits_as_it_was_trained() -> None:
     ("shape", "layout", "says"),
     [
         (DENSE, "tensor=3 sequence=9", "tensor degree that divides the heads, 4, not 3"),
-        (
-            DENSE,
-            "context=3 sequence=16",
-            "context degree that divides the tokens of a sequence, 16",
-        ),
+        (DENSE, "context=3 sequence=16", "context degree that divides the tokens of a sequence, 16"),
         (DENSE, "expert=2 data=2", "expert degree that divides the experts, 1, not 2"),
         (MIXTURE, "expert=3 data=3", "expert degree that divides the experts, 4, not 3"),
         (DENSE, "pipeline=7", "chunks as layers, embedding and output head, 6, not 7"),
@@ -277,16 +266,10 @@ def test_llama_3_405b_fits_as_it_was_trained() -> None:
             "pipeline=4 virtual=2 microbatches=4",
             "as many pipeline chunks as layers, embedding and output head, 6, not 8",
         ),
-        (
-            DENSE,
-            "tensor=4 sequence=2",
-            "divides the tokens of a rank, 2, with sequence parallelism, not 4",
-        ),
+        (DENSE, "tensor=4 sequence=2", "divides the tokens of a rank, 2, with sequence parallelism, not 4"),
     ],
 )
-def test_memory_budget_refuses_a_layout_that_does_not_divide(
-    shape: ModelShape, layout: str, says: str
-) -> None:
+def test_memory_budget_refuses_a_layout_that_does_not_divide(shape: ModelShape, layout: str, says: str) -> None:
     with pytest.raises(ValueError, match="^layout must have") as refused:
         memory_budget(shape, Layout.read(layout))
     assert says in str(refused.value)
@@ -301,10 +284,7 @@ def test_stage_memory_knows_no_stage_beyond_the_last() -> None:
     ("text", "says"),
     [
         ("expert=3 data=4", "expert must divide the data and context parallel ranks, 4, not 3"),
-        (
-            "virtual=2 pipeline=4 microbatches=6",
-            "microbatches must be a multiple of the pipeline's stages, 4",
-        ),
+        ("virtual=2 pipeline=4 microbatches=6", "microbatches must be a multiple of the pipeline's stages, 4"),
         ("zero_stage=4", "zero_stage must be one of 0, 1, 2, 3, not '4'"),
         ("tensor=0", "tensor must be at least 1, not 0"),
         ("recompute=some", "recompute must be one of none, selective, operations, full"),

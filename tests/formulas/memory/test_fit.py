@@ -18,12 +18,7 @@ def held_bytes(parameters: int, ranks: int, stage: ZeroStage) -> Fraction:
     return Fraction(dealt.total()) / ranks
 
 
-@given(
-    st.integers(1, 40),
-    st.integers(1, 700),
-    st.sampled_from(STAGES),
-    st.integers(0, 100),
-)
+@given(st.integers(1, 40), st.integers(1, 700), st.sampled_from(STAGES), st.integers(0, 100))
 def test_zero_smallest_ranks_fit_and_one_fewer_does_not(
     parameters: int, memory_size: int, stage: ZeroStage, reserved: int
 ) -> None:
@@ -68,9 +63,7 @@ COLUMNS: tuple[tuple[str, ZeroStage], ...] = (
 
 @each(("column", "stage"), COLUMNS)
 @each("row", rows("zero_table2_max_model"), ids=lambda row: row.text("gpus"))
-def test_every_theoretical_cell_of_table_2_of_the_zero_paper_comes_out(
-    row: Row, column: str, stage: ZeroStage
-) -> None:
+def test_every_theoretical_cell_of_table_2_of_the_zero_paper_comes_out(row: Row, column: str, stage: ZeroStage) -> None:
     """32 GB cards; 64 data-parallel ranks; the other GPUs of a row split each model.
 
     The paper doubles its first row from row to row after rounding that to a tenth of a billion,

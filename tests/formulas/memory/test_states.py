@@ -36,17 +36,13 @@ def test_zero_state_bytes_are_those_that_each_rank_was_seen_to_hold(
 ) -> None:
     played = simulated.zero_holding(PARAMETERS, ranks, stage, *recipe)
     for rank in range(ranks):
-        assert memory.zero_state_bytes(PARAMETERS, ranks, stage, *recipe) == (
-            pytest.approx(played.on(rank), rel=1e-12)
-        )
+        assert memory.zero_state_bytes(PARAMETERS, ranks, stage, *recipe) == (pytest.approx(played.on(rank), rel=1e-12))
 
 
 @over_ranks
 @over_stages
 @over_recipes
-def test_zero_redundant_bytes_are_those_that_exist_more_than_once(
-    ranks: int, stage: ZeroStage, recipe: Recipe
-) -> None:
+def test_zero_redundant_bytes_are_those_that_exist_more_than_once(ranks: int, stage: ZeroStage, recipe: Recipe) -> None:
     played = simulated.zero_holding(PARAMETERS, ranks, stage, *recipe)
     assert memory.zero_redundant_bytes(PARAMETERS, ranks, stage, *recipe) == (
         pytest.approx(played.total() - played.distinct(), rel=1e-12)
@@ -78,9 +74,7 @@ def as_the_paper_prints(gigabytes: float, printed: str) -> str:
 
 @each(("column", "stage"), [("p_os", 1), ("p_os_g", 2), ("p_os_g_p", 3)])
 @each("row", rows("zero_table1"), ids=lambda row: f"{row.text('model')}-{row.text('dp_degree')}")
-def test_every_cell_of_table_1_of_the_zero_paper_comes_out(
-    row: Row, column: str, stage: ZeroStage
-) -> None:
+def test_every_cell_of_table_1_of_the_zero_paper_comes_out(row: Row, column: str, stage: ZeroStage) -> None:
     held = memory.zero_state_bytes(row.count("params"), row.count("dp_degree"), stage)
     printed = row.text(column)
     assert as_the_paper_prints(held / 1e9, printed) == printed.removesuffix(".0")
@@ -102,9 +96,7 @@ def test_every_cell_of_table_1_of_the_zero_paper_comes_out(
         (100, 64, 3, 25),
     ],
 )
-def test_the_states_of_the_course_come_out(
-    billions: int, ranks: int, stage: ZeroStage, gigabytes: float
-) -> None:
+def test_the_states_of_the_course_come_out(billions: int, ranks: int, stage: ZeroStage, gigabytes: float) -> None:
     assert memory.zero_state_bytes(billions * 10**9, ranks, stage) == gigabytes * 1e9
 
 
@@ -112,9 +104,7 @@ def test_the_states_of_the_course_come_out(
     ("stage", "optimizer_bytes", "printed"),
     [(1, 12, "1624.7"), (1, 8, "1623.2"), (2, 12, "815.5"), (3, 12, "6.3"), (3, 8, "4.7")],
 )
-def test_the_states_of_405_billion_parameters_come_out(
-    stage: ZeroStage, optimizer_bytes: float, printed: str
-) -> None:
+def test_the_states_of_405_billion_parameters_come_out(stage: ZeroStage, optimizer_bytes: float, printed: str) -> None:
     held = memory.zero_state_bytes(405 * 10**9, 1024, stage, 2, 2, optimizer_bytes)
     assert f"{held / 1e9:.1f}" == printed
 

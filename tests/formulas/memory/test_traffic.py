@@ -14,14 +14,10 @@ SIZE = 14e9
 
 @over_ranks
 @over_stages
-def test_zero_traffic_bytes_are_those_that_every_rank_was_seen_to_send(
-    ranks: int, stage: ZeroStage
-) -> None:
+def test_zero_traffic_bytes_are_those_that_every_rank_was_seen_to_send(ranks: int, stage: ZeroStage) -> None:
     played = simulated.zero_step(SIZE, ranks, stage)
     for rank in range(ranks):
-        assert memory.zero_traffic_bytes(SIZE, ranks, stage) == (
-            pytest.approx(played.sent(rank), rel=1e-12)
-        )
+        assert memory.zero_traffic_bytes(SIZE, ranks, stage) == (pytest.approx(played.sent(rank), rel=1e-12))
 
 
 @each("ranks", [1, 3, 8])
@@ -38,9 +34,7 @@ def test_zero_accumulated_traffic_bytes_are_those_that_every_rank_was_seen_to_se
 
 
 @each(("shard_ranks", "replicas"), [(1, 1), (1, 5), (5, 1), (3, 2), (8, 8)])
-def test_hybrid_shard_traffic_is_what_every_rank_was_seen_to_send(
-    shard_ranks: int, replicas: int
-) -> None:
+def test_hybrid_shard_traffic_is_what_every_rank_was_seen_to_send(shard_ranks: int, replicas: int) -> None:
     inside, across = simulated.hybrid_step(SIZE, shard_ranks, replicas)
     traffic = memory.hybrid_shard_traffic(SIZE, shard_ranks, replicas)
     for rank in range(shard_ranks * replicas):
@@ -49,9 +43,7 @@ def test_hybrid_shard_traffic_is_what_every_rank_was_seen_to_send(
 
 
 @each(("row", "stages"), [(0, [0]), (1, [1, 2]), (2, [3])])
-def test_many_ranks_tend_to_the_volumes_of_section_7_of_the_zero_paper(
-    row: int, stages: list[ZeroStage]
-) -> None:
+def test_many_ranks_tend_to_the_volumes_of_section_7_of_the_zero_paper(row: int, stages: list[ZeroStage]) -> None:
     printed = rows("zero_comm_volume")[row]
     plain = memory.zero_traffic_bytes(1.0, 10**6, 0)
     for stage in stages:
@@ -92,8 +84,6 @@ def test_one_group_is_stage_3_and_groups_of_one_are_plain_replicas(size: float, 
 
 
 @given(st.floats(1, 1e15), st.integers(1, 10**6), st.sampled_from(STAGES))
-def test_a_step_of_one_micro_batch_accumulates_nothing(
-    size: float, ranks: int, stage: ZeroStage
-) -> None:
+def test_a_step_of_one_micro_batch_accumulates_nothing(size: float, ranks: int, stage: ZeroStage) -> None:
     once = memory.zero_accumulated_traffic_bytes(size, ranks, stage, 1)
     assert once == memory.zero_traffic_bytes(size, ranks, stage)

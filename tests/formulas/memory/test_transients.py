@@ -1,12 +1,6 @@
 import pytest
 
-from app.formulas.memory import (
-    fully_sharded_peak_bytes,
-    logits_bytes,
-    offload_time,
-    state_bytes,
-    width_to_hide_offload,
-)
+from app.formulas.memory import fully_sharded_peak_bytes, logits_bytes, offload_time, state_bytes, width_to_hide_offload
 from tests.each import each
 
 
@@ -24,9 +18,7 @@ def played_peak(sizes: list[int], ranks: int, ahead: int) -> float:
 
 
 @each(("units", "ahead"), [(6, 1), (6, 0), (6, 2), (1, 0)])
-def test_fully_sharded_peak_bytes_are_those_of_a_pass_played_unit_by_unit(
-    units: int, ahead: int
-) -> None:
+def test_fully_sharded_peak_bytes_are_those_of_a_pass_played_unit_by_unit(units: int, ahead: int) -> None:
     played = played_peak([700] * units, 5, ahead)
     assert fully_sharded_peak_bytes(700 * units, 5, units, ahead) == pytest.approx(played)
 

@@ -49,9 +49,7 @@ def test_torus_all_to_all_time_and_torus_bisection_agree(side: int, dimensions: 
 
 
 @each(("flows", "links"), [(1, 1), (4, 3), (3, 5), (6, 1), (5, 5), (6, 4)])
-def test_expected_busiest_and_separate_links_probability_are_those_of_every_hash(
-    flows: int, links: int
-) -> None:
+def test_expected_busiest_and_separate_links_probability_are_those_of_every_hash(flows: int, links: int) -> None:
     hashes = [Counter(chosen) for chosen in product(range(links), repeat=flows)]
     busiest = sum(max(counted.values()) for counted in hashes) / len(hashes)
     apart = sum(len(counted) == flows for counted in hashes) / len(hashes)
@@ -72,11 +70,7 @@ def test_expected_busiest_and_separate_links_probability_are_those_of_random_has
 
 def test_separate_links_probability_of_birthdays() -> None:
     # In a year of 128 days, 14 people are needed for even odds of a shared birthday.
-    assert (
-        networks.separate_links_probability(13, 128)
-        > 0.5
-        > (networks.separate_links_probability(14, 128))
-    )
+    assert networks.separate_links_probability(13, 128) > 0.5 > (networks.separate_links_probability(14, 128))
     assert networks.separate_links_probability(5, 4) == 0
 
 

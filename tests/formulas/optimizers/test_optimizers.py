@@ -3,12 +3,7 @@ from fractions import Fraction
 
 import pytest
 
-from app.formulas.optimizers import (
-    muon_traffic_ratio,
-    newton_schulz,
-    newton_schulz_flops,
-    state_bytes_per_parameter,
-)
+from app.formulas.optimizers import muon_traffic_ratio, newton_schulz, newton_schulz_flops, state_bytes_per_parameter
 from tests.each import each
 
 Matrix = list[list[float]]
@@ -23,10 +18,7 @@ def product(left: Matrix, right: Matrix, count: list[int]) -> Matrix:
 
 def total(*weighted: tuple[float, Matrix]) -> Matrix:
     rows, columns = len(weighted[0][1]), len(weighted[0][1][0])
-    return [
-        [sum(weight * matrix[i][j] for weight, matrix in weighted) for j in range(columns)]
-        for i in range(rows)
-    ]
+    return [[sum(weight * matrix[i][j] for weight, matrix in weighted) for j in range(columns)] for i in range(rows)]
 
 
 def orthogonalized(x: Matrix, steps: int) -> tuple[Matrix, int]:
@@ -88,10 +80,7 @@ def test_newton_schulz_refuses_too_many_rounds() -> None:
 
 def counted_state(kinds: dict[str, float], rows: int, columns: int) -> Fraction:
     """Bytes of the arrays called *kinds*, by their number of values, over the parameters."""
-    sizes = {
-        "weights": rows * columns, "rows": rows, "columns": columns,
-        "scales": rows * columns // 256,
-    }  # fmt: skip
+    sizes = {"weights": rows * columns, "rows": rows, "columns": columns, "scales": rows * columns // 256}
     stored = sum(sizes[kind] * Fraction(size) for kind, size in kinds.items())
     return Fraction(stored) / (rows * columns)
 
@@ -105,9 +94,7 @@ def counted_state(kinds: dict[str, float], rows: int, columns: int) -> Fraction:
         ("adafactor", {"weights": 4, "rows": 4, "columns": 4}),
     ],
 )
-def test_state_bytes_per_parameter_are_those_of_its_arrays(
-    optimizer: str, kinds: dict[str, float]
-) -> None:
+def test_state_bytes_per_parameter_are_those_of_its_arrays(optimizer: str, kinds: dict[str, float]) -> None:
     for rows, columns in [(512, 768), (256, 1024)]:
         found = state_bytes_per_parameter(optimizer, rows, columns)  # type: ignore[arg-type]
         assert found == pytest.approx(float(counted_state(kinds, rows, columns)), rel=1e-12)
@@ -125,9 +112,7 @@ def test_muon_traffic_ratio_is_at_most_a_quarter_more_with_all_else_in_fp32() ->
 
 
 @each(("gradient", "weight", "gather"), [(4, 4, 2), (2, 2, 2), (2, 4, 1)])
-def test_muon_traffic_ratio_counts_what_a_rank_sends(
-    gradient: int, weight: int, gather: int
-) -> None:
+def test_muon_traffic_ratio_counts_what_a_rank_sends(gradient: int, weight: int, gather: int) -> None:
     ranks, shard = 8, 1000  # parameters of a rank's shard
 
     def passed_on(size: int) -> int:  # a ring in which every shard visits all other ranks

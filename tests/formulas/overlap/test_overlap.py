@@ -29,13 +29,9 @@ def test_exposed_communication_time_is_what_a_backward_pass_takes_beyond_its_wor
 
 
 @given(st.integers(1, 60), times, times)
-def test_overlapped_fraction_is_the_rest_of_what_shows(
-    layers: int, compute: int, talk: int
-) -> None:
+def test_overlapped_fraction_is_the_rest_of_what_shows(layers: int, compute: int, talk: int) -> None:
     shows = backward_pass([compute] * layers, [talk] * layers) - layers * compute
-    assert overlapped_fraction(layers, compute, talk) == pytest.approx(
-        1 - shows / (layers * talk), abs=1e-12
-    )
+    assert overlapped_fraction(layers, compute, talk) == pytest.approx(1 - shows / (layers * talk), abs=1e-12)
 
 
 def test_overlapped_fraction_and_exposed_communication_time_of_forty_layers() -> None:
@@ -46,9 +42,7 @@ def test_overlapped_fraction_and_exposed_communication_time_of_forty_layers() ->
 
 
 @given(st.integers(2, 40), times, times)
-def test_exposed_gather_time_is_added_by_every_layer_but_the_first(
-    layers: int, compute: int, gather: int
-) -> None:
+def test_exposed_gather_time_is_added_by_every_layer_but_the_first(layers: int, compute: int, gather: int) -> None:
     end = sharded_forward([compute] * layers, [gather] * layers)
     shown = end - layers * compute - gather
     assert (layers - 1) * exposed_gather_time(gather, compute) == shown
@@ -74,11 +68,7 @@ def test_tokens_to_hide_make_the_gather_vanish(gather: float, parameters: int, r
 
 @each(
     ("billions", "ranks", "bandwidth", "tera", "peak", "ratio"),
-    [
-        (10, 64, 600, 120, 495, 0.270703),
-        (10, 8, 100, 120, 495, 1.44375),
-        (7, 8, 450, 86.016, 400, 0.253183),
-    ],
+    [(10, 64, 600, 120, 495, 0.270703), (10, 8, 100, 120, 495, 1.44375), (7, 8, 450, 86.016, 400, 0.253183)],
 )
 def test_communication_compute_ratio_of_known_runs(
     billions: float, ranks: int, bandwidth: float, tera: float, peak: float, ratio: float
@@ -116,9 +106,7 @@ def test_scaling_efficiency_of_torchtitan_from_8_to_128_gpus() -> None:
 def test_scaling_efficiency_is_what_exposed_time_leaves() -> None:
     step, exposed = 2.0, 0.5
     alone, together = 1 / step, 9 / (step + exposed)
-    assert scaling_efficiency(9, alone, together) == pytest.approx(
-        utilization_with_exposed(1, step, exposed)
-    )
+    assert scaling_efficiency(9, alone, together) == pytest.approx(utilization_with_exposed(1, step, exposed))
 
 
 def test_amdahl_speedup_at_its_limits_and_where_it_is_known() -> None:
@@ -133,7 +121,5 @@ def test_amdahl_speedup_at_its_limits_and_where_it_is_known() -> None:
 def test_amdahl_speedup_is_that_of_jobs_on_a_clock(serial: int, parallel: int, ranks: int) -> None:
     alone = serial + parallel * ranks
     together = float(serial)
-    together += max(
-        sum(1 for job in range(parallel * ranks) if job % ranks == rank) for rank in range(ranks)
-    )
+    together += max(sum(1 for job in range(parallel * ranks) if job % ranks == rank) for rank in range(ranks))
     assert amdahl_speedup(serial / alone, ranks) == pytest.approx(alone / together, rel=1e-9)

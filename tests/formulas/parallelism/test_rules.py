@@ -16,9 +16,7 @@ LLAMA = model("Llama-3.1-405B")
 QWEN = model("Qwen3-235B-A22B")
 # Stand-ins with the layers, heads and experts that the rules read.
 HYBRID = replace(QWEN, name="Nemotron 3 Super", layers=88, heads=32, key_value_heads=2, experts=512)
-OPEN = replace(
-    QWEN, name="GPT OSS 120B", layers=36, heads=64, key_value_heads=8, expert_feed_forward=2880
-)
+OPEN = replace(QWEN, name="GPT OSS 120B", layers=36, heads=64, key_value_heads=8, expert_feed_forward=2880)
 GPT = model("GPT-3 175B")
 
 
@@ -71,9 +69,7 @@ def test_experts_over_tensor_parallel_ranks_are_not_split_by_them() -> None:
     assert Layout.read("tensor=2 expert=32 data=32").expert_split == 2
     given = replace(wide, expert_tensor=1)
     assert memory_budget(HYBRID, wide) == memory_budget(HYBRID, given)
-    with pytest.raises(
-        ValueError, match=r"^expert must divide the data and context parallel ranks, 32"
-    ):
+    with pytest.raises(ValueError, match=r"^expert must divide the data and context parallel ranks, 32"):
         replace(wide, expert_tensor=2)
 
 
@@ -85,16 +81,10 @@ def broken(shape: ModelShape, on: Degrees) -> list[str]:
     ("text", "says"),
     [
         ("tensor=12", "divides the heads, 128, not 12; the nearest are tensor=8 and tensor=16"),
-        (
-            "context=3 sequence=64",
-            "tokens of a sequence, 64, not 3; the nearest are context=2 and context=4",
-        ),
+        ("context=3 sequence=64", "tokens of a sequence, 64, not 3; the nearest are context=2 and context=4"),
         ("expert=2 data=2", "divides the experts, 1, not 2; the nearest is expert=1"),
         ("pipeline=129", "output head, 128, not 129; the nearest is pipeline=128"),
-        (
-            "pipeline=16 virtual=9 microbatches=16",
-            "output head, 128, not 144; the nearest is virtual=8",
-        ),
+        ("pipeline=16 virtual=9 microbatches=16", "output head, 128, not 144; the nearest is virtual=8"),
         (
             "pipeline=16 virtual=8 first_layers=6 microbatches=16",
             "8 chunks on a stage are too many for 6 first and 0 last layers of 126; the nearest is virtual=7",
@@ -103,10 +93,7 @@ def broken(shape: ModelShape, on: Degrees) -> list[str]:
             "pipeline=2 first_layers=100 last_layers=20",
             "or add up to 126 if none is, not 100 + 20; the nearest is first_layers=106",
         ),
-        (
-            "pipeline=3 first_layers=120 last_layers=20",
-            "not 120 + 20; the nearest is first_layers=105",
-        ),
+        ("pipeline=3 first_layers=120 last_layers=20", "not 120 + 20; the nearest is first_layers=105"),
         ("tensor=4 sequence=2", "sequence parallelism, not 4; the nearest is tensor=2"),
     ],
 )
@@ -129,10 +116,7 @@ def test_a_refusal_names_its_rule_and_the_nearest_legal_value(text: str, says: s
             "multiple of the pipeline's stages, 4, when chunks interleave, not 6; "
             "the nearest are microbatches=4 and microbatches=8",
         ),
-        (
-            "data=6 shard_ranks=4",
-            "ranks, 6, not 4; the nearest are shard_ranks=3 and shard_ranks=6",
-        ),
+        ("data=6 shard_ranks=4", "ranks, 6, not 4; the nearest are shard_ranks=3 and shard_ranks=6"),
         ("first_layers=3 last_layers=3", "pipeline must be at least 2 where"),
         ("first_layers=-1", "first_layers must be at least 0"),
         ("precision=6-bit", "precision must be one of"),
@@ -213,20 +197,13 @@ def dealt(layers: int, on: Degrees) -> list[int]:
 
 
 def test_stages_have_the_layers_that_are_dealt_out_to_them() -> None:
-    legal = [
-        on for on in drawn(4000) if not broken(GPT, on._replace(tensor=1, expert=1, sharded=1))
-    ]
+    legal = [on for on in drawn(4000) if not broken(GPT, on._replace(tensor=1, expert=1, sharded=1))]
     assert len(legal) > 300
     for on in legal:
         expected = dealt(GPT.layers, on)
-        held = [
-            stage_layers(GPT.layers, on, Middle.of(GPT.layers, on), stage)
-            for stage in range(on.pipeline)
-        ]
+        held = [stage_layers(GPT.layers, on, Middle.of(GPT.layers, on), stage) for stage in range(on.pipeline)]
         assert [count for count, _ in held] == expected
-        assert [before for _, before in held] == [
-            sum(expected[:stage]) for stage in range(on.pipeline)
-        ]
+        assert [before for _, before in held] == [sum(expected[:stage]) for stage in range(on.pipeline)]
         owners = [stage for stage, count in enumerate(expected) for _ in range(count)]
         middle = Middle.of(GPT.layers, on)
         assert [stage_of(layer, on, middle) for layer in range(GPT.layers)] == owners
@@ -235,24 +212,13 @@ def test_stages_have_the_layers_that_are_dealt_out_to_them() -> None:
 
 
 def test_stages_have_the_same_layers_in_columns_as_one_by_one() -> None:
-    legal = [
-        on for on in drawn(2000) if not broken(GPT, on._replace(tensor=1, expert=1, sharded=1))
-    ]
+    legal = [on for on in drawn(2000) if not broken(GPT, on._replace(tensor=1, expert=1, sharded=1))]
     last = np.array([on.pipeline - 1 for on in legal])
-    held, before = stage_layers(
-        GPT.layers, column(legal), Middle.of(GPT.layers, column(legal)), last, columns()
-    )
-    one_by_one = [
-        stage_layers(GPT.layers, on, Middle.of(GPT.layers, on), on.pipeline - 1) for on in legal
-    ]
+    held, before = stage_layers(GPT.layers, column(legal), Middle.of(GPT.layers, column(legal)), last, columns())
+    one_by_one = [stage_layers(GPT.layers, on, Middle.of(GPT.layers, on), on.pipeline - 1) for on in legal]
     assert list(zip(held, before, strict=True)) == one_by_one
 
 
 def test_uneven_ends_take_the_layers_that_they_are_given() -> None:
     on = Degrees(pipeline=4, first=23, last=20)
-    assert [stage_layers(94, on, Middle.of(94, on), stage)[0] for stage in range(4)] == [
-        23,
-        26,
-        25,
-        20,
-    ]
+    assert [stage_layers(94, on, Middle.of(94, on), stage)[0] for stage in range(4)] == [23, 26, 25, 20]

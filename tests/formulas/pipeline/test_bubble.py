@@ -2,12 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.pipeline import (
-    bubble_fraction,
-    bubble_ratio,
-    microbatches_for_fraction,
-    microbatches_for_ratio,
-)
+from app.formulas.pipeline import bubble_fraction, bubble_ratio, microbatches_for_fraction, microbatches_for_ratio
 from app.simulators.pipeline import Times, build, simulate_schedule
 from tests.each import each
 from tests.tables import rows
@@ -25,18 +20,14 @@ def played(stages: int, microbatches: int, virtual: int = 1) -> tuple[float, flo
 
 @each("virtual", [1, 2, 4])
 @each(("stages", "microbatches"), [(1, 3), (3, 9), (4, 12), (8, 8), (16, 16)])
-def test_bubble_ratio_is_what_a_stage_waits_over_what_it_works(
-    stages: int, microbatches: int, virtual: int
-) -> None:
+def test_bubble_ratio_is_what_a_stage_waits_over_what_it_works(stages: int, microbatches: int, virtual: int) -> None:
     ratio, _ = played(stages, microbatches, virtual)
     assert bubble_ratio(stages, microbatches, virtual) == pytest.approx(ratio, rel=1e-12)
 
 
 @each("virtual", [1, 2, 4])
 @each(("stages", "microbatches"), [(1, 3), (3, 9), (4, 12), (8, 8), (16, 16)])
-def test_bubble_fraction_is_what_a_stage_waits_over_the_step(
-    stages: int, microbatches: int, virtual: int
-) -> None:
+def test_bubble_fraction_is_what_a_stage_waits_over_the_step(stages: int, microbatches: int, virtual: int) -> None:
     _, fraction = played(stages, microbatches, virtual)
     assert bubble_fraction(stages, microbatches, virtual) == pytest.approx(fraction, rel=1e-12)
 
@@ -83,9 +74,7 @@ LIMITS = st.integers(1, 99).map(lambda percent: percent / 100)
 
 
 @given(counts, LIMITS, st.integers(1, 8), st.booleans())
-def test_microbatches_for_ratio_is_the_first_that_will_do(
-    p: int, limit: float, v: int, strict: bool
-) -> None:
+def test_microbatches_for_ratio_is_the_first_that_will_do(p: int, limit: float, v: int, strict: bool) -> None:
     percent = round(limit * 100)
 
     def will_do(m: int) -> bool:
@@ -98,9 +87,7 @@ def test_microbatches_for_ratio_is_the_first_that_will_do(
 
 
 @given(counts, LIMITS, st.integers(1, 8), st.booleans())
-def test_microbatches_for_fraction_is_the_first_that_will_do(
-    p: int, limit: float, v: int, strict: bool
-) -> None:
+def test_microbatches_for_fraction_is_the_first_that_will_do(p: int, limit: float, v: int, strict: bool) -> None:
     percent = round(limit * 100)
 
     def will_do(m: int) -> bool:

@@ -16,9 +16,7 @@ from tests.tables import Row, rows
 NAMES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 
 
-def step(
-    name: str, p: int, m: int, times: tuple[float, ...], virtual: int = 1, waits: Waits = "every"
-) -> Played:
+def step(name: str, p: int, m: int, times: tuple[float, ...], virtual: int = 1, waits: Waits = "every") -> Played:
     return simulate_schedule(build(name, p, m, virtual, waits), Times(*times))
 
 
@@ -86,9 +84,7 @@ def test_schedule_bubble_of_the_paper_is_played_and_is_not_legal() -> None:
 
 @each("name", NAMES)
 def test_schedule_bubble_is_known_where_all_passes_take_as_long(name: ScheduleName) -> None:
-    assert schedule_bubble(name, 4, 12, 1, 1, 1) == pytest.approx(
-        step(name, 4, 12, (1, 1, 1)).bubble, rel=1e-12
-    )
+    assert schedule_bubble(name, 4, 12, 1, 1, 1) == pytest.approx(step(name, 4, 12, (1, 1, 1)).bubble, rel=1e-12)
 
 
 def test_schedule_bubble_is_that_of_the_reports_table() -> None:
@@ -169,9 +165,7 @@ def test_in_flight_microbatches_are_the_most_that_a_stage_keeps(name: ScheduleNa
 
 
 def test_in_flight_microbatches_are_those_of_the_tables() -> None:
-    table = {
-        row.text("method"): row.text("activation_per_device") for row in rows("dualpipe_bubbles")
-    }
+    table = {row.text("method"): row.text("activation_per_device") for row in rows("dualpipe_bubbles")}
     assert table == {"1F1B": "PP", "ZB1P": "PP", "DualPipe": "PP+1", "DualPipeV": "PP+1"}
     assert in_flight_microbatches("1f1b", 8, 24) == 8
     assert in_flight_microbatches("zb_h1", 8, 24) == 8

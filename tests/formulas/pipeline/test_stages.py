@@ -32,10 +32,7 @@ def test_layers_per_stage_add_up_and_differ_by_one_at_most(layers: int, stages: 
     assert longest == list(range(longest[0], longest[-1] + 1))  # the short ones are at the ends
 
 
-@each(
-    ("name", "virtual"),
-    [("gpipe", 1), ("1f1b", 1), ("zb_h1", 1), ("interleaved", 2), ("interleaved", 4)],
-)
+@each(("name", "virtual"), [("gpipe", 1), ("1f1b", 1), ("zb_h1", 1), ("interleaved", 2), ("interleaved", 4)])
 def test_point_to_point_bytes_are_those_that_all_devices_send(name: str, virtual: int) -> None:
     played = simulate_schedule(build(name, 4, 12, virtual), EQUAL)
     assert point_to_point_bytes(500e6, 4, 12, virtual) == 500e6 * sum(played.sends)

@@ -27,9 +27,7 @@ def nearest(value: float) -> Fraction:
 
 
 @each(("element", "scale", "block"), [(4, 8, 32), (4, 8, 16), (8, 32, 128)])
-def test_bits_per_value_times_the_values_is_the_size_of_a_packed_array(
-    element: int, scale: int, block: int
-) -> None:
+def test_bits_per_value_times_the_values_is_the_size_of_a_packed_array(element: int, scale: int, block: int) -> None:
     assert bits_per_value(element, scale, block) * 4096 == packed(element, scale, block, 4096)
 
 
@@ -39,9 +37,7 @@ def test_bits_per_value_of_the_known_formats() -> None:
 
 
 @each("largest", [6.9, 7.0, 7.1, 0.02, 1.0, 8.0, 1e-6, 448.0])
-def test_block_scale_of_a_power_of_two_puts_the_largest_value_in_the_last_binade(
-    largest: float,
-) -> None:
+def test_block_scale_of_a_power_of_two_puts_the_largest_value_in_the_last_binade(largest: float) -> None:
     for element, last in (("mxfp4", 4.0), ("fp8_e4m3", 256.0), ("fp8_e5m2", 32768.0)):
         scale = block_scale(largest, element, "e8m0")  # type: ignore[arg-type]
         assert last <= largest / scale < 2 * last
@@ -69,9 +65,7 @@ def test_block_scale_in_e4m3_is_the_code_that_is_nearest() -> None:
         ((0, 0), (0, 0)),
     ],
 )
-def test_quantized_block_of_blocks_worked_out_by_hand(
-    values: tuple[float, ...], left: tuple[float, ...]
-) -> None:
+def test_quantized_block_of_blocks_worked_out_by_hand(values: tuple[float, ...], left: tuple[float, ...]) -> None:
     assert quantized_block(values, "mxfp4") == left
 
 

@@ -26,9 +26,13 @@ from tests.tables import rows
 NAMES: tuple[Format, ...] = get_args(Format)
 COUNTED: tuple[Format, ...] = ("tf32", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2", "mxfp4")
 PRINTED = {
-    "FP32": "fp32", "BF16": "bf16", "FP16": "fp16", "E4M3 (OCP)": "fp8_e4m3",
-    "E5M2 (OCP)": "fp8_e5m2", "E2M1 (FP4)": "mxfp4",
-}  # fmt: skip
+    "FP32": "fp32",
+    "BF16": "bf16",
+    "FP16": "fp16",
+    "E4M3 (OCP)": "fp8_e4m3",
+    "E5M2 (OCP)": "fp8_e5m2",
+    "E2M1 (FP4)": "mxfp4",
+}
 
 
 @each("row", rows("number_formats"), ids=lambda row: row.text("format"))
@@ -50,9 +54,7 @@ def test_all_formats_of_the_contract_are_known() -> None:
 
 
 @each("name", COUNTED)
-def test_largest_finite_smallest_normal_smallest_subnormal_are_among_the_codes(
-    name: Format,
-) -> None:
+def test_largest_finite_smallest_normal_smallest_subnormal_are_among_the_codes(name: Format) -> None:
     known = codes(name)
     assert largest_finite(name) == known.values[-1]
     assert smallest_subnormal(name) == known.values[1]
@@ -92,19 +94,13 @@ def nearby(name: Format) -> list[float]:
     """Codes, the middles between them, and what lies a little beside both."""
     values = codes(name).values
     source = random.Random(7)
-    chosen = (
-        range(len(values) - 1)
-        if len(values) < 3000
-        else source.sample(range(len(values) - 1), 3000)
-    )
+    chosen = range(len(values) - 1) if len(values) < 3000 else source.sample(range(len(values) - 1), 3000)
     found = []
     for place in chosen:
         low, high = float(values[place]), float(values[place + 1])
         middle = (low + high) / 2
         found += [low, middle, math.nextafter(middle, low), math.nextafter(middle, high)]
-    return [value for value in found if value <= 1e30] + [
-        -value for value in found if value <= 1e30
-    ]
+    return [value for value in found if value <= 1e30] + [-value for value in found if value <= 1e30]
 
 
 @each("name", COUNTED)
@@ -144,9 +140,7 @@ def test_round_to_saturates_in_eight_and_four_bits() -> None:
 
 
 @given(st.floats(1e-3, 100), st.floats(1e-9, 1), st.sampled_from(["bf16", "fp16", "tf32"]))
-def test_update_survives_where_the_sum_has_another_code(
-    weight: float, update: float, name: Format
-) -> None:
+def test_update_survives_where_the_sum_has_another_code(weight: float, update: float, name: Format) -> None:
     known = codes(name)
     stored = known.nearest(Fraction(weight))
     assert stored is not None

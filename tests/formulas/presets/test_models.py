@@ -36,9 +36,7 @@ def test_the_parameters_of_a_shape_are_those_that_are_published(row: ModelRow) -
         ("GPT-OSS-20B", 4.2e9), ("Llama-4-Maverick", 17.2e9), ("Llama-4-Scout", 17.2e9), ("Mixtral-8x22B", 39.2e9),
     ],
 )  # fmt: skip
-def test_the_active_parameters_of_mixtures_are_those_of_their_names(
-    name: str, active: float
-) -> None:
+def test_the_active_parameters_of_mixtures_are_those_of_their_names(name: str, active: float) -> None:
     assert active_parameters(model(name)) == pytest.approx(active, rel=0.01)
 
 

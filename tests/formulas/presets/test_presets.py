@@ -2,17 +2,7 @@ from dataclasses import fields
 
 import pytest
 
-from app.formulas.presets import (
-    CLUSTERS,
-    GPUS,
-    LINKS,
-    MODELS,
-    cluster,
-    gpu,
-    gpu_printed_as,
-    link,
-    model,
-)
+from app.formulas.presets import CLUSTERS, GPUS, LINKS, MODELS, cluster, gpu, gpu_printed_as, link, model
 from app.formulas.presets.clusters import Cluster
 from app.formulas.presets.gpus import Gpu
 from app.formulas.presets.layouts import Layout
@@ -33,16 +23,10 @@ def test_a_gpu_is_what_its_data_sheet_says(row: Row) -> None:
     known = gpu(name)
     assert known.peak == 1e12 * row.number("bf16_dense")
     assert known.memory == 1e9 * row.number("memory")
-    assert known.memory_bandwidth == pytest.approx(
-        1e12 * FINER.get(name, row.number("hbm_bw")), rel=1e-12
-    )
+    assert known.memory_bandwidth == pytest.approx(1e12 * FINER.get(name, row.number("hbm_bw")), rel=1e-12)
     assert known.memory_bandwidth == pytest.approx(1e12 * row.number("hbm_bw"), rel=0.02)
     if row.cells["nvlink_unidir"]:
-        assert (
-            known.nvlink
-            == 1e9 * row.number("nvlink_unidir")
-            == 1e9 * row.number("nvlink_bidir") / 2
-        )
+        assert known.nvlink == 1e9 * row.number("nvlink_unidir") == 1e9 * row.number("nvlink_bidir") / 2
     if row.cells["fp8_dense"]:
         assert known.peak_8bit == 1e12 * row.number("fp8_dense")
     if row.cells["fma_per_tc_clk"]:
@@ -61,11 +45,7 @@ def test_the_tpu_agrees_with_the_book_on_its_own_hardware() -> None:
 
 
 def test_latencies_of_links_are_those_of_nccls_tuner() -> None:
-    ring = {
-        r.text("link"): r.number("Simple")
-        for r in rows("nccl_tuner_constants")
-        if r.text("algo") == "Ring"
-    }
+    ring = {r.text("link"): r.number("Simple") for r in rows("nccl_tuner_constants") if r.text("algo") == "Ring"}
     for known in LINKS.values():
         if known.name.startswith("NVLink"):
             assert known.latency == pytest.approx(1e-6 * ring["NVLINK hop"], rel=1e-12)
@@ -142,11 +122,7 @@ def test_a_record_may_be_changed_in_some_fields() -> None:
         (ModelShape, "layers=40", "a model shape also needs hidden"),
         (ModelShape, "Llama-3.1-8B biases=some", "biases must be one of none, qkv, all"),
         (ModelShape, "Llama-3.1-8B key_value_heads=7", "key_value_heads must divide the heads"),
-        (
-            ModelShape,
-            "Mixtral-8x7B active_experts=9",
-            "active_experts must be at most the experts, 8",
-        ),
+        (ModelShape, "Mixtral-8x7B active_experts=9", "active_experts must be at most the experts, 8"),
         (ModelShape, "DeepSeek-V3 layers=2", "dense_layers must be at most the layers, 2"),
         (ModelShape, "Llama-3.1-8B feed_forward=0", "feed_forward must be at least 1"),
         (Cluster, "64 H100 gpus=60", "gpus_per_node must divide the GPUs, 60"),
@@ -218,16 +194,21 @@ def test_no_other_accelerator_passes_for_one_that_is_known(printed: str) -> None
 @each(
     ("name", "peak", "memory", "bandwidth"),
     [
-        ("MI325X", 1.3e15, 256e9, 6e12), ("MI350X", 2.3e15, 288e9, 8e12), ("MI355X", 2.5e15, 288e9, 8e12),
-        ("H20", 148e12, 96e9, 4e12), ("H100 NVL", 835e12, 94e9, 3.9e12), ("B300", 2.25e15, 288e9, 8e12),
-        ("GB300", 2.5e15, 288e9, 8e12), ("RTX PRO 6000", 503.8e12, 96e9, 1.792e12),
-        ("TPU v6e", 918e12, 32e9, 1.64e12), ("Trainium 2", 667e12, 96 * 2**30, 2.9e12),
-        ("Trainium 3", 671e12, 144 * 2**30, 4.9e12), ("Gaudi3", 1835e12, 128e9, 3.7e12),
+        ("MI325X", 1.3e15, 256e9, 6e12),
+        ("MI350X", 2.3e15, 288e9, 8e12),
+        ("MI355X", 2.5e15, 288e9, 8e12),
+        ("H20", 148e12, 96e9, 4e12),
+        ("H100 NVL", 835e12, 94e9, 3.9e12),
+        ("B300", 2.25e15, 288e9, 8e12),
+        ("GB300", 2.5e15, 288e9, 8e12),
+        ("RTX PRO 6000", 503.8e12, 96e9, 1.792e12),
+        ("TPU v6e", 918e12, 32e9, 1.64e12),
+        ("Trainium 2", 667e12, 96 * 2**30, 2.9e12),
+        ("Trainium 3", 671e12, 144 * 2**30, 4.9e12),
+        ("Gaudi3", 1835e12, 128e9, 3.7e12),
     ],
-)  # fmt: skip
-def test_dense_peaks_and_memories_of_2025(
-    name: str, peak: float, memory: float, bandwidth: float
-) -> None:
+)
+def test_dense_peaks_and_memories_of_2025(name: str, peak: float, memory: float, bandwidth: float) -> None:
     found = gpu(name)
     assert (found.peak, found.memory, found.memory_bandwidth) == (peak, memory, bandwidth)
 
@@ -242,14 +223,26 @@ def test_dense_peaks_are_what_the_matrix_cores_do_at_the_boost_clock() -> None:
 @each(
     ("text", "name", "gpus"),
     [
-        ("8 H100", "DGX-H100", 8), ("8xH100", "DGX-H100", 8), ("8 x H100", "DGX-H100", 8), ("8×H100s", "DGX-H100", 8),
-        ("16 H200", "DGX-H200", 16), ("8 MI300X", "MI300X platform", 8), ("64 MI355X GPUs", "MI355X platform", 64),
-        ("2x8 H100", "DGX-H100", 16), ("2 nodes of 8 H100", "DGX-H100", 16), ("H100 x 8", "DGX-H100", 8),
-        ("H100:4", "DGX-H100", 4), ("8 NVIDIA H100 SXM", "DGX-H100", 8), ("8 A100 80GB", "DGX-A100", 8),
-        ("72 GB200", "DGX-GB200", 72), ("8 H20", "HGX-H20", 8), ("64 H100", "64 H100", 64),
-        ("8 H100 inter_bandwidth=25GB/s", "DGX-H100", 8), ("DGX-H100 gpus=8", "DGX-H100", 8),
+        ("8 H100", "DGX-H100", 8),
+        ("8xH100", "DGX-H100", 8),
+        ("8 x H100", "DGX-H100", 8),
+        ("8×H100s", "DGX-H100", 8),
+        ("16 H200", "DGX-H200", 16),
+        ("8 MI300X", "MI300X platform", 8),
+        ("64 MI355X GPUs", "MI355X platform", 64),
+        ("2x8 H100", "DGX-H100", 16),
+        ("2 nodes of 8 H100", "DGX-H100", 16),
+        ("H100 x 8", "DGX-H100", 8),
+        ("H100:4", "DGX-H100", 4),
+        ("8 NVIDIA H100 SXM", "DGX-H100", 8),
+        ("8 A100 80GB", "DGX-A100", 8),
+        ("72 GB200", "DGX-GB200", 72),
+        ("8 H20", "HGX-H20", 8),
+        ("64 H100", "64 H100", 64),
+        ("8 H100 inter_bandwidth=25GB/s", "DGX-H100", 8),
+        ("DGX-H100 gpus=8", "DGX-H100", 8),
     ],
-)  # fmt: skip
+)
 def test_a_cluster_is_a_number_of_gpus_as_people_write_it(text: str, name: str, gpus: int) -> None:
     found = Cluster.read(text)
     assert (found.name, found.gpus) == (name, gpus)

@@ -36,9 +36,7 @@ def token_time(share: float, write: float, learn: float) -> float:
 
 
 @each(("write", "learn"), [(2.1, 1.4), (4.0, 1.0), (1.0, 3.0), (1.0, 1.0)])
-def test_generator_share_is_the_split_on_which_tokens_pass_fastest(
-    write: float, learn: float
-) -> None:
+def test_generator_share_is_the_split_on_which_tokens_pass_fastest(write: float, learn: float) -> None:
     best = min((k / 2000 for k in range(1, 2000)), key=lambda s: token_time(s, write, learn))
     assert generator_share(write, learn) == pytest.approx(best, abs=1e-3)
 
@@ -67,14 +65,10 @@ def test_asynchronous_speedup_is_one_where_nothing_is_idle(write: float, learn: 
 
 
 @each(("ranks", "copies"), [(4, 3), (8, 2), (3, 5), (1, 4)])
-def test_weight_sync_time_is_that_of_a_plan_in_which_every_nic_is_busy(
-    ranks: int, copies: int
-) -> None:
+def test_weight_sync_time_is_that_of_a_plan_in_which_every_nic_is_busy(ranks: int, copies: int) -> None:
     chunks = ranks * copies  # each trainer holds one
     needed = {
-        (copy, rank): set(range(rank * copies, (rank + 1) * copies))
-        for copy in range(copies)
-        for rank in range(ranks)
+        (copy, rank): set(range(rank * copies, (rank + 1) * copies)) for copy in range(copies) for rank in range(ranks)
     }
     held: dict[tuple[int, int], set[int]] = {receiver: set() for receiver in needed}
     ticks = 0

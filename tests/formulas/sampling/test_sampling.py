@@ -2,21 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.sampling import (
-    inference_flops,
-    lifetime_flops,
-    pass_at_k,
-    smaller_model_breakeven,
-)
+from app.formulas.sampling import inference_flops, lifetime_flops, pass_at_k, smaller_model_breakeven
 from tests.oracles.sampling import share_with_a_right_one
 
 B, T = 10**9, 10**12
 
 
 @given(st.integers(1, 9), st.data())
-def test_pass_at_k_is_the_share_of_hands_with_a_right_answer(
-    samples: int, data: st.DataObject
-) -> None:
+def test_pass_at_k_is_the_share_of_hands_with_a_right_answer(samples: int, data: st.DataObject) -> None:
     correct, k = data.draw(st.integers(0, samples)), data.draw(st.integers(1, samples))
     share = share_with_a_right_one(samples, correct, k)
     assert pass_at_k(samples, correct, k) == pytest.approx(float(share), rel=1e-12)
@@ -51,21 +44,13 @@ def test_lifetime_flops_are_training_and_serving() -> None:
 def test_smaller_model_breakeven_of_8b_against_70b() -> None:
     tokens = smaller_model_breakeven(8 * B, 15 * T, 70 * B, 1.4 * T)
     assert tokens == pytest.approx(1.0645e12, rel=1e-4)
-    assert smaller_model_breakeven(8 * B, 15 * T, 70 * B, 1.4 * T, samples=10) == pytest.approx(
-        tokens / 10
-    )
+    assert smaller_model_breakeven(8 * B, 15 * T, 70 * B, 1.4 * T, samples=10) == pytest.approx(tokens / 10)
     assert smaller_model_breakeven(8 * B, T, 70 * B, 1.4 * T) == 0
     with pytest.raises(ValueError, match=r"^small_parameters must be below large_parameters"):
         smaller_model_breakeven(70 * B, T, 70 * B, T)
 
 
-@given(
-    st.integers(1, 100),
-    st.floats(1, 100),
-    st.integers(101, 1000),
-    st.floats(1, 100),
-    st.integers(1, 9),
-)
+@given(st.integers(1, 100), st.floats(1, 100), st.integers(101, 1000), st.floats(1, 100), st.integers(1, 9))
 def test_smaller_model_breakeven_is_where_both_have_cost_the_same(
     small: int, small_tokens: float, large: int, large_tokens: float, samples: int
 ) -> None:

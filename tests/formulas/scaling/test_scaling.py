@@ -5,13 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.formulas.presets import LAWS, ScalingLaw
-from app.formulas.scaling import (
-    effective_tokens,
-    least_flops_for_loss,
-    loss,
-    optimum,
-    overtraining_price,
-)
+from app.formulas.scaling import effective_tokens, least_flops_for_loss, loss, optimum, overtraining_price
 from tests.each import each
 
 PRINTED, REFITTED = LAWS["Hoffmann, as printed"], LAWS["Besiroglu"]
@@ -39,9 +33,7 @@ def added(parameters: float, tokens: float, law: ScalingLaw) -> float:
 
 
 def test_loss_of_round_numbers_by_hand() -> None:
-    law = ScalingLaw(
-        floor=1.5, size_scale=400, data_scale=3000, size_exponent=0.5, data_exponent=0.25
-    )
+    law = ScalingLaw(floor=1.5, size_scale=400, data_scale=3000, size_exponent=0.5, data_exponent=0.25)
     assert loss(1e10, 1e12, law) == pytest.approx(1.5 + 400 / 1e5 + 3000 / 1e3, rel=1e-12)
     assert loss(1e10, 1e30, law) == pytest.approx(1.504, abs=1e-3)
     assert loss(1e30, 1e12, law) == pytest.approx(4.5, rel=1e-9)
@@ -73,13 +65,8 @@ def test_optimum_grows_as_the_papers_say() -> None:
     assert optimum(6e20, EVEN) == pytest.approx((1e10, 1e10))
 
 
-@each(
-    ("law", "flops", "ratio"),
-    [(PRINTED, 1e21, 50.1), (PRINTED, 5.76e23, 92.6), (REFITTED, 5.76e23, 18.4)],
-)
-def test_optimum_in_tokens_per_parameter_as_worked_out_elsewhere(
-    law: ScalingLaw, flops: float, ratio: float
-) -> None:
+@each(("law", "flops", "ratio"), [(PRINTED, 1e21, 50.1), (PRINTED, 5.76e23, 92.6), (REFITTED, 5.76e23, 18.4)])
+def test_optimum_in_tokens_per_parameter_as_worked_out_elsewhere(law: ScalingLaw, flops: float, ratio: float) -> None:
     parameters, tokens = optimum(flops, law)
     assert tokens / parameters == pytest.approx(ratio, abs=0.051)
 
@@ -125,9 +112,7 @@ def test_effective_tokens_are_the_sum_of_what_each_repetition_teaches(
     parts = 2000
     step = (epochs - 1) / parts
     worth = sum(math.exp(-(k + 0.5) * step / constant) * step for k in range(parts))
-    assert effective_tokens(unique, epochs, constant) == pytest.approx(
-        unique * (1 + worth), rel=1e-3
-    )
+    assert effective_tokens(unique, epochs, constant) == pytest.approx(unique * (1 + worth), rel=1e-3)
 
 
 def test_effective_tokens_at_both_ends() -> None:

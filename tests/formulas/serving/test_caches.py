@@ -9,9 +9,7 @@ LENGTHS = (100, 700, 1500, 61)
 
 
 @each(("memory", "weights", "context", "reserved"), [(1000, 300, 7, 90), (50, 60, 3, 0)])
-def test_largest_batch_is_what_can_be_put_in_one_by_one(
-    memory: int, weights: int, context: int, reserved: int
-) -> None:
+def test_largest_batch_is_what_can_be_put_in_one_by_one(memory: int, weights: int, context: int, reserved: int) -> None:
     used, batch = weights + reserved, 0
     while used + context * 4 <= memory:
         used += context * 4

@@ -74,9 +74,7 @@ def test_critical_batch_of_three_formats_on_an_h100() -> None:
 
 
 @each(("queries", "shared", "size"), [(64, 8, 16), (8, 8, 4), (12, 1, 3)])
-def test_decode_attention_intensity_is_counted_product_by_product(
-    queries: int, shared: int, size: int
-) -> None:
+def test_decode_attention_intensity_is_counted_product_by_product(queries: int, shared: int, size: int) -> None:
     flops, read = 0, set()
     for head in range(queries):
         for token in range(5):
@@ -116,13 +114,8 @@ def test_latent_attention_intensity_without_positions_is_that_of_one_shared_head
     assert latent_attention_intensity(16, 512, 0) == pytest.approx(2 * shared)  # key is value
 
 
-@each(
-    ("weights", "layers", "latency"),
-    [(141.1e9, 80, 1.5e-6), (16e9, 32, 1e-6), (811.7e9, 126, 5e-6)],
-)
-def test_best_tensor_degree_is_the_fastest_of_all(
-    weights: float, layers: int, latency: float
-) -> None:
+@each(("weights", "layers", "latency"), [(141.1e9, 80, 1.5e-6), (16e9, 32, 1e-6), (811.7e9, 126, 5e-6)])
+def test_best_tensor_degree_is_the_fastest_of_all(weights: float, layers: int, latency: float) -> None:
     def step(gpus: int) -> float:
         hops = 2 * layers * ring_all_reduce_time(1e-9, gpus, 1e12, latency)
         return decode_step_time(weights, 1, 1e-9, 1.0, gpus, H100_MEMORY) + hops

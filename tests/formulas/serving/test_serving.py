@@ -28,9 +28,7 @@ def test_prefill_time_is_that_of_products_counted_one_by_one() -> None:
 
 
 @each("utilization", [1.0, 0.8])
-def test_free_prefill_tokens_are_those_after_which_computing_is_the_limit(
-    utilization: float,
-) -> None:
+def test_free_prefill_tokens_are_those_after_which_computing_is_the_limit(utilization: float) -> None:
     read, bandwidth, peak = 226.999e9, 8 * 3.352e12, 8 * 989e12 * utilization
     step = read / bandwidth
     tokens = free_prefill_tokens(step, 8, 989e12, P70, 32, utilization)
@@ -66,14 +64,7 @@ def test_time_to_first_token_grows_without_end_and_is_refused_at_full_load() -> 
 
 
 # Leviathan et al., arXiv:2211.17192, table 1: acceptance, drafted, and the speed for a free draft.
-TABLE = [
-    (0.6, 2, 1.96),
-    (0.7, 3, 2.53),
-    (0.8, 2, 2.44),
-    (0.8, 5, 3.69),
-    (0.9, 2, 2.71),
-    (0.9, 10, 6.86),
-]
+TABLE = [(0.6, 2, 1.96), (0.7, 3, 2.53), (0.8, 2, 2.44), (0.8, 5, 3.69), (0.9, 2, 2.71), (0.9, 10, 6.86)]
 
 
 @each(("acceptance", "drafted", "printed"), TABLE)
@@ -146,8 +137,7 @@ def test_expected_longest_is_that_of_many_drawn_batches() -> None:
 
 
 @each(
-    ("batch", "harmonic"),
-    [(1, 1.0), (100, 5.187377517639621), (1000, 7.485470860550345), (10**6, 14.392726722865724)],
+    ("batch", "harmonic"), [(1, 1.0), (100, 5.187377517639621), (1000, 7.485470860550345), (10**6, 14.392726722865724)]
 )
 def test_expected_longest_is_the_mean_times_a_harmonic_number(batch: int, harmonic: float) -> None:
     assert expected_longest(1, batch) == pytest.approx(harmonic, rel=1e-13)

@@ -26,9 +26,7 @@ def test_largest_tensor_degree_is_the_last_group_that_sends_no_longer_than_it_co
 
 
 @each("ranks", [2, 3, 4])
-def test_largest_tensor_degree_of_a_machine_that_ties_is_the_group_that_was_played(
-    ranks: int,
-) -> None:
+def test_largest_tensor_degree_of_a_machine_that_ties_is_the_group_that_was_played(ranks: int) -> None:
     source = random.Random(5)
     tokens, hidden, inner = 2 * ranks, 3, 4 * ranks
     given, up, down = (

@@ -51,10 +51,7 @@ def layouts(name: str, axes: str) -> Iterator[str]:
     """Every layout of an array, each axis splitting one dimension or none."""
     first, second = DIMS[name]
     for places in itertools.product((None, first, second), repeat=len(axes)):
-        cuts = {
-            dim: "".join(a for a, at in zip(axes, places, strict=True) if at == dim)
-            for dim in (first, second)
-        }
+        cuts = {dim: "".join(a for a, at in zip(axes, places, strict=True) if at == dim) for dim in (first, second)}
         yield ", ".join(f"{dim}/{cut}" if cut else dim for dim, cut in cuts.items())
 
 
@@ -88,9 +85,7 @@ def test_plan_bytes_are_those_of_every_plan_played_number_by_number() -> None:
 
 
 @pytest.mark.parametrize("have", [("I, J/X", "J/X, K"), ("I/X, J", "J/X, K"), ("I, J/X", "J, K/X")])
-def test_plan_bytes_takes_every_plan_that_works_and_exchanges_no_copies(
-    have: tuple[str, str],
-) -> None:
+def test_plan_bytes_takes_every_plan_that_works_and_exchanges_no_copies(have: tuple[str, str]) -> None:
     arrays = {"A": have[0], "B": have[1]}
     for target in layouts("C", "X"):
         played = small(arrays, {"C": target}, X=4)
@@ -112,33 +107,19 @@ def test_plan_bytes_are_those_of_each_collective_alone() -> None:
         asked = ShardingTask(mesh="X:4", sizes="I:500 J:1000", have=have, want=want)
         assert plan_bytes(asked, ShardingPlan(moves=moves)) == pytest.approx(sent)
     sums = {"C[I, K]": ("all-reduce C over X", ring_all_reduce_bytes(1e6, 4))}
-    sums["C[I/X, K]"] = (
-        "reduce-scatter C over X along I", ring_reduce_scatter_bytes(1e6, 4)
-    )  # fmt: skip
+    sums["C[I/X, K]"] = ("reduce-scatter C over X along I", ring_reduce_scatter_bytes(1e6, 4))
     for want, (moves, sent) in sums.items():
-        asked = ShardingTask(
-            mesh="X:4", sizes="I:500 J:8 K:1000", have="A[I, J/X] B[J/X, K]", want=want
-        )
+        asked = ShardingTask(mesh="X:4", sizes="I:500 J:8 K:1000", have="A[I, J/X] B[J/X, K]", want=want)
         assert plan_bytes(asked, ShardingPlan(moves=f"multiply; {moves}")) == pytest.approx(sent)
 
 
 @pytest.mark.parametrize(
     ("moves", "says"),
     [
-        (
-            "gather A",
-            "move 1 must be one such as 'all-gather A over X', not 'gather A'; did you mean"
-            " 'all-gather'?",
-        ),
+        ("gather A", "move 1 must be one such as 'all-gather A over X', not 'gather A'; did you mean 'all-gather'?"),
         ("all-gather A over X", "plan must reach C[I, K], not end with A[I, J] B[J/X, K]"),
-        (
-            "multiply",
-            "plan must reach C[I, K], not end with C[I, K] with partial sums over X",
-        ),
-        (
-            "all-reduce C over X",
-            "plan must find an array C for 'all-reduce C over X' as move 1",
-        ),
+        ("multiply", "plan must reach C[I, K], not end with C[I, K] with partial sums over X"),
+        ("all-reduce C over X", "plan must find an array C for 'all-reduce C over X' as move 1"),
         (
             "multiply; all-reduce C over X; all-reduce C over X",
             "plan must find partial sums over X for 'all-reduce C over X' as move 3",
@@ -202,9 +183,7 @@ def test_cheapest_plan_moves_the_tokens_up_to_the_batch_where_the_weights_weigh_
 
 def test_cheapest_plan_of_the_transposed_product_sends_the_same() -> None:
     plain = task({"A": "I/X, J/Y", "B": "J/X, K"}, {"C": "I, K/Y"}, X=2, Y=4)
-    other = ShardingTask(
-        mesh=plain.mesh, sizes=plain.sizes, have="B[K, J/X] A[J/Y, I/X]", want="C[K/Y, I]"
-    )
+    other = ShardingTask(mesh=plain.mesh, sizes=plain.sizes, have="B[K, J/X] A[J/Y, I/X]", want="C[K/Y, I]")
     sent = [plan_bytes(one, plan(cheapest_plan(one))) for one in (plain, other)]
     assert sent[0] == sent[1] > 0
 

@@ -17,9 +17,7 @@ def played(owner: list[int], ranks: int) -> float:
 
 
 @each("ranks", [1, 2, 3, 8, 16])
-def test_causal_ring_imbalance_is_what_parts_in_order_cost_and_a_zigzag_does_not(
-    ranks: int,
-) -> None:
+def test_causal_ring_imbalance_is_what_parts_in_order_cost_and_a_zigzag_does_not(ranks: int) -> None:
     perfect = (2 * ranks) ** 2 / 2 / ranks
     in_order = played([at // 2 for at in range(2 * ranks)], ranks)
     zigzag = played([*range(ranks), *reversed(range(ranks))], ranks)
@@ -52,9 +50,7 @@ def test_ulysses_bytes_are_what_moves_when_tokens_become_heads_and_heads_tokens(
     assert found == pytest.approx(sent[0], rel=1e-12)
 
 
-def test_ulysses_bytes_without_grouped_heads_are_four_all_to_alls_and_more_than_a_ring_of_two() -> (
-    None
-):
+def test_ulysses_bytes_without_grouped_heads_are_four_all_to_alls_and_more_than_a_ring_of_two() -> None:
     tokens, hidden = 32768, 8192
     for ranks in (2, 4, 8):
         each = all_to_all_bytes(tokens * hidden * 2 / ranks, ranks)

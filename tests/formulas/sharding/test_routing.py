@@ -37,17 +37,13 @@ def test_expected_nodes_of_deepseek_drawn_at_random() -> None:
         ((2 * 10**6, 8, 8), "experts must be at most 1,000,000, not 2000000"),
     ],
 )
-def test_expected_nodes_refuses_what_cannot_be_spread(
-    given: tuple[int, int, int], says: str
-) -> None:
+def test_expected_nodes_refuses_what_cannot_be_spread(given: tuple[int, int, int], says: str) -> None:
     with pytest.raises(ValueError, match=f"^{says}$"):
         expected_nodes(*given)
 
 
 @each(("gpus", "experts", "chosen"), [(8, 256, 8), (6, 12, 3), (1, 4, 4)])
-def test_tokens_per_expert_is_what_each_gets_if_all_take_turns(
-    gpus: int, experts: int, chosen: int
-) -> None:
+def test_tokens_per_expert_is_what_each_gets_if_all_take_turns(gpus: int, experts: int, chosen: int) -> None:
     tokens, turn = 128, itertools.cycle(range(experts))
     loads = [0] * experts
     for _ in range(gpus * tokens):

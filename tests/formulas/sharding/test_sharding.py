@@ -38,14 +38,10 @@ def drawn(source: random.Random, high: int, wide: int) -> Matrix:
 
 
 @given(RANKS, st.integers(1, 3), st.integers(0, 99))
-def test_column_shard_and_row_shard_are_the_parts_that_give_the_whole_result(
-    ranks: int, wide: int, seed: int
-) -> None:
+def test_column_shard_and_row_shard_are_the_parts_that_give_the_whole_result(ranks: int, wide: int, seed: int) -> None:
     source = random.Random(seed)
     tokens, hidden, inner = 2 * ranks, 3, wide * ranks
-    given, up, down = (
-        drawn(source, *shape) for shape in ((tokens, hidden), (hidden, inner), (inner, hidden))
-    )
+    given, up, down = (drawn(source, *shape) for shape in ((tokens, hidden), (hidden, inner), (inner, hidden)))
     split = parallel_mlp(given, up, down, ranks)
     assert split.results == [counted_product(bend(counted_product(given, up)), down)] * ranks
     assert set(split.first_shapes) == {tuple(column_shard(hidden, inner, ranks))}
@@ -58,20 +54,13 @@ def test_tensor_traffic_bytes_tensor_all_reduce_size_and_sequence_parallel_traff
 ) -> None:
     source = random.Random(1)
     tokens, hidden, inner = batch * ranks, 4, wide * ranks
-    given, up, down = (
-        drawn(source, *shape) for shape in ((tokens, hidden), (hidden, inner), (inner, hidden))
-    )
+    given, up, down = (drawn(source, *shape) for shape in ((tokens, hidden), (hidden, inner), (inner, hidden)))
     size = tensor_all_reduce_size(batch, ranks, hidden)
     blocks = tensor_all_reduces(3, passes=2) * 5  # three layers, five micro-batches
-    for in_rows, formula in (
-        (False, tensor_traffic_bytes),
-        (True, sequence_parallel_traffic_bytes),
-    ):
+    for in_rows, formula in ((False, tensor_traffic_bytes), (True, sequence_parallel_traffic_bytes)):
         split = parallel_mlp(given, up, down, ranks, in_rows=in_rows)
         assert split.sent == [split.sent[0]] * ranks
-        assert formula(size, 3, ranks, microbatches=5) == pytest.approx(
-            2 * blocks * split.sent[0], rel=1e-12
-        )
+        assert formula(size, 3, ranks, microbatches=5) == pytest.approx(2 * blocks * split.sent[0], rel=1e-12)
 
 
 def test_column_shard_and_row_shard_of_a_known_matrix() -> None:
@@ -91,9 +80,7 @@ def test_tensor_all_reduces_and_tensor_all_reduce_size_and_what_follows() -> Non
     time = ring_all_reduce_time(size, 8, 600e9)
     assert time == pytest.approx(0.196e-3, rel=2e-3)
     assert tensor_overhead(time, 80, 0.3) == pytest.approx(0.2088, abs=5e-5)
-    assert tensor_overhead(ring_all_reduce_time(size, 8, 100e9), 80, 0.3) == pytest.approx(
-        1.253, abs=5e-4
-    )
+    assert tensor_overhead(ring_all_reduce_time(size, 8, 100e9), 80, 0.3) == pytest.approx(1.253, abs=5e-4)
     assert tensor_all_reduces(80) == 320
 
 
@@ -112,9 +99,7 @@ def test_tensor_traffic_bytes_are_megatrons_eight_b_s_h() -> None:
     assert facts["TP communication per layer per device per microbatch"] == "8 b s h (t-1)/t"
     b, s, h, t = 3, 2048, 12288, 8
     elements = 8 * b * s * h * (t - 1) / t
-    assert tensor_traffic_bytes(tensor_all_reduce_size(b, s, h), 1, t) == pytest.approx(
-        2 * elements
-    )
+    assert tensor_traffic_bytes(tensor_all_reduce_size(b, s, h), 1, t) == pytest.approx(2 * elements)
     again = {row.text("stage"): row for row in rows("zero_comm_volume")}
     assert len(again) == 3
     assert tensor_all_reduces(1, passes=3) == 6  # ZeRO, section 8: with full recomputation
@@ -154,9 +139,7 @@ def test_heads_per_rank_gives_every_query_its_key(shared: int, groups: int, rank
 def test_heads_per_rank_refuses_what_does_not_divide() -> None:
     with pytest.raises(ValueError, match=r"^ranks must divide the query heads, 64, not 3"):
         heads_per_rank(64, 8, 3)
-    with pytest.raises(
-        ValueError, match=r"^ranks must divide or be a multiple of the key-value heads, 6"
-    ):
+    with pytest.raises(ValueError, match=r"^ranks must divide or be a multiple of the key-value heads, 6"):
         heads_per_rank(24, 6, 4)
 
 
@@ -179,10 +162,7 @@ def test_context_gather_bytes_are_those_of_an_all_gather(ranks: int) -> None:
 
 
 def test_context_ring_bytes_and_context_gather_bytes_are_the_tables_elements() -> None:
-    table = {
-        row.text("scheme"): row.text("elements_per_layer_forward")
-        for row in rows("context_parallel_comm")
-    }
+    table = {row.text("scheme"): row.text("elements_per_layer_forward") for row in rows("context_parallel_comm")}
     assert table["Ring attention"] == "2 b s/P g d (P-1) per rank"
     assert table["Llama 3 all-gather KV"] == "2 b s g d (P-1)/P"
     b, s, g, d, p = 1, 131_072, 8, 128, 16
@@ -206,21 +186,14 @@ def test_context_ring_hides_nothing_of_a_single_rank() -> None:
 
 
 @given(st.integers(1, 3), st.integers(1, 5), st.integers(1, 3), st.integers(0, 99))
-def test_expert_all_to_all_bytes_are_the_mean_of_what_leaves_a_rank(
-    per: int, tokens: int, k: int, seed: int
-) -> None:
+def test_expert_all_to_all_bytes_are_the_mean_of_what_leaves_a_rank(per: int, tokens: int, k: int, seed: int) -> None:
     ranks = 4
     experts = per * ranks
     # every expert is chosen equally often: token t of rank r takes k experts from t on, in turn
-    choices = [
-        [[(t + j) % experts for j in range(k)] for t in range(tokens * experts)]
-        for _ in range(ranks)
-    ]
+    choices = [[[(t + j) % experts for j in range(k)] for t in range(tokens * experts)] for _ in range(ranks)]
     routed = route(choices, experts)
     sent = sum(routed.sent) / ranks
-    assert expert_all_to_all_bytes(tokens * experts, 7, k, 2, ranks) == pytest.approx(
-        sent * 7 * 2, rel=1e-12
-    )
+    assert expert_all_to_all_bytes(tokens * experts, 7, k, 2, ranks) == pytest.approx(sent * 7 * 2, rel=1e-12)
 
 
 def test_expert_all_to_all_bytes_of_deepseek_v3_without_its_limit_on_nodes() -> None:
@@ -230,9 +203,7 @@ def test_expert_all_to_all_bytes_of_deepseek_v3_without_its_limit_on_nodes() -> 
 
 
 @given(st.integers(1, 6), st.integers(1, 4), st.integers(1, 20), st.sampled_from([1.0, 1.25, 2.0]))
-def test_expert_capacity_drops_nothing_of_equal_loads(
-    experts: int, k: int, tokens: int, factor: float
-) -> None:
+def test_expert_capacity_drops_nothing_of_equal_loads(experts: int, k: int, tokens: int, factor: float) -> None:
     k = min(k, experts)
     choices = [[[(t * k + j) % experts for j in range(k)] for t in range(tokens)]]
     room = expert_capacity(tokens, experts, k, factor)
@@ -249,9 +220,7 @@ def test_expert_capacity_of_a_known_batch() -> None:
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=8).filter(any))
-def test_expert_imbalance_is_the_time_of_the_fullest_over_that_of_equal_loads(
-    loads: list[int],
-) -> None:
+def test_expert_imbalance_is_the_time_of_the_fullest_over_that_of_equal_loads(loads: list[int]) -> None:
     choices = [[[expert] for expert, load in enumerate(loads) for _ in range(load)]]
     routed = route(choices, len(loads))
     assert routed.loads == loads
@@ -276,25 +245,15 @@ def test_data_parallel_degree_is_that_of_llama_3s_table(row: Row) -> None:
 def test_data_parallel_degree_with_experts_and_with_leftovers() -> None:
     assert data_parallel_degree(2048, 1, 16, expert=64) == 128
     assert data_parallel_degree(cluster("Meta 24K H100").gpus, 8, 16) == 192
-    with pytest.raises(
-        ValueError,
-        match=r"^pipeline must divide the GPUs that other degrees leave, 50 of 100, not 12",
-    ):
+    with pytest.raises(ValueError, match=r"^pipeline must divide the GPUs that other degrees leave, 50 of 100, not 12"):
         data_parallel_degree(100, 2, 12)
-    with pytest.raises(
-        ValueError, match=r"^expert must divide the data and context parallel ranks, 128, not 48"
-    ):
+    with pytest.raises(ValueError, match=r"^expert must divide the data and context parallel ranks, 128, not 48"):
         data_parallel_degree(2048, 1, 16, expert=48)
 
 
 @given(st.integers(1, 8), st.integers(1, 8), st.integers(1, 4), st.integers(1, 64))
-def test_data_parallel_degree_is_what_numbering_all_ranks_leaves(
-    t: int, p: int, c: int, d: int
-) -> None:
-    places = {
-        (rank % t, rank // t % c, rank // (t * c) % p, rank // (t * c * p))
-        for rank in range(t * c * p * d)
-    }
+def test_data_parallel_degree_is_what_numbering_all_ranks_leaves(t: int, p: int, c: int, d: int) -> None:
+    places = {(rank % t, rank // t % c, rank // (t * c) % p, rank // (t * c * p)) for rank in range(t * c * p * d)}
     assert data_parallel_degree(t * c * p * d, t, p, c) == len({place[3] for place in places})
 
 

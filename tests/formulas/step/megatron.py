@@ -33,9 +33,7 @@ def all_reduce(size: float, ranks: int) -> float:
     return 40e-6 + 2 * (ranks - 1) * 3.4e-6 + sent / (235e9 * ranks / (ranks + 0.4))
 
 
-def layer(
-    h: int, a: int, s: int, b: int, t: int, *, full: bool, selective: bool, split: bool
-) -> float:
+def layer(h: int, a: int, s: int, b: int, t: int, *, full: bool, selective: bool, split: bool) -> float:
     """Seconds of one layer for one micro-batch, forward and backward."""
     rows = b * s
     sides = ((3 * h / t, h), (h, h / t), (4 * h / t, h), (h, 4 * h / t))

@@ -67,18 +67,13 @@ def test_the_products_of_a_layer_are_those_of_its_parameters(shape: ModelShape) 
     def weights(linears: tuple[Linear, ...]) -> int:
         return sum(result.size * taken.size for result, taken in linears)
 
-    small = 10 * (
-        shape.hidden + shape.heads * shape.head_size + shape.query_latent
-    )  # biases, norms
+    small = 10 * (shape.hidden + shape.heads * shape.head_size + shape.query_latent)  # biases, norms
     assert 0 <= widths.parts.attention - weights(widths.attention) <= small
     if shape.biases != "all":
         assert weights(widths.dense) == widths.parts.feed_forward
         assert weights(widths.shared) == widths.parts.shared
         assert weights(widths.expert) == widths.parts.expert
-    assert (widths.dense_layers, widths.mixtures) == (
-        shape.layers - shape.expert_layers,
-        shape.expert_layers,
-    )
+    assert (widths.dense_layers, widths.mixtures) == (shape.layers - shape.expert_layers, shape.expert_layers)
 
 
 @each("stages", [2, 3, 4, 5, 7, 8, 12, 16])
@@ -175,10 +170,7 @@ def test_weights_are_gathered_behind_the_layer_before() -> None:
 def test_shards_within_a_node_are_reduced_over_the_nodes_besides() -> None:
     whole = Degrees.of(Layout(data=64, zero_stage=3, sequence=128))
     at = speeds(hidden_data=0.0)
-    times = {
-        shards: step_parts(SMALL, at, whole._replace(sharded=shards), PLAIN).data
-        for shards in (8, 64)
-    }
+    times = {shards: step_parts(SMALL, at, whole._replace(sharded=shards), PLAIN).data for shards in (8, 64)}
     held = 8.03e9 * 2
     net = at.net
     inside = 3 * held * 7 / 8 / (net.inside * 8 / 8.4)

@@ -34,9 +34,7 @@ def test_other_shares_of_the_a100_agree_less() -> None:
 
 
 @each("runs", [published.sc21, published.korthikanti])
-def test_a_naive_sum_of_the_same_kernels_comes_to_the_same_step(
-    runs: Callable[[], Iterator[Run]],
-) -> None:
+def test_a_naive_sum_of_the_same_kernels_comes_to_the_same_step(runs: Callable[[], Iterator[Run]]) -> None:
     for run in runs():
         shape, at = run.model, run.layout
         naive = megatron.step(

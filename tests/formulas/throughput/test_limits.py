@@ -9,9 +9,7 @@ from tests.oracles import throughput as simulated
     ("rows", "columns", "processors"),
     [(4224, 1024, 132), (4352, 1024, 132), (129, 257, 3), (128, 256, 5), (1000, 3000, 7)],
 )
-def test_wave_utilization_is_that_of_tiles_on_processors(
-    rows: int, columns: int, processors: int
-) -> None:
+def test_wave_utilization_is_that_of_tiles_on_processors(rows: int, columns: int, processors: int) -> None:
     time = simulated.time_of_tiles(rows, columns, (128, 256), processors)
     tiles = simulated.time_of_tiles(rows, columns, (128, 256), 1)
     used = throughput.wave_utilization(rows, columns, 128, 256, processors)
@@ -32,9 +30,7 @@ def test_launch_bound_time_is_the_limit_of_many_kernels(launch: float, device: f
 
 
 @each(("samples", "sample_time", "step_time"), [(256, 0.15, 0.4), (7, 0.3, 1.0), (3, 0.01, 5.0)])
-def test_loader_workers_are_the_fewest_that_keep_up(
-    samples: int, sample_time: float, step_time: float
-) -> None:
+def test_loader_workers_are_the_fewest_that_keep_up(samples: int, sample_time: float, step_time: float) -> None:
     needed = throughput.loader_workers(samples, sample_time, step_time)
     steps = 200
     late = steps * step_time + sample_time

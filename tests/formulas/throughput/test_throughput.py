@@ -44,35 +44,20 @@ def test_training_time_of_llama_3_405b_and_of_the_papers_of_megatron() -> None:
     assert int(one_trillion / DAY + 0.5) == facts["training days 1T"]
 
 
-@each(
-    "row",
-    [r for r in rows("palm_table3_mfu") if r.cells["tokens_per_s"]],
-    ids=lambda row: row.text("model"),
-)
+@each("row", [r for r in rows("palm_table3_mfu") if r.cells["tokens_per_s"]], ids=lambda row: row.text("model"))
 def test_model_utilization_is_that_of_palms_table(row: Row) -> None:
-    shapes = {
-        "PaLM": (118, 48, 256, 275e12, 6144),
-        "Megatron-Turing NLG": (105, 128, 160, 312e12, 2240),
-    }
+    shapes = {"PaLM": (118, 48, 256, 275e12, 6144), "Megatron-Turing NLG": (105, 128, 160, 312e12, 2240)}
     layers, heads, width, peak, chips = shapes[row.text("model")]
     parameters = int(1e9 * row.number("params"))
-    with_attention = token_flops(parameters, layers, heads, width, 2048) * row.number(
-        "tokens_per_s"
-    )
+    with_attention = token_flops(parameters, layers, heads, width, 2048) * row.number("tokens_per_s")
     without = training_flops(parameters, row.number("tokens_per_s"))
     # MT-NLG's own figures are rounded: 29.8 and 30.3 where 29.7 and 30.2 are printed
-    assert 100 * model_utilization(with_attention, 1, chips, peak) == pytest.approx(
-        row.number("mfu"), abs=0.11
-    )
-    assert 100 * model_utilization(without, 1, chips, peak) == pytest.approx(
-        row.number("mfu_no_attention"), abs=0.11
-    )
+    assert 100 * model_utilization(with_attention, 1, chips, peak) == pytest.approx(row.number("mfu"), abs=0.11)
+    assert 100 * model_utilization(without, 1, chips, peak) == pytest.approx(row.number("mfu_no_attention"), abs=0.11)
 
 
 @each("row", rows("korthikanti_table3_5"), ids=lambda row: row.text("model"))
-def test_model_utilization_and_hardware_utilization_are_those_of_korthikantis_table(
-    row: Row,
-) -> None:
+def test_model_utilization_and_hardware_utilization_are_those_of_korthikantis_table(row: Row) -> None:
     shape = (row.count("global_batch"), 2048, row.count("layers"), row.count("hidden"), 51200)
     time, gpus = row.number("iter_present"), row.count("gpus")
     mfu = 100 * model_utilization(step_flops(*shape), time, gpus, 312e12)
@@ -91,9 +76,7 @@ def test_model_utilization_of_llama_3s_table_is_a_rounded_pair(row: Row) -> None
     assert percent == pytest.approx(row.number("bf16_mfu"), abs=100 * 5 / 989 + 0.5)
     degrees = row.count("tp") * row.count("cp") * row.count("pp") * row.count("dp")
     assert degrees == row.count("gpus")
-    assert row.count("dp") * row.count("batch_per_dp") * row.count("seq_len") == row.count(
-        "tokens_per_batch"
-    )
+    assert row.count("dp") * row.count("batch_per_dp") * row.count("seq_len") == row.count("tokens_per_batch")
 
 
 @each(
@@ -101,17 +84,12 @@ def test_model_utilization_of_llama_3s_table_is_a_rounded_pair(row: Row) -> None
     [
         r
         for r in rows("training_runs")
-        if r.cells["params"]
-        and r.text("model") in ("Llama-3.1-405B", "Llama-2-70B", "Llama-3.1-8B")
+        if r.cells["params"] and r.text("model") in ("Llama-3.1-405B", "Llama-2-70B", "Llama-3.1-8B")
     ],
     ids=lambda row: row.text("model"),
 )
 def test_model_utilization_over_all_gpu_hours_is_the_average(row: Row) -> None:
-    known = {
-        "Llama-3.1-405B": (34.6, 989e12),
-        "Llama-2-70B": (42.8, 312e12),
-        "Llama-3.1-8B": (13.9, 989e12),
-    }
+    known = {"Llama-3.1-405B": (34.6, 989e12), "Llama-2-70B": (42.8, 312e12), "Llama-3.1-8B": (13.9, 989e12)}
     percent, peak = known[row.text("model")]
     flops = training_flops(row.count("params"), row.number("tokens"))
     average = model_utilization(flops, row.number("accel_hours") * HOUR, 1, peak)
@@ -137,9 +115,7 @@ def test_tokens_per_second_is_that_of_the_whole_run() -> None:
     assert 15.6e12 / rate == pytest.approx(training_time(FLOPS_405B, 16384, 989e12, 0.4), rel=1e-12)
     titan = next(r for r in rows("torchtitan_llama3_h100") if r.text("config") == "FSDP8 compile")
     mfu = titan.number("tps_per_gpu") / tokens_per_second(8_030_261_248, 1, 989e12, 1)
-    assert mfu == pytest.approx(
-        0.325, abs=2e-3
-    )  # its page says 33 to 39 per cent, attention included
+    assert mfu == pytest.approx(0.325, abs=2e-3)  # its page says 33 to 39 per cent, attention included
 
 
 def test_utilization_comb_has_gaps_and_teeth() -> None:
@@ -158,9 +134,7 @@ def test_matmul_flops_matmul_bytes_and_matmul_intensity_are_counted_in_the_loops
     assert matmul_flops(m, n, k) == counted.operations
     assert matmul_bytes(m, n, k, each) == each * counted.moved
     assert matmul_bytes(m, n, k, each, count_output=False) == each * counted.read
-    assert matmul_intensity(m, n, k, each) == pytest.approx(
-        counted.operations / counted.moved / each
-    )
+    assert matmul_intensity(m, n, k, each) == pytest.approx(counted.operations / counted.moved / each)
 
 
 def test_matmul_intensity_of_4096_cubed_and_elementwise_intensity_of_a_relu() -> None:
@@ -184,9 +158,7 @@ def test_ridge_intensity_and_smallest_square_matmul_of_an_h100() -> None:
 
 
 @given(st.floats(1e10, 1e16), st.floats(1e9, 1e14), st.sampled_from([1, 2, 4]))
-def test_smallest_square_matmul_is_the_first_beyond_the_ridge(
-    peak: float, bandwidth: float, each: int
-) -> None:
+def test_smallest_square_matmul_is_the_first_beyond_the_ridge(peak: float, bandwidth: float, each: int) -> None:
     side = smallest_square_matmul(peak, bandwidth, each)
     ridge = ridge_intensity(peak, bandwidth)
     assert matmul_intensity(side, side, side, each) >= ridge * (1 - 1e-9)
@@ -224,9 +196,7 @@ def test_standard_attention_bytes_and_flash_attention_share_of_known_shapes() ->
 def test_flash_attention_bytes_need_room_for_a_row_of_each_block() -> None:
     least = 4 * 64 * 2  # a query, a key, a value and a result of 64 numbers in 16 bits
     assert flash_attention_bytes(100, 64, least) == 2 * (2 * 100 * 64 + 100 * 100 * (3 * 64 + 4))
-    with pytest.raises(
-        ValueError, match=r"^on_chip_bytes must be a number of at least 512, not 511"
-    ):
+    with pytest.raises(ValueError, match=r"^on_chip_bytes must be a number of at least 512, not 511"):
         flash_attention_bytes(100, 64, least - 1)
 
 

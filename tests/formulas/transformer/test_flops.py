@@ -29,9 +29,7 @@ def counted(products: object) -> int:
 
 
 @given(small, small, small, st.sampled_from([1, 2, 4]))
-def test_layer_flops_are_those_of_its_products(
-    sequence: int, batch: int, wide: int, heads: int
-) -> None:
+def test_layer_flops_are_those_of_its_products(sequence: int, batch: int, wide: int, heads: int) -> None:
     hidden = wide * heads
     weights = counted(weight_products(batch * sequence, hidden))
     weights_back = counted(backward(weight_products(batch * sequence, hidden)))
@@ -49,9 +47,7 @@ def test_layer_flops_under_a_causal_mask_tend_to_half_of_the_scores() -> None:
         weights = counted(weight_products(sequence, hidden))
         scores = counted(forward_products(sequence, 1, hidden, heads, causal=True))
         exact = 3 * (weights + scores)
-        assert layer_flops(sequence, 1, hidden, causal=True) == pytest.approx(
-            exact, rel=1 / sequence
-        )
+        assert layer_flops(sequence, 1, hidden, causal=True) == pytest.approx(exact, rel=1 / sequence)
 
 
 @each("row", rows("megatron_sc21_table1"), ids=lambda row: f"{row.text('params')}B")
@@ -59,29 +55,15 @@ def test_step_flops_are_those_of_megatrons_days(row: Row) -> None:
     layers, hidden, batch = row.count("layers"), row.count("hidden"), row.count("batch")
     flops = step_flops(batch, 2048, layers, hidden, 51200, recompute="full")
     head = 6 * batch * 2048 * hidden * 51200
-    assert flops == pytest.approx(
-        layers * layer_flops(2048, batch, hidden, recompute="full") + head, rel=1e-12
-    )
-    parameters = (
-        12 * layers * hidden**2 * (1 + 13 / (12 * hidden) + (51200 + 2048) / (12 * layers * hidden))
-    )
+    assert flops == pytest.approx(layers * layer_flops(2048, batch, hidden, recompute="full") + head, rel=1e-12)
+    parameters = 12 * layers * hidden**2 * (1 + 13 / (12 * hidden) + (51200 + 2048) / (12 * layers * hidden))
     assert round(parameters / 1e9, 1) == row.number("params")
     # per cent of peak is printed from the rate, and recomputation is in it
-    assert row.number("pct_peak") == pytest.approx(
-        100 * row.number("tflops_per_gpu") / 312, abs=0.51
-    )
+    assert row.number("pct_peak") == pytest.approx(100 * row.number("tflops_per_gpu") / 312, abs=0.51)
 
 
-@given(
-    st.integers(1, 9),
-    st.integers(1, 900),
-    st.integers(1, 90),
-    st.integers(1, 900),
-    st.integers(1, 9000),
-)
-def test_step_flops_are_layers_and_the_output_head(
-    batch: int, s: int, layers: int, h: int, words: int
-) -> None:
+@given(st.integers(1, 9), st.integers(1, 900), st.integers(1, 90), st.integers(1, 900), st.integers(1, 9000))
+def test_step_flops_are_layers_and_the_output_head(batch: int, s: int, layers: int, h: int, words: int) -> None:
     head = 6 * batch * s * h * words
     none = layers * layer_flops(s, batch, h) + head
     assert step_flops(batch, s, layers, h, words) == pytest.approx(none, rel=1e-12)
@@ -108,13 +90,8 @@ def test_token_flops_are_those_of_a_step_over_its_tokens() -> None:
     assert token_flops(matrices, layers, 96, 128, s) == pytest.approx(step / (7 * s), rel=1e-12)
 
 
-@each(
-    ("name", "within"),
-    [("Llama-3.1-405B", 0.0025), ("Llama-3-70B", 0.0012), ("Qwen3-235B-A22B", 0.003)],
-)
-def test_token_flops_without_the_embedding_are_those_that_megatron_bridge_prints(
-    name: str, within: float
-) -> None:
+@each(("name", "within"), [("Llama-3.1-405B", 0.0025), ("Llama-3-70B", 0.0012), ("Qwen3-235B-A22B", 0.003)])
+def test_token_flops_without_the_embedding_are_those_that_megatron_bridge_prints(name: str, within: float) -> None:
     shape = model(name)
     parameters = active_parameters(shape)
     deep = shape.layers, shape.heads, shape.head_size
@@ -156,9 +133,7 @@ def test_attention_share_is_that_of_the_products_counted() -> None:
     s, h, heads = 12, 8, 2
     scores = counted(forward_products(s, 1, h, heads))
     weights = counted(weight_products(s, h))
-    assert attention_share(12 * h * h, 1, heads, h // heads, s) == pytest.approx(
-        scores / weights, rel=1e-12
-    )
+    assert attention_share(12 * h * h, 1, heads, h // heads, s) == pytest.approx(scores / weights, rel=1e-12)
 
 
 @each("row", rows("gpt3_table_d1"), ids=lambda row: row.text("model"))
@@ -171,9 +146,7 @@ def test_training_flops_and_petaflop_days_are_those_of_gpt_3(row: Row) -> None:
 def test_training_flops_and_petaflop_days_of_llama_3_405b_and_deepseek_v3() -> None:
     assert petaflop_days(training_flops(405 * 10**9, 15.6e12)) == 438_750
     facts = {row.text("quantity"): row.text("value") for row in rows("llama3_misc")}
-    assert training_flops(405 * 10**9, 15.6e12) == pytest.approx(
-        float(facts["training FLOPs budget"]), rel=5e-3
-    )
+    assert training_flops(405 * 10**9, 15.6e12) == pytest.approx(float(facts["training FLOPs budget"]), rel=5e-3)
     assert training_flops(37 * 10**9, 14.8e12) == pytest.approx(3.286e24, rel=1e-3)
     assert active_parameters(model("DeepSeek-V3")) == pytest.approx(37e9, rel=0.02)
 

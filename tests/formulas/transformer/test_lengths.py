@@ -12,9 +12,7 @@ from tests.each import each
 
 @each("causal", [False, True])
 @each("hidden", [4096, 8192])
-def test_sequence_where_attention_equals_doubles_a_layer_without_scores(
-    hidden: int, causal: bool
-) -> None:
+def test_sequence_where_attention_equals_doubles_a_layer_without_scores(hidden: int, causal: bool) -> None:
     length = int(sequence_where_attention_equals(12 * hidden**2, hidden, causal))
     assert length == (12 if causal else 6) * hidden
     weights = 3 * 2 * 12 * hidden**2 * length  # three passes, two FLOP per parameter and token
@@ -25,9 +23,7 @@ def test_sequence_where_attention_equals_is_where_the_share_is_one_for_a_layer_o
     parameters = 855_654_400
     for causal in (False, True):
         length = sequence_where_attention_equals(parameters, 8192, causal)
-        shares = [
-            attention_share(parameters, 1, 64, 128, int(length) + more, causal) for more in (0, 1)
-        ]
+        shares = [attention_share(parameters, 1, 64, 128, int(length) + more, causal) for more in (0, 1)]
         assert shares[0] <= 1 < shares[1]
 
 

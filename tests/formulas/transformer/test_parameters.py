@@ -22,12 +22,29 @@ STORED_FREQUENCIES = {"Llama-2-7B": 2048, "Llama-2-13B": 2560, "Llama-2-70B": 51
 def plan(shape: ModelShape) -> Plan:
     """*shape* under the names of released configurations."""
     return Plan(
-        shape.layers, shape.hidden, shape.heads, shape.key_value_heads, shape.head_size,
-        shape.vocabulary, shape.feed_forward, shape.gated, shape.tied, shape.biases == "qkv",
-        shape.biases == "all", shape.query_key_norm, shape.norm == "layer", shape.positions,
-        shape.experts, shape.shared, shape.expert_feed_forward, shape.dense_layers,
-        shape.router_bias, shape.query_latent, shape.latent, shape.rope,
-    )  # fmt: skip
+        shape.layers,
+        shape.hidden,
+        shape.heads,
+        shape.key_value_heads,
+        shape.head_size,
+        shape.vocabulary,
+        shape.feed_forward,
+        shape.gated,
+        shape.tied,
+        shape.biases == "qkv",
+        shape.biases == "all",
+        shape.query_key_norm,
+        shape.norm == "layer",
+        shape.positions,
+        shape.experts,
+        shape.shared,
+        shape.expert_feed_forward,
+        shape.dense_layers,
+        shape.router_bias,
+        shape.query_latent,
+        shape.latent,
+        shape.rope,
+    )
 
 
 @each("name", MODELS)
@@ -59,9 +76,7 @@ def test_a_module_for_a_further_token_has_the_parameters_that_were_released() ->
 
 
 @each("row", rows("model_configs"), ids=lambda row: row.text("model"))
-def test_model_parameters_and_active_parameters_are_those_of_the_released_weights(
-    row: object,
-) -> None:
+def test_model_parameters_and_active_parameters_are_those_of_the_released_weights(row: object) -> None:
     name = row.text("model")  # type: ignore[attr-defined]
     shape = model(name)
     if name == "GPT-3 175B":  # never released: the count of Megatron's equation, and a last norm
@@ -77,13 +92,7 @@ def test_model_parameters_and_active_parameters_are_those_of_the_released_weight
 def test_shapes_of_llama_3_are_those_of_its_table(row: object) -> None:
     shape = model(f"Llama-3.1-{row.text('model')}")  # type: ignore[attr-defined]
     table = tuple(row.count(c) for c in ("layers", "d_model", "d_ff", "heads", "kv_heads"))  # type: ignore[attr-defined]
-    assert table == (
-        shape.layers,
-        shape.hidden,
-        shape.feed_forward,
-        shape.heads,
-        shape.key_value_heads,
-    )
+    assert table == (shape.layers, shape.hidden, shape.feed_forward, shape.heads, shape.key_value_heads)
     assert row.count("vocab_paper") == 128_000 != shape.vocabulary == 128_256  # type: ignore[attr-defined]
 
 
@@ -95,9 +104,7 @@ def test_layer_parameters_of_llama_3_1_405b_are_3_188_billion_not_3_69() -> None
     assert model_parameters(model("405B")) == 126 * layer + 16384 + 2 * 128_256 * 16384
 
 
-def test_attention_parameters_and_feed_forward_parameters_of_a_classic_layer_are_12_h_squared() -> (
-    None
-):
+def test_attention_parameters_and_feed_forward_parameters_of_a_classic_layer_are_12_h_squared() -> None:
     h = 8192
     assert attention_parameters(h, 64, 64) == 4 * h * h
     assert feed_forward_parameters(h, 4 * h, gated=False) == 8 * h * h
@@ -121,9 +128,7 @@ def test_layer_parameters_are_the_elements_of_a_layers_tensors(
 @each("row", rows("gpt3_table_2_1"), ids=lambda row: row.text("model"))
 def test_layer_parameters_make_up_the_models_of_gpt_3(row: object) -> None:
     layers, hidden = row.count("layers"), row.count("d_model")  # type: ignore[attr-defined]
-    heads = (
-        hidden // 64 if hidden % 64 == 0 else 20
-    )  # 13B is printed with 5140, which 40 does not divide
+    heads = hidden // 64 if hidden % 64 == 0 else 20  # 13B is printed with 5140, which 40 does not divide
     body = layers * layer_parameters(hidden, heads, heads, 4 * hidden, gated=False)
     whole = body + (50257 + 2048) * hidden
     assert whole == pytest.approx(1e6 * row.number("params"), rel=0.03)  # type: ignore[attr-defined]
@@ -132,9 +137,7 @@ def test_layer_parameters_make_up_the_models_of_gpt_3(row: object) -> None:
 def test_attention_parameters_need_heads_that_divide() -> None:
     with pytest.raises(ValueError, match=r"^key_value_heads must divide the heads, 64, not 7"):
         attention_parameters(8192, 64, 7)
-    with pytest.raises(
-        ValueError, match=r"^heads must divide the hidden size of the model, 8191, not 64"
-    ):
+    with pytest.raises(ValueError, match=r"^heads must divide the hidden size of the model, 8191, not 64"):
         attention_parameters(8191, 64, 8)
 
 

@@ -39,9 +39,7 @@ def work(
     return found
 
 
-def collective(
-    begin: float, end: float, elements: int = 1000, said: Mapping[str, object] = {}
-) -> list[Event]:
+def collective(begin: float, end: float, elements: int = 1000, said: Mapping[str, object] = {}) -> list[Event]:
     """An all-reduce of bfloat16 over four ranks."""
     known: dict[str, object] = {
         "Collective name": "allreduce", "In msg nelems": elements, "Out msg nelems": elements,
@@ -59,9 +57,7 @@ def step(number: int, begin: float, end: float) -> Event:
 
 def trace(events: Iterable[Event], **record: object) -> bytes:
     """A file with these events and this record of the job."""
-    return json.dumps(
-        {"schemaVersion": 1, "distributedInfo": record, "traceEvents": list(events)}
-    ).encode()
+    return json.dumps({"schemaVersion": 1, "distributedInfo": record, "traceEvents": list(events)}).encode()
 
 
 def rank_of(file: bytes, name: str = "a trace") -> RankTrace:
@@ -77,6 +73,4 @@ def report_of_events(*groups: Sequence[Event] | Event) -> TraceReport:
 
 
 def flat(groups: Iterable[Sequence[Event] | Event]) -> list[Event]:
-    return [
-        event for group in groups for event in ([group] if isinstance(group, Mapping) else group)
-    ]
+    return [event for group in groups for event in ([group] if isinstance(group, Mapping) else group)]

@@ -20,7 +20,7 @@ def test_the_comb_is_of_the_step_whose_length_is_the_median() -> None:
         work(1460, 1470, "Memcpy HtoD", cat="gpu_memcpy", launched=1100, stream=30, said={"bytes": 64}),
         work(2010, 2900, "long", launched=2005),
         work(3010, 3900, "not whole", launched=3005),
-    )  # fmt: skip
+    )
     comb = report.comb
     assert comb is not None
     assert comb.step == 2
@@ -47,9 +47,7 @@ def test_every_sample_has_a_comb_whose_work_lies_within_it() -> None:
         comb = report.comb
         assert comb is not None
         assert comb.works
-        assert all(
-            0 <= one.begin <= one.begin + one.time <= comb.span * 1.001 for one in comb.works
-        )
+        assert all(0 <= one.begin <= one.begin + one.time <= comb.span * 1.001 for one in comb.works)
 
 
 def test_levers_are_what_a_step_could_save_at_most() -> None:

@@ -10,15 +10,7 @@ from app.measurements.trace.kernel_families import FAMILIES, communicates
 from app.measurements.trace.reader import reports
 from app.measurements.trace.report import TraceReport
 from tests.each import each
-from tests.measurements.trace.made import (
-    Event,
-    collective,
-    flat,
-    rank_of,
-    report_of_events,
-    trace,
-    work,
-)
+from tests.measurements.trace.made import Event, collective, flat, rank_of, report_of_events, trace, work
 
 MICRO = 1e-6
 
@@ -160,9 +152,7 @@ def test_a_generic_kernel_takes_kind_and_bytes_from_the_hosts_call() -> None:
 
 
 def test_without_bytes_the_bandwidth_is_unknown_and_said_to_be() -> None:
-    found = report_of_events(
-        work(0, 10, "ncclKernel_AllReduce_RING_LL_Sum_float(x)", launched=-1),
-    )
+    found = report_of_events(work(0, 10, "ncclKernel_AllReduce_RING_LL_Sum_float(x)", launched=-1))
     assert row(found, "all_reduce") == {
         "kind": "all_reduce", "count": 1, "bytes": 0, "time": pytest.approx(10 * MICRO), "busbw": None,
     }  # fmt: skip
@@ -223,19 +213,10 @@ def rank_report(file: bytes) -> TraceReport:
 
 def test_groups_are_matched_by_the_ranks_in_them() -> None:
     def rank(number: int, group: str, begin: float) -> bytes:
-        said: dict[str, object] = {
-            "Group size": 2,
-            "Process Group Name": "1",
-            "Process Group Ranks": group,
-        }
+        said: dict[str, object] = {"Group size": 2, "Process Group Name": "1", "Process Group Ranks": group}
         return trace(work(0, 5) + collective(begin, 60, said=said), rank=number, world_size=4)  # fmt: skip
 
-    files = [
-        rank(0, "[0, 1]", 10),
-        rank(1, "[0, 1]", 20),
-        rank(2, "[2, 3]", 30),
-        rank(3, "[2, 3]", 55),
-    ]
+    files = [rank(0, "[0, 1]", 10), rank(1, "[0, 1]", 20), rank(2, "[2, 3]", 30), rank(3, "[2, 3]", 55)]
     found = reports([rank_of(file) for file in files])  # fmt: skip
     assert [one.skew for one in found] == pytest.approx([10e-6, 0, 25e-6, 0])
 

@@ -19,11 +19,16 @@ def device_event(category: str, args: Mapping[str, object] = {}) -> Event:
         ([device_event("mtia_ccp_events", {"stream": 108})] * 3, r"3 events of a device \(mtia_ccp_events\)"),
         ([device_event("hpu_op")], r"1 event of a device \(hpu_op\)"),
         ([device_event("wonder_chip", {"stream": 0})], r"1 event of a device \(wonder_chip\)"),
-        ([{"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "/device:TPU:0"}},
-          {"ph": "X", "name": "fusion.1", "pid": 3, "ts": 1, "dur": 9}], "processes called /device:TPU:0"),
+        (
+            [
+                {"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "/device:TPU:0"}},
+                {"ph": "X", "name": "fusion.1", "pid": 3, "ts": 1, "dur": 9},
+            ],
+            "processes called /device:TPU:0",
+        ),
         ([{"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "Ascend Hardware"}}], "Ascend Hardware"),
     ],
-)  # fmt: skip
+)
 def test_a_trace_of_another_device_is_told_so(events: list[Event], says: str) -> None:
     with pytest.raises(InputError, match=f"{says}.* not supported"):
         report_of(trace(events))
@@ -48,8 +53,6 @@ def test_a_gpu_beside_another_device_is_read_with_a_doubt() -> None:
 
 def test_an_xpu_is_read_as_a_gpu() -> None:
     kernel = work(0, 10, "at::native::xpu::Vectorized", launched=-3)
-    xpu = [
-        event if event["cat"] == "kernel" else {**event, "cat": "xpu_runtime"} for event in kernel
-    ]
+    xpu = [event if event["cat"] == "kernel" else {**event, "cat": "xpu_runtime"} for event in kernel]
     found = report_of_events(xpu, {**work(50, 60, launched=40)[0]})
     assert found.tolls.compute == pytest.approx(20e-6)

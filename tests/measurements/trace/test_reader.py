@@ -37,7 +37,7 @@ PLAIN = trace(EVENTS, rank=0, world_size=4)
         json.dumps({"traceEvents": EVENTS, "distributedInfo": {"rank": 0, "world_size": 4}}).encode(),
     ],
     ids=["gzip", "two members", "BOM", "indented", "texts", "record at the end"],
-)  # fmt: skip
+)
 def test_the_same_trace_in_other_clothes_reads_the_same(file: bytes) -> None:
     assert report_of(file) == report_of(PLAIN)
 
@@ -154,9 +154,7 @@ def test_events_beyond_the_limit_are_counted_and_left_out(monkeypatch: pytest.Mo
     assert any("more were left out" in doubt for doubt in found.doubts)
 
 
-def test_kernels_without_end_of_names_are_told_apart_up_to_a_limit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_kernels_without_end_of_names_are_told_apart_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.measurements.trace.activity._DISTINCT", 5)
     events = flat([work(10 * n, 10 * n + 7, f"name {n}", launched=10 * n) for n in range(20)])
     kernels = rank_of(trace(events)).kernels

@@ -26,11 +26,18 @@ SECRET: list[Event] = [
     {"ph": "X", "cat": "user_annotation", "name": "secret phase", "ts": 1, "dur": 2},
     {"ph": "M", "name": "process_name", "pid": 1, "ts": 0, "args": {"name": "secret-host"}},
     *work(10, 20, "kernel /home/secret/model.py", launched=5, said={"Call stack": "secret", "Kernel": "secret"}),
-    *collective(30, 40, said={"Process Group Name": "secret_group", "Process Group Ranks": "[0, 1]",
-                           "Process Group Description": "secret"}),
+    *collective(
+        30,
+        40,
+        said={
+            "Process Group Name": "secret_group",
+            "Process Group Ranks": "[0, 1]",
+            "Process Group Description": "secret",
+        },
+    ),
     {**step(3, 1, 90), "name": "ProfilerStep#3 secret"},
     {"ph": "X", "cat": "cuda_runtime", "name": "cudaEventQuery", "ts": 3, "dur": 1, "args": {"correlation": 9}},
-]  # fmt: skip
+]
 
 
 @each("packed", [False, True])
@@ -38,14 +45,16 @@ def test_nothing_private_is_left(packed: bool) -> None:
     file = json.dumps(
         {
             "distributedInfo": {
-                "rank": 1, "world_size": 2, "hostname": "secret",
+                "rank": 1,
+                "world_size": 2,
+                "hostname": "secret",
                 "pg_config": [{"pg_name": "secret_group", "pg_desc": "secret", "ranks": [0, 1]}],
             },
             "traceName": "/home/secret/trace.json",
             "env": {"HOME": "/home/secret"},
             "traceEvents": SECRET,
         }
-    ).encode()  # fmt: skip
+    ).encode()
     found = slimmed(file, packed=packed)
     text = gzip.decompress(found) if packed else found
     assert b"secret" not in text
@@ -75,20 +84,8 @@ def test_what_is_not_a_trace_is_refused() -> None:
 
 
 def test_a_device_that_is_not_read_is_still_named_after_slimming() -> None:
-    mtia: Event = {
-        "ph": "X",
-        "cat": "mtia_ccp_events",
-        "name": "pe_exe",
-        "ts": 1,
-        "dur": 2,
-        "args": {"stream": 4},
-    }
-    tpu: Event = {
-        "ph": "M",
-        "name": "process_name",
-        "pid": 3,
-        "args": {"name": "/device:TPU:0 (host secret)"},
-    }
+    mtia: Event = {"ph": "X", "cat": "mtia_ccp_events", "name": "pe_exe", "ts": 1, "dur": 2, "args": {"stream": 4}}
+    tpu: Event = {"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "/device:TPU:0 (host secret)"}}
     for event, says in ((mtia, "mtia_ccp_events"), (tpu, "/device:TPU:0")):
         found = slimmed(trace([event]))
         assert b"secret" not in found

@@ -12,16 +12,7 @@ from app.measurements.trace.reader import read_rank
 from app.measurements.trace.samples import SAMPLES, TraceSample
 from app.measurements.trace.tolls import Tolls
 from tests.each import each
-from tests.measurements.trace.made import (
-    ALL_REDUCE,
-    Event,
-    flat,
-    report_of,
-    report_of_events,
-    step,
-    trace,
-    work,
-)
+from tests.measurements.trace.made import ALL_REDUCE, Event, flat, report_of, report_of_events, step, trace, work
 
 MICRO = 1e-6
 
@@ -52,16 +43,11 @@ def test_each_toll_of_a_made_trace_is_exact() -> None:
 def called(name: str, begin: float, end: float, *starts: float) -> list[Event]:
     """A call, and the kernels of 5 µs that it launches."""
     args = {"correlation": 9}
-    call = {
-        "ph": "X",
-        "cat": "cuda_runtime",
-        "name": name,
-        "ts": begin,
-        "dur": end - begin,
-        "args": args,
-    }
-    kernels = ({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": start, "dur": 5, "args": args}
-               for start in starts)  # fmt: skip
+    call = {"ph": "X", "cat": "cuda_runtime", "name": name, "ts": begin, "dur": end - begin, "args": args}
+    kernels = (
+        {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": start, "dur": 5, "args": args}
+        for start in starts
+    )
     return [call, *kernels]
 
 
@@ -102,11 +88,7 @@ def test_the_idle_time_before_a_kernel_without_a_launch_has_no_cause() -> None:
 
 def test_with_most_launches_missing_kernels_belong_to_the_step_in_which_they_begin() -> None:
     marks = [step(number, 1000 * number, 1000 * number + 900) for number in range(3)]
-    kernels = [
-        work(1000 * number + at, 1000 * number + at + 50, f"k{at}")
-        for number in range(3)
-        for at in (10, 700)
-    ]
+    kernels = [work(1000 * number + at, 1000 * number + at + 50, f"k{at}") for number in range(3) for at in (10, 700)]
     launched = work(20, 24, "copy", launched=5)
     found = report_of_events(*marks, *kernels, launched)
     assert found.steps == 2
@@ -117,10 +99,7 @@ def test_with_most_launches_missing_kernels_belong_to_the_step_in_which_they_beg
 
 def test_a_gap_over_half_of_the_time_raises_a_doubt_with_the_largest_kernels() -> None:
     found = report_of_events(work(0, 100, "big"), work(600, 700), work(705, 706))
-    assert any(
-        "500 µs from 100 µs after the first kernel, is 70.8 %" in one and "big" in one
-        for one in found.doubts
-    )
+    assert any("500 µs from 100 µs after the first kernel, is 70.8 %" in one and "big" in one for one in found.doubts)
     even = report_of_events(*(work(100 * at, 100 * at + 60) for at in range(5)))
     assert not any("one gap" in one for one in even.doubts)
 
@@ -163,26 +142,37 @@ def ticked(drawn: list[tuple[int, int, str, int]]) -> Tolls:
             continue
         gaps.append(0)
     order = ("compute", "exposed", "overlapped", "copies", "idle", "host")
-    return Tolls(*(), **dict(zip(
-        ("wall", "compute", "exposed_communication", "overlapped_communication", "exposed_copies", "idle", "host", "longest_gap"),
-        (value * MICRO for value in (last - first, *(count[name] for name in order), max(gaps))), strict=True,
-    )))  # fmt: skip
+    return Tolls(
+        *(),
+        **dict(
+            zip(
+                (
+                    "wall",
+                    "compute",
+                    "exposed_communication",
+                    "overlapped_communication",
+                    "exposed_copies",
+                    "idle",
+                    "host",
+                    "longest_gap",
+                ),
+                (value * MICRO for value in (last - first, *(count[name] for name in order), max(gaps))),
+                strict=True,
+            )
+        ),
+    )
 
 
 def drawn_work(source: random.Random) -> list[tuple[int, int, str, int]]:
     """Begin, end, sort and launch of some work; no two begin at once."""
     begins = source.sample(range(1000, 1400), source.randint(1, 25))
-    return [
-        (at, at + source.randint(1, 40), source.choice("CMK"), at - source.randint(1, 30))
-        for at in begins
-    ]
+    return [(at, at + source.randint(1, 40), source.choice("CMK"), at - source.randint(1, 30)) for at in begins]
 
 
 def as_events(drawn: list[tuple[int, int, str, int]]) -> list[Event]:
     named = {"C": ("gemm", "kernel"), "M": (ALL_REDUCE, "kernel"), "K": ("Memcpy", "gpu_memcpy")}
     return flat(
-        work(begin, end, named[sort][0], cat=named[sort][1], launched=launched)
-        for begin, end, sort, launched in drawn
+        work(begin, end, named[sort][0], cat=named[sort][1], launched=launched) for begin, end, sort, launched in drawn
     )
 
 

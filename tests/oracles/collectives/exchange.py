@@ -5,9 +5,7 @@ from app.units import Bytes, BytesPerSecond, Count, Seconds
 from tests.oracles.collectives.network import CollectiveResult, Message, Network
 
 
-def all_to_all(
-    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> CollectiveResult:
+def all_to_all(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> CollectiveResult:
     """Send to ever more distant ranks until every rank has a piece from every other."""
     network = Network(bandwidth, latency)
     arrived = [{rank} for rank in range(ranks)]
@@ -65,9 +63,7 @@ def _pass_on(
     piece: Bytes,
 ) -> None:
     """Send the pieces *moved* from one rank to the other of each pair, in one step."""
-    network.step(
-        Message(*pair, len(pieces) * piece) for pair, pieces in zip(pairs, moved, strict=True)
-    )
+    network.step(Message(*pair, len(pieces) * piece) for pair, pieces in zip(pairs, moved, strict=True))
     for (sender, receiver), pieces in zip(pairs, moved, strict=True):
         held[sender] -= pieces
         held[receiver] |= pieces

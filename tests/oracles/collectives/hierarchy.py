@@ -22,18 +22,12 @@ def hierarchical_all_reduce(
     """
     ranks = nodes * gpus_per_node
     chunk, held = size / ranks, contributions(ranks)
-    inside, between = (
-        Network(intra_bandwidth, intra_latency),
-        Network(inter_bandwidth, inter_latency),
-    )
+    inside, between = (Network(intra_bandwidth, intra_latency), Network(inter_bandwidth, inter_latency))
     parts = [range(gpu, ranks, gpus_per_node) for gpu in range(gpus_per_node)]
-    in_nodes = [
-        Ring(range(first, first + gpus_per_node), parts) for first in range(0, ranks, gpus_per_node)
-    ]
+    in_nodes = [Ring(range(first, first + gpus_per_node), parts) for first in range(0, ranks, gpus_per_node)]
     owned = reduce_scatter(inside, held, in_nodes, chunk)
     across = [
-        Ring(range(gpu, ranks, gpus_per_node), [[at] for at in parts[owned[gpu]]])
-        for gpu in range(gpus_per_node)
+        Ring(range(gpu, ranks, gpus_per_node), [[at] for at in parts[owned[gpu]]]) for gpu in range(gpus_per_node)
     ]
     all_gather(between, held, across, chunk, reduce_scatter(between, held, across, chunk))
     all_gather(inside, held, in_nodes, chunk, owned)

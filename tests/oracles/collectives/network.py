@@ -38,10 +38,7 @@ class CollectiveResult:
 
     def then(self, later: "CollectiveResult") -> "CollectiveResult":
         """This collective followed by *later*."""
-        links = {
-            link: self.links.get(link, 0) + later.links.get(link, 0)
-            for link in {**self.links, **later.links}
-        }
+        links = {link: self.links.get(link, 0) + later.links.get(link, 0) for link in {**self.links, **later.links}}
         return CollectiveResult(self.time + later.time, self.steps + later.steps, links)
 
 
@@ -63,9 +60,7 @@ class Network:
         sent = list(messages)
         for port in ([m.sender for m in sent], [m.receiver for m in sent]):
             if len(set(port)) < len(port):
-                raise ValueError(
-                    say("a port carries one message per step, not {value}", value=sorted(port))
-                )
+                raise ValueError(say("a port carries one message per step, not {value}", value=sorted(port)))
         for message in sent:
             self.links[message.sender, message.receiver] += message.size
         self.clock += self.latency + max(message.size for message in sent) / self.bandwidth

@@ -10,11 +10,7 @@ ROOT = 0
 
 
 def broadcast(
-    size: Bytes,
-    ranks: Count,
-    bandwidth: BytesPerSecond,
-    latency: Seconds = 0.0,
-    chunks: Count = 64,
+    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0, chunks: Count = 64
 ) -> CollectiveResult:
     """Forward chunks from rank to rank until the last rank has the last chunk."""
     sending = size / chunks / bandwidth
@@ -30,11 +26,7 @@ def broadcast(
 
 
 def in_network_all_reduce(
-    size: Bytes,
-    ranks: Count,
-    bandwidth: BytesPerSecond,
-    latency: Seconds = 0.0,
-    chunks: Count = 64,
+    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0, chunks: Count = 64
 ) -> CollectiveResult:
     """Stream chunks up to a switch, which sends each sum down once it has it from all ranks.
 
@@ -51,6 +43,4 @@ def in_network_all_reduce(
         free = max(free, *(times[chunk] for times in heard)) + sending
         done = free + latency
     links = {(rank, ranks): size for rank in range(ranks)}
-    return CollectiveResult(
-        done, 2 * chunks, links | {(ranks, rank): size for rank in range(ranks)}
-    )
+    return CollectiveResult(done, 2 * chunks, links | {(ranks, rank): size for rank in range(ranks)})

@@ -4,13 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.units import Bytes, BytesPerSecond, Count, Seconds
-from tests.oracles.collectives.network import (
-    CollectiveResult,
-    Contributors,
-    Message,
-    Network,
-    added,
-)
+from tests.oracles.collectives.network import CollectiveResult, Contributors, Message, Network, added
 
 HeldChunks = list[list[Contributors]]
 """For every rank and every chunk of the array, the ranks whose values are in the sum."""
@@ -31,8 +25,7 @@ class Ring:
     def sums(self, held: HeldChunks) -> list[list[Contributors]]:
         """The complete sum of each chunk of each part."""
         return [
-            [frozenset().union(*(held[rank][chunk] for rank in self.members)) for chunk in part]
-            for part in self.parts
+            [frozenset().union(*(held[rank][chunk] for rank in self.members)) for chunk in part] for part in self.parts
         ]
 
     def complete(self, held: HeldChunks, sums: list[list[Contributors]], rank: int) -> list[int]:
@@ -44,9 +37,7 @@ class Ring:
         ]
 
 
-def reduce_scatter(
-    network: Network, held: HeldChunks, rings: Sequence[Ring], chunk: Bytes
-) -> list[int]:
+def reduce_scatter(network: Network, held: HeldChunks, rings: Sequence[Ring], chunk: Bytes) -> list[int]:
     """Move partial sums around all *rings* at once until each rank owns the sum of one part.
 
     Returns the part that each position owns, the same in every ring.
@@ -54,9 +45,7 @@ def reduce_scatter(
     sums = [ring.sums(held) for ring in rings]
     sending = list(range(len(rings[0].members)))
     while not all(
-        ring.complete(held, wanted, rank)
-        for ring, wanted in zip(rings, sums, strict=True)
-        for rank in ring.members
+        ring.complete(held, wanted, rank) for ring, wanted in zip(rings, sums, strict=True) for rank in ring.members
     ):
         _pass_on(network, held, rings, sending, chunk, adding=True)
         sending = [sending[position - 1] for position in range(len(sending))]
@@ -64,9 +53,7 @@ def reduce_scatter(
     return [first.complete(held, sums[0], rank)[0] for rank in first.members]
 
 
-def all_gather(
-    network: Network, held: HeldChunks, rings: Sequence[Ring], chunk: Bytes, owned: Sequence[int]
-) -> None:
+def all_gather(network: Network, held: HeldChunks, rings: Sequence[Ring], chunk: Bytes, owned: Sequence[int]) -> None:
     """Move the owned parts around all *rings* at once until every rank has all of them."""
     sums = [ring.sums(held) for ring in rings]
     sending = list(owned)
@@ -80,12 +67,7 @@ def all_gather(
 
 
 def _pass_on(
-    network: Network,
-    held: HeldChunks,
-    rings: Sequence[Ring],
-    sending: Sequence[int],
-    chunk: Bytes,
-    adding: bool,
+    network: Network, held: HeldChunks, rings: Sequence[Ring], sending: Sequence[int], chunk: Bytes, adding: bool
 ) -> None:
     messages, arriving = [], []
     for ring in rings:
@@ -107,9 +89,7 @@ def ring_reduce_scatter(
     return network.played()
 
 
-def ring_all_gather(
-    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> CollectiveResult:
+def ring_all_gather(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> CollectiveResult:
     """Move chunks around the ring until every rank holds those of all ranks."""
     network = Network(bandwidth, latency)
     held = own_chunks(ranks)
@@ -117,9 +97,7 @@ def ring_all_gather(
     return network.played()
 
 
-def ring_all_reduce(
-    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> CollectiveResult:
+def ring_all_reduce(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> CollectiveResult:
     """Move partial sums around the ring until each is complete somewhere, then move the sums."""
     network, held, ring = Network(bandwidth, latency), contributions(ranks), single_ring(ranks)
     owned = reduce_scatter(network, held, [ring], size / ranks)
@@ -134,10 +112,7 @@ def contributions(ranks: int) -> HeldChunks:
 
 def own_chunks(ranks: int) -> HeldChunks:
     """What *ranks* ranks hold of as many chunks if each has only the chunk of its number."""
-    return [
-        [frozenset({chunk}) if chunk == rank else frozenset() for chunk in range(ranks)]
-        for rank in range(ranks)
-    ]
+    return [[frozenset({chunk}) if chunk == rank else frozenset() for chunk in range(ranks)] for rank in range(ranks)]
 
 
 def single_ring(ranks: int) -> Ring:

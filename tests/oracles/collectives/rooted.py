@@ -6,9 +6,7 @@ from tests.oracles.collectives.network import CollectiveResult, Message, Network
 ROOT = 0
 
 
-def naive_all_reduce(
-    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> CollectiveResult:
+def naive_all_reduce(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> CollectiveResult:
     """Send every array to the root in turn, then the sum back to every rank in turn."""
     network = Network(bandwidth, latency)
     everyone = frozenset(range(ranks))
@@ -24,9 +22,7 @@ def naive_all_reduce(
     return network.played()
 
 
-def tree_all_reduce(
-    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
-) -> CollectiveResult:
+def tree_all_reduce(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> CollectiveResult:
     """Reduce in pairs until one rank holds the sum, then broadcast: each holder informs another."""
     network = Network(bandwidth, latency)
     _reduce(network, size, ranks)
@@ -49,8 +45,5 @@ def _broadcast(network: Network, size: Bytes, ranks: int) -> None:
     informed, waiting = [ROOT], [rank for rank in range(ranks) if rank != ROOT]
     while waiting:
         told = waiting[: len(informed)]
-        network.step(
-            Message(sender, receiver, size)
-            for sender, receiver in zip(informed, told, strict=False)
-        )
+        network.step(Message(sender, receiver, size) for sender, receiver in zip(informed, told, strict=False))
         informed, waiting = informed + told, waiting[len(told) :]

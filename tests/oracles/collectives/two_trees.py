@@ -115,11 +115,7 @@ class Half:
 
 
 def double_binary_tree_all_reduce(
-    size: Bytes,
-    ranks: Count,
-    bandwidth: BytesPerSecond,
-    latency: Seconds = 0.0,
-    chunks: Count = 64,
+    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0, chunks: Count = 64
 ) -> CollectiveResult:
     """Send *chunks* chunks over each tree, slot by slot, until every rank holds every sum."""
     trees = parents(ranks)

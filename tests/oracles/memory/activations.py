@@ -24,12 +24,7 @@ class StoredTensor:
 
 
 def stored_tensors(
-    sequence: Count,
-    batch: Count,
-    hidden: Count,
-    heads: Count,
-    tensor_ranks: Count = 1,
-    sequence_parallel: bool = False,
+    sequence: Count, batch: Count, hidden: Count, heads: Count, tensor_ranks: Count = 1, sequence_parallel: bool = False
 ) -> list[StoredTensor]:
     """The tensors that one rank stores of a layer with 16-bit activations, dropout and GELU.
 
@@ -62,9 +57,5 @@ def stored_tensors(
 
 def stored_bytes(tensors: list[StoredTensor], recompute: str) -> Bytes:
     """Bytes of *tensors* that are left when *recompute* drops what can be recomputed."""
-    left = {
-        "none": tensors,
-        "selective": [tensor for tensor in tensors if not tensor.scores],
-        "full": tensors[:1],
-    }
+    left = {"none": tensors, "selective": [tensor for tensor in tensors if not tensor.scores], "full": tensors[:1]}
     return sum(tensor.size for tensor in left[recompute])

@@ -7,12 +7,7 @@ from typing import NamedTuple
 from app.units import Bytes, Count
 
 KINDS = ("weight", "gradient", "optimizer")
-STAGE_SHARES: Mapping[int, tuple[str, ...]] = {
-    0: (),
-    1: ("optimizer",),
-    2: ("optimizer", "gradient"),
-    3: KINDS,
-}
+STAGE_SHARES: Mapping[int, tuple[str, ...]] = {0: (), 1: ("optimizer",), 2: ("optimizer", "gradient"), 3: KINDS}
 
 
 class StateItem(NamedTuple):
@@ -57,9 +52,7 @@ def zero_holding(
     everything = frozenset(StateItem(kind, at) for kind in KINDS for at in range(parameters))
     shared = STAGE_SHARES[stage]
     held = [
-        frozenset(
-            item for item in everything if item.kind not in shared or item.parameter % ranks == rank
-        )
+        frozenset(item for item in everything if item.kind not in shared or item.parameter % ranks == rank)
         for rank in range(ranks)
     ]
     sizes = dict(zip(KINDS, (weight_bytes, gradient_bytes, optimizer_bytes), strict=True))

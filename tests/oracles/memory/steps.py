@@ -30,13 +30,7 @@ class ReplicaGroup:
     def fetch_weights(self) -> None:
         """Gather the weights, unless everyone has them all."""
         if self.outdated:
-            all_gather(
-                self.network,
-                own_chunks(self.ranks),
-                [single_ring(self.ranks)],
-                self.chunk,
-                self.all,
-            )
+            all_gather(self.network, own_chunks(self.ranks), [single_ring(self.ranks)], self.chunk, self.all)
         self.outdated = False
 
     def sum_gradients(self) -> tuple[HeldChunks, list[int]]:
@@ -79,9 +73,7 @@ def zero_step(size: Bytes, ranks: Count, stage: int, micro_batches: Count = 1) -
     return group.network.played()
 
 
-def hybrid_step(
-    size: Bytes, shard_ranks: Count, replicas: Count
-) -> tuple[CollectiveResult, CollectiveResult]:
+def hybrid_step(size: Bytes, shard_ranks: Count, replicas: Count) -> tuple[CollectiveResult, CollectiveResult]:
     """Simulate a step of *replicas* groups that shard everything: traffic inside, and across.
 
     Rank g of group m is rank m * shard_ranks + g; the arrays are cut into a chunk for each rank.
@@ -90,17 +82,14 @@ def hybrid_step(
     chunk = size / ranks
     inside, across = Network(1.0, 0.0), Network(1.0, 0.0)
     parts = [range(shard, ranks, shard_ranks) for shard in range(shard_ranks)]
-    groups = [
-        Ring(range(first, first + shard_ranks), parts) for first in range(0, ranks, shard_ranks)
-    ]
+    groups = [Ring(range(first, first + shard_ranks), parts) for first in range(0, ranks, shard_ranks)]
     for _ in ("forward", "backward"):
         weights = _sharded_weights(ranks, shard_ranks)
         all_gather(inside, weights, groups, chunk, range(shard_ranks))
     gradients = contributions(ranks)
     owned = reduce_scatter(inside, gradients, groups, chunk)
     alike = [
-        Ring(range(shard, ranks, shard_ranks), [[at] for at in parts[owned[shard]]])
-        for shard in range(shard_ranks)
+        Ring(range(shard, ranks, shard_ranks), [[at] for at in parts[owned[shard]]]) for shard in range(shard_ranks)
     ]
     sums = reduce_scatter(across, gradients, alike, chunk)
     all_gather(across, gradients, alike, chunk, sums)
@@ -122,9 +111,6 @@ def hybrid_step(
 def _sharded_weights(ranks: int, shard_ranks: int) -> HeldChunks:
     """What every rank holds of every chunk of the weights after dropping the others' shards."""
     return [
-        [
-            frozenset({chunk}) if chunk % shard_ranks == rank % shard_ranks else frozenset()
-            for chunk in range(ranks)
-        ]
+        [frozenset({chunk}) if chunk % shard_ranks == rank % shard_ranks else frozenset() for chunk in range(ranks)]
         for rank in range(ranks)
     ]

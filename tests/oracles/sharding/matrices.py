@@ -17,10 +17,7 @@ class MlpSplit:
 
 def counted_product(left: Matrix, right: Matrix) -> Matrix:
     """The product, number by number."""
-    return [
-        [sum(a * right[k][j] for k, a in enumerate(row)) for j in range(len(right[0]))]
-        for row in left
-    ]
+    return [[sum(a * right[k][j] for k, a in enumerate(row)) for j in range(len(right[0]))] for row in left]
 
 
 def bend(values: Matrix) -> Matrix:
@@ -28,9 +25,7 @@ def bend(values: Matrix) -> Matrix:
     return [[max(0, value) for value in row] for row in values]
 
 
-def parallel_mlp(
-    given: Matrix, up: Matrix, down: Matrix, ranks: int, *, in_rows: bool = False
-) -> MlpSplit:
+def parallel_mlp(given: Matrix, up: Matrix, down: Matrix, ranks: int, *, in_rows: bool = False) -> MlpSplit:
     """Columns of *up* and rows of *down* on each rank; partial results are added around a ring.
 
     With *in_rows*, input and result are split by rows: the input is gathered first, and the result

@@ -13,9 +13,7 @@ def weight_products(tokens: int, hidden: int) -> Iterator[Product]:
     yield tokens, hidden, 4 * hidden
 
 
-def forward_products(
-    sequence: int, batch: int, hidden: int, heads: int, *, causal: bool = False
-) -> Iterator[Product]:
+def forward_products(sequence: int, batch: int, hidden: int, heads: int, *, causal: bool = False) -> Iterator[Product]:
     """Products of tokens with tokens, head by head: scores, and weighted values.
 
     With a causal mask, row i has i + 1 columns.

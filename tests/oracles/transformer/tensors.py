@@ -81,10 +81,7 @@ def _latent(plan: Plan) -> Iterator[Shape]:
     if plan.q_lora_rank:  # otherwise one matrix, as in DeepSeek-V2-Lite
         yield plan.q_lora_rank, plan.hidden_size
         yield (plan.q_lora_rank,)
-    yield (
-        heads * (plan.head_dim + plan.qk_rope_head_dim),
-        plan.q_lora_rank or plan.hidden_size,
-    )
+    yield (heads * (plan.head_dim + plan.qk_rope_head_dim), plan.q_lora_rank or plan.hidden_size)
     yield plan.kv_lora_rank + plan.qk_rope_head_dim, plan.hidden_size
     yield (plan.kv_lora_rank,)
     yield heads * (plan.head_dim + plan.head_dim), plan.kv_lora_rank

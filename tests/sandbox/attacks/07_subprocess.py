@@ -3,6 +3,4 @@ import subprocess
 
 
 def solve(x):
-    return subprocess.run(
-        ["/bin/sh", "-c", "id; touch /tmp/pwned_sh"], capture_output=True, text=True
-    ).stdout
+    return subprocess.run(["/bin/sh", "-c", "id; touch /tmp/pwned_sh"], capture_output=True, text=True).stdout

@@ -3,8 +3,4 @@ import urllib.request
 
 
 def solve(x):
-    return (
-        urllib.request.urlopen("http://169.254.169.254/latest/meta-data/", timeout=1)
-        .read()
-        .decode()
-    )
+    return urllib.request.urlopen("http://169.254.169.254/latest/meta-data/", timeout=1).read().decode()

@@ -8,13 +8,7 @@ def solve(x):
         try:
             if isinstance(o, (dict, list, tuple)):
                 s = repr(o)[:20000] if len(o) < 500 else ""
-                for w in (
-                    "expected",
-                    "CANARY",
-                    "other_learner_secret",
-                    "reference_solution",
-                    "hidden",
-                ):
+                for w in ("expected", "CANARY", "other_learner_secret", "reference_solution", "hidden"):
                     if w in s and "hits" not in s:
                         hits.append(s[:200])
         except BaseException:

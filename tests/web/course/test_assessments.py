@@ -119,9 +119,7 @@ def test_a_placement_leads_to_chapters_that_can_be_marked(
 ) -> None:
     answers: list[tuple[str, bool]] = []
     while question := placement_question(catalog, answers, 7):
-        assert (
-            client.get("/placement/7/next").headers["location"] == f"/placement/7/{question.number}"
-        )
+        assert client.get("/placement/7/next").headers["location"] == f"/placement/7/{question.number}"
         chapter = catalog.topic_of(question.exercise)
         knows = chapter.position < 8
         data = right(question.exercise, question.seed) if knows else {"action": "skip"}
@@ -136,9 +134,7 @@ def test_a_placement_leads_to_chapters_that_can_be_marked(
     assert 'class="node known"' in client.get("/map").text
 
 
-def test_a_placement_may_be_about_a_route(
-    client: TestClient, catalog: Catalog, learner: str
-) -> None:
+def test_a_placement_may_be_about_a_route(client: TestClient, catalog: Catalog, learner: str) -> None:
     page = client.get("/placement").text
     assert re.findall(r'begin\?route=(\w+)"[^>]*>([^<]+)<', page) == [
         ("train", "I train"), ("serve", "I serve"), ("cluster", "I run the cluster"),
@@ -188,9 +184,7 @@ def test_who_only_looks_gets_no_cookie(client: TestClient) -> None:
     assert COOKIE in answer.headers["set-cookie"]
 
 
-def test_an_exam_is_not_answered_in_a_final(
-    client: TestClient, site: Site, catalog: Catalog
-) -> None:
+def test_an_exam_is_not_answered_in_a_final(client: TestClient, site: Site, catalog: Catalog) -> None:
     """Another drawing would tell how to solve one's own."""
     school, one = School(site), final_questions(catalog, 46)[0]
     person = school.student(client)

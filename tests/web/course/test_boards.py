@@ -44,9 +44,7 @@ def puzzle(catalog: Catalog) -> Schedule:
     return found
 
 
-def test_a_board_opens_with_ones_own_solution(
-    client: TestClient, site: Site, puzzle: Schedule, learner: str
-) -> None:
+def test_a_board_opens_with_ones_own_solution(client: TestClient, site: Site, puzzle: Schedule, learner: str) -> None:
     with open_session(site.engine) as session:
         enter_schedule(session, "another learner", PUZZLE, 987, 654)
     closed = client.get(BOARD).text
@@ -70,9 +68,7 @@ def test_a_board_opens_with_ones_own_solution(
 def rows_of(page: str) -> list[list[str]]:
     """The cells of each row of the tables of a board."""
     rows = re.findall(r"<tr>(<td.*?)</tr>", page.replace("\xa0", " "), re.DOTALL)
-    return [
-        [words(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)] for row in rows
-    ]
+    return [[words(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)] for row in rows]
 
 
 def test_a_board_shows_the_best_and_the_median_on_each_axis(
@@ -143,9 +139,7 @@ def test_an_answer_that_is_right_no_more_is_not_kept(
         assert not loop.run_until_complete(kept_schedules(puzzle, history, runner, "learner"))
 
 
-def test_a_copied_solution_gets_no_place(
-    client: TestClient, site: Site, puzzle: Schedule, learner: str
-) -> None:
+def test_a_copied_solution_gets_no_place(client: TestClient, site: Site, puzzle: Schedule, learner: str) -> None:
     store(site.engine, [Reveal(learner=learner, exercise=PUZZLE, seed=0, number=0)])
     client.post(PAGE, data={"answer": puzzle.right})
     assert "Solve it first" in words(client.get(BOARD).text)

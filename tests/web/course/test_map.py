@@ -33,9 +33,7 @@ def learner(client: TestClient, site: Site) -> str:
     return made
 
 
-def test_the_map_has_every_chapter_and_a_line_for_every_need(
-    client: TestClient, catalog: Catalog
-) -> None:
+def test_the_map_has_every_chapter_and_a_line_for_every_need(client: TestClient, catalog: Catalog) -> None:
     page = client.get("/map").text
     for topic in catalog.topics:
         found = words(node(page, topic.id))
@@ -68,9 +66,8 @@ def test_marks_follow_what_is_solved_and_what_is_known(
 ) -> None:
     def solve(name: str) -> Attempt:
         return Attempt(
-            learner=learner, exercise=name, seed=0, answer="1", correct=True, score=1.0,
-            digest="d", drawn="{}",
-        )  # fmt: skip
+            learner=learner, exercise=name, seed=0, answer="1", correct=True, score=1.0, digest="d", drawn="{}"
+        )
 
     path = [exercise.id for exercise in catalog.topic("tensor").path]
     store(site.engine, [*map(solve, path), solve(catalog.topic("memory").path[0].id)])
@@ -90,9 +87,7 @@ def test_a_known_chapter_is_suggested_last_and_can_be_taken_back(
     first, second = catalog.topics[:2]
 
     def suggested(address: str) -> str:
-        found = re.search(
-            r'class="button primary" href="/exercises/([^/]+)/', client.get(address).text
-        )
+        found = re.search(r'class="button primary" href="/exercises/([^/]+)/', client.get(address).text)
         return found[1] if found else ""
 
     assert suggested("/") == first.id
@@ -130,12 +125,10 @@ def test_a_route_that_was_started_leads_on_until_it_is_left(
     home = client.get("/").text
     assert f"Route: I serve , 0 of {len(on)} chapters" in words(home)
     rows = [
-        Attempt(
-            learner=learner, exercise=one.id, seed=0, answer="1", correct=True, score=1, digest="", drawn="{}",
-        )
+        Attempt(learner=learner, exercise=one.id, seed=0, answer="1", correct=True, score=1, digest="", drawn="{}")
         for topic in (first, second)
         for one in topic.path
-    ]  # fmt: skip
+    ]
     store(site.engine, rows)
     later = client.get("/").text
     assert f"Route: I serve , 2 of {len(on)} chapters" in words(later)
@@ -158,9 +151,7 @@ def test_a_route_that_does_not_exist_is_not_started(client: TestClient, route: s
     assert "Route:" not in words(client.get("/").text)
 
 
-def test_a_chapter_off_the_route_goes_on_in_itself(
-    client: TestClient, catalog: Catalog, learner: str
-) -> None:
+def test_a_chapter_off_the_route_goes_on_in_itself(client: TestClient, catalog: Catalog, learner: str) -> None:
     client.get("/map/start?route=serve")
     off = next(topic for topic in catalog.topics if "serve" not in topic.routes)
     assert primary(client.get(f"/chapters/{off.id}").text) == f"/exercises/{off.path[0].id}"

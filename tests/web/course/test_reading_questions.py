@@ -29,13 +29,14 @@ def test_a_question_says_nothing_before_it_is_answered(client: TestClient) -> No
 @each(
     ("typed", "says"),
     [
-        ("7", "Right: 7 GB."), ("2*4*7/8 GB", "Right: 7 GB."), ("", "The answer is 7 GB."),
-        ("3.5 GB", "That is one phase, the"), ("12 GB", "12 GB is too large. The answer is 7 GB."),
+        ("7", "Right: 7 GB."),
+        ("2*4*7/8 GB", "Right: 7 GB."),
+        ("", "The answer is 7 GB."),
+        ("3.5 GB", "That is one phase, the"),
+        ("12 GB", "12 GB is too large. The answer is 7 GB."),
     ],
-)  # fmt: skip
-def test_a_prediction_is_judged_and_the_text_reads_on(
-    client: TestClient, typed: str, says: str
-) -> None:
+)
+def test_a_prediction_is_judged_and_the_text_reads_on(client: TestClient, typed: str, says: str) -> None:
     shown = question(client, q1=typed)
     assert says in shown
     assert "There are 2 · 7 steps" in shown
@@ -74,27 +75,18 @@ def test_what_a_text_says_of_its_figure_is_what_the_figure_shows(catalog: Catalo
     assert "8 layers take 5 ms each and their all-reduces 6 ms" in " ".join(topic.opening.split())
     assert "6 + 7 · 1 = 13 ms are exposed" in topic.opening
     found = open_explorer(EXPLORERS, figure.explorer, {n: str(v) for n, v in figure.state.items()})
-    assert (found.values["layers"], found.values["compute"], found.values["reduce"]) == (
-        8,
-        5e-3,
-        6e-3,
-    )
+    assert (found.values["layers"], found.values["compute"], found.values["reduce"]) == (8, 5e-3, 6e-3)
     assert "13 ms are exposed" in found.shown.says
 
 
 @each(
     ("chapter", "says"),
     [
-        (
-            "hardware",
-            "a ReLU and attention that writes its scores lie left of the ridge of an H100",
-        ),
+        ("hardware", "a ReLU and attention that writes its scores lie left of the ridge of an H100"),
         ("attention", "attention over 8,192 tokens waits for memory if its scores are written"),
     ],
 )
-def test_what_a_text_says_of_a_roofline_is_what_it_shows(
-    catalog: Catalog, chapter: str, says: str
-) -> None:
+def test_what_a_text_says_of_a_roofline_is_what_it_shows(catalog: Catalog, chapter: str, says: str) -> None:
     topic = catalog.topic(chapter)
     (figure,) = topic.figures
     assert says in " ".join(topic.opening.split())
@@ -105,9 +97,7 @@ def test_what_a_text_says_of_a_roofline_is_what_it_shows(
 
 
 @each("chapter", ["sharding", "checkpoints", "overlap", "experts", "hardware", "attention"])
-def test_questions_have_their_places_in_every_language(
-    client: TestClient, catalog: Catalog, chapter: str
-) -> None:
+def test_questions_have_their_places_in_every_language(client: TestClient, catalog: Catalog, chapter: str) -> None:
     for code in ("en", "de", "zh"):
         page = client.get(f"/chapters/{chapter}", params={"lang": code, "q1": ""}).text
         assert page.count('<section class="predict" id="question-') == 2, code

@@ -37,18 +37,14 @@ def link_in(page: str) -> str:
     return unescape(href)
 
 
-def test_a_right_schedule_gets_an_address_that_shows_it_to_anyone(
-    client: TestClient, puzzle: Schedule
-) -> None:
+def test_a_right_schedule_gets_an_address_that_shows_it_to_anyone(client: TestClient, puzzle: Schedule) -> None:
     href = link_in(client.post(PAGE, data={"answer": puzzle.right}).text)
     client.cookies.clear()
     page = client.get(href)
     assert "set-cookie" not in page.headers
     assert "It is right: it meets the targets of the exercise." in words(page.text)
     assert "32 units of time; the most that each rank held: 4" in words(page.text)
-    assert re.search(
-        r'<a class="button primary" href="/exercises/puzzles/room-for-four">', page.text
-    )
+    assert re.search(r'<a class="button primary" href="/exercises/puzzles/room-for-four">', page.text)
     assert '<meta name="robots" content="noindex">' in page.text
     assert "def program" not in page.text
     assert puzzle.bound.split(".")[0] not in words(page.text)
@@ -121,9 +117,7 @@ def test_the_worst_schedule_in_an_address_costs_little(client: TestClient) -> No
         assert time.process_time() - before < 1.0
 
 
-def test_a_board_has_published_schedules_beside_ones_own(
-    client: TestClient, catalog: Catalog
-) -> None:
+def test_a_board_has_published_schedules_beside_ones_own(client: TestClient, catalog: Catalog) -> None:
     name = "puzzles/two-halves"
     exercise = catalog.exercise(name)
     assert isinstance(exercise, Schedule)

@@ -155,8 +155,4 @@ class Desk:
 
 
 def _field(value: str | dict[str, str]) -> str | UploadFile:
-    return (
-        value.replace("\r\n", "\n")
-        if isinstance(value, str)
-        else UploadFile(value["file"].encode())
-    )
+    return value.replace("\r\n", "\n") if isinstance(value, str) else UploadFile(value["file"].encode())

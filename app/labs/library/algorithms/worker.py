@@ -9,11 +9,7 @@ from app.labs.ranks.rank import WorkerRank
 from app.labs.ranks.rings import run_naive_all_reduce, run_ring_all_reduce, run_tree_all_reduce
 
 _ELEMENT = 4
-_ALGORITHMS = {
-    "ring": run_ring_all_reduce,
-    "tree": run_tree_all_reduce,
-    "naive": run_naive_all_reduce,
-}
+_ALGORITHMS = {"ring": run_ring_all_reduce, "tree": run_tree_all_reduce, "naive": run_naive_all_reduce}
 _SECONDS = 1.0
 
 
@@ -29,12 +25,7 @@ def main(rank: WorkerRank) -> None:
         elements = int(size) // (_ELEMENT * rank.world) * rank.world
         held = torch.ones(elements)
         samples = rank.timed(
-            partial(run, link, held),
-            seconds=_SECONDS,
-            least=5,
-            most=10,
-            warmed=link.latest,
-            at_once=True,
+            partial(run, link, held), seconds=_SECONDS, least=5, most=10, warmed=link.latest, at_once=True
         )
         late = max(rank.everywhere(link.latest()))
         rank.measure("time", samples, size=elements * _ELEMENT, late=late)

@@ -33,9 +33,7 @@ def _time(rank: WorkerRank, operation: str, size: float) -> None:
         rank.times("time", call, seconds=_SECONDS, size=whole)
 
 
-def _call(
-    rank: WorkerRank, operation: str, per_rank: int, kind: torch.dtype
-) -> Callable[[], object]:
+def _call(rank: WorkerRank, operation: str, per_rank: int, kind: torch.dtype) -> Callable[[], object]:
     whole, part = _numbers(rank, per_rank * rank.world, kind), _numbers(rank, per_rank, kind)
     match operation:
         case "all_gather":

@@ -58,9 +58,7 @@ def _time(rank: WorkerRank, given: Given, *, causal: bool) -> None:
         rank.times(name, call, seconds=0.7, least=3, length=length)
 
 
-def separate(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, causal: bool
-) -> torch.Tensor:
+def separate(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, causal: bool) -> torch.Tensor:
     """Scores, softmax and weighted sum, each written to memory."""
     scores = query @ key.transpose(-1, -2) / math.sqrt(_HEAD)
     if causal:
@@ -68,9 +66,7 @@ def separate(
     return functional.softmax(scores, dim=-1) @ value
 
 
-def reference_attention(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, causal: bool
-) -> torch.Tensor:
+def reference_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *, causal: bool) -> torch.Tensor:
     """The result in FP32, a block of rows of a head at a time."""
     found = torch.empty_like(query, dtype=torch.float32)
     for head in range(query.shape[1]):
@@ -84,9 +80,7 @@ def reference_attention(
     return found
 
 
-def is_near_enough(
-    expected: torch.Tensor, fused: torch.Tensor, separate: torch.Tensor | None = None
-) -> bool:
+def is_near_enough(expected: torch.Tensor, fused: torch.Tensor, separate: torch.Tensor | None = None) -> bool:
     """Whether *fused* is as near to *expected* as rounding lets it be.
 
     Rounding is what the separate steps show: their error is in proportion to the format's, and a

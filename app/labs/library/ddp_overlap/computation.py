@@ -72,9 +72,7 @@ def _without_sync(model: DistributedDataParallel, step: "partial[None]") -> None
         step()
 
 
-def _are_means(
-    rank: WorkerRank, net: nn.Module, step: "partial[None]", quiet: "partial[None]"
-) -> bool:
+def _are_means(rank: WorkerRank, net: nn.Module, step: "partial[None]", quiet: "partial[None]") -> bool:
     """Whether the gradients of *step* are the means of those that *quiet* leaves on each rank."""
     found = []
     for call in (step, quiet):
@@ -84,7 +82,4 @@ def _are_means(
     together, alone = found
     for one in alone:
         dist.all_reduce(one)
-    return all(
-        agree(mean, total / rank.world, _ROUNDINGS)
-        for mean, total in zip(together, alone, strict=True)
-    )
+    return all(agree(mean, total / rank.world, _ROUNDINGS) for mean, total in zip(together, alone, strict=True))

@@ -81,9 +81,7 @@ def _step(model: nn.Module, inputs: torch.Tensor) -> None:
     model(inputs).sum().backward()
 
 
-def _are_means(
-    rank: WorkerRank, net: nn.Module, inputs: torch.Tensor, found: list[torch.Tensor]
-) -> bool:
+def _are_means(rank: WorkerRank, net: nn.Module, inputs: torch.Tensor, found: list[torch.Tensor]) -> bool:
     """Whether *found* are the means of the gradients that each rank computes alone."""
     net.zero_grad()
     net(inputs).sum().backward()
@@ -91,6 +89,5 @@ def _are_means(
     for gradient in alone:
         dist.all_reduce(gradient)
     return all(
-        torch.allclose(mean, total / rank.world, rtol=1e-4, atol=1e-6)
-        for mean, total in zip(found, alone, strict=True)
+        torch.allclose(mean, total / rank.world, rtol=1e-4, atol=1e-6) for mean, total in zip(found, alone, strict=True)
     )

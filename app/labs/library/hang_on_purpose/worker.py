@@ -46,10 +46,7 @@ def main(rank: WorkerRank) -> None:
     rank.check("hang", timed_out)
     table = list(
         zip(
-            *(
-                map(int, rank.everywhere(value))
-                for value in (recorder.number, recorder.operation, recorder.completed)
-            ),
+            *(map(int, rank.everywhere(value)) for value in (recorder.number, recorder.operation, recorder.completed)),
             strict=True,
         )
     )

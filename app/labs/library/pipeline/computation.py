@@ -46,15 +46,10 @@ def measure_pipeline(rank: WorkerRank, name: str, micro: int) -> None:
         raise ValueError(f"{name} has two stages on each rank, which cannot share {layers} layers")
     formats.use("bf16")
     _check(rank, name, micro, share)
-    inputs, target = (
-        torch.randn(micro * tokens, width, device=rank.device, dtype=torch.bfloat16)
-        for _ in range(2)
-    )
+    inputs, target = (torch.randn(micro * tokens, width, device=rank.device, dtype=torch.bfloat16) for _ in range(2))
     make = partial(_ComputedStage, rank, layers=share, width=width)
     pipeline = pipeline_of(rank, name, micro, inputs[:tokens], make)
-    work = rank.timed(
-        partial(_work, pipeline.modules, inputs[:tokens], target[:tokens], micro), 1.0, 3, 8
-    )
+    work = rank.timed(partial(_work, pipeline.modules, inputs[:tokens], target[:tokens], micro), 1.0, 3, 8)
     rank.measure("work", work, micro=micro)
     steps = rank.timed(partial(pipeline.step, inputs, target), 1.0, 3, 8)
     rank.measure(name, steps, micro=micro)
@@ -62,9 +57,7 @@ def measure_pipeline(rank: WorkerRank, name: str, micro: int) -> None:
     rank.measure(f"bubble-{name}", [bubble], micro=micro)
 
 
-def _work(
-    modules: Sequence[nn.Module], given: torch.Tensor, gradient: torch.Tensor, micro: int
-) -> None:
+def _work(modules: Sequence[nn.Module], given: torch.Tensor, gradient: torch.Tensor, micro: int) -> None:
     """What a rank computes in a step, without waiting for another."""
     for _ in range(micro):
         for module in modules:
@@ -74,15 +67,12 @@ def _work(
 def _check(rank: WorkerRank, name: str, micro: int, layers: int) -> None:
     generator = torch.Generator().manual_seed(7)  # the same numbers on all ranks
     inputs, target = (
-        torch.randn(micro * _FEW, _SMALL, generator=generator).to(rank.device, torch.bfloat16)
-        for _ in range(2)
+        torch.randn(micro * _FEW, _SMALL, generator=generator).to(rank.device, torch.bfloat16) for _ in range(2)
     )
     make = partial(_ComputedStage, rank, layers=layers, width=_SMALL)
     pipeline = pipeline_of(rank, name, micro, inputs[:_FEW], make)
     pipeline.step(inputs, target)
-    whole = [
-        _ComputedStage(rank, index, layers=layers, width=_SMALL) for index in range(pipeline.depth)
-    ]
+    whole = [_ComputedStage(rank, index, layers=layers, width=_SMALL) for index in range(pipeline.depth)]
     for index in set(range(pipeline.depth)) - set(pipeline.own):
         whole[index].requires_grad_(requires_grad=False)
     mean_square(nn.Sequential(*whole)(inputs), target).backward()

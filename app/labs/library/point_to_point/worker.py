@@ -25,11 +25,7 @@ def main(rank: WorkerRank) -> None:
         if rank.has_room(size, f"{size / _MIB:g} MiB"):
             message = _message(rank, size)
             rank.times(
-                "time",
-                partial(_round_trip, rank, 0, peer, message),
-                _SECONDS,
-                part=0.5,
-                size=_bytes_of(message),
+                "time", partial(_round_trip, rank, 0, peer, message), _SECONDS, part=0.5, size=_bytes_of(message)
             )
 
 

@@ -22,8 +22,7 @@ def measure_ring_attention(rank: WorkerRank) -> None:
     require_room(rank, 20 * 2 * heads * tokens * _HEAD, "tokens or heads")
     rank.check("attention", _is_right(rank, heads))
     query, *blocks = (
-        torch.randn(count, heads, tokens, _HEAD, device=rank.device, dtype=torch.bfloat16)
-        for count in (1, 2, 2)
+        torch.randn(count, heads, tokens, _HEAD, device=rank.device, dtype=torch.bfloat16) for count in (1, 2, 2)
     )
     link = Neighbors(rank)
     _ring_attention(rank, link, query, *blocks)
@@ -39,11 +38,7 @@ def measure_ring_attention(rank: WorkerRank) -> None:
 
 
 def _ring_attention(
-    rank: WorkerRank,
-    link: Neighbors,
-    query: torch.Tensor,
-    block: torch.Tensor,
-    coming: torch.Tensor,
+    rank: WorkerRank, link: Neighbors, query: torch.Tensor, block: torch.Tensor, coming: torch.Tensor
 ) -> torch.Tensor:
     """Attention of *query* to the blocks of all ranks; the next is on its way meanwhile."""
     state = None

@@ -38,9 +38,7 @@ def _pass_round(link: RankLink, block: torch.Tensor, compute: float) -> None:
         last = step == link.world - 1
         done = time.perf_counter() + compute
         if not last:
-            arrived = link.begin(
-                block, (link.rank + 1) % link.world, coming, (link.rank - 1) % link.world
-            )
+            arrived = link.begin(block, (link.rank + 1) % link.world, coming, (link.rank - 1) % link.world)
         sleep_until(done)
         if not last:
             arrived()
@@ -58,9 +56,7 @@ def _is_right(rank: WorkerRank, heads: int) -> bool:
     return bool(torch.allclose(found, whole[:, own], atol=1e-5))
 
 
-def _ring_attention(
-    rank: WorkerRank, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor
-) -> torch.Tensor:
+def _ring_attention(rank: WorkerRank, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """Attention of *query* to the keys of all ranks, with an online softmax over the blocks."""
     link, block = RankLink(rank), torch.stack([key, value])
     coming = torch.empty_like(block)

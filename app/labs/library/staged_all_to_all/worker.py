@@ -17,9 +17,7 @@ def main(rank: WorkerRank) -> None:
     node, world = int(rank.number("node")), rank.world
     if world % node:
         raise ValueError(f"nodes of {node} ranks need a multiple of {node} ranks, not {world}")
-    link = RankLink(
-        rank, rank.number("latency"), rank.number("inside"), node=node, across=rank.number("across")
-    )
+    link = RankLink(rank, rank.number("latency"), rank.number("inside"), node=node, across=rank.number("across"))
     numbers = torch.arange(float(world)).view(world, 1)
     for name, run in ALGORITHMS.items():
         found = run(link, numbers + world * rank.rank, node)
@@ -27,9 +25,8 @@ def main(rank: WorkerRank) -> None:
         for size in rank.numbers("sizes"):
             pieces = torch.ones(world, int(size) // (_ELEMENT * world))
             samples = rank.timed(
-                partial(run, link, pieces, node), _SECONDS, least=3, most=5, warmed=link.latest,
-                warm=1, at_once=True,
-            )  # fmt: skip
+                partial(run, link, pieces, node), _SECONDS, least=3, most=5, warmed=link.latest, warm=1, at_once=True
+            )
             late = max(rank.everywhere(link.latest()))
             rank.measure(name, samples, size=pieces.numel() * _ELEMENT, late=late)
 

@@ -42,8 +42,7 @@ def main(rank: WorkerRank) -> None:
     width, tokens = int(rank.number("width")), int(rank.number("tokens"))
     if 4 * width % rank.world:
         raise ValueError(
-            f"{rank.world} ranks cannot share {4 * width} columns equally: "
-            f"take a width of {width - width % rank.world}"
+            f"{rank.world} ranks cannot share {4 * width} columns equally: take a width of {width - width % rank.world}"
         )
     kind = formats.use("bf16" if rank.on_gpu else "fp32")
     if rank.on_gpu:
@@ -78,9 +77,7 @@ def _is_same(rank: WorkerRank, found: torch.Tensor, expected: torch.Tensor) -> b
     return torch.allclose(found, expected, atol=_CLOSE)
 
 
-def _measure_times(
-    rank: WorkerRank, split: nn.Module, whole: nn.Module, given: torch.Tensor
-) -> None:
+def _measure_times(rank: WorkerRank, split: nn.Module, whole: nn.Module, given: torch.Tensor) -> None:
     """Report the time of a step on one GPU, of an all-reduce, and of a step on all of them."""
     gradient = torch.randn_like(given)
     array = torch.randn_like(given)

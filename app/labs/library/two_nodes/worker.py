@@ -17,9 +17,7 @@ def main(rank: WorkerRank) -> None:
     if rank.world % 2:
         raise ValueError(f"two equal nodes need an even number of ranks, not {rank.world}")
     node = rank.world // 2
-    link = RankLink(
-        rank, rank.number("latency"), rank.number("inside"), node=node, across=rank.number("across")
-    )
+    link = RankLink(rank, rank.number("latency"), rank.number("inside"), node=node, across=rank.number("across"))
     name = rank.word("algorithm")
     run = (
         partial(run_hierarchical_all_reduce, link, node=node)
@@ -33,8 +31,6 @@ def main(rank: WorkerRank) -> None:
     for size in rank.numbers("sizes"):
         elements = int(size) // (_ELEMENT * rank.world) * rank.world
         held = torch.ones(elements)
-        samples = rank.timed(
-            partial(run, held), seconds=_SECONDS, least=5, most=10, warmed=link.latest, at_once=True
-        )
+        samples = rank.timed(partial(run, held), seconds=_SECONDS, least=5, most=10, warmed=link.latest, at_once=True)
         late = max(rank.everywhere(link.latest()))
         rank.measure(name, samples, size=elements * _ELEMENT, late=late)

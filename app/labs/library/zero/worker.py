@@ -64,9 +64,7 @@ def _run_mixed(rank: WorkerRank, scheme: str, width: int, layers: int) -> None:
     inputs = torch.randn(tokens, width, device=rank.device)
     before = torch.cuda.memory_allocated(rank.device)
     model, optimizer = _sharded(rank, scheme, _model(rank, width, layers))
-    step = partial(
-        _train, partial(_pass_both_ways, rank, scheme, model, inputs), optimizer, steps=1
-    )
+    step = partial(_train, partial(_pass_both_ways, rank, scheme, model, inputs), optimizer, steps=1)
     step()  # DDP rebuilds its buckets after the first
     step()
     with SentBytes(rank.world) as sent:
@@ -96,9 +94,7 @@ def _check_mixed(rank: WorkerRank, scheme: str, layers: int) -> None:
     rank.check("gradients", all(agree(*pair, roundings=6 * layers + 1) for pair in pairs))
     optimizer.step()
     for parameter, gradient in zip(alone.parameters(), found, strict=True):
-        parameter.grad = (
-            gradient  # Adam turns a gradient near zero into a whole step of either sign
-        )
+        parameter.grad = gradient  # Adam turns a gradient near zero into a whole step of either sign
     Adam(alone.parameters(), **_options(rank)).step()
     rank.check("weights", _alike(model.parameters(), alone.parameters()))
 
@@ -116,10 +112,7 @@ def _model(rank: WorkerRank, width: int, layers: int) -> nn.Sequential:
     torch.manual_seed(0)
     with rank.device:
         return nn.Sequential(
-            *(
-                nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
-                for _ in range(layers)
-            )
+            *(nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width)) for _ in range(layers))
         )
 
 
@@ -165,9 +158,7 @@ def _kept(model: nn.Module, optimizer: Optimizer) -> int:
     inner = optimizer.optim if isinstance(optimizer, ZeroRedundancyOptimizer) else optimizer
     weights = list(model.parameters())
     gradients = [p.grad for p in weights if p.grad is not None]
-    moments = [
-        value for state in inner.state.values() for name, value in state.items() if name != "step"
-    ]
+    moments = [value for state in inner.state.values() for name, value in state.items() if name != "step"]
     return sum(map(bytes_of, (*weights, *gradients, *moments)))
 
 
@@ -176,10 +167,7 @@ def _mean(every: list[float]) -> float:
 
 
 def _alike(ours: Iterable[torch.Tensor], others: Iterable[torch.Tensor]) -> bool:
-    return all(
-        torch.allclose(_whole(one), other, atol=_CLOSE)
-        for one, other in zip(ours, others, strict=True)
-    )
+    return all(torch.allclose(_whole(one), other, atol=_CLOSE) for one, other in zip(ours, others, strict=True))
 
 
 def _whole(tensor: torch.Tensor) -> torch.Tensor:

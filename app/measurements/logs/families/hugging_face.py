@@ -7,9 +7,7 @@ from app.measurements.logs.families.base import LogFamily
 TRAINER_LOG = LogFamily(
     name="hf-trainer",
     title="Hugging Face Trainer",
-    step=re.compile(
-        r"[\"']current_steps[\"']: (?P<step>\d{1,15}), [\"']total_steps[\"']: (?P<total>\d{1,15})"
-    ),
+    step=re.compile(r"[\"']current_steps[\"']: (?P<step>\d{1,15}), [\"']total_steps[\"']: (?P<total>\d{1,15})"),
     settings_of=("megatron",),
     sample="""\
 {"current_steps": 10, "total_steps": 100, "loss": 1.5, "lr": 1e-05, "epoch": 0.1, "percentage": \
@@ -22,9 +20,7 @@ TRAINER_LOG = LogFamily(
 TRAINER_BAR = LogFamily(
     name="hf-trainer",
     title="Hugging Face Trainer",
-    step=re.compile(
-        r"^\s{0,30}\d{1,3}%\|[^|]{0,300}\| {0,30}(?P<step>\d{1,15})/(?P<total>\d{1,15}) \["
-    ),
+    step=re.compile(r"^\s{0,30}\d{1,3}%\|[^|]{0,300}\| {0,30}(?P<step>\d{1,15})/(?P<total>\d{1,15}) \["),
     companion=True,
     rank=9,
     settings_of=("megatron",),

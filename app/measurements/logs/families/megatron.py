@@ -7,9 +7,7 @@ from app.measurements.logs.families.base import LogFamily
 MEGATRON = LogFamily(
     name="megatron",
     title="Megatron-LM",
-    step=re.compile(
-        r"\biteration\s{0,30}[:=]?\s{0,30}(?P<step>\d{1,15})\s{0,30}/\s{0,30}(?P<total>\d{1,15}|infinity)"
-    ),
+    step=re.compile(r"\biteration\s{0,30}[:=]?\s{0,30}(?P<step>\d{1,15})\s{0,30}/\s{0,30}(?P<total>\d{1,15}|infinity)"),
     settings_of=("megatron",),
     printed_once=True,
     sample="""\

@@ -7,9 +7,7 @@ from app.measurements.logs.families.base import LogFamily
 NANOTRON = LogFamily(
     name="nanotron",
     title="nanotron",
-    step=re.compile(
-        r"\biteration: (?P<step>\d{1,15}) / (?P<total>\d{1,15})(?= \| consumed_|$| *\|)"
-    ),
+    step=re.compile(r"\biteration: (?P<step>\d{1,15}) / (?P<total>\d{1,15})(?= \| consumed_|$| *\|)"),
     rank=2,
     settings_of=("megatron",),
     sample="""\

@@ -8,9 +8,7 @@ from app.kinds import KINDS, Exercise
 from app.web.exercise.views.base import KindView
 
 # Any: mypy cannot know that the view found by a kind's name takes exercises of that kind.
-_VIEWS: Mapping[str, KindView[Any]] = {
-    name: import_module(f"{__name__}.{name}").VIEW for name in KINDS
-}
+_VIEWS: Mapping[str, KindView[Any]] = {name: import_module(f"{__name__}.{name}").VIEW for name in KINDS}
 
 
 def view_of(exercise: Exercise) -> KindView[Any]:

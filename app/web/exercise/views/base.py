@@ -188,9 +188,7 @@ class CodeView(KindView[E]):
         return await self.run(exercise, source, posted, tools.runner)
 
     @abstractmethod
-    async def run(
-        self, exercise: E, source: str, posted: PostedForm, runner: Runner
-    ) -> ActionResult:
+    async def run(self, exercise: E, source: str, posted: PostedForm, runner: Runner) -> ActionResult:
         """What *source* does."""
 
     def told(self, exercise: E, seed: int, stored: str) -> Iterator[Markup]:

@@ -7,11 +7,7 @@ from app.kinds.code.function import Function
 from app.sandbox.pool import SandboxHealth
 from app.sandbox.runner import Runner
 from app.web.exercise.posted_form import ActionResult, PostedForm, first_value
-from app.web.exercise.views.base import (
-    CodeView,
-    Form,
-    FormInput,
-)
+from app.web.exercise.views.base import CodeView, Form, FormInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +36,9 @@ class FunctionView(CodeView[Function]):
             health=filled.context.health,
         )
 
-    async def run(
-        self, exercise: Function, source: str, posted: PostedForm, runner: Runner
-    ) -> ActionResult:
+    async def run(self, exercise: Function, source: str, posted: PostedForm, runner: Runner) -> ActionResult:
         """The visible examples."""
-        return ActionResult(
-            trial=await exercise.try_out(posted.seed, source, runner, posted.learner)
-        )
+        return ActionResult(trial=await exercise.try_out(posted.seed, source, runner, posted.learner))
 
 
 VIEW = FunctionView()

@@ -83,9 +83,7 @@ class LabView(KindView[LabExercise]):
 
     is_slow: ClassVar[bool] = True  # it reads every stored run of the lab
 
-    def context(
-        self, exercise: LabExercise, seed: int, tools: KindTools, *, graded: bool
-    ) -> FormContext:
+    def context(self, exercise: LabExercise, seed: int, tools: KindTools, *, graded: bool) -> FormContext:
         """What is stored of the lab; runs and tests are read only once they may be shown."""
         locked = _locked_in(tools, exercise, seed)
         shown = graded or bool(locked)
@@ -119,9 +117,7 @@ class LabView(KindView[LabExercise]):
             kind=translate(KINDS[job.lab.links]),
             links=translate(links),
             boxes=tuple(box_views(question.fields, filled)),
-            options=tuple(
-                option_views(question.cause.options, filled.given.get(f"answer.{CAUSE}", ()))
-            ),
+            options=tuple(option_views(question.cause.options, filled.given.get(f"answer.{CAUSE}", ()))),
             locked=bool(locked),
             is_wrong=is_wrong,
             predictions=predictions,
@@ -132,9 +128,7 @@ class LabView(KindView[LabExercise]):
             cause=inline_html(question.cause.prompt),
         )
 
-    async def act(
-        self, exercise: LabExercise, posted: PostedForm, tools: KindTools
-    ) -> ActionResult | None:
+    async def act(self, exercise: LabExercise, posted: PostedForm, tools: KindTools) -> ActionResult | None:
         """Lock the prediction in; or show the test of others that is taken for the measurement.
 
         Raises:
@@ -181,9 +175,7 @@ def _trouble(record: LabRecord, job: LabJob, exercise: LabExercise) -> str:
     """Why this server cannot run *job*; empty if it can."""
     if record.trouble or exercise.backend == "gloo" or record.gpus >= job.ranks:
         return record.trouble
-    return translate(
-        "it takes {ranks} GPUs, and this server has {usable}", ranks=job.ranks, usable=record.gpus
-    )
+    return translate("it takes {ranks} GPUs, and this server has {usable}", ranks=job.ranks, usable=record.gpus)
 
 
 def _score(parts: Mapping[str, PartVerdict]) -> str:
@@ -219,17 +211,13 @@ def _typed(asked: AskedQuantity, text: str) -> str:
     return asked.shown(asked.read(text).value) if text else ""
 
 
-def _other_form(
-    exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]
-) -> OtherForm:
+def _other_form(exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]) -> OtherForm:
     """The form that starts a run of this drawing."""
     hidden = tuple(_hidden(exercise, seed, job, locked))
     return OtherForm(id="lab-run", action=f"/labs/{job.lab.name}", hidden=hidden)
 
 
-def _hidden(
-    exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
+def _hidden(exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The fields that ask for a run of this drawing."""
     yield from ((f"run.{name}", text) for name, text in job.given.items())
     if exercise.backend == "nccl":

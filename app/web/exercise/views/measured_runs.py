@@ -63,14 +63,10 @@ def borrowables(exercise: LabExercise, filled: FormInput, job: LabJob) -> Iterat
             _found(exercise, one, filled.seed, report) for one in exercise.predict
         ):
             short = f"yours: {says[:_SHORT]}" if whose == OWN else f"{name}, {report.ranks} ranks"
-            yield Borrowable(
-                name=name, short=short, says=says, whose=whose, chosen=name == chosen, report=report
-            )
+            yield Borrowable(name=name, short=short, says=says, whose=whose, chosen=name == chosen, report=report)
 
 
-def runs_of(
-    exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mapping[str, str]
-) -> Iterator[RunView]:
+def runs_of(exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mapping[str, str]) -> Iterator[RunView]:
     """Runs with the same parameters, the newest of each machine: the learner's own come first.
 
     Ahead of them is the test that was taken for the measurement; where there are no runs, a few
@@ -82,24 +78,15 @@ def runs_of(
     for one in taken or (others[:_SHOWN] if not runs else ()):
         link = Hyperlink(f"{_MEASURED}/{one.name}", one.says)
         measured = tuple(
-            _measured(exercise, name, filled.seed, one.report, locked.get(name, ""))
-            for name in exercise.predict
+            _measured(exercise, name, filled.seed, one.report, locked.get(name, "")) for name in exercise.predict
         )
-        origin = (
-            translate("taken as your measurement; {whose}", whose=one.whose)
-            if one.chosen
-            else one.whose
-        )
+        origin = translate("taken as your measurement; {whose}", whose=one.whose) if one.chosen else one.whose
         yield RunView(link, origin, measured, taken=one.chosen)
     yield from runs
 
 
-def _of_the_lab(
-    exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mapping[str, str]
-) -> Iterator[RunView]:
-    fitting = [
-        run for run in filled.context.lab.runs if run.report and _is_of(run.report, job, exercise)
-    ]
+def _of_the_lab(exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mapping[str, str]) -> Iterator[RunView]:
+    fitting = [run for run in filled.context.lab.runs if run.report and _is_of(run.report, job, exercise)]
     fitting.sort(key=lambda kept: not _is_own(kept, filled.learner))
     seen: set[tuple[str, str]] = set()
     for kept in fitting:
@@ -108,8 +95,7 @@ def _of_the_lab(
             continue
         seen.add(where)
         measured = tuple(
-            _measured(exercise, name, filled.seed, report, locked.get(name, ""))
-            for name in exercise.predict
+            _measured(exercise, name, filled.seed, report, locked.get(name, "")) for name in exercise.predict
         )
         if any(one.value for one in measured):
             link = Hyperlink(run_url(report.lab, report.id), machine_of(report))
@@ -127,9 +113,7 @@ def _found(exercise: LabExercise, name: str, seed: int, report: Report) -> Match
     return find_result(report, exercise.predict[name].measured, *exercise.places(name, seed))
 
 
-def _measured(
-    exercise: LabExercise, name: str, seed: int, report: Report, typed: str
-) -> MeasuredView:
+def _measured(exercise: LabExercise, name: str, seed: int, report: Report, typed: str) -> MeasuredView:
     asked, found = exercise.predict[name], _found(exercise, name, seed, report)
     if found is None:
         return MeasuredView("", "", "")
@@ -137,11 +121,7 @@ def _measured(
     if found.count > 1 and found.least != found.p90:
         low, high = asked.shown(found.least), asked.shown(found.p90)
         spread = translate(
-            "{held} of {count}; min to p90: {low} to {high}",
-            held=found.held,
-            count=found.count,
-            low=low,
-            high=high,
+            "{held} of {count}; min to p90: {low} to {high}", held=found.held, count=found.count, low=low, high=high
         )
     others = (
         (translate("yours"), asked.read(typed).value if typed else 0.0),

@@ -46,9 +46,7 @@ class NumericView(KindView[Numeric]):
         """What was typed into each box."""
         texts = stored_names(stored) if exercise.answers else {}
         for name, text in texts.items():
-            title = (
-                inline(exercise.title_of(name, seed)) if name in exercise.answers else typed(name)
-            )
+            title = inline(exercise.title_of(name, seed)) if name in exercise.answers else typed(name)
             yield title + ": " + typed(text)
         if not texts:
             yield typed(stored)

@@ -14,23 +14,15 @@ from app.sandbox.runner import Runner
 from app.simulators.programs import PlayedSchedule
 from app.translation import noted, translate
 from app.web.exercise.posted_form import ActionResult, PostedForm, first_value
-from app.web.exercise.views.base import (
-    CodeView,
-    Form,
-    FormInput,
-)
+from app.web.exercise.views.base import CodeView, Form, FormInput
 
 _INSTRUCTIONS = {
     "F": (("F", "l, b", noted("forward of layer l on micro-batch b: x[l, b] becomes x[l+1, b]")),),
-    "B": (
-        ("B", "l, b", noted("backward: from g[l+1, b] to g[l, b]; adds b to d[l], frees x[l, b]")),
-    ),
+    "B": (("B", "l, b", noted("backward: from g[l+1, b] to g[l, b]; adds b to d[l], frees x[l, b]")),),
     "I": (("I", "l, b", noted("the half of B that makes g[l, b]")),),
     "G": (("G", "l, b", noted("the other half: adds b to d[l], frees x[l, b]")),),
     "gather": (("gather", "l", noted("all ranks at once: every rank gets W[l]")),),
-    "scatter": (
-        ("scatter", "l", noted("all ranks at once: d[l] becomes a shard of the sum, D[l]")),
-    ),
+    "scatter": (("scatter", "l", noted("all ranks at once: d[l] becomes a shard of the sum, D[l]")),),
     "reduce": (("reduce", "l", noted("all ranks at once: d[l] becomes the sum on every rank")),),
     "hop": (
         ("send", "to, name", noted("sends a copy to another rank")),
@@ -101,9 +93,7 @@ class ScheduleView(CodeView[Schedule]):
             health=filled.context.health,
         )
 
-    async def run(
-        self, exercise: Schedule, source: str, posted: PostedForm, runner: Runner
-    ) -> ActionResult:
+    async def run(self, exercise: Schedule, source: str, posted: PostedForm, runner: Runner) -> ActionResult:
         """The schedule, played."""
         found = await exercise.play(source, runner, posted.learner)
         if isinstance(found, PlayedSchedule):

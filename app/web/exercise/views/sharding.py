@@ -50,10 +50,7 @@ class ShardingView(KindView[Sharding]):
             mesh=question.mesh,
             layouts=tuple((inline(row.title), row.dtensor, row.size) for row in question.rows),
             places=tuple(MoveView(field, first_value(filled.given, field)) for field in fields),
-            moves=tuple(
-                (name, tuple((move, localized(move)) for move in moves))
-                for name, moves in question.moves
-            ),
+            moves=tuple((name, tuple((move, localized(move)) for move in moves)) for name, moves in question.moves),
             plan=filled.is_right(PLAN),
             boxes=tuple(box_views(question.fields, filled)),
         )

@@ -22,6 +22,4 @@ def transfer_time(size: Bytes, bandwidth: BytesPerSecond, latency: Seconds = 0.0
     Source:
         The alpha-beta model; Hockney 1994, The communication challenge for MPP, section 2.
     """
-    return at_least("latency", latency, 0) + positive("size", size) / positive(
-        "bandwidth", bandwidth
-    )
+    return at_least("latency", latency, 0) + positive("size", size) / positive("bandwidth", bandwidth)

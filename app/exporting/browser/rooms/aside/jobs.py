@@ -15,9 +15,7 @@ class BoundedJobs(Generic[Key, Result]):
         self._room = room
         self._results: OrderedDict[Key, Result] = OrderedDict()
 
-    async def result(
-        self, key: Key, job: Callable[[], Awaitable[Result]], admit: Callable[[], None]
-    ) -> Result:
+    async def result(self, key: Key, job: Callable[[], Awaitable[Result]], admit: Callable[[], None]) -> Result:
         """The result of *key*: remembered, or of *job*."""
         if key not in self._results:
             self._results[key] = await job()

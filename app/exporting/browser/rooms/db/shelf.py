@@ -82,10 +82,7 @@ class Shelf:
             before = found.get(row.exercise, Standing())
             own = row.correct and not row.revealed
             found[row.exercise] = Standing(
-                before.tried + 1,
-                before.solved or own,
-                before.unaided or (own and not row.hints),
-                row.at,
+                before.tried + 1, before.solved or own, before.unaided or (own and not row.hints), row.at
             )
         return found
 

@@ -25,9 +25,7 @@ class Row(BaseModel):
 
     def stored(self) -> dict[str, Any]:
         """The row as JSON has it."""
-        fields = {
-            name: getattr(self, name) for name in type(self).model_fields if name != "learner"
-        }
+        fields = {name: getattr(self, name) for name in type(self).model_fields if name != "learner"}
         return fields | {"at": self.at.isoformat()}
 
 

@@ -27,9 +27,7 @@ class Runner:
         """The same runner."""
         return self
 
-    async def run(
-        self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = ""
-    ) -> Execution:
+    async def run(self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = "") -> Execution:
         """Run *source*, then call its function *entry* with each of *calls*.
 
         Raises:
