@@ -6,10 +6,10 @@ from alembic import context
 from sqlalchemy import Connection
 from sqlmodel import AutoString, SQLModel
 
-from app.config import Settings
-from app.db import measurements, people, platforms, tables  # noqa: F401 (what the database is compared with)
-from app.db.columns import StateText, UtcDateTime
-from app.db.migrations import exclusive
+from app.server.config import Settings
+from app.server.db import measurements, people, platforms, tables  # noqa: F401 (what the database is compared with)
+from app.server.db.columns import StateText, UtcDateTime
+from app.server.db.migrations import exclusive
 
 
 def render_item(kind: str, item: Any, _: Any) -> str | Literal[False]:

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from app.commands.modules import load_command
 from app.commands.parsers import add_command
-from app.errors import AppError, ContentError, UnavailableError
+from app.core.errors import AppError, ContentError, UnavailableError
 
 _COMMANDS = {
     "serve": "serve the site; migrates the database first",
@@ -97,7 +97,7 @@ def _failed(says: str) -> int:
 
 def _one_line(error: Exception) -> str:
     if hasattr(error, "errors"):  # pydantic's, of a setting; to import it takes a while
-        return "; ".join(import_module("app.config.problems").setting_problems(error))
+        return "; ".join(import_module("app.server.config.problems").setting_problems(error))
     cause = f" ({error.cause})" if isinstance(error, UnavailableError) and error.cause else ""
     return " ".join(str(error).split()) + cause
 

@@ -16,40 +16,40 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from app import api, metrics, web
-from app.config import Settings
-from app.content.course import read_course
-from app.db.batched_reads import Gathered
-from app.db.copies import expiring
-from app.db.exercise_histories import histories
-from app.db.idle import tidying
-from app.db.learner_cookie import signing_secret
-from app.db.migrations import migrate
-from app.db.outage import outage_of
-from app.db.session import connect
-from app.db.tokens import Tokens
-from app.db.writer import Writer
-from app.errors import AppError, ContentError, UnavailableError
-from app.federation.federation import Federation
-from app.federation.identities import Identities
-from app.federation.proxy import ProxyHeader
+from app.classes.federation.federation import Federation
+from app.classes.federation.identities import Identities
+from app.classes.federation.proxy import ProxyHeader
+from app.classes.people.persons import Sessions
+from app.classes.people.seats import key_seat_codes
+from app.classes.people.student_histories import student_histories
+from app.core.errors import AppError, ContentError, UnavailableError
+from app.course.content.course import read_course
+from app.course.sandbox.runner import Runner
 from app.labs.queue import Dispatcher
-from app.network.allowance import Allowances
-from app.network.budget import Budget
-from app.network.door import Door, Rules, note_fault, note_trouble
-from app.network.drain import Draining
-from app.network.guard import GUARD, Guard, Limits
-from app.network.hosts import Hosts
-from app.network.languages import Languages
-from app.network.page_limit import PageLimit
-from app.network.prefix import Prefix
-from app.network.routes import methods_at
-from app.network.watch import Watch
-from app.people.persons import Sessions
-from app.people.seats import key_seat_codes
-from app.people.student_histories import student_histories
-from app.sandbox.runner import Runner
-from app.site import Site
+from app.server import metrics
+from app.server.config import Settings
+from app.server.db.batched_reads import Gathered
+from app.server.db.copies import expiring
+from app.server.db.exercise_histories import histories
+from app.server.db.idle import tidying
+from app.server.db.learner_cookie import signing_secret
+from app.server.db.migrations import migrate
+from app.server.db.outage import outage_of
+from app.server.db.session import connect
+from app.server.db.tokens import Tokens
+from app.server.db.writer import Writer
+from app.server.network.allowance import Allowances
+from app.server.network.budget import Budget
+from app.server.network.door import Door, Rules, note_fault, note_trouble
+from app.server.network.drain import Draining
+from app.server.network.guard import GUARD, Guard, Limits
+from app.server.network.hosts import Hosts
+from app.server.network.languages import Languages
+from app.server.network.page_limit import PageLimit
+from app.server.network.prefix import Prefix
+from app.server.network.routes import methods_at
+from app.server.network.watch import Watch
+from app.site import Site, api, web
 
 _EXPECTED = (AppError, HTTPException, RequestValidationError)
 _OWNED = re.compile(api.OWNED).match  # whether a path is for programs, not people

@@ -1,5 +1,5 @@
 // Traces are made slim before they leave the browser: no paths, hosts, operators or source lines.
-// It keeps what app/measurements/trace/redaction.py keeps. A file of another kind is sent as it is: the
+// It keeps what app/core/measurements/trace/redaction.py keeps. A file of another kind is sent as it is: the
 // server says what it is. A trace that cannot be made slim is not sent.
 import { say } from "./say.js";
 

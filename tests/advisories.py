@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.config import ROOT
+from app.core.folders import ROOT
 
 CONSTRAINTS = ROOT / "constraints.txt"
 PLACE = Path(sys.prefix) / "advisories"  # apart from what the tests use

@@ -11,12 +11,13 @@ import pytest
 from fastapi.testclient import TestClient
 from xdist.scheduler import LoadFileScheduling
 
-from app.config import ROOT, Settings
-from app.content.catalog import Catalog
-from app.db.session import open_session
-from app.db.tokens import create_token
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
+from app.course.sandbox.runner import Runner
 from app.main import create_app
-from app.sandbox.runner import Runner
+from app.server.config import Settings
+from app.server.db.session import open_session
+from app.server.db.tokens import create_token
 from app.site import Site
 from tests.client import Client, until_ready
 from tests.transactions import watch

@@ -1,11 +1,11 @@
 """Every page that tests look at: one list for the tests of the web, the browser and the audit."""
 
-from app.content.errata import errata
-from app.explorers import explorer_pages
-from app.kinds import KINDS
+from app.course.content.errata import errata
+from app.course.explorers import explorer_pages
+from app.course.kinds import KINDS
 from app.labs.results.archive import shipped_runs
 from app.labs.spec import known_labs
-from app.web.reference.docs import documentation
+from app.site.web.reference.docs import documentation
 
 SAMPLES = {name: f"/exercises/{kind.sample}" for name, kind in KINDS.items()}
 RUN = next(f"/labs/{run.lab}/{run.id}" for run in shipped_runs() if run.lab == "algorithms")

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from app.config import ROOT
+from app.core.folders import ROOT
 
 # What the documentation of a dependency names beside its top level: its modules.
 DOCUMENTED = {

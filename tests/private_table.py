@@ -5,8 +5,8 @@ To move a pin, read what has changed there; `tests/test_private.py` says what is
 
 from typing import NamedTuple
 
-CONNECTION, PROCESSES = "app/network/connection.py", "app/commands/processes.py"
-ROUTES, RING = "app/network/routes.py", "app/labs/library/ring_attention/computation.py"
+CONNECTION, PROCESSES = "app/server/network/connection.py", "app/commands/processes.py"
+ROUTES, RING = "app/server/network/routes.py", "app/labs/library/ring_attention/computation.py"
 FAKE_GPU, FAKE_TRAINING = "tests/labs/fake_gpu.py", "tests/labs/fake_training.py"
 ON_GPU, CONFTEST = "tests/labs/test_on_gpu.py", "tests/conftest.py"
 ACCESSIBLE = "tests/browser/accessible.py"
@@ -96,7 +96,7 @@ TABLE: dict[tuple[str, str], tuple[Private, ...]] = {
     ("starlette", ">=1.10,<1.11"): (Private("starlette.routing.Match", (ROUTES,), ("NONE", "PARTIAL", "FULL")),),
     ("httpx2", ">=2.16,<2.17"): (Private("fastapi.testclient.TestClient._transport", ("tests/client.py",)),),
     ("componentize-py", ">=0.25,<0.26"): (  # the Python of the component
-        Private("_io", ("app/sandbox/guest/component.py",), ("FileIO", "open", "open_code")),
+        Private("_io", ("app/course/sandbox/guest/component.py",), ("FileIO", "open", "open_code")),
     ),
     ("pytest-xdist", ">=3.8,<3.9"): (
         Private("xdist.scheduler.LoadFileScheduling", (CONFTEST,), ("(config, log)",)),

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from app.config import ROOT
-from app.formulas.signature import formula_of
-from app.units import Bytes, Count, Seconds
+from app.core.folders import ROOT
+from app.core.formulas.signature import formula_of
+from app.core.units import Bytes, Count, Seconds
 from tests.formulas.samples import illegal, legal
 
 ROOMS = ("app", "templates", "static", "tests")
@@ -48,17 +48,17 @@ def test_a_formula_is_named_in_its_module_and_its_test() -> None:
             file
             for file in naming(rf"\b{name}\b")
             # An explorer, a lab or another formula that uses it was added for its own sake.
-            if file.startswith((f"app/formulas/{package}/", "tests/formulas/samples"))
+            if file.startswith((f"app/core/formulas/{package}/", "tests/formulas/samples"))
             or f"def test_{name}" in (ROOT / file).read_text(encoding="utf-8")
         ]
-        assert needed[0] == f"app/formulas/{module}.py"
+        assert needed[0] == f"app/core/formulas/{module}.py"
         assert len(needed) == 2, needed
 
 
 def test_an_explorer_is_named_in_its_module() -> None:
-    assert naming(r"\bROUTING\b") == ["app/explorers/routing.py"]
+    assert naming(r"\bROUTING\b") == ["app/course/explorers/routing.py"]
     outside = [file for file in naming(r'"routing"|/explore/routing') if "test" not in file]
-    assert outside == ["app/explorers/routing.py"]
+    assert outside == ["app/course/explorers/routing.py"]
 
 
 def importing(name: str) -> list[str]:
@@ -94,8 +94,8 @@ def test_a_page_is_named_in_four_files() -> None:
         *naming(r"<h1>{% trans %}\s*Hardware\s+and\s+models"),
     }
     assert files == {
-        "app/web/__init__.py",
-        "app/web/reference/hardware.py",
+        "app/site/web/__init__.py",
+        "app/site/web/reference/hardware.py",
         "templates/reference/hardware.html",
         "tests/pages.py",
     }
@@ -116,7 +116,7 @@ def test_a_formula_with_names_of_its_own_needs_no_sample() -> None:
 NEW = '''
 """Nothing much."""
 
-from app.explorers.base import Explorer
+from app.course.explorers.base import Explorer
 
 FRESH = Explorer(**{field: "" for field in Explorer.__dataclass_fields__} | {"name": "fresh"})
 '''
@@ -127,8 +127,8 @@ READER = '''
 
 import re
 
-from app.measurements.readers.base import CollectiveReader
-from app.measurements.table import RawRow, CollectiveTable, collective_named
+from app.core.measurements.readers.base import CollectiveReader
+from app.core.measurements.table import RawRow, CollectiveTable, collective_named
 
 TITLE = re.compile(r"# OSU .*?(\\w+) Latency Test")
 RANKS = re.compile(r"# ranks (\\d+)")
@@ -164,7 +164,7 @@ FAMILY = '''
 
 import re
 
-from app.measurements.logs.families.base import LogFamily
+from app.core.measurements.logs.families.base import LogFamily
 
 FRESH = LogFamily(
     name="fresh",
@@ -192,7 +192,7 @@ def ran(folder: Path, *arguments: str) -> str:
 
 def test_to_write_an_explorer_is_all_it_takes(tmp_path: Path) -> None:
     folder = copied(tmp_path, "explorers/new.py", NEW)
-    code = "from app.explorers import EXPLORERS; print(*EXPLORERS)"
+    code = "from app.course.explorers import EXPLORERS; print(*EXPLORERS)"
     assert "fresh" in ran(folder, "-c", code).split()
 
 
@@ -212,7 +212,7 @@ def test_to_write_a_reader_of_measurements_is_all_it_takes(tmp_path: Path) -> No
     assert unknown["rows"][0]["busbw"] == pytest.approx(algbw)
     assert "nothing tells the ranks" in unknown["doubts"][0]
     (folder / "notes.txt").write_text("nothing", encoding="utf-8")
-    code = "from pathlib import Path; from app.measurements.file_reader import read_files; "
+    code = "from pathlib import Path; from app.core.measurements.file_reader import read_files; "
     said = ran(folder, "-c", f"{code} print(read_files([Path('notes.txt')]))")
     assert "no table of the OSU micro-benchmarks" in said
 
@@ -227,5 +227,5 @@ def test_to_write_a_family_of_training_logs_is_all_it_takes(tmp_path: Path) -> N
     assert first["tokens_per_second_per_gpu"] == 4100
     assert again["step_time"] == 9
     (folder / "notes.txt").write_text("nothing", encoding="utf-8")
-    code = "from pathlib import Path; from app.measurements.file_reader import read_files; "
+    code = "from pathlib import Path; from app.core.measurements.file_reader import read_files; "
     assert "Fresh Trainer" in ran(folder, "-c", f"{code} print(read_files([Path('notes.txt')]))")

@@ -5,7 +5,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from app.config import ROOT
+from app.core.folders import ROOT
 
 APP = ROOT / "app"
 # Each room, and the rooms below it that it may import from.
@@ -85,11 +85,11 @@ MAY: dict[str, set[str]] = {
     | {"authoring", "exporting", "grading", "main", "measurements", "predicting", "searching", "simulators"},
     "__main__": {"errors", "commands"},
 }
-BROWSER = APP / "exporting" / "browser"  # stands in for rooms and packages, in a browser
+BROWSER = APP / "authoring" / "exporting" / "browser"  # stands in for rooms and packages, in a browser
 FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts and BROWSER not in path.parents]
 LONGEST = 600  # lines; about 400 unless it is one thing
 # What routes alone know, of which views get plain values.
-OF_ROUTES = {"fastapi", "starlette", "sqlalchemy", "sqlmodel", "app.site", "app.db.session"}
+OF_ROUTES = {"fastapi", "starlette", "sqlalchemy", "sqlmodel", "app.site", "app.server.db.session"}
 
 
 def room(path: Path) -> str:
@@ -143,7 +143,7 @@ def test_a_file_is_short() -> None:
 
 
 def test_a_view_of_a_page_knows_neither_request_nor_site_nor_session() -> None:
-    views = [path for path in (APP / "web").rglob("*.py") if is_view(path)]
+    views = [path for path in (APP / "site" / "web").rglob("*.py") if is_view(path)]
     assert len(views) > 20
     found = {str(path.relative_to(APP)): packages(path) & OF_ROUTES for path in views}
     assert {path: known for path, known in found.items() if known} == {}
@@ -163,10 +163,10 @@ def packages(path: Path) -> set[str]:
 
 
 def test_what_runs_in_the_sandbox_needs_the_standard_library_alone() -> None:
-    for path in (APP / "sandbox" / "guest").glob("*.py"):
+    for path in (APP / "course" / "sandbox" / "guest").glob("*.py"):
         assert imported(path) == set()
     for name in ("worker", "lockdown", "engine", "build"):
-        assert imported(APP / "sandbox" / f"{name}.py") == set()
+        assert imported(APP / "course" / "sandbox" / f"{name}.py") == set()
 
 
 def test_no_module_imports_itself_by_way_of_others() -> None:

@@ -10,7 +10,7 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from app.config import ROOT
+from app.core.folders import ROOT
 
 LINES = [
     line

@@ -14,14 +14,14 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
-from app import web
-from app.config import Settings
-from app.db.session import open_session
-from app.db.tokens import create_token
-from app.explorers import EXPLORERS, Control, Explorer, Select, address_text
-from app.formulas import FORMULAS
-from app.kinds import KINDS
+from app.core.formulas import FORMULAS
+from app.course.explorers import EXPLORERS, Control, Explorer, Select, address_text
+from app.course.kinds import KINDS
 from app.main import create_app
+from app.server.config import Settings
+from app.server.db.session import open_session
+from app.server.db.tokens import create_token
+from app.site import web
 from tests.costs import Asker, Cost, running
 from tests.network.addresses import ROUTES, names_of
 
@@ -88,7 +88,9 @@ def forget() -> None:
     for one in gc.get_objects():
         if isinstance(one, _CACHED):
             module = str(getattr(one, "__module__", ""))
-            if module.startswith(("app.explorers", "app.simulators", "app.charts", "app.web.explore")):
+            if module.startswith(
+                ("app.course.explorers", "app.core.simulators", "app.core.charts", "app.site.web.explore")
+            ):
                 one.cache_clear()
 
 

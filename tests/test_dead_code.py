@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.config import ROOT
+from app.core.folders import ROOT
 
 FILES = [path for path in sorted((ROOT / "app").rglob("*.py")) if "bundle" not in path.parts]
 # SQLAlchemy, io, uvicorn, logging, pickle, Jinja, Starlette, the script of an exported course

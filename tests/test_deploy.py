@@ -10,7 +10,8 @@ import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml
 
-from app.config import ROOT, Settings
+from app.core.folders import ROOT
+from app.server.config import Settings
 from tests.each import each
 from tests.network.proxies import modules
 

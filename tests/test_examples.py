@@ -4,7 +4,7 @@ import doctest
 from importlib import import_module
 from pathlib import Path
 
-from app.config import ROOT
+from app.core.folders import ROOT
 from tests.each import each
 
 RANKS = ROOT / "app" / "labs" / "ranks"  # they need torch

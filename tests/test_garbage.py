@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from app.config import ROOT
+from app.core.folders import ROOT
 
 TESTS = """
 import socket

@@ -7,13 +7,13 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect
 from sqlmodel import col, select
 
-from app.config import ROOT
-from app.db.migrations import _heads, _revisions, alembic_configuration, exclusive, migrate
-from app.db.queries import latest_attempts
-from app.db.session import connect, open_session
-from app.db.tables import AttemptRow
-from app.db.writer import store
-from app.kinds.diagnosis_key import common_diagnosis
+from app.core.folders import ROOT
+from app.course.kinds.diagnosis_key import common_diagnosis
+from app.server.db.migrations import _heads, _revisions, alembic_configuration, exclusive, migrate
+from app.server.db.queries import latest_attempts
+from app.server.db.session import connect, open_session
+from app.server.db.tables import AttemptRow
+from app.server.db.writer import store
 from tests.db.test_rows import attempt
 from tests.each import each
 

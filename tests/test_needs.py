@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.config import ROOT
+from app.core.folders import ROOT
 from tests.needs import NEEDS, need, packaged
 
 CONFTEST = """

@@ -16,7 +16,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from app.config import ROOT
+from app.core.folders import ROOT
 from tests.private_names import Module, files, known_in, module, names_of, uses
 from tests.private_table import NEWEST_TORCH, TABLE, Private
 
@@ -153,7 +153,7 @@ def test_every_name_of_the_table_is_used_where_it_says() -> None:
         ),
         ("class A:\n    def __init__(self):\n        self._catalog = self.__x = 1", set()),
         ("import os, sqlalchemy.orm\nos._exit(1)\nx = {}\nx._replace(a=1)", set()),
-        ("from fastapi.routing import APIRoute\nfrom app.translation import _spoken", set()),
+        ("from fastapi.routing import APIRoute\nfrom app.core.translation import _spoken", set()),
     ],
 )
 def test_private_names_are_found(source: str, found: set[str]) -> None:
@@ -164,7 +164,7 @@ def test_private_names_are_found(source: str, found: set[str]) -> None:
 def test_a_private_name_of_ours_that_a_file_does_not_import_may_be_of_others() -> None:
     """So a name that is private here, too, does not hide one of a dependency."""
     source = "def f(x):\n    return x._queue"
-    for beginning, found in (("", {"?._queue"}), ("from app.sandbox.pool import Pool\n", set())):
+    for beginning, found in (("", {"?._queue"}), ("from app.course.sandbox.pool import Pool\n", set())):
         read = Module(ROOT / "app" / "example.py", beginning + source)
         assert uses(read, known_in(read)) == found
 

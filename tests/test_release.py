@@ -8,7 +8,7 @@ from importlib.metadata import version
 import pytest
 import yaml
 
-from app.config import ROOT
+from app.core.folders import ROOT
 from tests.upgrades import record
 from tests.upgrades.recordings import recordings
 

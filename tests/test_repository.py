@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from app.__main__ import main
-from app.config import ROOT
+from app.core.folders import ROOT
 from tests.test_architecture import MAY
 
 README, CONTRIBUTING = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "CONTRIBUTING.md"))

@@ -7,10 +7,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.__main__ import main
-from app.kinds import Answer, Exercise
-from app.kinds.lab import LabExercise
-from app.kinds.numeric import Numeric
-from app.markdown import html
+from app.core.markdown import html
+from app.course.kinds import Answer, Exercise
+from app.course.kinds.lab import LabExercise
+from app.course.kinds.numeric import Numeric
 from app.site import Site
 
 

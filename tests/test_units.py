@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.units import (
+from app.core.units import (
     BYTE,
     BYTE_PER_SECOND,
     COUNT,
@@ -22,9 +22,9 @@ from app.units import (
     show_in,
     show_typed,
 )
-from app.units import unit as unit_module
-from app.units.scales import SCALES
-from app.units.unit import (
+from app.core.units import unit as unit_module
+from app.core.units.scales import SCALES
+from app.core.units.unit import (
     DOLLAR,
     DOLLAR_PER_HOUR,
     DOLLAR_PER_JOULE,

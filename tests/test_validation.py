@@ -14,22 +14,23 @@ from pydantic_core import core_schema
 
 from app.__main__ import main
 from app.commands.doctor import checks
-from app.config import ROOT, Settings
-from app.content import daily, errata, glossary, questions
-from app.content.files import read_exercise, read_topic
-from app.content.parts import read_parts_file
-from app.errors import AppError
-from app.kinds.schema_errors import faults
+from app.core.errors import AppError
+from app.core.folders import ROOT
+from app.core.published.sources import read_source
+from app.core.validation import problems_of
+from app.core.yaml_file import read_document
+from app.course.content import daily, errata, glossary, questions
+from app.course.content.files import read_exercise, read_topic
+from app.course.content.parts import read_parts_file
+from app.course.kinds.schema_errors import faults
 from app.labs import spec
 from app.labs.results.upload import read_sent
-from app.published.sources import read_source
-from app.validation import problems_of
-from app.yaml_file import read_document
+from app.server.config import Settings
 from tests.each import each
 from tests.labs.quiet_runs import quiet_run
 from tests.published.test_sources import SMALL
 
-_DATA = ROOT / "app" / "content" / "data"
+_DATA = ROOT / "app" / "course" / "content" / "data"
 _LAB = ROOT / "app" / "labs" / "library" / "all_reduce" / "lab.yaml"
 _TOPIC = ROOT / "exercises" / "collectives" / "topic.yaml"
 _EXERCISE = ROOT / "exercises" / "collectives" / "ring-all-reduce-time.yaml"

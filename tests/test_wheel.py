@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from app.config import ROOT
+from app.core.folders import ROOT
 from tests.waiting import HANGS
 
 pytestmark = pytest.mark.slow(15)
@@ -25,7 +25,7 @@ CARRIED = (
     "app/bundle/static/fonts/drawn/sans-400.ttf",
     "app/bundle/exercises/collectives/ring-all-reduce-time.yaml",
     "app/bundle/alembic/env.py",
-    "app/sandbox/guest/world.wit",
+    "app/course/sandbox/guest/world.wit",
     "app/docs/settings.md",
     "app/bundle/templates/starters/pack/pyproject.toml",
     "app/bundle/templates/starters/pack/formulas/example.py",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.config import ROOT
+from app.core.folders import ROOT
 from tests.each import each
 
 FILES = [

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from app.config import ROOT
-from app.errors import ContentError
-from app.yaml_file import KeyPath, read_document
+from app.core.errors import ContentError
+from app.core.folders import ROOT
+from app.core.yaml_file import KeyPath, read_document
 
 FILES = sorted((ROOT / "exercises").rglob("*.yaml"))[::5]
 TEXT = """\

@@ -18,8 +18,8 @@ import sqlmodel
 import starlette.routing
 from sqlalchemy import Connection, Engine, event
 
-from app.config import ROOT
-from app.db import session as sessions
+from app.core.folders import ROOT
+from app.server.db import session as sessions
 
 _TESTS = str(ROOT / "tests")
 _STATE = "tests.transactions"

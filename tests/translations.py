@@ -18,13 +18,13 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract
 from babel.messages.pofile import read_po, write_po
 
-from app.config import ROOT
-from app.content.glossary import FILE as GLOSSARY
-from app.content.glossary import terms
+from app.core.folders import ROOT
+from app.core.translation import LANGUAGES, SOURCE
+from app.core.translation.languages import CATALOGS
+from app.course.content.glossary import FILE as GLOSSARY
+from app.course.content.glossary import terms
 from app.labs.lab_translation import lab_sentences
 from app.labs.spec import LIBRARY, known_labs
-from app.translation import LANGUAGES, SOURCE
-from app.translation.languages import CATALOGS
 
 # What marks a sentence; in Python, how many of its arguments are sentences.
 PYTHON = {"translate": 1, "translate_known": 1, "noted": 1, "say": 1, "plural": 2}
@@ -66,7 +66,7 @@ def _sources() -> Iterator[tuple[Path, Iterable[Key]]]:
 
 def scripts() -> list[Path]:
     """The scripts of pages, and of exported courses."""
-    exported = ROOT / "app" / "exporting" / "browser" / "scripts"
+    exported = ROOT / "app" / "authoring" / "exporting" / "browser" / "scripts"
     return sorted([*(ROOT / "static").glob("*.js"), *exported.glob("*.js")])
 
 

@@ -1,7 +1,7 @@
 """the secret that signs cookies
 
 Before, it was in a file next to the database: restoring a backup elsewhere lost it, and two servers
-of one PostgreSQL database had two. `app.db.learner_cookie` imports the file when the site starts.
+of one PostgreSQL database had two. `app.server.db.learner_cookie` imports the file when the site starts.
 """
 
 import sqlalchemy as sa

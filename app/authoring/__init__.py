@@ -11,7 +11,7 @@ from app.authoring.texts import SEEDS, Script
 from app.authoring.tolerances import prove_tolerances
 from app.authoring.values import prove_numbers, prove_shown
 from app.authoring.wholes import prove_wholes
-from app.kinds import Exercise, Finding
+from app.course.kinds import Exercise, Finding
 
 __all__ = ["SEEDS", "cured", "longest_is_right", "prove_characters", "prove_words", "too_long"]
 

@@ -7,16 +7,16 @@ from functools import cache, cached_property
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
-from app.config import ROOT
-from app.content.errata import errata
-from app.content.glossary import terms
-from app.content.images import is_image, read_image
-from app.content.translations import is_translation
-from app.errors import NotFoundError, nearest
-from app.explorers import EXPLORERS, open_explorer
-from app.formulas import FORMULAS
+from app.core.errors import NotFoundError, nearest
+from app.core.folders import ROOT
+from app.core.formulas import FORMULAS
+from app.core.markdown import addresses
+from app.course.content.errata import errata
+from app.course.content.glossary import terms
+from app.course.content.images import is_image, read_image
+from app.course.content.translations import is_translation
+from app.course.explorers import EXPLORERS, open_explorer
 from app.labs.spec import lab_called
-from app.markdown import addresses
 
 _OPENAPI = "api/v1/openapi.json"
 _ELSEWHERE = ("http", "https", "mailto")
@@ -102,7 +102,7 @@ def _trouble_of_link(address: str, places: Places) -> str:
 @cache
 def _pages() -> frozenset[str]:
     """The pages of the site that have an address of their own."""
-    from app.web import fixed_addresses  # here: few files have a link that needs it
+    from app.site.web import fixed_addresses  # here: few files have a link that needs it
 
     return frozenset(address.strip("/") for address in fixed_addresses()) | {_OPENAPI}
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from app.authoring.addresses import Places, trouble_of_addresses
 from app.authoring.prose import prove_shape_of
 from app.authoring.reading_proofs import prove_reading_questions
-from app.content.topic_file import TopicFile
-from app.errors import nearest
-from app.formulas import FORMULAS
-from app.kinds import Finding, Where
-from app.markdown import MathematicsError, check_mathematics
+from app.core.errors import nearest
+from app.core.formulas import FORMULAS
+from app.core.markdown import MathematicsError, check_mathematics
+from app.course.content.topic_file import TopicFile
+from app.course.kinds import Finding, Where
 
 
 def prove_chapter(topic: TopicFile, own: str, places: Places) -> Iterator[Finding]:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from app.authoring.texts import Script, distinct
-from app.expressions import Branch, ExpressionError, blanked, holds, parts
-from app.kinds import Exercise, Finding, Where
-from app.kinds.drawn_values import Draw
-from app.kinds.parameters import corners
+from app.core.expressions import Branch, ExpressionError, blanked, holds, parts
+from app.course.kinds import Exercise, Finding, Where
+from app.course.kinds.drawn_values import Draw
+from app.course.kinds.parameters import corners
 
 _PATIENCE = 10  # seeds per drawing so far that draw nothing new, before these are all
 _LEAST, _MOST = 200, 4000  # seeds

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from app.kinds import Exercise, Finding
-from app.kinds.schema_errors import cure_of_unit, unit_cure
+from app.course.kinds import Exercise, Finding
+from app.course.kinds.schema_errors import cure_of_unit, unit_cure
 
 _WORDS = "known names are those in given, cases and let, earlier answers, and formulas"
 _CURES: Mapping[str, str] = {

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 
 from app.authoring.texts import Script
-from app.expressions import ExpressionError, Quantity, evaluate, fill
-from app.kinds import Finding
-from app.kinds.drawn_values import Draw
-from app.units import RATIO
+from app.core.expressions import ExpressionError, Quantity, evaluate, fill
+from app.core.units import RATIO
+from app.course.kinds import Finding
+from app.course.kinds.drawn_values import Draw
 
 _SLOT = re.compile(r"\{(?P<slot>[^{}]+)\}[ *]*(?P<next>[A-Za-z]*-?[A-Za-z]+)?")
 _UNIT_WORD = re.compile(

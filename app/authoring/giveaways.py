@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from app.authoring.texts import Script
 from app.authoring.values import WrittenNumber, written_numbers
-from app.content.glossary import mark, marked, terms
-from app.errors import nearest
-from app.expressions import Quantity
-from app.kinds import Exercise, Finding
-from app.kinds.choice import Choice
-from app.kinds.lab import LabExercise
-from app.markdown import html
+from app.core.errors import nearest
+from app.core.expressions import Quantity
+from app.core.markdown import html
+from app.course.content.glossary import mark, marked, terms
+from app.course.kinds import Exercise, Finding
+from app.course.kinds.choice import Choice
+from app.course.kinds.lab import LabExercise
 
 _STEM = 6  # letters that distinguish words
 _SHARED_WORDS = 3  # words that only the right option shares with a tooltip

@@ -6,12 +6,12 @@ from html import unescape
 
 from app.authoring.texts import SEEDS, Script, distinct
 from app.authoring.values import WrittenNumber, written_numbers
-from app.charts.paper import PAPERS
-from app.charts.svg import to_svg
-from app.expressions import ExpressionError, Quantity
-from app.illustrations import ILLUSTRATIONS, Sketch, illustrated, listed_inputs
-from app.kinds import Exercise, Finding
-from app.kinds.figures import Illustrated
+from app.core.charts.paper import PAPERS
+from app.core.charts.svg import to_svg
+from app.core.expressions import ExpressionError, Quantity
+from app.course.illustrations import ILLUSTRATIONS, Sketch, illustrated, listed_inputs
+from app.course.kinds import Exercise, Finding
+from app.course.kinds.figures import Illustrated
 
 _TEXT = re.compile(r'>([^<>]+)<|(?:aria-label|data-says|data-names)="([^"]*)"')
 _CURE = "leave that input out, or choose another figure"

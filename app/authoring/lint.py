@@ -23,18 +23,18 @@ from app.authoring.proofs import (
     trouble_of_figure,
 )
 from app.authoring.translations import LaggingTranslation, prove_translations, stray_translations
-from app.config import ROOT
-from app.content.catalog import Catalog
-from app.content.files import parse_exercise, read_topic, topic_of
-from app.content.pack_file import PACK_FILE, chapters_in, read_pack
-from app.content.parts import PARTS_FILE
-from app.content.topic_file import TOPIC_FILE
-from app.content.translations import is_translation, original_of
-from app.errors import ContentError, InputError, Problem
-from app.expressions import ExpressionError
-from app.kinds import Exercise, Finding, Where
-from app.sandbox.runner import Runner
-from app.yaml_file import YamlDocument, read_document
+from app.core.errors import ContentError, InputError, Problem
+from app.core.expressions import ExpressionError
+from app.core.folders import ROOT
+from app.core.yaml_file import YamlDocument, read_document
+from app.course.content.catalog import Catalog
+from app.course.content.files import parse_exercise, read_topic, topic_of
+from app.course.content.pack_file import PACK_FILE, chapters_in, read_pack
+from app.course.content.parts import PARTS_FILE
+from app.course.content.topic_file import TOPIC_FILE
+from app.course.content.translations import is_translation, original_of
+from app.course.kinds import Exercise, Finding, Where
+from app.course.sandbox.runner import Runner
 
 _AT_ONCE = 4  # files
 _NO_EXERCISES = (TOPIC_FILE, PACK_FILE, PARTS_FILE)

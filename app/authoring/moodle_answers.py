@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from html import escape
 from xml.etree.ElementTree import Element, SubElement
 
-from app.errors import AppError
-from app.kinds import Base, Exercise
-from app.kinds.answer_key import AnswerKey
-from app.kinds.choice import Choice
-from app.kinds.code.buggy_line import BuggyLine
-from app.kinds.match import Match
-from app.kinds.numeric import ONLY, Numeric
-from app.kinds.order import Order
-from app.markdown import portable_html
-from app.units.scales import PHYSICAL_SCALES, SCALES, Scale
+from app.core.errors import AppError
+from app.core.markdown import portable_html
+from app.core.units.scales import PHYSICAL_SCALES, SCALES, Scale
+from app.course.kinds import Base, Exercise
+from app.course.kinds.answer_key import AnswerKey
+from app.course.kinds.choice import Choice
+from app.course.kinds.code.buggy_line import BuggyLine
+from app.course.kinds.match import Match
+from app.course.kinds.numeric import ONLY, Numeric
+from app.course.kinds.order import Order
 
 # The parts of a grade that Moodle knows; it refuses a file with another.
 _SHARES = {1: "100", 2: "50", 3: "33.33333", 4: "25", 5: "20", 6: "16.66667", 7: "14.28571",

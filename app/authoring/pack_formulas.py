@@ -7,16 +7,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from app.content.pack_file import CoursePack
-from app.content.proof_file import FormulaProof, ProofFile
-from app.errors import ContentError, Problem, nearest
-from app.expressions import ExpressionError, Quantity, parse_expression
-from app.expressions import evaluate as work_out
-from app.formulas import Argument, Formula, FormulaResult, formula_value
-from app.kinds.schema_errors import faults
-from app.units import parse_or_base
-from app.web.reference.docstrings import documented, equation_lines
-from app.yaml_file import YamlDocument, read_document
+from app.core.errors import ContentError, Problem, nearest
+from app.core.expressions import ExpressionError, Quantity, parse_expression
+from app.core.expressions import evaluate as work_out
+from app.core.formulas import Argument, Formula, FormulaResult, formula_value
+from app.core.units import parse_or_base
+from app.core.yaml_file import YamlDocument, read_document
+from app.course.content.pack_file import CoursePack
+from app.course.content.proof_file import FormulaProof, ProofFile
+from app.course.kinds.schema_errors import faults
+from app.site.web.reference.docstrings import documented, equation_lines
 
 PROOFS = "proofs.yaml"
 _NEEDED = 2  # proofs of a formula
@@ -63,7 +63,7 @@ def _troubles(formula: Formula, proofs: Sequence[FormulaProof]) -> Iterator[tupl
             yield says, "make the line of mathematics and the code agree"
             break
     if proofs and (name := _takes_anything(formula, proofs[0])):
-        cure = "check it first: from app.formulas.checks import positive; whole() and share() too"
+        cure = "check it first: from app.core.formulas.checks import positive; whole() and share() too"
         yield f"computes something with {name} that is not a number", cure
 
 

@@ -10,17 +10,17 @@ from packaging.version import Version
 
 from app.authoring.lint import Linted, Note, lint
 from app.authoring.pack_formulas import prove_formulas
-from app.content.catalog import Catalog
-from app.content.course import arranged
-from app.content.pack_file import PACK_FILE, CoursePack, read_pack
-from app.content.pack_formulas import files_digest, loaded, sources_of
-from app.content.packs import BUILT_IN, GROUP
-from app.content.topic_file import TOPIC_FILE
-from app.content.translations import is_translation
-from app.errors import ContentError, InputError, Problem
-from app.formulas import FORMULAS
-from app.sandbox.runner import Runner
-from app.yaml_file import read_document
+from app.core.errors import ContentError, InputError, Problem
+from app.core.formulas import FORMULAS
+from app.core.yaml_file import read_document
+from app.course.content.catalog import Catalog
+from app.course.content.course import arranged
+from app.course.content.pack_file import PACK_FILE, CoursePack, read_pack
+from app.course.content.pack_formulas import files_digest, loaded, sources_of
+from app.course.content.packs import BUILT_IN, GROUP
+from app.course.content.topic_file import TOPIC_FILE
+from app.course.content.translations import is_translation
+from app.course.sandbox.runner import Runner
 
 _READ_FIRST = "its exercises are checked with --load-formulas, which runs the pack's Python"
 

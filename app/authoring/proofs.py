@@ -11,21 +11,21 @@ from urllib.request import Request, urlopen
 from app.authoring import SEEDS
 from app.authoring.addresses import Places, trouble_of_addresses
 from app.authoring.texts import distinct
-from app.errors import AppError, nearest
-from app.explorers import EXPLORERS, open_explorer
-from app.expressions import ExpressionError
-from app.kinds import Exercise, Finding, Where
-from app.kinds.answers import Answer, single_text
-from app.kinds.figures import Embedded
-from app.kinds.lab import LabExercise
-from app.kinds.parameters import corners
+from app.core.errors import AppError, nearest
+from app.core.expressions import ExpressionError
+from app.core.markdown import MathematicsError, check_mathematics
+from app.course.explorers import EXPLORERS, open_explorer
+from app.course.kinds import Exercise, Finding, Where
+from app.course.kinds.answers import Answer, single_text
+from app.course.kinds.figures import Embedded
+from app.course.kinds.lab import LabExercise
+from app.course.kinds.parameters import corners
+from app.course.sandbox.runner import Runner
 from app.labs.results.archive import shipped_runs
 from app.labs.results.borrowable_runs import nccl_tests_runs
 from app.labs.results.match import BORROWING, FITTED, find_result, is_of, is_same_job
 from app.labs.results.report import Report
 from app.labs.spec import LabJob, lab_called, read_job
-from app.markdown import MathematicsError, check_mathematics
-from app.sandbox.runner import Runner
 
 _CODE_SEEDS = range(5)
 _LONGEST = 120  # characters of what a seed draws

@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 
 from app.authoring.texts import Script
-from app.expressions import BLANK, blanked
-from app.kinds import Finding, Where
+from app.core.expressions import BLANK, blanked
+from app.course.kinds import Finding, Where
 
 _USUAL = "\n\t"
 _HIDDEN = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u3164\ufeff\uffa0"

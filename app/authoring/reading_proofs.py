@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from app.content.opening_places import opening_parts
-from app.content.topic_file import ReadingQuestion, TopicFile
-from app.expressions import ExpressionError
-from app.kinds import Finding, Where
-from app.kinds.answer_key import telling_figures
+from app.core.expressions import ExpressionError
+from app.course.content.opening_places import opening_parts
+from app.course.content.topic_file import ReadingQuestion, TopicFile
+from app.course.kinds import Finding, Where
+from app.course.kinds.answer_key import telling_figures
 
 
 def prove_reading_questions(topic: TopicFile) -> Iterator[Finding]:

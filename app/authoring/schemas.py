@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.kinds import EXERCISE
+from app.course.kinds import EXERCISE
 
 _NOT_WRITTEN = ("id", "digest", "chapter_parameters")
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from app.config import ROOT
-from app.content.topic_file import TOPIC_FILE
-from app.errors import InputError
+from app.core.errors import InputError
+from app.core.folders import ROOT
+from app.course.content.topic_file import TOPIC_FILE
 
 STARTERS = ROOT / "templates" / "starters"
 

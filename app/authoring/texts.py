@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.expressions import Quantity
-from app.kinds import Exercise, Where
-from app.kinds.answer_key import AnswerKey
-from app.kinds.design import Design
-from app.kinds.drawn_values import Draw
-from app.kinds.lab import LabExercise
-from app.kinds.numeric import Numeric
-from app.kinds.visible_values import question_texts, slot_names
+from app.core.expressions import Quantity
+from app.course.kinds import Exercise, Where
+from app.course.kinds.answer_key import AnswerKey
+from app.course.kinds.design import Design
+from app.course.kinds.drawn_values import Draw
+from app.course.kinds.lab import LabExercise
+from app.course.kinds.numeric import Numeric
+from app.course.kinds.visible_values import question_texts, slot_names
 
 SEEDS = range(20)
 

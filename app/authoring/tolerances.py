@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 from app.authoring.texts import Script
 from app.authoring.values import WrittenNumber, written_numbers
-from app.expressions import ExpressionError, Quantity, evaluate, parse_expression, slots
-from app.expressions.branches import without_tags
-from app.expressions.tree import Node, Number, nodes_in
-from app.kinds import Finding, Where
-from app.kinds.answer_key import AnswerKey
-from app.kinds.drawn_values import Draw
-from app.kinds.lab import LabExercise
-from app.kinds.numeric import ONLY
-from app.kinds.quantities_base import Asking
-from app.units import RATIO
+from app.core.expressions import ExpressionError, Quantity, evaluate, parse_expression, slots
+from app.core.expressions.branches import without_tags
+from app.core.expressions.tree import Node, Number, nodes_in
+from app.core.units import RATIO
+from app.course.kinds import Finding, Where
+from app.course.kinds.answer_key import AnswerKey
+from app.course.kinds.drawn_values import Draw
+from app.course.kinds.lab import LabExercise
+from app.course.kinds.numeric import ONLY
+from app.course.kinds.quantities_base import Asking
 
 _ROUNDING = 1e-3  # of the right value: nearer ones are the right value to four figures
 _SAME = 1e-9

@@ -4,11 +4,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.content.files import read_exercise, read_topic, topic_of
-from app.content.parts import PARTS_FILE, parts_texts, read_parts_file
-from app.content.spoken import topic_texts
-from app.content.topic_file import TOPIC_FILE
-from app.content.translations import (
+from app.core.errors import ContentError, Problem
+from app.core.expressions import ExpressionError
+from app.core.markdown import MathematicsError, check_mathematics
+from app.core.yaml_file import YamlDocument
+from app.course.content.files import read_exercise, read_topic, topic_of
+from app.course.content.parts import PARTS_FILE, parts_texts, read_parts_file
+from app.course.content.spoken import topic_texts
+from app.course.content.topic_file import TOPIC_FILE
+from app.course.content.translations import (
     OF,
     Translation,
     exercise_texts,
@@ -18,11 +22,7 @@ from app.content.translations import (
     translated,
     translations_of,
 )
-from app.errors import ContentError, Problem
-from app.expressions import ExpressionError
-from app.kinds import Exercise, Where
-from app.markdown import MathematicsError, check_mathematics
-from app.yaml_file import YamlDocument
+from app.course.kinds import Exercise, Where
 
 _SEEDS = range(5)
 _LAGS = (

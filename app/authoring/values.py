@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.authoring.texts import Script
-from app.expressions import (
+from app.core.expressions import (
     ExpressionError,
     Quantity,
     blanked,
@@ -15,13 +15,13 @@ from app.expressions import (
     slots,
     words_after_slots,
 )
-from app.formulas import FORMULAS
-from app.kinds import Finding, Where
-from app.kinds.choice import Choice
-from app.kinds.drawn_values import Draw
-from app.kinds.numeric import Numeric
-from app.units import RATIO, Dimension, scale_of
-from app.units.scales import LARGE, SCALES
+from app.core.formulas import FORMULAS
+from app.core.units import RATIO, Dimension, scale_of
+from app.core.units.scales import LARGE, SCALES
+from app.course.kinds import Finding, Where
+from app.course.kinds.choice import Choice
+from app.course.kinds.drawn_values import Draw
+from app.course.kinds.numeric import Numeric
 
 _WORDS = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from app.authoring.texts import Script
-from app.kinds import Finding
-from app.kinds.answer_key import AnswerKey
-from app.kinds.numeric import ONLY, Numeric
+from app.course.kinds import Finding
+from app.course.kinds.answer_key import AnswerKey
+from app.course.kinds.numeric import ONLY, Numeric
 
 _THINGS = r"(?:GPUs?|TPUs?|[HBA]\d00s?|replicas?|pods?|nodes?|servers?|racks?|hosts?|machines?|NICs?)"
 _ASKED = re.compile(rf"\A(?:The )?(?:number of |fewest |least |most )?{_THINGS}(?![\w-])", re.IGNORECASE)

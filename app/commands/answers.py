@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from app.commands.files import output
 from app.commands.parsers import add_output
-from app.config import Settings
-from app.content.course import read_course
-from app.errors import InputError
-from app.kinds import SEEDS, Answer, Exercise
+from app.core.errors import InputError
+from app.course.content.course import read_course
+from app.course.kinds import SEEDS, Answer, Exercise
+from app.server.config import Settings
 
 _BETWEEN = ".."
 

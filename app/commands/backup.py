@@ -4,9 +4,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from app.config import Settings
-from app.db.archive import store_files
-from app.db.backup import backup
+from app.server.config import Settings
+from app.server.db.archive import store_files
+from app.server.db.backup import backup
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -9,15 +9,9 @@ from zoneinfo import ZoneInfo
 
 from sqlmodel import col, select
 
-from app.commands.parsers import add_actions, add_command
-from app.commands.people import OpenDatabase, class_called, open_database, print_json, public_address
-from app.content.course import read_course
-from app.db.people import ClassRow
-from app.db.tables import now
-from app.errors import InputError
-from app.people.assignment_copies import chosen_assignments, copies_of, store_copies, weeks_to
-from app.people.assignments import assignments_of
-from app.people.classes import (
+from app.classes.people.assignment_copies import chosen_assignments, copies_of, store_copies, weeks_to
+from app.classes.people.assignments import assignments_of
+from app.classes.people.classes import (
     Role,
     create_class,
     enroll,
@@ -27,11 +21,17 @@ from app.people.classes import (
     refuse_archived,
     renew_seat_code,
 )
-from app.people.deletion import delete_class
-from app.people.demo import create_demo
-from app.people.overall_grades import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of
-from app.people.persons import new_person
-from app.sandbox.runner import Runner
+from app.classes.people.deletion import delete_class
+from app.classes.people.demo import create_demo
+from app.classes.people.overall_grades import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of
+from app.classes.people.persons import new_person
+from app.commands.parsers import add_actions, add_command
+from app.commands.people import OpenDatabase, class_called, open_database, print_json, public_address
+from app.core.errors import InputError
+from app.course.content.course import read_course
+from app.course.sandbox.runner import Runner
+from app.server.db.people import ClassRow
+from app.server.db.tables import now
 
 
 def add_options(parser: ArgumentParser) -> None:

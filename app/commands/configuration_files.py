@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from app.errors import InputError
-from app.formulas.configurations import CONFIGURATION_LIMIT
+from app.core.errors import InputError
+from app.core.formulas.configurations import CONFIGURATION_LIMIT
 
 _ENDINGS = (".json", ".toml", ".sh", ".txt", ".args", ".yaml", ".yml")
 _FOLDERS_FILE = "config.json"  # of a model from Hugging Face

@@ -20,8 +20,8 @@ from app.commands.doctor_machine import (
     ok,
 )
 from app.commands.doctor_parts import checked_course, checked_database, checked_sandbox
-from app.config import Settings
-from app.config.problems import setting_problems
+from app.server.config import Settings
+from app.server.config.problems import setting_problems
 
 
 def add_options(parser: ArgumentParser) -> None:

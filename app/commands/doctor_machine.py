@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from app.config import ROOT, Settings
+from app.core.folders import ROOT
+from app.server.config import Settings
 
 State = Literal["ok", "note", "missing"]
 _NEEDED = (3, 11)

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Iterator
 
 from app.commands.doctor_machine import Check, missing, note, ok
-from app.config import Settings
-from app.content.course import read_course
-from app.db.migrations import standing
-from app.db.session import database_file
-from app.errors import AppError, ContentError, UnavailableError
-from app.sandbox.component import component_file
-from app.sandbox.remote import RemotePool
-from app.sandbox.runner import Runner
+from app.core.errors import AppError, ContentError, UnavailableError
+from app.course.content.course import read_course
+from app.course.sandbox.component import component_file
+from app.course.sandbox.remote import RemotePool
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
+from app.server.db.migrations import standing
+from app.server.db.session import database_file
 
 _SHOWN = 5  # problems of the course
 _TRIAL = "def answer():\n    return 42\n"

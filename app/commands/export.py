@@ -4,11 +4,11 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from app.config import Settings
-from app.errors import InputError
-from app.exporting.course import write_course
-from app.exporting.python import browser_python
-from app.translation import LANGUAGES
+from app.authoring.exporting.course import write_course
+from app.authoring.exporting.python import browser_python
+from app.core.errors import InputError
+from app.core.translation import LANGUAGES
+from app.server.config import Settings
 
 _MARK = "service.js"  # every export has it
 _MB = 1e6

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from app.errors import InputError
-from app.grading.line_reader import short_lines
+from app.core.errors import InputError
+from app.site.grading.line_reader import short_lines
 
 STANDARD = "-"
 _LONGEST = 1 << 16  # bytes of a line that is looked at

@@ -5,8 +5,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 
-from app.errors import InputError
-from app.formulas import FORMULAS, Formula, FormulaResult, formula_value, lookup
+from app.core.errors import InputError
+from app.core.formulas import FORMULAS, Formula, FormulaResult, formula_value, lookup
 
 
 def add_options(parser: ArgumentParser) -> None:

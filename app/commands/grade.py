@@ -10,14 +10,14 @@ from tqdm import tqdm
 
 from app.commands.files import STANDARD, line_count, output, source_of
 from app.commands.parsers import add_output
-from app.config import Settings
-from app.content.course import read_course
-from app.errors import InputError
-from app.grading.exports import gradable_lines
-from app.grading.offline import VerdictTally
-from app.grading.parallel import grade_on
-from app.grading.shard_merge import seal_shard
-from app.grading.shards import FileShard, shard_lines, span_of
+from app.core.errors import InputError
+from app.course.content.course import read_course
+from app.server.config import Settings
+from app.site.grading.exports import gradable_lines
+from app.site.grading.offline import VerdictTally
+from app.site.grading.parallel import grade_on
+from app.site.grading.shard_merge import seal_shard
+from app.site.grading.shards import FileShard, shard_lines, span_of
 
 tqdm.monitor_interval = 0  # its thread would make it unsafe to fork
 

@@ -3,15 +3,15 @@
 import sys
 from argparse import ArgumentParser, Namespace
 
+from app.classes.people.assignments import Assignment
+from app.classes.people.classes import number_of
+from app.classes.people.csv_grades import FORMATS, is_taken
+from app.classes.people.grade_files import columns_of, grades_file
+from app.classes.people.grade_lists import Grades, described, grades_of
 from app.commands.files import output
 from app.commands.parsers import add_output
 from app.commands.people import class_called, open_database, print_json
-from app.errors import NotFoundError
-from app.people.assignments import Assignment
-from app.people.classes import number_of
-from app.people.csv_grades import FORMATS, is_taken
-from app.people.grade_files import columns_of, grades_file
-from app.people.grade_lists import Grades, described, grades_of
+from app.core.errors import NotFoundError
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -4,10 +4,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 
+from app.classes.people.classes import number_of, refuse_archived
+from app.classes.people.groups import class_groups, dissolve_group, rename_group
 from app.commands.parsers import add_actions, add_command
 from app.commands.people import OpenDatabase, class_called, open_database, print_json
-from app.people.classes import number_of, refuse_archived
-from app.people.groups import class_groups, dissolve_group, rename_group
 
 
 def add_options(parser: ArgumentParser) -> None:

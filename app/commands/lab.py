@@ -11,8 +11,7 @@ from app.commands import lab_check, lab_record
 from app.commands.lab_beside import show_beside, write_rows
 from app.commands.lab_launch import run_to_end, say_notes
 from app.commands.parsers import add_actions, add_command
-from app.config import Settings
-from app.db.run_state import RunState
+from app.core.units import BYTE_PER_SECOND, SECOND, show
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.kubernetes import PodOptions, instructions, kubernetes_job, prepared
 from app.labs.launch.plan import planned_elsewhere
@@ -26,7 +25,8 @@ from app.labs.results.recordings import parameter_pairs
 from app.labs.results.report import Report, held_in, ratio_shown, show_measure
 from app.labs.run import LabRun
 from app.labs.spec import Lab, known_labs, lab_called
-from app.units import BYTE_PER_SECOND, SECOND, show
+from app.server.config import Settings
+from app.server.db.run_state import RunState
 
 _FAILED = 1
 

@@ -5,11 +5,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.errors import InputError
+from app.core.errors import InputError
+from app.core.measurements.child_process import measured_apart
+from app.core.measurements.reports import CollectiveTest
 from app.labs.results.report import Report
 from app.labs.results.size_comparison import SIZE_COLUMNS, compare_sizes, difference_text, is_same_test
-from app.measurements.child_process import measured_apart
-from app.measurements.reports import CollectiveTest
 
 
 def show_beside(report: Report, path: Path, *, as_json: bool) -> int:

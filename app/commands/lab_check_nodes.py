@@ -5,11 +5,11 @@ import sys
 from argparse import Namespace
 
 from app.commands.lab_beside import write_rows
-from app.config import Settings
-from app.errors import InputError
+from app.core.errors import InputError
 from app.labs.check.node_comparison import NodeCheck, compare_nodes
 from app.labs.check.node_jobs import check_nodes
 from app.labs.check.steps import STEPS
+from app.server.config import Settings
 
 
 def run_on_nodes(arguments: Namespace) -> int:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from app.commands.files import STANDARD, source_of
 from app.commands.lab_launch import run_to_end
-from app.config import Settings
-from app.errors import InputError, UnavailableError
+from app.core.errors import InputError, UnavailableError
 from app.labs.launch.base import Launcher
 from app.labs.launch.choice import launcher_of
 from app.labs.results.analysis import report_of
@@ -22,6 +21,7 @@ from app.labs.results.recordings import (
     requests_in_lines,
 )
 from app.labs.results.report import Report
+from app.server.config import Settings
 
 _FAILED = 1
 

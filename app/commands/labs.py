@@ -6,12 +6,12 @@ import sys
 import threading
 from argparse import ArgumentParser, Namespace
 
-from app.config import Settings
-from app.db.migrations import migrate
-from app.db.session import connect
-from app.errors import InputError
+from app.core.errors import InputError
 from app.labs.queue import Dispatcher
-from app.network.logs import logging_configuration
+from app.server.config import Settings
+from app.server.db.migrations import migrate
+from app.server.db.session import connect
+from app.server.network.logs import logging_configuration
 
 
 def add_options(parser: ArgumentParser) -> None:

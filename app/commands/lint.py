@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.authoring.lint import Linted, lint
-from app.config import Settings
-from app.content.course import load_formulas
-from app.content.packs import exercise_folders, pack_folders, read_packs
-from app.errors import UnavailableError
-from app.sandbox.runner import Runner
+from app.core.errors import UnavailableError
+from app.course.content.course import load_formulas
+from app.course.content.packs import exercise_folders, pack_folders, read_packs
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -11,17 +11,17 @@ from tempfile import TemporaryDirectory
 from app.commands.configuration_files import record_text
 from app.commands.files import STANDARD
 from app.commands.trace_text import trace_lines
-from app.errors import InputError, sentence
-from app.formulas.presets import Cluster
-from app.measurements.child_process import measured_apart
-from app.measurements.comparison import ABOVE_THE_WIRE, Comparison, compare_test
-from app.measurements.file_reader import Report
-from app.measurements.logs.families import family_title
-from app.measurements.packed_files import UNPACKED_LIMIT
-from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
-from app.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
-from app.measurements.trace.report import TraceReport
-from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
+from app.core.errors import InputError, sentence
+from app.core.formulas.presets import Cluster
+from app.core.measurements.child_process import measured_apart
+from app.core.measurements.comparison import ABOVE_THE_WIRE, Comparison, compare_test
+from app.core.measurements.file_reader import Report
+from app.core.measurements.logs.families import family_title
+from app.core.measurements.packed_files import UNPACKED_LIMIT
+from app.core.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
+from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
+from app.core.measurements.trace.report import TraceReport
+from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
 
 _PIECE = 1 << 20
 _SHOWN = 12  # rows of a table; the figure has all

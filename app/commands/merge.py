@@ -5,8 +5,8 @@ from argparse import ArgumentParser, Namespace
 
 from app.commands.files import output
 from app.commands.parsers import add_output
-from app.grading.offline import VerdictTally
-from app.grading.shard_merge import merge_shards
+from app.site.grading.offline import VerdictTally
+from app.site.grading.shard_merge import merge_shards
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -9,10 +9,10 @@ from app.authoring.moodle_answers import NotInMoodleError
 from app.commands.answers import seeds_of
 from app.commands.files import output
 from app.commands.parsers import add_output
-from app.config import Settings
-from app.content.course import read_course
-from app.errors import InputError
-from app.kinds import Exercise
+from app.core.errors import InputError
+from app.course.content.course import read_course
+from app.course.kinds import Exercise
+from app.server.config import Settings
 
 _MOST = 5000  # questions; Moodle reads the whole file into memory
 

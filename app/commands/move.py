@@ -3,8 +3,8 @@
 import sys
 from argparse import ArgumentParser, Namespace
 
-from app.config import Settings
-from app.db.database_copy import move
+from app.server.config import Settings
+from app.server.db.database_copy import move
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from app.authoring.starters import STARTERS, write_missing_topic, write_starter
 from app.commands.new_pack import write_pack
 from app.commands.new_translation import write_translation
-from app.config import Settings
-from app.content.topic_file import TOPIC_FILE
-from app.errors import InputError, nearest
+from app.core.errors import InputError, nearest
+from app.course.content.topic_file import TOPIC_FILE
+from app.server.config import Settings
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 

@@ -6,8 +6,8 @@ from argparse import Namespace
 from importlib.metadata import version
 from pathlib import Path
 
-from app.config import ROOT
-from app.errors import InputError
+from app.core.errors import InputError
+from app.core.folders import ROOT
 
 _STARTER = ROOT / "templates" / "starters" / "pack"
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")

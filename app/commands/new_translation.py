@@ -8,13 +8,13 @@ from typing import Any
 
 import yaml
 
-from app.content.files import read_exercise, read_topic, topic_of
-from app.content.spoken import topic_texts
-from app.content.topic_file import TOPIC_FILE
-from app.content.translations import exercise_texts, texts_digest
-from app.errors import InputError, nearest
-from app.kinds import Where
-from app.translation import LANGUAGES, SOURCE
+from app.core.errors import InputError, nearest
+from app.core.translation import LANGUAGES, SOURCE
+from app.course.content.files import read_exercise, read_topic, topic_of
+from app.course.content.spoken import topic_texts
+from app.course.content.topic_file import TOPIC_FILE
+from app.course.content.translations import exercise_texts, texts_digest
+from app.course.kinds import Where
 
 _HEAD = """\
 # A translation of {name}: translate every text, and keep each {{value}} in it. Until the next line

@@ -9,12 +9,12 @@ from pathlib import Path
 from app.authoring.packs import CheckedPack, check_pack
 from app.commands.lint import findings_document, print_findings
 from app.commands.parsers import add_actions
-from app.config import Settings
-from app.content.pack_file import CoursePack
-from app.content.pack_formulas import files_digest, is_agreed, sources_of
-from app.content.packs import pack_folders, read_packs
-from app.errors import InputError, UnavailableError
-from app.sandbox.runner import Runner
+from app.core.errors import InputError, UnavailableError
+from app.course.content.pack_file import CoursePack
+from app.course.content.pack_formulas import files_digest, is_agreed, sources_of
+from app.course.content.packs import pack_folders, read_packs
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 
 _AGREED = {"None": "no formulas", "True": "its formulas are loaded", "False": "its formulas are not loaded"}
 

@@ -4,7 +4,7 @@ import argparse
 from argparse import ArgumentParser
 from typing import TypeAlias
 
-from app.errors import sentence
+from app.core.errors import sentence
 
 Commands: TypeAlias = "argparse._SubParsersAction[ArgumentParser]"
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from sqlmodel import Session, col, select
 
-from app.config import Settings
-from app.db.learner_cookie import signing_secret
-from app.db.migrations import migrate
-from app.db.people import ClassRow
-from app.db.session import connect, open_session, open_writing_session
-from app.errors import InputError, NotFoundError, nearest
+from app.core.errors import InputError, NotFoundError, nearest
+from app.server.config import Settings
+from app.server.db.learner_cookie import signing_secret
+from app.server.db.migrations import migrate
+from app.server.db.people import ClassRow
+from app.server.db.session import connect, open_session, open_writing_session
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 import sys
 from argparse import ArgumentParser, Namespace
 
+from app.classes.people.erasure import all_about, delete_person
+from app.classes.people.merges import merge_persons, undo_merge
 from app.commands.parsers import add_actions, add_command
 from app.commands.people import OpenDatabase, open_database, print_json
-from app.db.people import PersonRow
-from app.errors import InputError, NotFoundError
-from app.people.erasure import all_about, delete_person
-from app.people.merges import merge_persons, undo_merge
+from app.core.errors import InputError, NotFoundError
+from app.server.db.people import PersonRow
 
 _OPERATOR = "an operator"
 _LARGEST = 2**63 - 1  # number of a row

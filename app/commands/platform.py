@@ -10,13 +10,8 @@ from dataclasses import asdict
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from app.commands.parsers import add_actions
-from app.config import Settings
-from app.db.migrations import migrate
-from app.db.session import connect, open_session, open_writing_session
-from app.errors import InputError, RefusedError, UnavailableError
-from app.federation.addresses import target_of
-from app.federation.lti.platforms import (
+from app.classes.federation.addresses import target_of
+from app.classes.federation.lti.platforms import (
     REGISTRATION_LIFE,
     Platform,
     activate,
@@ -28,6 +23,11 @@ from app.federation.lti.platforms import (
     register_platform,
     remove_platform,
 )
+from app.commands.parsers import add_actions
+from app.core.errors import InputError, RefusedError, UnavailableError
+from app.server.config import Settings
+from app.server.db.migrations import migrate
+from app.server.db.session import connect, open_session, open_writing_session
 
 _CANVAS = {
     "issuer": "https://canvas.instructure.com",
@@ -154,7 +154,7 @@ def _remove(arguments: Namespace, settings: Settings, session: Session) -> None:
 
 def _rotate(arguments: Namespace, settings: Settings, session: Session) -> None:
     try:
-        from app.federation.lti.keys import rotate
+        from app.classes.federation.lti.keys import rotate
     except ModuleNotFoundError as error:
         raise UnavailableError(_MISSING, str(error)) from error
     rotate(session)
@@ -163,9 +163,9 @@ def _rotate(arguments: Namespace, settings: Settings, session: Session) -> None:
 
 def _test(arguments: Namespace, settings: Settings, engine: Engine) -> int:
     try:
-        from app.federation.http_client import Outgoing
-        from app.federation.lti.platform_check import Tried, trials
-        from app.federation.lti.services import Services
+        from app.classes.federation.http_client import Outgoing
+        from app.classes.federation.lti.platform_check import Tried, trials
+        from app.classes.federation.lti.services import Services
     except ModuleNotFoundError as error:
         raise UnavailableError(_MISSING, str(error)) from error
     with open_session(engine) as session:

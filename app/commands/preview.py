@@ -11,10 +11,10 @@ import uvicorn
 
 from app.authoring.preview import preview_app
 from app.authoring.preview.form_routes import is_exercise_name
-from app.config import Settings
-from app.errors import InputError
+from app.core.errors import InputError
 from app.main import create_site
-from app.network.sockets import listen, url_of
+from app.server.config import Settings
+from app.server.network.sockets import listen, url_of
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator
 
 from sqlalchemy import Engine
 
+from app.classes.people.classes import number_of
+from app.classes.people.regrade_run import Judged, Regraded, Stale, classes_with_assignments, regraded, stale_answers
 from app.commands.people import class_called
-from app.config import Settings
-from app.content.catalog import Catalog
-from app.content.course import read_course
-from app.db.learner_cookie import signing_secret
-from app.db.migrations import migrate
-from app.db.session import connect, open_session
-from app.people.classes import number_of
-from app.people.regrade_run import Judged, Regraded, Stale, classes_with_assignments, regraded, stale_answers
-from app.sandbox.runner import Runner
+from app.course.content.catalog import Catalog
+from app.course.content.course import read_course
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
+from app.server.db.learner_cookie import signing_secret
+from app.server.db.migrations import migrate
+from app.server.db.session import connect, open_session
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -4,9 +4,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from app.config import Settings
-from app.db.archive import unpack_files
-from app.db.backup import restore
+from app.server.config import Settings
+from app.server.db.archive import unpack_files
+from app.server.db.backup import restore
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -4,12 +4,12 @@ import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 
+from app.classes.people.classes import number_of
+from app.classes.people.results import results_of_class, results_of_learner
 from app.commands.files import output
 from app.commands.parsers import add_output
 from app.commands.people import OpenDatabase, class_called, open_database
-from app.errors import InputError
-from app.people.classes import number_of
-from app.people.results import results_of_class, results_of_learner
+from app.core.errors import InputError
 
 
 def add_options(parser: ArgumentParser) -> None:

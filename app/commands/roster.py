@@ -4,12 +4,12 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 
+from app.classes.people.classes import Member, members_of, number_of
+from app.classes.people.csv_encoding import FILE_LIMIT
+from app.classes.people.csv_files import read_roster, write_roster
+from app.classes.people.rosters import RosterChanges, apply, roster_difference
 from app.commands.files import source_of
 from app.commands.people import OpenDatabase, class_called, open_database, print_json
-from app.people.classes import Member, members_of, number_of
-from app.people.csv_encoding import FILE_LIMIT
-from app.people.csv_files import read_roster, write_roster
-from app.people.rosters import RosterChanges, apply, roster_difference
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 import uvicorn
 
 from app.commands.processes import cleaned_up
-from app.config import Settings
-from app.errors import InputError
-from app.network.guard import GUARD, Guard, Limits, raise_files
-from app.network.logs import logging_configuration
-from app.network.sockets import CONNECTION, listening_at, url_of
-from app.sandbox.service import create_service
+from app.core.errors import InputError
+from app.course.sandbox.service import create_service
+from app.server.config import Settings
+from app.server.network.guard import GUARD, Guard, Limits, raise_files
+from app.server.network.logs import logging_configuration
+from app.server.network.sockets import CONNECTION, listening_at, url_of
 
 _HOW = """python -c "import secrets; print(secrets.token_urlsafe())\""""
 

@@ -6,11 +6,11 @@ import shutil
 import sys
 from argparse import ArgumentParser, Namespace
 
-from app.charts.svg import to_svg
-from app.charts.text import gantt
-from app.charts.timeline import SAID, schedule_timeline
-from app.simulators.pipeline import Played, Times, build, simulate_schedule
-from app.units import SECOND, parse_or_base
+from app.core.charts.svg import to_svg
+from app.core.charts.text import gantt
+from app.core.charts.timeline import SAID, schedule_timeline
+from app.core.simulators.pipeline import Played, Times, build, simulate_schedule
+from app.core.units import SECOND, parse_or_base
 
 _WIDE = 2000  # columns, if there is no terminal
 

@@ -9,10 +9,10 @@ from time import monotonic
 from typing import TypeVar
 
 from app.commands.configuration_files import record_text
-from app.errors import InputError
-from app.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
-from app.searching import Ranked, SearchResult, Space, find_layouts, fixed_fields
-from app.units import BYTE, SECOND, figures, show
+from app.core.errors import InputError
+from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
+from app.core.searching import Ranked, SearchResult, Space, find_layouts, fixed_fields
+from app.core.units import BYTE, SECOND, figures, show
 
 G = TypeVar("G")
 R = TypeVar("R")

@@ -13,15 +13,15 @@ from shutil import rmtree
 import uvicorn
 from fastapi import FastAPI
 
-from app import metrics
 from app.commands.processes import Processes, cleaned_up
-from app.config import Settings
-from app.errors import InputError, UnavailableError
+from app.core.errors import InputError, UnavailableError
+from app.course.sandbox.pool import slots_of
 from app.main import calm_collector, create_app, create_site
-from app.network.guard import raise_files
-from app.network.logs import logging_configuration
-from app.network.sockets import CONNECTION, listening_at, url_of
-from app.sandbox.pool import slots_of
+from app.server import metrics
+from app.server.config import Settings
+from app.server.network.guard import raise_files
+from app.server.network.logs import logging_configuration
+from app.server.network.sockets import CONNECTION, listening_at, url_of
 
 _FACTORY = "app.commands.server:worker"
 _ORPHANS = 15.0  # seconds in which the processes of a server that was killed leave its port

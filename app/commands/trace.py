@@ -7,9 +7,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from app.commands.parsers import add_actions
-from app.errors import InputError
-from app.measurements.trace.redaction import slim
-from app.units import show_size
+from app.core.errors import InputError
+from app.core.measurements.trace.redaction import slim
+from app.core.units import show_size
 
 
 def add_options(parser: ArgumentParser) -> None:

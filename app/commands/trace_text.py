@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from app.measurements.trace.advice import levers
-from app.measurements.trace.report import KindOfCollective, TraceReport
-from app.units import BYTE_PER_SECOND, SECOND, show, show_size
+from app.core.measurements.trace.advice import levers
+from app.core.measurements.trace.report import KindOfCollective, TraceReport
+from app.core.units import BYTE_PER_SECOND, SECOND, show, show_size
 
 
 def trace_lines(report: TraceReport) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """Labs in the current language: the words of `lab.yaml` are sentences of the catalog."""
 
+from app.core.translation import SOURCE, language, translate
 from app.labs.parameters import Parameter
 from app.labs.spec import Lab, Measured
-from app.translation import SOURCE, language, translate
 
 _WORDS = ("title", "summary", "question")
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import BaseModel, ConfigDict
 
-from app.errors import InputError, nearest
-from app.expressions import read_answer
-from app.translation import Numeral, translate
-from app.units import BYTE, COUNT, RATIO, Unit, scale_of, show, show_size
+from app.core.errors import InputError, nearest
+from app.core.expressions import read_answer
+from app.core.translation import Numeral, translate
+from app.core.units import BYTE, COUNT, RATIO, Unit, scale_of, show, show_size
 
 Value = float | str | tuple[float, ...]
 _RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+)")

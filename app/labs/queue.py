@@ -14,11 +14,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from app.config import Settings
-from app.db.lab_runs import Progress, adopt, claim_run, lab_run, record_progress
-from app.db.run_state import RunState
-from app.db.tables import LabRunRow
-from app.errors import AppError, UnavailableError
+from app.core.errors import AppError, UnavailableError
 from app.labs.launch.base import Follower, Launcher
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.plan import LaunchPlan
@@ -26,7 +22,11 @@ from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
 from app.labs.spec import Lab, lab_called, read_job
-from app.metrics import LAB_RUNS
+from app.server.config import Settings
+from app.server.db.lab_runs import Progress, adopt, claim_run, lab_run, record_progress
+from app.server.db.run_state import RunState
+from app.server.db.tables import LabRunRow
+from app.server.metrics import LAB_RUNS
 
 _log = logging.getLogger(__name__)
 _BUSY, _IDLE = 0.2, 1.0  # seconds from one look at the queue to the next

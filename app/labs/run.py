@@ -15,12 +15,12 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 from pydantic_core import from_json
 
-from app.db.run_state import RunState
 from app.labs.evidence.blame import blame, late_ranks
 from app.labs.machines.machine import MachineFacts
 from app.labs.parameters import Value, parameters_in
 from app.labs.ranks.events import RankEvent
 from app.labs.spec import Links
+from app.server.db.run_state import RunState
 
 _YOUNG = 10.0  # seconds in which a leader must be there
 _LITTLE = 16_384  # bytes of disk, too few to write an outcome

@@ -8,11 +8,11 @@ from typing import Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from app.errors import ContentError, InputError, NotFoundError, nearest
+from app.core.errors import ContentError, InputError, NotFoundError, nearest
+from app.core.translation import noted, translate
+from app.core.validation import problems_of
+from app.core.yaml_file import read_document
 from app.labs.parameters import FrozenModel, Parameter, Value
-from app.translation import noted, translate
-from app.validation import problems_of
-from app.yaml_file import read_document
 
 LIBRARY = Path(__file__).parent / "library"
 Links = Literal["real", "emulated", "counted"]

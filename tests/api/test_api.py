@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog
-from app.db.session import open_session
-from app.db.tokens import create_token, revoke_token
-from app.kinds import SEEDS
+from app.course.content.catalog import Catalog
+from app.course.kinds import SEEDS
+from app.server.db.session import open_session
+from app.server.db.tokens import create_token, revoke_token
 from app.site import Site
 from tests.waiting import wait_until
 
@@ -126,7 +126,7 @@ def test_numbers_lists_and_objects_are_answers_too(client: Client, bearer: Beare
 
 
 def test_an_attempt_of_a_grader_is_stored_under_the_token(client: Client, bearer: Bearer, site: Site) -> None:
-    from app.db.queries import latest_attempts
+    from app.server.db.queries import latest_attempts
 
     check(client, bearer, answer="70.3 ms")
     with open_session(site.engine) as session:

@@ -10,15 +10,15 @@ from urllib.parse import urlencode
 
 import pytest
 
-from app.config import Settings
-from app.content.catalog import Catalog
-from app.db.learner_cookie import new_learner, sign
-from app.db.session import open_session
-from app.db.tokens import create_token
-from app.grading.offline import FileGrader, VerdictTally
+from app.course.content.catalog import Catalog
 from app.main import create_app
+from app.server.config import Settings
+from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.session import open_session
+from app.server.db.tokens import create_token
 from app.site import Site
-from app.web.frame.visitor import COOKIE
+from app.site.grading.offline import FileGrader, VerdictTally
+from app.site.web.frame.visitor import COOKIE
 from tests.calling import Caller, json_body
 from tests.waiting import HANGS
 

@@ -8,12 +8,12 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import select
 
-from app.db.session import open_session
-from app.db.tables import AttemptRow
-from app.db.tokens import create_token
-from app.people.classes import members_of
-from app.people.csv_files import read_roster
-from app.people.variants import variant_seed
+from app.classes.people.classes import members_of
+from app.classes.people.csv_files import read_roster
+from app.classes.people.variants import variant_seed
+from app.server.db.session import open_session
+from app.server.db.tables import AttemptRow
+from app.server.db.tokens import create_token
 from app.site import Site
 from tests.api.class_api import CLASSES, RING, Api
 

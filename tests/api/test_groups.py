@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.people.policy import DATES
+from app.classes.people.policy import DATES
 from tests.api.class_api import RING, Api
 from tests.each import each
 

@@ -11,15 +11,14 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from jsonschema import Draft202012Validator
 
-from app import api
 from app.commands.answers import lines
-from app.config import Settings
-from app.content.catalog import Catalog
-from app.db.session import open_session
-from app.db.tokens import create_token
-from app.grading.exports import gradable_lines
-from app.grading.offline import FileGrader, VerdictTally
-from app.site import Site
+from app.course.content.catalog import Catalog
+from app.server.config import Settings
+from app.server.db.session import open_session
+from app.server.db.tokens import create_token
+from app.site import Site, api
+from app.site.grading.exports import gradable_lines
+from app.site.grading.offline import FileGrader, VerdictTally
 from tests.each import each
 
 RING = "collectives/ring-all-reduce-time"

@@ -7,10 +7,10 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 
 from app.__main__ import main
-from app.config import Settings
-from app.db.session import open_session
-from app.db.tokens import create_token
 from app.main import create_app
+from app.server.config import Settings
+from app.server.db.session import open_session
+from app.server.db.tokens import create_token
 from tests.calling import Caller
 
 ADDRESS = "/api/v1/predict"

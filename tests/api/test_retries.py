@@ -20,11 +20,11 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 from sqlmodel import select
 
-from app.db.replays import REMEMBERED, KeyTakenError, Once, replayed
-from app.db.session import connect, open_session
-from app.db.tables import AttemptRow, Replay, ReplayRow, now
-from app.db.tokens import create_token
-from app.db.writer import Writer, store
+from app.server.db.replays import REMEMBERED, KeyTakenError, Once, replayed
+from app.server.db.session import connect, open_session
+from app.server.db.tables import AttemptRow, Replay, ReplayRow, now
+from app.server.db.tokens import create_token
+from app.server.db.writer import Writer, store
 from app.site import Site
 from tests.db.test_rows import attempt
 from tests.waiting import HANGS

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.api.checks import BATCH, ONE
-from app.api.formulas import result_of
-from app.api.predictions import PREDICT
-from app.content.catalog import Catalog
-from app.db.session import open_session
-from app.db.tokens import create_token
-from app.errors import AppError
-from app.formulas import FORMULAS
-from app.formulas.presets import Cluster, Layout, Recipe, Shares, model
-from app.people.policy import Policy
+from app.classes.people.policy import Policy
+from app.core.errors import AppError
+from app.core.formulas import FORMULAS
+from app.core.formulas.presets import Cluster, Layout, Recipe, Shares, model
+from app.course.content.catalog import Catalog
+from app.server.db.session import open_session
+from app.server.db.tokens import create_token
 from app.site import Site
+from app.site.api.checks import BATCH, ONE
+from app.site.api.formulas import result_of
+from app.site.api.predictions import PREDICT
 from tests.api.test_openapi import operations
 from tests.formulas.samples import legal
 from tests.people.school import School

@@ -18,8 +18,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from app.aside.fair_queue import LEARNER_LIMIT, Client, FairQueue, Usage, anonymous, grader
-from app.errors import UnavailableError
+from app.core.errors import UnavailableError
+from app.server.aside.fair_queue import LEARNER_LIMIT, Client, FairQueue, Usage, anonymous, grader
 from tests.each import each
 from tests.waiting import HANGS
 
@@ -326,7 +326,7 @@ def test_a_shared_client_takes_one_slot_at_a_time_while_learners_wait() -> None:
 
 
 def test_all_that_wait_are_limited_and_what_is_over_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.aside.fair_queue.TOTAL_LIMIT", 3)
+    monkeypatch.setattr("app.server.aside.fair_queue.TOTAL_LIMIT", 3)
 
     async def visits() -> int:
         queue = queue_of(1)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from starlette.exceptions import HTTPException
 
-from app.aside.jobs import BoundedJobs
+from app.server.aside.jobs import BoundedJobs
 from tests.waiting import until
 
 

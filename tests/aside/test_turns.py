@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from starlette.exceptions import HTTPException
 
-from app.aside import RequestAccount, Seats, aside, on_account
+from app.server.aside import RequestAccount, Seats, aside, on_account
 from tests.waiting import HANGS, until
 
 GREEDY, OTHER = "192.0.2.9", "192.0.2.10"

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from app.config import ROOT
+from app.core.folders import ROOT
 from tests.bench.figures import Figure
 from tests.bench.load import server
 

@@ -1,9 +1,9 @@
 """The state of an explorer that draws most, which is the slowest to show."""
 
-from app.charts.svg import to_svg
-from app.explorers import Explorer, Select, Values, read_controls
-from app.web.explore.state import url_state
-from app.web.urls import explorer_url
+from app.core.charts.svg import to_svg
+from app.course.explorers import Explorer, Select, Values, read_controls
+from app.site.web.explore.state import url_state
+from app.site.web.urls import explorer_url
 
 
 def largest_address(explorer: Explorer) -> str:

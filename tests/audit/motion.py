@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from playwright.sync_api import Browser, Locator, Page
 
-from app.explorers import EXPLORERS
+from app.course.explorers import EXPLORERS
 from tests.audit.largest import largest_address
 from tests.bench.figures import Figure
 

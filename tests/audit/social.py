@@ -10,10 +10,10 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from app.charts.card import PictureCard, card_svg
-from app.config import ROOT
-from app.explorers import EXPLORERS, open_explorer
-from app.web.share.studio import Studio
+from app.core.charts.card import PictureCard, card_svg
+from app.core.folders import ROOT
+from app.course.explorers import EXPLORERS, open_explorer
+from app.site.web.share.studio import Studio
 from tests.bench.load import server
 from tests.browser.browser import launch
 

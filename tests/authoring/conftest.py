@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from app.authoring.lint import Linted, lint
-from app.config import Settings
-from app.errors import Problem
-from app.sandbox.runner import Runner
+from app.core.errors import Problem
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 
 Look = Callable[[Path], Linted]
 Lint = Callable[[str], tuple[Problem, ...]]

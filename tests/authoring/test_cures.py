@@ -10,11 +10,11 @@ import pytest
 
 from app.authoring.cures import finding_cure
 from app.authoring.lint import lint, lint_topic
-from app.config import ROOT
-from app.content.catalog import Catalog
-from app.errors import ContentError
-from app.kinds.schema_errors import unit_cure
-from app.sandbox.runner import Runner
+from app.core.errors import ContentError
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
+from app.course.kinds.schema_errors import unit_cure
+from app.course.sandbox.runner import Runner
 from tests.authoring.conftest import Lint
 from tests.authoring.test_lint import BUG, FUNCTION
 from tests.authoring.test_words import CHOICE, RING
@@ -229,17 +229,17 @@ def test_lint_names_a_need_and_a_placement_question_that_do_not_exist(exercise_f
 
 # Where messages come from that lint passes on, and the exceptions that carry them.
 SOURCES = {
-    "app/expressions": {"ExpressionError"},
-    "app/kinds": {"ExpressionError", "Finding"},
+    "app/core/expressions": {"ExpressionError"},
+    "app/course/kinds": {"ExpressionError", "Finding"},
     "app/authoring": {"Finding"},
-    "app/formulas/checks.py": {"ValueError"},
-    "app/formulas/refusals.py": {"ValueError"},
-    "app/formulas/signature.py": {"ValueError"},
-    "app/explorers": {"ValueError"},
+    "app/core/formulas/checks.py": {"ValueError"},
+    "app/core/formulas/refusals.py": {"ValueError"},
+    "app/core/formulas/signature.py": {"ValueError"},
+    "app/course/explorers": {"ValueError"},
     "app/labs/spec.py": {"NotFoundError", "InputError"},
     "app/labs/parameters.py": {"InputError"},
-    "app/markdown.py": {"MathematicsError"},
-    "app/measurements/exhibits.py": {"ValueError"},
+    "app/core/markdown.py": {"MathematicsError"},
+    "app/core/measurements/exhibits.py": {"ValueError"},
 }
 
 

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.errors import Problem
+from app.core.errors import Problem
 from tests.content.test_catalog import GOOD
 
 Lint = Callable[[str], tuple[Problem, ...]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.authoring.lint import lint
-from app.sandbox.runner import Runner
+from app.course.sandbox.runner import Runner
 from tests.content.test_catalog import GOOD
 from tests.sockets import HOST, reserved_port
 

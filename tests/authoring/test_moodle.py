@@ -12,9 +12,9 @@ import pytest
 from app.__main__ import main
 from app.authoring.moodle import BEGINNING, END, MoodleWriter
 from app.authoring.moodle_answers import NotInMoodleError
-from app.content.catalog import Catalog
-from app.kinds.choice import Choice
-from app.kinds.numeric import Numeric
+from app.course.content.catalog import Catalog
+from app.course.kinds.choice import Choice
+from app.course.kinds.numeric import Numeric
 from tests.content.test_images import SVG
 from tests.kinds.test_scored_mistakes import BUS
 from tests.kinds.test_scored_mistakes import scored as scored_file

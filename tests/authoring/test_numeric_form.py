@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 
 from app.authoring.preview import preview_app
 from app.authoring.preview.numeric_form import NumericDraft, numeric_text
-from app.config import Settings
 from app.main import create_site
+from app.server.config import Settings
 from tests.authoring.test_preview import KEY, OWN
 from tests.content.test_catalog import GOOD
 from tests.each import each

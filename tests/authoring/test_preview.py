@@ -10,11 +10,11 @@ from fastapi.testclient import TestClient
 
 from app.authoring.preview import preview_app
 from app.authoring.preview.thread_runs import LatestWork, SupersededError
-from app.config import Settings
-from app.errors import InputError
+from app.core.errors import InputError
+from app.core.yaml_file import LARGEST
+from app.course.sandbox.runner import Runner
 from app.main import create_site
-from app.sandbox.runner import Runner
-from app.yaml_file import LARGEST
+from app.server.config import Settings
 from tests.authoring.test_lint import BUG
 from tests.content.test_catalog import GOOD
 from tests.each import each

@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 
 from app.authoring.preview import preview_app
 from app.authoring.preview.writer import with_line_ends
-from app.config import Settings
+from app.core.yaml_file import LARGEST
 from app.main import create_site
-from app.yaml_file import LARGEST
+from app.server.config import Settings
 from tests.authoring.test_preview import KEY, OWN
 from tests.content.test_catalog import GOOD
 from tests.each import each

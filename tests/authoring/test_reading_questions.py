@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from app.authoring.reading_proofs import prove_reading_questions
-from app.content.files import read_topic
-from app.content.opening_places import opening_parts
-from app.errors import ContentError
+from app.core.errors import ContentError
+from app.course.content.files import read_topic
+from app.course.content.opening_places import opening_parts
 from tests.each import each
 
 CHAPTER = """\

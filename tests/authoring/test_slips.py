@@ -8,13 +8,14 @@ import pytest
 import yaml
 
 from app.authoring.lint import lint_file, lint_topic
-from app.config import ROOT, Settings
-from app.content.files import read_exercise
-from app.errors import ContentError
-from app.expressions import ExpressionError
-from app.kinds import KINDS, Base
-from app.kinds.code.base import CodeExercise
-from app.sandbox.runner import Runner
+from app.core.errors import ContentError
+from app.core.expressions import ExpressionError
+from app.core.folders import ROOT
+from app.course.content.files import read_exercise
+from app.course.kinds import KINDS, Base
+from app.course.kinds.code.base import CodeExercise
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 from tests.slips import ended_soon, places, replaced, slips
 
 

@@ -1,7 +1,7 @@
 from app.authoring.texts import SEEDS, distinct
-from app.config import ROOT
-from app.content.files import read_exercise
-from app.kinds import KINDS
+from app.core.folders import ROOT
+from app.course.content.files import read_exercise
+from app.course.kinds import KINDS
 
 
 def test_kinds_that_only_draw_make_the_same_exercise_of_the_same_values() -> None:

@@ -4,9 +4,9 @@ import pytest
 
 from app.authoring.texts import Script
 from app.authoring.tolerances import prove_tolerances
-from app.content.catalog import Catalog
-from app.kinds import Finding
-from app.kinds.base import Base
+from app.course.content.catalog import Catalog
+from app.course.kinds import Finding
+from app.course.kinds.base import Base
 from tests.authoring.conftest import Lint
 
 FILE = """\

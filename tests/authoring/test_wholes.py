@@ -4,7 +4,7 @@ import pytest
 
 from app.authoring.texts import Script
 from app.authoring.wholes import prove_wholes
-from app.content.catalog import Catalog
+from app.course.content.catalog import Catalog
 from tests.authoring.conftest import Lint
 
 FILE = """\

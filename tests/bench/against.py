@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
-from app.config import ROOT
+from app.core.folders import ROOT
 from tests.bench.__main__ import row
 from tests.bench.figures import Figure
 from tests.bench.load import Running, form, request, send, server

@@ -4,10 +4,11 @@ import asyncio
 import statistics
 from collections.abc import Iterator
 
-from app.config import ROOT, Settings
-from app.content.catalog import Catalog
-from app.kinds.code.function import Function
-from app.sandbox.runner import Runner
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
+from app.course.kinds.code.function import Function
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 from tests.bench.figures import Figure
 
 _GOAL = 95

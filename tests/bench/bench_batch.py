@@ -7,9 +7,10 @@ import time
 from collections.abc import Coroutine, Iterator
 from pathlib import Path
 
-from app.config import ROOT, Settings
-from app.content.catalog import Catalog
-from app.grading.offline import FileGrader, VerdictTally
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
+from app.server.config import Settings
+from app.site.grading.offline import FileGrader, VerdictTally
 from tests.bench.figures import Figure
 from tests.bench.load import Running, server
 

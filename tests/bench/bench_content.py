@@ -10,10 +10,11 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 
 from app.authoring.lint import lint
-from app.config import ROOT, Settings
-from app.content.catalog import Catalog
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
+from app.course.sandbox.runner import Runner
 from app.main import create_app
-from app.sandbox.runner import Runner
+from app.server.config import Settings
 from tests.bench.figures import Figure
 
 _SEED = 5

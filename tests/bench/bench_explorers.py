@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 
-from app.explorers import EXPLORERS
+from app.course.explorers import EXPLORERS
 from tests.bench.figures import Figure
 from tests.bench.load import server
 

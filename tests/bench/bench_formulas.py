@@ -4,7 +4,7 @@ import timeit
 from collections.abc import Iterator
 from statistics import median
 
-from app.formulas import FORMULAS
+from app.core.formulas import FORMULAS
 from tests.bench.figures import Figure
 from tests.formulas.samples import legal
 

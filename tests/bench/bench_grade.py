@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.config import ROOT
-from app.content.catalog import Catalog
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
 from tests.bench.figures import Figure
 
 _COUNT = 10_000

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
-from app.config import ROOT
-from app.yaml_file import read_document
+from app.core.folders import ROOT
+from app.core.yaml_file import read_document
 from tests.bench.figures import Figure
 from tests.bench.load import Load, load, server
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time, time
 
-from app.measurements.file_reader import read_files
-from app.measurements.pieces import median_error
-from app.measurements.published import published_tests, text_of
-from app.measurements.reports import CollectiveTest
-from app.web.measured.views import view_of_test
+from app.core.measurements.file_reader import read_files
+from app.core.measurements.pieces import median_error
+from app.core.measurements.published import published_tests, text_of
+from app.core.measurements.reports import CollectiveTest
+from app.site.web.measured.views import view_of_test
 from tests.bench.figures import Figure
 from tests.measurements.printing import rows
 

@@ -8,8 +8,8 @@ from urllib.parse import urljoin
 
 from fastapi.testclient import TestClient
 
-from app.config import Settings
 from app.main import create_app
+from app.server.config import Settings
 from tests.bench.figures import Figure
 from tests.pages import EXPLORED, PAGES
 

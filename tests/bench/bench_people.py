@@ -10,19 +10,19 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Engine, insert, text
 from sqlmodel import Session
 
-from app.db.migrations import migrate
-from app.db.people import ClassRow, MemberRow, PersonRow
-from app.db.session import connect
-from app.db.tables import AttemptRow
-from app.people.activity import ideas_in, work_in
-from app.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
-from app.people.classes import members_of
-from app.people.exercise_statistics import statistics_of
-from app.people.gradebook import gradebook_of
-from app.people.overview import turnouts
-from app.people.personal_dates import extend
-from app.people.policy import Policy
-from app.people.variants import variant_seed
+from app.classes.people.activity import ideas_in, work_in
+from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
+from app.classes.people.classes import members_of
+from app.classes.people.exercise_statistics import statistics_of
+from app.classes.people.gradebook import gradebook_of
+from app.classes.people.overview import turnouts
+from app.classes.people.personal_dates import extend
+from app.classes.people.policy import Policy
+from app.classes.people.variants import variant_seed
+from app.server.db.migrations import migrate
+from app.server.db.people import ClassRow, MemberRow, PersonRow
+from app.server.db.session import connect
+from app.server.db.tables import AttemptRow
 from tests.bench.figures import Figure
 from tests.db.postgresql import cluster, programs
 

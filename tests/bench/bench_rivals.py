@@ -22,7 +22,7 @@ times = timeit.repeat(call, number=200)
 print(json.dumps([imported, min(times) / 200]))
 """
 OURS = {
-    "imports": "from app.formulas.collectives import ring_all_reduce_time as work",
+    "imports": "from app.core.formulas.collectives import ring_all_reduce_time as work",
     "call": "work(2e9, 8, 50e9, 5e-6)",
     "value": "call()",
 }

@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.config import Settings
-from app.sandbox.execution import CallReturned, Stopped
-from app.sandbox.process import WorkerProcess
-from app.sandbox.runner import Runner
+from app.course.sandbox.execution import CallReturned, Stopped
+from app.course.sandbox.process import WorkerProcess
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 from tests.bench.figures import Figure
 
 _HONEST = "def f(x):\n    return sum(n * x for n in range(20))\n"

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 
-from app.simulators.pipeline import SCHEDULES, Times, build, simulate_schedule
+from app.core.simulators.pipeline import SCHEDULES, Times, build, simulate_schedule
 from tests.bench.figures import Figure
 
 EQUAL = Times(1.0, 1.0, 1.0, 0.1)

@@ -4,11 +4,11 @@ import timeit
 from collections.abc import Callable, Iterator
 from time import process_time
 
-from app.formulas.layout import fits, step_time
-from app.formulas.presets import Cluster, Layout, ModelShape
-from app.searching import Space, columns, find_layouts, fixed_fields, plain
-from app.searching.best_layouts import MEMORY
-from app.searching.search import Search
+from app.core.formulas.layout import fits, step_time
+from app.core.formulas.presets import Cluster, Layout, ModelShape
+from app.core.searching import Space, columns, find_layouts, fixed_fields, plain
+from app.core.searching.best_layouts import MEMORY
+from app.core.searching.search import Search
 from tests.bench.figures import Figure
 
 CALCULON = 244  # layouts per second, as published

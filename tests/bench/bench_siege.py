@@ -9,8 +9,8 @@ from itertools import count
 from pathlib import Path
 from urllib.parse import urlencode
 
-from app.config import ROOT
-from app.yaml_file import read_document
+from app.core.folders import ROOT
+from app.core.yaml_file import read_document
 from tests.bench.figures import Figure
 from tests.bench.load import Load, Running, server
 

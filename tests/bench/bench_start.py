@@ -44,5 +44,5 @@ def measure() -> Iterator[Figure]:
         times = sorted(_first_page(folder) for _ in range(3))
     yield Figure("serve to first page", times[1], "s", 2, "lower")
     bare = _run("pass")
-    formulas = _run("import app.formulas")
+    formulas = _run("import app.core.formulas")
     yield Figure("import of the formulas", 1e3 * (formulas - bare), "ms", 60, "lower")

@@ -9,10 +9,10 @@ import venv
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.measurements.trace.kernel_families import NCCL_ALONE
-from app.measurements.trace.reader import read_rank
-from app.measurements.trace.samples import SAMPLES, TraceSample
-from app.measurements.trace.tolls import Tolls
+from app.core.measurements.trace.kernel_families import NCCL_ALONE
+from app.core.measurements.trace.reader import read_rank
+from app.core.measurements.trace.samples import SAMPLES, TraceSample
+from app.core.measurements.trace.tolls import Tolls
 from tests.bench.figures import Figure
 from tests.bench.made_trace import write_trace
 
@@ -21,7 +21,7 @@ EVENTS = 1_080_000
 OURS = """
 import json, os, resource, sys
 from pathlib import Path
-from app.measurements.trace.reader import read_trace
+from app.core.measurements.trace.reader import read_trace
 tolls = read_trace([Path(sys.argv[1])])[0].tolls
 took = sum(os.times()[:4])
 memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -28,12 +28,12 @@ from urllib.parse import parse_qs, urlsplit
 from sqlalchemy import select
 from sqlmodel import col
 
-from app.config import ROOT
-from app.content.catalog import Catalog
-from app.db.learner_cookie import signing_secret, unsign
-from app.db.session import connect
-from app.db.tables import AttemptRow
-from app.yaml_file import read_document
+from app.core.folders import ROOT
+from app.core.yaml_file import read_document
+from app.course.content.catalog import Catalog
+from app.server.db.learner_cookie import signing_secret, unsign
+from app.server.db.session import connect
+from app.server.db.tables import AttemptRow
 from tests.bench.__main__ import row
 from tests.bench.figures import Figure
 from tests.bench.student import NUMBERS, PROGRAM, SEEDS, Balancer, Outcome, Student

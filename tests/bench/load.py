@@ -15,7 +15,7 @@ from pathlib import Path
 
 import uvloop
 
-from app.config import ROOT
+from app.core.folders import ROOT
 
 _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
@@ -23,11 +23,11 @@ _STARTER = """
 import socket, sys, uvicorn
 from dataclasses import replace
 from fastapi import FastAPI
-from app.network.sockets import CONNECTION
-from app.config import Settings
+from app.server.network.sockets import CONNECTION
+from app.server.config import Settings
 from app import main
 from app.main import create_app, create_site
-from app.grading.verdicts import Submission
+from app.site.grading.verdicts import Submission
 
 class Forgetful:
     def start(self): pass

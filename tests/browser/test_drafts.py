@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from app.kinds import KINDS
+from app.course.kinds import KINDS
 from tests.browser.conftest import MakePage
 from tests.browser.test_solving import (
     BUG,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from app.explorers import EXPLORERS, address_text, open_explorer
-from app.measurements.trace.redaction import slim
-from app.measurements.trace.samples import SAMPLES
+from app.core.measurements.trace.redaction import slim
+from app.core.measurements.trace.samples import SAMPLES
+from app.course.explorers import EXPLORERS, address_text, open_explorer
 from tests.browser.accessible import assert_good_on_every_screen
 from tests.browser.conftest import MakePage
 

@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.db.learner_cookie import signing_secret
-from app.db.session import connect, open_writing_session
-from app.db.tables import now
-from app.people.assignments import AssignmentEntry, assignment_with, create_assignment
-from app.people.classes import Role, create_class, enroll, join_code_of, number_of
-from app.people.persons import new_person, open_browser
-from app.people.policy import Policy
+from app.classes.people.assignments import AssignmentEntry, assignment_with, create_assignment
+from app.classes.people.classes import Role, create_class, enroll, join_code_of, number_of
+from app.classes.people.persons import new_person, open_browser
+from app.classes.people.policy import Policy
+from app.server.db.learner_cookie import signing_secret
+from app.server.db.session import connect, open_writing_session
+from app.server.db.tables import now
 from tests.browser.accessible import assert_accessible, assert_fits
 from tests.browser.conftest import MakePage, Server
 from tests.browser.test_solving import NUMERIC, to

@@ -7,11 +7,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlmodel import col, select
 
-from app.db.lab_runs import request_cancel
-from app.db.run_state import UNFINISHED
-from app.db.session import connect, open_session
-from app.db.tables import LabRunRow
-from app.measurements.published import text_of
+from app.core.measurements.published import text_of
+from app.server.db.lab_runs import request_cancel
+from app.server.db.run_state import UNFINISHED
+from app.server.db.session import connect, open_session
+from app.server.db.tables import LabRunRow
 from tests.browser.accessible import assert_accessible, assert_fits
 from tests.browser.browser import MILLISECONDS
 from tests.browser.conftest import MakePage, Server

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.kinds import KINDS
+from app.course.kinds import KINDS
 from tests.browser.conftest import MakePage
 
 pytestmark = pytest.mark.slow(90)

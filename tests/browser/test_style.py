@@ -1,7 +1,7 @@
 import pytest
 from playwright.sync_api import Browser
 
-from app.web.frame.assets import FOLDER, minified
+from app.site.web.frame.assets import FOLDER, minified
 from tests.browser.accessible import assert_good_on_every_screen
 from tests.browser.conftest import MakePage
 

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from app.charts.axes import Axis
-from app.charts.labels import Box, PlacedLabel, distance
-from app.charts.paper import Paper, text_width
-from app.charts.plot import Curve, Plot, PlotPicture, plot_picture
-from app.units import RATIO
+from app.core.charts.axes import Axis
+from app.core.charts.labels import Box, PlacedLabel, distance
+from app.core.charts.paper import Paper, text_width
+from app.core.charts.plot import Curve, Plot, PlotPicture, plot_picture
+from app.core.units import RATIO
 
 CLOSE = 14  # pixels from a mark within which a text is read as its name
 CLEARLY = 1.4  # times as far as its own mark is every other one from a name without a line

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from app.charts.diagram import Sheet
-from app.charts.paper import Paper, text_width
+from app.core.charts.diagram import Sheet
+from app.core.charts.paper import Paper, text_width
 
 
 def outside(sheet: Sheet, paper: Paper) -> Iterator[str]:

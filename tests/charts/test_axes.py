@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.charts.axes import Axis, even, percent_text, scale
-from app.charts.paper import text_width
-from app.units import BYTE, RATIO, SECOND
+from app.core.charts.axes import Axis, even, percent_text, scale
+from app.core.charts.paper import text_width
+from app.core.units import BYTE, RATIO, SECOND
 from tests.each import each
 
 BYTES = Axis(label="Bytes", unit=BYTE)

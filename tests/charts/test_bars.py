@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from app.charts.axes import Axis
-from app.charts.bars import Bar, Bars, BarsPicture, Part, bars_picture
-from app.charts.color import Color
-from app.charts.paper import NARROW, WIDE, Paper, text_width
-from app.units import BYTE
+from app.core.charts.axes import Axis
+from app.core.charts.bars import Bar, Bars, BarsPicture, Part, bars_picture
+from app.core.charts.color import Color
+from app.core.charts.paper import NARROW, WIDE, Paper, text_width
+from app.core.units import BYTE
 from tests.each import each
 
 PARTS = (

@@ -4,9 +4,9 @@ from itertools import combinations
 
 import pytest
 
-from app.charts.board import Board, board_drawing, front_of
-from app.charts.paper import NARROW, WIDE, Paper
-from app.charts.svg import to_svg
+from app.core.charts.board import Board, board_drawing, front_of
+from app.core.charts.paper import NARROW, WIDE, Paper
+from app.core.charts.svg import to_svg
 from tests.each import each
 
 

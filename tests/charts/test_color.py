@@ -2,8 +2,8 @@
 
 import re
 
-from app.charts.color import Tone
-from app.config import ROOT
+from app.core.charts.color import Tone
+from app.core.folders import ROOT
 from tests.charts.tones import HUES, KINDS, LEAST, contrast, themes
 from tests.each import each
 

@@ -1,12 +1,12 @@
 """A text on a line, on the edge of a box or on another text is seen, and beside them is not one."""
 
-from app.charts.axes import Axis
-from app.charts.bars import Bar, Bars, Part
-from app.charts.color import Color
-from app.charts.paper import NARROW, WIDE
-from app.charts.plot import LabeledPoint, Plot, Series
-from app.charts.svg import Figure, to_svg
-from app.units import BYTE, SECOND
+from app.core.charts.axes import Axis
+from app.core.charts.bars import Bar, Bars, Part
+from app.core.charts.color import Color
+from app.core.charts.paper import NARROW, WIDE
+from app.core.charts.plot import LabeledPoint, Plot, Series
+from app.core.charts.svg import Figure, to_svg
+from app.core.units import BYTE, SECOND
 from tests.charts.crossings import Drawn, crossings, drawn
 from tests.each import each
 

@@ -2,8 +2,8 @@
 
 from itertools import combinations
 
-from app.charts.panels import PanelRow, Panels, panels_drawing
-from app.charts.paper import NARROW, WIDE, Paper, text_width
+from app.core.charts.panels import PanelRow, Panels, panels_drawing
+from app.core.charts.paper import NARROW, WIDE, Paper, text_width
 from tests.each import each
 
 ROWS = (

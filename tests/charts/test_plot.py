@@ -5,13 +5,13 @@ from itertools import pairwise
 
 import pytest
 
-from app.charts.axes import Axis
-from app.charts.color import Color
-from app.charts.diagram import Arrow
-from app.charts.labels import PlacedLabel
-from app.charts.paper import NARROW, WIDE, text_width
-from app.charts.plot import LabeledPoint, Plot, Series, plot_picture
-from app.units import BYTE, SECOND
+from app.core.charts.axes import Axis
+from app.core.charts.color import Color
+from app.core.charts.diagram import Arrow
+from app.core.charts.labels import PlacedLabel
+from app.core.charts.paper import NARROW, WIDE, text_width
+from app.core.charts.plot import LabeledPoint, Plot, Series, plot_picture
+from app.core.units import BYTE, SECOND
 from tests.each import each
 
 LATENCY, BANDWIDTH = 10e-6, 50e9

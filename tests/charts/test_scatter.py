@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from app.charts.axes import Axis
-from app.charts.color import Color
-from app.charts.paper import NARROW, WIDE, Paper
-from app.charts.scatter import Dot, DotGroup, Scatter, scatter_picture
-from app.units import SECOND
+from app.core.charts.axes import Axis
+from app.core.charts.color import Color
+from app.core.charts.paper import NARROW, WIDE, Paper
+from app.core.charts.scatter import Dot, DotGroup, Scatter, scatter_picture
+from app.core.units import SECOND
 from tests.each import each
 
 DOTS = (

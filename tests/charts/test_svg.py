@@ -2,15 +2,15 @@
 
 import xml.etree.ElementTree as ET
 
-from app.charts.axes import Axis
-from app.charts.bars import Bar, Bars, Part
-from app.charts.color import Color
-from app.charts.diagram import Arrow, Drawing, Rect, Sheet, Words
-from app.charts.plot import LabeledPoint, Plot, Series
-from app.charts.scatter import Dot, DotGroup, Scatter
-from app.charts.svg import Figure, to_svg
-from app.charts.timeline import Lane, TimeBar, Timeline
-from app.units import BYTE
+from app.core.charts.axes import Axis
+from app.core.charts.bars import Bar, Bars, Part
+from app.core.charts.color import Color
+from app.core.charts.diagram import Arrow, Drawing, Rect, Sheet, Words
+from app.core.charts.plot import LabeledPoint, Plot, Series
+from app.core.charts.scatter import Dot, DotGroup, Scatter
+from app.core.charts.svg import Figure, to_svg
+from app.core.charts.timeline import Lane, TimeBar, Timeline
+from app.core.units import BYTE
 from tests.each import each
 
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'too' ]]>"

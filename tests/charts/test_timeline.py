@@ -1,11 +1,11 @@
 import xml.etree.ElementTree as ET
 
-from app.charts.paper import NARROW, WIDE, Paper, text_width
-from app.charts.svg import to_svg
-from app.charts.text import gantt
-from app.charts.timeline import schedule_timeline
-from app.charts.timeline_layout import timeline_picture
-from app.simulators.pipeline import SCHEDULES, Times, build, simulate_schedule
+from app.core.charts.paper import NARROW, WIDE, Paper, text_width
+from app.core.charts.svg import to_svg
+from app.core.charts.text import gantt
+from app.core.charts.timeline import schedule_timeline
+from app.core.charts.timeline_layout import timeline_picture
+from app.core.simulators.pipeline import SCHEDULES, Times, build, simulate_schedule
 from tests.each import each
 
 EQUAL = Times(1, 1, 1)

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from app.charts.bars import Bars
-from app.charts.svg import Figure
-from app.charts.timeline import Timeline
-from app.config import ROOT
+from app.core.charts.bars import Bars
+from app.core.charts.svg import Figure
+from app.core.charts.timeline import Timeline
+from app.core.folders import ROOT
 
 HUES = {
     "f": "forward", "b": "backward", "w": "weight-gradient", "c": "communication",

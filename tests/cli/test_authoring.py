@@ -9,15 +9,16 @@ import pytest
 import yaml
 
 from app.__main__ import main
-from app.config import ROOT, Settings
-from app.content.catalog import Catalog
-from app.content.files import read_exercise, read_topic
-from app.content.packs import exercise_folders
-from app.content.spoken import topic_texts
-from app.content.topic_file import TOPIC_FILE
-from app.content.translations import exercise_texts, is_translation, translations_of
-from app.errors import InputError
-from app.kinds import KINDS
+from app.core.errors import InputError
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
+from app.course.content.files import read_exercise, read_topic
+from app.course.content.packs import exercise_folders
+from app.course.content.spoken import topic_texts
+from app.course.content.topic_file import TOPIC_FILE
+from app.course.content.translations import exercise_texts, is_translation, translations_of
+from app.course.kinds import KINDS
+from app.server.config import Settings
 from tests.content.test_catalog import GOOD
 from tests.each import each
 from tests.waiting import HANGS

@@ -14,10 +14,11 @@ from urllib.request import urlopen
 import pytest
 
 from app.__main__ import main
-from app.config import ROOT, Settings
-from app.content.catalog import Catalog
-from app.db.migrations import migrate
-from app.formulas import FORMULAS
+from app.core.folders import ROOT
+from app.core.formulas import FORMULAS
+from app.course.content.catalog import Catalog
+from app.server.config import Settings
+from app.server.db.migrations import migrate
 from tests.each import each
 from tests.waiting import HANGS, wait_until
 

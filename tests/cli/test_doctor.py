@@ -11,8 +11,8 @@ from app.__main__ import main
 from app.commands import doctor_machine
 from app.commands.doctor_machine import checked_extras, checked_folders, checked_port
 from app.commands.doctor_parts import checked_course, checked_database, checked_sandbox
-from app.config import Settings
-from app.db.migrations import migrate
+from app.server.config import Settings
+from app.server.db.migrations import migrate
 
 Capture = pytest.CaptureFixture[str]
 Set = Callable[..., Settings]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.measurements.published import text_of
+from app.core.measurements.published import text_of
 
 Capture = pytest.CaptureFixture[str]
 

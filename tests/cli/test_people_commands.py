@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from app.__main__ import main
-from app.content.catalog import Catalog
-from app.db.session import connect, open_session
-from app.db.tables import AttemptRow
-from app.db.tokens import Grant, Tokens
-from app.people.assignments import AssignmentEntry, assignments_of, create_assignment
-from app.people.classes import members_of
-from app.people.policy import Policy
+from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
+from app.classes.people.classes import members_of
+from app.classes.people.policy import Policy
+from app.course.content.catalog import Catalog
+from app.server.db.session import connect, open_session
+from app.server.db.tables import AttemptRow
+from app.server.db.tokens import Grant, Tokens
 
 RING = "collectives/ring-all-reduce-time"
 Capture = pytest.CaptureFixture[str]

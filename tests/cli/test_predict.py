@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from app.__main__ import main
-from app.grading.line_reader import short_lines
+from app.site.grading.line_reader import short_lines
 
 pytestmark = pytest.mark.slow(8)
 
@@ -209,7 +209,7 @@ def test_lines_are_cut_where_they_are_too_long() -> None:
 def test_the_command_starts_without_the_course_and_the_web() -> None:
     code = (
         f"import sys; from app.__main__ import main; main(['predict', *{ONE}]); print("
-        "[m for m in ('fastapi', 'sqlalchemy', 'numpy', 'app.content', 'app.kinds') if m in sys.modules])"
+        "[m for m in ('fastapi', 'sqlalchemy', 'numpy', 'app.course.content', 'app.course.kinds') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[1] == "[]"

@@ -7,8 +7,8 @@ from importlib import util
 import pytest
 
 from app.__main__ import main
-from app.formulas.layout import fits, step_time
-from app.formulas.presets import Cluster, Layout, ModelShape, Recipe, Shares
+from app.core.formulas.layout import fits, step_time
+from app.core.formulas.presets import Cluster, Layout, ModelShape, Recipe, Shares
 
 Capture = pytest.CaptureFixture[str]
 MODEL, CLUSTER = "Mixtral layers=8", "64 H100 gpus=8"
@@ -62,7 +62,9 @@ def test_the_same_is_found_without_numpy(capsys: Capture, monkeypatch: pytest.Mo
     assert main(given) == 0
     columns = json.loads(capsys.readouterr().out)
     installed = util.find_spec
-    monkeypatch.setattr("app.searching.search.find_spec", lambda name: None if name == "numpy" else installed(name))
+    monkeypatch.setattr(
+        "app.core.searching.search.find_spec", lambda name: None if name == "numpy" else installed(name)
+    )
     monkeypatch.setitem(sys.modules, "numpy", None)  # an import of it fails
     assert main(given) == 0
     plain = json.loads(capsys.readouterr().out)

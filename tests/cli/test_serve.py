@@ -5,8 +5,8 @@ import os
 import pytest
 
 from app.commands import server
-from app.config import Settings
-from app.sandbox.pool import slots_of
+from app.course.sandbox.pool import slots_of
+from app.server.config import Settings
 
 
 @pytest.mark.parametrize(("processes", "each"), [(1, 5), (2, 3), (4, 2), (9, 1)])

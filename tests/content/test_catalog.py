@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.content.catalog import Catalog
-from app.content.files import topic_of
-from app.errors import ContentError, NotFoundError
+from app.core.errors import ContentError, NotFoundError
+from app.course.content.catalog import Catalog
+from app.course.content.files import topic_of
 
 _CORE_CHAPTERS = (
     *("collectives", "memory", "accumulation", "rates", "overlap"),

@@ -1,8 +1,8 @@
 """What solutions, hints and feedback say of drawn numbers is proven in every drawing."""
 
 from app.authoring.claims import prove_claims, unproven
-from app.config import ROOT
-from app.content.catalog import Catalog
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
 from tests.each import each
 
 CHAPTERS = {topic.id: topic for topic in Catalog.read([ROOT / "exercises"]).topics}

@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from app.config import ROOT
-from app.content.catalog import Catalog, Topic
-from app.expressions import Quantity, evaluate
-from app.formulas import FORMULAS
-from app.formulas.sharding import causal_ring_imbalance, context_ring_bytes
-from app.kinds.expression import Expression
-from app.kinds.numeric import Numeric
-from app.measurements.ranks import factor_of
-from app.simulators.pipeline import build
-from app.simulators.pipeline.player import Times, simulate_schedule
+from app.core.expressions import Quantity, evaluate
+from app.core.folders import ROOT
+from app.core.formulas import FORMULAS
+from app.core.formulas.sharding import causal_ring_imbalance, context_ring_bytes
+from app.core.measurements.ranks import factor_of
+from app.core.simulators.pipeline import build
+from app.core.simulators.pipeline.player import Times, simulate_schedule
+from app.course.content.catalog import Catalog, Topic
+from app.course.kinds.expression import Expression
+from app.course.kinds.numeric import Numeric
 from tests.each import each
 from tests.oracles.collectives.exchange import all_to_all
 from tests.oracles.collectives.network import CollectiveResult, Message, Network

@@ -10,15 +10,15 @@ from math import ceil, sqrt
 
 import pytest
 
-from app.config import ROOT
-from app.content.catalog import Catalog
-from app.content.daily import DailyQuestion, cases, daily_title, question_of, written_questions
-from app.errors import AnswerError
-from app.explorers import EXPLORERS
-from app.expressions import evaluate
-from app.formulas import FORMULAS
-from app.kinds.drawn_values import Draw, draw
-from app.kinds.numeric import Numeric
+from app.core.errors import AnswerError
+from app.core.expressions import evaluate
+from app.core.folders import ROOT
+from app.core.formulas import FORMULAS
+from app.course.content.catalog import Catalog
+from app.course.content.daily import DailyQuestion, cases, daily_title, question_of, written_questions
+from app.course.explorers import EXPLORERS
+from app.course.kinds.drawn_values import Draw, draw
+from app.course.kinds.numeric import Numeric
 from tests.each import each
 
 DAY = date(2026, 11, 22)
@@ -138,7 +138,7 @@ def test_no_question_comes_again_for_years_and_neighbors_differ() -> None:
 
 def test_two_processes_ask_the_same() -> None:
     code = (
-        "from datetime import date, timedelta\nfrom app.content.daily import question_of\n"
+        "from datetime import date, timedelta\nfrom app.course.content.daily import question_of\n"
         f"day = date({DAY.year}, {DAY.month}, {DAY.day})\n"
         "for n in range(50):\n    q = question_of(day + timedelta(n)); print(q.key, q.right)"
     )

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.content import errata as reading
-from app.content.catalog import Catalog
-from app.content.errata import errata, errata_of
-from app.errors import ContentError
-from app.formulas import FORMULAS
+from app.core.errors import ContentError
+from app.core.formulas import FORMULAS
+from app.course.content import errata as reading
+from app.course.content.catalog import Catalog
+from app.course.content.errata import errata, errata_of
 from tests.each import each
 
 # What is right, by the entry and the line of its derivation: checked by hand and by simulation.
@@ -106,8 +106,8 @@ def test_a_derivation_that_cannot_be_evaluated_is_reported_with_its_line(
 # An audit hook cannot be taken off again, so it counts in an interpreter of its own.
 OPENED = """
 import json, sys
-from app.content.errata import errata
-from app.content.glossary import terms
+from app.course.content.errata import errata
+from app.course.content.glossary import terms
 opened = []
 sys.addaudithook(lambda event, given: event == "open" and opened.append(str(given[0])))
 errata(), errata(), terms(), terms()

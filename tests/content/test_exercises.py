@@ -2,10 +2,10 @@ import asyncio
 
 from app.authoring import SEEDS
 from app.authoring.proofs import prove_lab
-from app.content.catalog import Catalog
-from app.kinds import Answer, Exercise
-from app.kinds.lab import LabExercise
-from app.sandbox.runner import Runner
+from app.course.content.catalog import Catalog
+from app.course.kinds import Answer, Exercise
+from app.course.kinds.lab import LabExercise
+from app.course.sandbox.runner import Runner
 from tests.each import each
 
 CURRICULUM = {

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 import pytest
 
 from app.authoring.texts import distinct
-from app.content.catalog import Catalog
-from app.explorers import EXPLORERS, open_explorer
-from app.expressions import ExpressionError, evaluate, fill, slots
-from app.kinds import Exercise
-from app.kinds.code.function import Function
-from app.kinds.drawn_values import Draw
-from app.kinds.quantities_base import Asking
-from app.translation import LANGUAGES, SOURCE, speaking
-from app.units.scales import SCALES, singular
+from app.core.expressions import ExpressionError, evaluate, fill, slots
+from app.core.translation import LANGUAGES, SOURCE, speaking
+from app.core.units.scales import SCALES, singular
+from app.course.content.catalog import Catalog
+from app.course.explorers import EXPLORERS, open_explorer
+from app.course.kinds import Exercise
+from app.course.kinds.code.function import Function
+from app.course.kinds.drawn_values import Draw
+from app.course.kinds.quantities_base import Asking
 
 SEEDS = range(60)
 SLACK = 1e-9  # of what floating-point numbers leave of a whole number

@@ -6,9 +6,9 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog
-from app.kinds import Exercise
-from app.kinds.numeric import Numeric
+from app.course.content.catalog import Catalog
+from app.course.kinds import Exercise
+from app.course.kinds.numeric import Numeric
 
 # Of 8 ranks with 1 GB each, of which each sends 1.75 GB; typed by people who read a chapter fast.
 SLIPS = "1 GB, 2 GB, 7 GB, 8 GB, 14 GB, 16 GB, 0.125 GB, 0.25 GB, 0.875 GB, 1.75 Gbit, 1.75 MB"

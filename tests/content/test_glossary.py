@@ -2,8 +2,8 @@ import pytest
 from fastapi.testclient import TestClient
 from markupsafe import Markup
 
-from app.content.catalog import Catalog
-from app.content.glossary import mark, marked, terms
+from app.course.content.catalog import Catalog
+from app.course.content.glossary import mark, marked, terms
 from tests.each import each
 
 

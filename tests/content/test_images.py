@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from app.content.catalog import Catalog
-from app.content.files import read_exercise
-from app.content.images import LARGEST, read_image
-from app.errors import ContentError
+from app.core.errors import ContentError
+from app.course.content.catalog import Catalog
+from app.course.content.files import read_exercise
+from app.course.content.images import LARGEST, read_image
 from tests.content.test_catalog import GOOD
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)

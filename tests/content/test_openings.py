@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from app.authoring.values import WrittenNumber, written_numbers
-from app.config import ROOT
-from app.content.catalog import Catalog, Topic
-from app.expressions import Quantity
-from app.kinds.numeric import Numeric
+from app.core.expressions import Quantity
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog, Topic
+from app.course.kinds.numeric import Numeric
 from tests.each import each
 
 CATALOG = Catalog.read([ROOT / "exercises"])

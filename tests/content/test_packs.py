@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from app.config import Settings
-from app.content.catalog import Catalog
-from app.content.course import arranged, read_course
-from app.content.pack_file import CoursePack, read_pack
-from app.content.packs import read_packs
-from app.errors import ContentError
-from app.formulas import FORMULAS, formula_value, lookup
+from app.core.errors import ContentError
+from app.core.formulas import FORMULAS, formula_value, lookup
+from app.course.content.catalog import Catalog
+from app.course.content.course import arranged, read_course
+from app.course.content.pack_file import CoursePack, read_pack
+from app.course.content.packs import read_packs
+from app.server.config import Settings
 from tests.content.test_catalog import GOOD
 
 TOPIC = "title: My week\nposition: 50\nsummary: A chapter of mine.\nopening: Look.\n"
 HEAD = 'name: mine\ntitle: My course\nversion: "1.0"\n'
 FORMULA = '''
-from app.formulas.checks import positive
-from app.units import Bytes, BytesPerSecond, Seconds
+from app.core.formulas.checks import positive
+from app.core.units import Bytes, BytesPerSecond, Seconds
 
 {extra}
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import yaml
 
-from app.content.catalog import Catalog
-from app.kinds import Exercise
-from app.kinds.numeric import Numeric
+from app.course.content.catalog import Catalog
+from app.course.kinds import Exercise
+from app.course.kinds.numeric import Numeric
 from tests.each import each
 
 SLIPS = yaml.safe_load((Path(__file__).parent / "slips.yaml").read_text(encoding="utf-8"))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.content.catalog import Catalog
-from app.content.sections import sections_of
-from app.errors import ContentError
+from app.core.errors import ContentError
+from app.course.content.catalog import Catalog
+from app.course.content.sections import sections_of
 
 Write = Callable[[str], Path]
 GOOD = """\

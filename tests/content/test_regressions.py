@@ -8,13 +8,13 @@ from collections.abc import Iterable
 
 import pytest
 
-from app.content.catalog import Catalog
-from app.expressions import Quantity, evaluate
-from app.kinds import Answer, Exercise
-from app.kinds.design import Design
-from app.kinds.expression import Expression
-from app.sandbox.runner import Runner
-from app.simulators.pipeline import build
+from app.core.expressions import Quantity, evaluate
+from app.core.simulators.pipeline import build
+from app.course.content.catalog import Catalog
+from app.course.kinds import Answer, Exercise
+from app.course.kinds.design import Design
+from app.course.kinds.expression import Expression
+from app.course.sandbox.runner import Runner
 from tests.each import each
 
 # exercise, seed, answer, whether it is right, what is said of it

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from app.content.catalog import Catalog
-from app.kinds.code.buggy_line import BuggyLine
+from app.course.content.catalog import Catalog
+from app.course.kinds.code.buggy_line import BuggyLine
 
 SIZES = ((10, 4), (7, 3), (16, 4), (23, 5), (23, 3))  # samples and ranks
 EPOCHS = range(3)

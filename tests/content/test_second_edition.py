@@ -6,9 +6,9 @@ from pathlib import Path
 
 import yaml
 
-from app.content.catalog import Catalog
-from app.kinds.answers import Answer
-from app.sandbox.runner import Runner
+from app.course.content.catalog import Catalog
+from app.course.kinds.answers import Answer
+from app.course.sandbox.runner import Runner
 from tests.each import each
 
 FILES = sorted((Path(__file__).parent / "second").glob("*.yaml"))

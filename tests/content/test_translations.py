@@ -10,14 +10,14 @@ import pytest
 
 from app.authoring.lint import Linted, lint
 from app.authoring.translations import prove_translations
-from app.config import ROOT
-from app.content.catalog import Catalog
-from app.content.files import read_exercise
-from app.content.translations import exercise_texts, texts_digest
-from app.errors import ContentError
-from app.kinds.numeric import Numeric
-from app.kinds.parameters import ChapterParameter
-from app.sandbox.runner import Runner
+from app.core.errors import ContentError
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
+from app.course.content.files import read_exercise
+from app.course.content.translations import exercise_texts, texts_digest
+from app.course.kinds.numeric import Numeric
+from app.course.kinds.parameters import ChapterParameter
+from app.course.sandbox.runner import Runner
 
 MATH = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
 CHAPTER = ROOT / "exercises" / "testtime"

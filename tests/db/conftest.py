@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from app.db.migrations import migrate
-from app.db.session import connect
+from app.server.db.migrations import migrate
+from app.server.db.session import connect
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from itertools import count
 from typing import Any
 
-from app.db.tables import LabRunRow
+from app.server.db.tables import LabRunRow
 
 _NUMBERS = count()
 

@@ -3,13 +3,13 @@
 import pytest
 from sqlalchemy import Engine
 
-from app.db.assessments import Assessed, KnownChapter, assessed_by, assessed_in, known_chapters, mark_known
-from app.db.boards import BoardPoint, board_points, enter_schedule, entry_of
-from app.db.claims import claim_rows
-from app.db.personal import delete_everything, everything, merge
-from app.db.records import MergeResult, PersonalRows
-from app.db.session import open_session
-from app.db.writer import store
+from app.server.db.assessments import Assessed, KnownChapter, assessed_by, assessed_in, known_chapters, mark_known
+from app.server.db.boards import BoardPoint, board_points, enter_schedule, entry_of
+from app.server.db.claims import claim_rows
+from app.server.db.personal import delete_everything, everything, merge
+from app.server.db.records import MergeResult, PersonalRows
+from app.server.db.session import open_session
+from app.server.db.writer import store
 from tests.db.test_rows import NOON
 from tests.each import each
 

@@ -12,18 +12,18 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
 from app.__main__ import main
-from app.db.backup import backup, restore
-from app.db.database_copy import move
-from app.db.learner_cookie import new_learner, sign, signing_secret, unsign
-from app.db.migrations import alembic_configuration, exclusive, migrate, probe
-from app.db.queries import latest_attempts
-from app.db.session import connect, open_session
-from app.db.tables import Prediction, Reveal
-from app.db.tokens import create_token, revoke_token
-from app.db.transfer import TableContent, contents, snapshot
-from app.db.writer import store
-from app.errors import InputError, UnavailableError
-from app.people.classes import create_class
+from app.classes.people.classes import create_class
+from app.core.errors import InputError, UnavailableError
+from app.server.db.backup import backup, restore
+from app.server.db.database_copy import move
+from app.server.db.learner_cookie import new_learner, sign, signing_secret, unsign
+from app.server.db.migrations import alembic_configuration, exclusive, migrate, probe
+from app.server.db.queries import latest_attempts
+from app.server.db.session import connect, open_session
+from app.server.db.tables import Prediction, Reveal
+from app.server.db.tokens import create_token, revoke_token
+from app.server.db.transfer import TableContent, contents, snapshot
+from app.server.db.writer import store
 from tests.db.test_rows import attempt
 
 LATE = datetime(2026, 3, 1, 23, 59, 59, 999_999, tzinfo=UTC)

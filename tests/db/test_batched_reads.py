@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 
-from app.db.batched_reads import Gathered
-from app.db.outage import Outage
+from app.server.db.batched_reads import Gathered
+from app.server.db.outage import Outage
 
 
 def looked_up(arrivals: Sequence[int], most: int = 100) -> list[list[int]]:

@@ -6,11 +6,11 @@ from datetime import date, timedelta
 import pytest
 from sqlalchemy import Engine, text
 
-from app.db.guesses import MOST, count_of_guesses, counting, latest_guesses, spread_of
-from app.db.personal import delete_everything, everything
-from app.db.session import open_session
-from app.db.tables import DailyGuess
-from app.db.writer import store
+from app.server.db.guesses import MOST, count_of_guesses, counting, latest_guesses, spread_of
+from app.server.db.personal import delete_everything, everything
+from app.server.db.session import open_session
+from app.server.db.tables import DailyGuess
+from app.server.db.writer import store
 from tests.db.test_rows import NOON
 from tests.each import each
 

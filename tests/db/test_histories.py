@@ -10,23 +10,23 @@ import pytest
 from sqlalchemy import Engine, event
 from sqlmodel import col, select
 
-from app.db.batched_reads import Gathered
-from app.db.exercise_histories import histories
-from app.db.history import ExerciseHistory, LearnerDrawing, Revealed
-from app.db.learner_cookie import new_learner
-from app.db.outage import Outage
-from app.db.people import PersonRow
-from app.db.session import open_writing_session
-from app.db.tables import Reveal, now
-from app.db.writer import NewRow, store
-from app.errors import UnavailableError
-from app.people.assignments import AssignmentEntry, create_assignment
-from app.people.classes import create_class, number_of
-from app.people.join_link import join_as_new
-from app.people.personal_dates import extend
-from app.people.persons import SignedIn
-from app.people.policy import Policy
-from app.people.student_histories import StudentDrawing, StudentHistory, student_histories
+from app.classes.people.assignments import AssignmentEntry, create_assignment
+from app.classes.people.classes import create_class, number_of
+from app.classes.people.join_link import join_as_new
+from app.classes.people.personal_dates import extend
+from app.classes.people.persons import SignedIn
+from app.classes.people.policy import Policy
+from app.classes.people.student_histories import StudentDrawing, StudentHistory, student_histories
+from app.core.errors import UnavailableError
+from app.server.db.batched_reads import Gathered
+from app.server.db.exercise_histories import histories
+from app.server.db.history import ExerciseHistory, LearnerDrawing, Revealed
+from app.server.db.learner_cookie import new_learner
+from app.server.db.outage import Outage
+from app.server.db.people import PersonRow
+from app.server.db.session import open_writing_session
+from app.server.db.tables import Reveal, now
+from app.server.db.writer import NewRow, store
 from tests.db.test_rows import NOON, attempt
 
 _SECRET = "secret"

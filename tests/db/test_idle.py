@@ -5,15 +5,15 @@ from datetime import timedelta
 from sqlalchemy import Engine, func
 from sqlmodel import col, select
 
-from app.db.idle import delete_idle, tidy_idle_learners
-from app.db.learner_cookie import new_learner
-from app.db.measurements import MeasurementRow, save_measurement
-from app.db.people import SessionRow
-from app.db.session import open_session, open_writing_session
-from app.db.tables import AttemptRow, RevealRow, now
-from app.db.writer import store
-from app.people.classes import number_of
-from app.people.persons import new_person
+from app.classes.people.classes import number_of
+from app.classes.people.persons import new_person
+from app.server.db.idle import delete_idle, tidy_idle_learners
+from app.server.db.learner_cookie import new_learner
+from app.server.db.measurements import MeasurementRow, save_measurement
+from app.server.db.people import SessionRow
+from app.server.db.session import open_session, open_writing_session
+from app.server.db.tables import AttemptRow, RevealRow, now
+from app.server.db.writer import store
 from tests.db.test_persons import work_of
 from tests.db.test_rows import NOON, attempt
 

@@ -5,12 +5,12 @@ from datetime import date, timedelta, timezone
 
 from sqlalchemy import Engine
 
-from app.db.personal import everything, merge
-from app.db.queries import answers
-from app.db.records import MergeResult, PersonalRows
-from app.db.session import open_session
-from app.db.tables import Attempt, DailyGuess, Prediction, Reveal
-from app.db.writer import store
+from app.server.db.personal import everything, merge
+from app.server.db.queries import answers
+from app.server.db.records import MergeResult, PersonalRows
+from app.server.db.session import open_session
+from app.server.db.tables import Attempt, DailyGuess, Prediction, Reveal
+from app.server.db.writer import store
 from tests.db.test_rows import NOON, attempt
 
 THREADS = 4

@@ -12,17 +12,17 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Connection, Engine, delete, event, select
 from sqlmodel import col
 
-from app.config import Settings
-from app.db import outage
-from app.db.learner_cookie import sign
-from app.db.migrations import migrate, probe
-from app.db.outage import outage_of
-from app.db.replays import Once
-from app.db.session import connect, open_session
-from app.db.tables import AttemptRow, Replay, ReplayRow, Reveal, RevealRow
-from app.db.writer import NewRow, store
-from app.errors import UnavailableError
+from app.core.errors import UnavailableError
 from app.main import create_app
+from app.server.config import Settings
+from app.server.db import outage
+from app.server.db.learner_cookie import sign
+from app.server.db.migrations import migrate, probe
+from app.server.db.outage import outage_of
+from app.server.db.replays import Once
+from app.server.db.session import connect, open_session
+from app.server.db.tables import AttemptRow, Replay, ReplayRow, Reveal, RevealRow
+from app.server.db.writer import NewRow, store
 from app.site import Site
 from tests.client import Client
 from tests.db.postgresql import Cluster, running

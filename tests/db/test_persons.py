@@ -8,23 +8,23 @@ from datetime import timedelta
 from sqlalchemy import Engine
 from sqlmodel import select
 
-from app.db.claims import claim_rows, unclaimed
-from app.db.learner_cookie import new_learner, signing_secret
-from app.db.people import ClassRow, MemberRow, PersonRow
-from app.db.personal import everything
-from app.db.session import open_session, open_writing_session
-from app.db.tables import DailyGuess, Prediction, Reveal, now
-from app.db.writer import NewRow, store
-from app.people.assignments import AssignmentEntry, create_assignment
-from app.people.classes import create_class, number_of
-from app.people.codes import code_digest, read_code
-from app.people.erasure import all_about, delete_person
-from app.people.join_link import join_as_new, seat_with
-from app.people.personal_dates import extend
-from app.people.persons import SignedIn
-from app.people.policy import Policy
-from app.people.seats import key_seat_codes
-from app.people.work import veils, works_at
+from app.classes.people.assignments import AssignmentEntry, create_assignment
+from app.classes.people.classes import create_class, number_of
+from app.classes.people.codes import code_digest, read_code
+from app.classes.people.erasure import all_about, delete_person
+from app.classes.people.join_link import join_as_new, seat_with
+from app.classes.people.personal_dates import extend
+from app.classes.people.persons import SignedIn
+from app.classes.people.policy import Policy
+from app.classes.people.seats import key_seat_codes
+from app.classes.people.work import veils, works_at
+from app.server.db.claims import claim_rows, unclaimed
+from app.server.db.learner_cookie import new_learner, signing_secret
+from app.server.db.people import ClassRow, MemberRow, PersonRow
+from app.server.db.personal import everything
+from app.server.db.session import open_session, open_writing_session
+from app.server.db.tables import DailyGuess, Prediction, Reveal, now
+from app.server.db.writer import NewRow, store
 from tests.db.test_rows import NOON, attempt
 
 SECRET = "a secret for tests"

@@ -16,22 +16,22 @@ from alembic import command
 from sqlalchemy import Engine, delete
 from sqlalchemy.exc import OperationalError
 
-from app.db import outage
-from app.db.backup import backup, restore
-from app.db.database_copy import move
-from app.db.exercise_histories import reveals_of
-from app.db.history import Revealed
-from app.db.migrations import alembic_configuration, exclusive, migrate, probe
-from app.db.personal import delete_everything, everything, merge
-from app.db.queries import attempts_by_day, latest_attempts, standings
-from app.db.records import MergeResult
-from app.db.session import connect, open_session
-from app.db.tables import LabRunRow, ReplayRow, Reveal, now
-from app.db.tokens import Grant, Tokens, create_token
-from app.db.transfer import row_count, snapshot
-from app.db.writer import Writer, store
-from app.errors import UnavailableError
-from app.people.policy import Policy
+from app.classes.people.policy import Policy
+from app.core.errors import UnavailableError
+from app.server.db import outage
+from app.server.db.backup import backup, restore
+from app.server.db.database_copy import move
+from app.server.db.exercise_histories import reveals_of
+from app.server.db.history import Revealed
+from app.server.db.migrations import alembic_configuration, exclusive, migrate, probe
+from app.server.db.personal import delete_everything, everything, merge
+from app.server.db.queries import attempts_by_day, latest_attempts, standings
+from app.server.db.records import MergeResult
+from app.server.db.session import connect, open_session
+from app.server.db.tables import LabRunRow, ReplayRow, Reveal, now
+from app.server.db.tokens import Grant, Tokens, create_token
+from app.server.db.transfer import row_count, snapshot
+from app.server.db.writer import Writer, store
 from tests.api import test_retries as retries
 from tests.db import test_guesses as guesses
 from tests.db import test_histories as together
@@ -70,7 +70,7 @@ def server(url: str) -> Iterator[Engine]:
 
 
 def test_four_servers_may_migrate_at_once_and_the_tables_are_those_described(url: str) -> None:
-    code = "import sys; from app.db.migrations import migrate; migrate(sys.argv[1])"
+    code = "import sys; from app.server.db.migrations import migrate; migrate(sys.argv[1])"
     started = [subprocess.Popen([sys.executable, "-c", code, url]) for _ in range(4)]
     assert [process.wait(timeout=10 * HANGS) for process in started] == [0] * 4
     with exclusive(url) as connection:

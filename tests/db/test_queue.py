@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, func, select, update
 from sqlmodel import col
 
-from app.db.lab_runs import (
+from app.server.db.lab_runs import (
     Progress,
     QueueFullError,
     adopt,
@@ -19,9 +19,9 @@ from app.db.lab_runs import (
     record_progress,
     request_cancel,
 )
-from app.db.run_state import RunState
-from app.db.session import open_session
-from app.db.tables import LabRunRow, now
+from app.server.db.run_state import RunState
+from app.server.db.session import open_session
+from app.server.db.tables import LabRunRow, now
 from tests.db.queue import run
 
 DONE = Progress(state=RunState.DONE)

@@ -3,17 +3,17 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import Engine
 
-from app.db.exercise_histories import last_answers, reveals_of
-from app.db.history import Revealed, streak
-from app.db.lab_runs import enqueue
-from app.db.learner_cookie import new_learner, sign, unsign
-from app.db.personal import delete_everything, everything
-from app.db.queries import attempts_by_day, latest_attempts, standings
-from app.db.session import open_session
-from app.db.tables import Attempt, Prediction, Reveal
-from app.db.tokens import Grant, Tokens, create_token, list_tokens, revoke_token
-from app.db.writer import store
-from app.errors import InputError, NotFoundError
+from app.core.errors import InputError, NotFoundError
+from app.server.db.exercise_histories import last_answers, reveals_of
+from app.server.db.history import Revealed, streak
+from app.server.db.lab_runs import enqueue
+from app.server.db.learner_cookie import new_learner, sign, unsign
+from app.server.db.personal import delete_everything, everything
+from app.server.db.queries import attempts_by_day, latest_attempts, standings
+from app.server.db.session import open_session
+from app.server.db.tables import Attempt, Prediction, Reveal
+from app.server.db.tokens import Grant, Tokens, create_token, list_tokens, revoke_token
+from app.server.db.writer import store
 from tests.db.queue import run
 from tests.each import each
 

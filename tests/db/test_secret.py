@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import Engine, delete, select
 from sqlmodel import col
 
-from app.config import Settings
-from app.db.backup import backup
-from app.db.learner_cookie import new_learner, sign, signing_secret, unsign
-from app.db.session import connect
-from app.db.tables import SecretRow
-from app.errors import UnavailableError
+from app.core.errors import UnavailableError
 from app.main import create_site
+from app.server.config import Settings
+from app.server.db.backup import backup
+from app.server.db.learner_cookie import new_learner, sign, signing_secret, unsign
+from app.server.db.session import connect
+from app.server.db.tables import SecretRow
 
 GIVEN = "given by the operator"
 

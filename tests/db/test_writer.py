@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, event
 
-from app.db.backup import backup
-from app.db.migrations import migrate, probe
-from app.db.queries import latest_attempts
-from app.db.session import open_session
-from app.db.tables import Attempt
-from app.db.writer import Writer
-from app.errors import InputError, UnavailableError
+from app.core.errors import InputError, UnavailableError
+from app.server.db.backup import backup
+from app.server.db.migrations import migrate, probe
+from app.server.db.queries import latest_attempts
+from app.server.db.session import open_session
+from app.server.db.tables import Attempt
+from app.server.db.writer import Writer
 from tests.db.test_rows import attempt
 from tests.waiting import HANGS
 
@@ -127,8 +127,8 @@ def test_a_read_only_database_is_reported(engine: Engine) -> None:
 
 WRITE_UNTIL_KILLED = """
 import asyncio, sys
-from app.db.session import connect
-from app.db.writer import Writer
+from app.server.db.session import connect
+from app.server.db.writer import Writer
 from tests.db.test_rows import attempt
 
 async def one(writer, name):
@@ -183,7 +183,7 @@ def test_a_backup_taken_under_load_is_whole(engine: Engine, database: str, tmp_p
 
 @pytest.mark.slow(35)
 def test_four_servers_may_migrate_at_once(tmp_path: Path) -> None:
-    code = "import sys; from app.db.migrations import migrate; [*map(migrate, sys.argv[1:])]"
+    code = "import sys; from app.server.db.migrations import migrate; [*map(migrate, sys.argv[1:])]"
     urls = [f"sqlite:///{tmp_path / str(turn)}.db" for turn in range(3)]
     started = [subprocess.Popen([sys.executable, "-c", code, *urls]) for _ in range(4)]
     assert [process.wait(timeout=10 * HANGS) for process in started] == [0] * 4

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from app.charts.svg import Figure
-from app.explorers import Explored
+from app.core.charts.svg import Figure
+from app.course.explorers import Explored
 
 NOISE = re.compile(r"\d[eE]-(?:1[1-9]|[2-9]\d)\b|(?<![\d.,e^])-0(?:\.0*)?(?![\d.,])|\bnan\b|\binf\b")
 ONE_OF_SEVERAL = re.compile(

@@ -5,7 +5,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from app.explorers import Explored, Explorer, Slider, Values, read_controls
+from app.course.explorers import Explored, Explorer, Slider, Values, read_controls
 
 States = Callable[[Explorer], Iterator[dict[str, str]]]  # the settings that are tried
 _CORNERS = 24  # of an explorer with many controls

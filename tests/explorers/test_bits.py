@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.charts.diagram import Drawing
-from app.charts.paper import NARROW, WIDE, Paper
-from app.explorers.precision import decode_digits
-from app.formulas.precision import round_to
-from app.formulas.precision.formats import NumberFormat
+from app.core.charts.diagram import Drawing
+from app.core.charts.paper import NARROW, WIDE, Paper
+from app.core.formulas.precision import round_to
+from app.core.formulas.precision.formats import NumberFormat
+from app.course.explorers.precision import decode_digits
 from tests.each import each
 from tests.explorers.test_explorers import explored
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from app.charts.plot import Plot
-from app.explorers import EXPLORERS, Explorer, Slider, Values, read_controls
+from app.core.charts.plot import Plot
+from app.course.explorers import EXPLORERS, Explorer, Slider, Values, read_controls
 from tests.each import each
 
 

@@ -11,10 +11,15 @@ from fastapi.testclient import TestClient
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.charts.plot import Plot
-from app.charts.timeline import Timeline
-from app.content.catalog import Catalog
-from app.explorers import (
+from app.core.charts.plot import Plot
+from app.core.charts.timeline import Timeline
+from app.core.formulas import FORMULAS
+from app.core.formulas.overlap import exposed_communication_time
+from app.core.formulas.precision.formats import NumberFormat
+from app.core.simulators.overlap import buckets, gathers
+from app.core.simulators.pipeline import SCHEDULES, Times, build, kept_over_time, simulate_schedule
+from app.course.content.catalog import Catalog
+from app.course.explorers import (
     EXPLORERS,
     Explored,
     Select,
@@ -26,11 +31,6 @@ from app.explorers import (
     predicted_figure,
     read_controls,
 )
-from app.formulas import FORMULAS
-from app.formulas.overlap import exposed_communication_time
-from app.formulas.precision.formats import NumberFormat
-from app.simulators.overlap import buckets, gathers
-from app.simulators.pipeline import SCHEDULES, Times, build, kept_over_time, simulate_schedule
 from tests.each import each
 from tests.oracles.overlap import backward_pass, sharded_forward
 from tests.oracles.sharding import parallel_mlp

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from app.explorers import EXPLORERS, Explored, KeyFigure, Values, address_text, read_controls
-from app.explorers.earlier_state import since, with_ghosts
-from app.explorers.neighbors import MOST
-from app.explorers.projection import projected
-from app.explorers.published_runs import DEEPSEEK, LLAMA, RUNS, ExplorableRun
-from app.explorers.run_fit import FIT
-from app.formulas.layout import fits, step_time, total_step_time
-from app.formulas.memory import memory_budget
-from app.formulas.presets import GPUS, Layout, ModelShape
-from app.units import SECOND
+from app.core.formulas.layout import fits, step_time, total_step_time
+from app.core.formulas.memory import memory_budget
+from app.core.formulas.presets import GPUS, Layout, ModelShape
+from app.core.units import SECOND
+from app.course.explorers import EXPLORERS, Explored, KeyFigure, Values, address_text, read_controls
+from app.course.explorers.earlier_state import since, with_ghosts
+from app.course.explorers.neighbors import MOST
+from app.course.explorers.projection import projected
+from app.course.explorers.published_runs import DEEPSEEK, LLAMA, RUNS, ExplorableRun
+from app.course.explorers.run_fit import FIT
 from tests.each import each
 from tests.explorers.test_explorers import explored, facts
 

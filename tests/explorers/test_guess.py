@@ -6,7 +6,7 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.explorers import (
+from app.course.explorers import (
     EXPLORERS,
     Slider,
     Values,

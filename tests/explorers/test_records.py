@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from app.explorers.base import Values
-from app.explorers.controls import read_controls
-from app.explorers.placements import placement
-from app.explorers.records import state_of_records
-from app.explorers.run_fit import FIT
-from app.formulas.layout import step_time
-from app.formulas.presets import Cluster, Layout, ModelShape
+from app.core.formulas.layout import step_time
+from app.core.formulas.presets import Cluster, Layout, ModelShape
+from app.course.explorers.base import Values
+from app.course.explorers.controls import read_controls
+from app.course.explorers.placements import placement
+from app.course.explorers.records import state_of_records
+from app.course.explorers.run_fit import FIT
 from tests.each import each
 
 SHOWN = [

@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from app.charts.diagram import Drawing
-from app.explorers import EXPLORERS, open_explorer
+from app.core.charts.diagram import Drawing
+from app.course.explorers import EXPLORERS, open_explorer
 from tests.charts.tones import HUES, LEAST, contrast, themes
 from tests.each import each
 from tests.explorers.states import States, edges, ends, states

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
-from app.charts.bars import Bars
-from app.charts.diagram import Drawing
-from app.charts.paper import NARROW, WIDE, Paper
-from app.charts.plot import Plot
-from app.charts.svg import Figure, to_svg
-from app.explorers import EXPLORERS
+from app.core.charts.bars import Bars
+from app.core.charts.diagram import Drawing
+from app.core.charts.paper import NARROW, WIDE, Paper
+from app.core.charts.plot import Plot
+from app.core.charts.svg import Figure, to_svg
+from app.course.explorers import EXPLORERS
 from tests.charts.belonging import misplaced
 from tests.charts.crossings import crossings, drawn
 from tests.charts.outside import outside

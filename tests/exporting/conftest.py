@@ -13,18 +13,19 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from app.config import ROOT, Settings
-from app.content.catalog import Catalog
-from app.content.pack_file import CoursePack, read_pack
-from app.content.pack_formulas import loaded, sources_of
-from app.exporting import course
-from app.exporting.course_contents import SERVER
-from app.exporting.pages import Page
-from app.exporting.python import browser_python
-from app.exporting.wheels import WHEELS
-from app.formulas import FORMULAS
-from app.kinds import Exercise
-from app.translation import speaking
+from app.authoring.exporting import course
+from app.authoring.exporting.course_contents import SERVER
+from app.authoring.exporting.pages import Page
+from app.authoring.exporting.python import browser_python
+from app.authoring.exporting.wheels import WHEELS
+from app.core.folders import ROOT
+from app.core.formulas import FORMULAS
+from app.core.translation import speaking
+from app.course.content.catalog import Catalog
+from app.course.content.pack_file import CoursePack, read_pack
+from app.course.content.pack_formulas import loaded, sources_of
+from app.course.kinds import Exercise
+from app.server.config import Settings
 
 CAPSTONE = "capstone/days-of-the-run"  # of the chapter of *Will my run fit?*
 OWN = "your-cluster/hide-the-weights"  # of a chapter whose numbers a learner sets
@@ -36,7 +37,7 @@ PATHS = (
     "/labs/ring-bytes/board", "/glossary", "/chapters/your-cluster",
 )  # fmt: skip
 FORMULA = '''
-from app.units import Bytes, BytesPerSecond, Seconds
+from app.core.units import Bytes, BytesPerSecond, Seconds
 
 def sent_time(size: Bytes, bandwidth: BytesPerSecond) -> Seconds:
     """Time to send."""

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.db import records
-from app.exporting.modules import BROWSER
+from app.authoring.exporting.modules import BROWSER
+from app.server.db import records
 
 
 def methods(path: Path, name: str) -> Mapping[str, str]:

@@ -13,13 +13,13 @@ from time import perf_counter
 
 from playwright.sync_api import Page, sync_playwright
 
-from app.aside.fair_queue import grader
-from app.config import Settings
-from app.content.course import read_course
-from app.kinds import Answer, Exercise, Verdict
-from app.kinds.lab import LabExercise
-from app.markdown import html
-from app.sandbox.runner import Runner
+from app.core.markdown import html
+from app.course.content.course import read_course
+from app.course.kinds import Answer, Exercise, Verdict
+from app.course.kinds.lab import LabExercise
+from app.course.sandbox.runner import Runner
+from app.server.aside.fair_queue import grader
+from app.server.config import Settings
 from tests.browser.browser import launch
 from tests.exporting.chromium import Wish, answered, served
 

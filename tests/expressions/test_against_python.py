@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.errors import AnswerError
-from app.kinds.quantity import AskedQuantity
-from app.units import scale_of
+from app.core.errors import AnswerError
+from app.core.units import scale_of
+from app.course.kinds.quantity import AskedQuantity
 
 TYPED = {"*": ("*", "×", "·", " * ", " x "), "/": ("/", "÷", " / "), "-": ("-", "−", " - "), "+": ("+", " + ")}
 BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import AnswerError
-from app.expressions import ExpressionError
-from app.expressions.arithmetic import read_answer, work_out
-from app.expressions.operations import PLAIN, same_kind
-from app.kinds.quantity import AskedQuantity
-from app.units import scale_of
-from app.units.scales import SCALES, TYPED, Scale
+from app.core.errors import AnswerError
+from app.core.expressions import ExpressionError
+from app.core.expressions.arithmetic import read_answer, work_out
+from app.core.expressions.operations import PLAIN, same_kind
+from app.core.units import scale_of
+from app.core.units.scales import SCALES, TYPED, Scale
+from app.course.kinds.quantity import AskedQuantity
 from tests.each import each
 
 # unit shown, text, value, step, other: as the reader before arithmetic read them, in commit 356b66f.

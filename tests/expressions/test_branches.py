@@ -1,6 +1,6 @@
 import pytest
 
-from app.expressions import ExpressionError, Quantity, blanked, fill, slots
+from app.core.expressions import ExpressionError, Quantity, blanked, fill, slots
 from tests.each import each
 
 THREE = "It {when a > b}reads {a}{or when a == b}does both{otherwise}writes {b}{end}."

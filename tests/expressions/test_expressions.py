@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.expressions import ExpressionError, Quantity, evaluate, fill, holds, latex, parse_expression
-from app.markdown import mathml
-from app.units import BYTE, SECOND
+from app.core.expressions import ExpressionError, Quantity, evaluate, fill, holds, latex, parse_expression
+from app.core.markdown import mathml
+from app.core.units import BYTE, SECOND
 from tests.each import each
 
 NAMES = {

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.expressions import PAD_LIMIT, worked_pad
-from app.kinds.quantity import AskedQuantity
+from app.core.expressions import PAD_LIMIT, worked_pad
+from app.course.kinds.quantity import AskedQuantity
 from tests.each import each
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from app.authoring.lint import lint
-from app.config import Settings
-from app.content.catalog import Catalog
-from app.errors import AnswerError
-from app.expressions import ExpressionError, Quantity, evaluate, parse_plain, worked_pad
-from app.kinds.quantity import AskedQuantity
-from app.sandbox.runner import Runner
-from app.units import scale_of
-from app.units.physics import PHYSICAL
-from app.units.scales import SCALES, TYPED
+from app.core.errors import AnswerError
+from app.core.expressions import ExpressionError, Quantity, evaluate, parse_plain, worked_pad
+from app.core.units import scale_of
+from app.core.units.physics import PHYSICAL
+from app.core.units.scales import SCALES, TYPED
+from app.course.content.catalog import Catalog
+from app.course.kinds.quantity import AskedQuantity
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 from tests.each import each
 
 # Every unit that could be written before those of physics, in commit fc9b0387: symbol, base, factor.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx2
 
-from app.config import ROOT
+from app.core.folders import ROOT
 from tests.waiting import HANGS, wait_until
 
 _CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "wallclock-peers"

@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import select
 
-from app.db.migrations import migrate
-from app.db.people import IdentityRow
-from app.db.session import connect, open_session, open_writing_session
-from app.db.tables import now
-from app.federation.identities import Identities, connect_identity, issuers_of, may_connect, person_of
-from app.people.classes import number_of
+from app.classes.federation.identities import Identities, connect_identity, issuers_of, may_connect, person_of
+from app.classes.people.classes import number_of
+from app.server.db.migrations import migrate
+from app.server.db.people import IdentityRow
+from app.server.db.session import connect, open_session, open_writing_session
+from app.server.db.tables import now
 
 BROWSERS = 8
 

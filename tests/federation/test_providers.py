@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from joserfc import jwk, jwt
 
-from app.config import Settings
-from app.errors import AppError, InputError, RefusedError, UnavailableError
-from app.federation import providers
-from app.federation.descriptions import Descriptions
-from app.federation.federation import Federation
-from app.federation.http_client import HttpAnswer, Outgoing
-from app.federation.oidc import Flight, Identity, ProviderReturn, SignIns
-from app.federation.providers import Provider, obstacles, providers_in
-from app.federation.tokens import KeySets
+from app.classes.federation import providers
+from app.classes.federation.descriptions import Descriptions
+from app.classes.federation.federation import Federation
+from app.classes.federation.http_client import HttpAnswer, Outgoing
+from app.classes.federation.oidc import Flight, Identity, ProviderReturn, SignIns
+from app.classes.federation.providers import Provider, obstacles, providers_in
+from app.classes.federation.tokens import KeySets
+from app.core.errors import AppError, InputError, RefusedError, UnavailableError
+from app.server.config import Settings
 from tests.each import each
 
 ISSUER = "https://idp.example"

@@ -9,17 +9,17 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from app.config import Settings
-from app.db.people import IdentityRow
-from app.db.session import open_session
-from app.errors import UnavailableError
-from app.federation.http_client import Outgoing
-from app.federation.oidc import Flight, Identity, ProviderReturn, SignIns
-from app.federation.providers import Provider
-from app.federation.tokens import KeySets
+from app.classes.federation.http_client import Outgoing
+from app.classes.federation.oidc import Flight, Identity, ProviderReturn, SignIns
+from app.classes.federation.providers import Provider
+from app.classes.federation.tokens import KeySets
+from app.classes.people.classes import create_class, join_code_of, number_of
+from app.classes.people.persons import new_person, open_browser
+from app.core.errors import UnavailableError
 from app.main import create_app
-from app.people.classes import create_class, join_code_of, number_of
-from app.people.persons import new_person, open_browser
+from app.server.config import Settings
+from app.server.db.people import IdentityRow
+from app.server.db.session import open_session
 from app.site import Site
 from tests.client import Client
 from tests.each import each

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 
-from app.config import Settings
 from app.main import create_app
+from app.server.config import Settings
 from tests.client import Client
 from tests.federation.provider import signed_in_there, simple_provider
 

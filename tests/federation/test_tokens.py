@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from joserfc import jwk, jws, jwt
 
-from app.errors import RefusedError, UnavailableError
-from app.federation.http_client import HttpAnswer, Outgoing
-from app.federation.tokens import KeySets, verified
+from app.classes.federation.http_client import HttpAnswer, Outgoing
+from app.classes.federation.tokens import KeySets, verified
+from app.core.errors import RefusedError, UnavailableError
 from tests.each import each
 
 NOW = 1_800_000_000.0

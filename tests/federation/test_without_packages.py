@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from app.config import ROOT
+from app.core.folders import ROOT
 
 APP = ROOT / "app"
 PACKAGES = {"httpx2", "joserfc", "cryptography"}
@@ -37,5 +37,5 @@ def test_no_module_that_every_server_imports_needs_the_extra() -> None:
         names = imported(path)
         needed |= {f"{module}: {name}" for name in names if name.partition(".")[0] in PACKAGES}
         waiting += [name for name in names if name.startswith("app.")]
-    assert APP / "web" / "people" / "provider_sign_in.py" in seen
+    assert APP / "classes" / "pages" / "provider_sign_in.py" in seen
     assert needed == set()

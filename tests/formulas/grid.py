@@ -1,6 +1,6 @@
 """The numbers of ranks and the latencies over which closed forms are held against play."""
 
-from app.formulas.checks import ZeroStage
+from app.core.formulas.checks import ZeroStage
 from tests.each import each
 
 SIZE, BANDWIDTH = 1.3e9, 50e9

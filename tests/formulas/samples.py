@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from app.formulas import Argument, Formula, Input, Record
-from app.formulas.presets import Cluster, Layout, Recipe, ScalingLaw, model
-from app.units import (
+from app.core.formulas import Argument, Formula, Input, Record
+from app.core.formulas.presets import Cluster, Layout, Recipe, ScalingLaw, model
+from app.core.units import (
     BYTE,
     BYTE_PER_SECOND,
     COUNT,

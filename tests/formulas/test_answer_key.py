@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.formulas import (
+from app.core.formulas import (
     batching,
     collectives,
     cost,
@@ -19,7 +19,7 @@ from app.formulas import (
     throughput,
     transformer,
 )
-from app.formulas.presets import cluster, gpu, model
+from app.core.formulas.presets import cluster, gpu, model
 from tests.each import each
 
 GB, MB, MS, US = 1e9, 1e6, 1e-3, 1e-6

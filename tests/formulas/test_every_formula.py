@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.config import ROOT
-from app.expressions import Quantity, evaluate, parse_expression
-from app.formulas import FORMULAS, MODULES, Argument, Formula, FormulaResult
-from app.formulas.records import hints_of
-from app.units import Unit
+from app.core.expressions import Quantity, evaluate, parse_expression
+from app.core.folders import ROOT
+from app.core.formulas import FORMULAS, MODULES, Argument, Formula, FormulaResult
+from app.core.formulas.records import hints_of
+from app.core.units import Unit
 from tests.each import each
 from tests.formulas.samples import HUGE, LEGAL, as_text, illegal, legal
 
@@ -61,7 +61,7 @@ def quantities(formula: Formula, given: dict[str, Any]) -> dict[str, Quantity]:
 
 
 NEW = '''
-from app.units import Bytes, Count
+from app.core.units import Bytes, Count
 
 def halved(size: Bytes, parts: Count = 2) -> Bytes:
     """Bytes of one of some equal parts of an array."""
@@ -74,7 +74,7 @@ def refuse(parts: Count) -> None:
     """A check is no formula."""
 '''
 LIST = """
-from app.formulas import FORMULAS, formula_value, lookup
+from app.core.formulas import FORMULAS, formula_value, lookup
 print(*FORMULAS, formula_value(lookup("cost.halved"), {"size": "4 MB"}))
 """
 
@@ -84,7 +84,7 @@ def test_to_write_a_function_is_all_it_takes(tmp_path: Path) -> None:
         shutil.copytree(ROOT / "app" / room, tmp_path / "app" / room)
     shutil.copy(ROOT / "app" / "quotation.py", tmp_path / "app")
     (tmp_path / "app" / "__init__.py").touch()
-    (tmp_path / "app" / "formulas" / "cost" / "new.py").write_text(NEW, encoding="utf-8")
+    (tmp_path / "app" / "core" / "formulas" / "cost" / "new.py").write_text(NEW, encoding="utf-8")
     ran = subprocess.run([sys.executable, "-c", LIST], cwd=tmp_path, capture_output=True, text=True, check=True)
     *names, value = ran.stdout.split()
     assert set(names) == {*FORMULAS, "cost.halved"}
@@ -92,7 +92,7 @@ def test_to_write_a_function_is_all_it_takes(tmp_path: Path) -> None:
 
 
 def test_every_folder_of_formulas_is_listed() -> None:
-    folders = {path.parent.name for path in (ROOT / "app" / "formulas").glob("*/__init__.py")}
+    folders = {path.parent.name for path in (ROOT / "app" / "core" / "formulas").glob("*/__init__.py")}
     listed = {module.__name__.rpartition(".")[2] for module in MODULES}
     assert folders == listed | {"configurations", "parallelism", "presets", "step"}
 

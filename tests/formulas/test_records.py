@@ -4,8 +4,8 @@ from dataclasses import asdict
 
 import pytest
 
-from app.formulas.presets import CLUSTERS, GPUS, LAYOUTS, MODELS, Cluster, Gpu, Layout, ModelShape
-from app.formulas.records import Record
+from app.core.formulas.presets import CLUSTERS, GPUS, LAYOUTS, MODELS, Cluster, Gpu, Layout, ModelShape
+from app.core.formulas.records import Record
 from tests.each import each
 
 

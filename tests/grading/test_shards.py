@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.config import ROOT, Settings
-from app.content.catalog import Catalog
-from app.errors import InputError, UnavailableError
-from app.grading import parallel
-from app.grading.offline import VerdictTally
-from app.grading.shards import FileShard, shard_lines, span_of
+from app.core.errors import InputError, UnavailableError
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
+from app.server.config import Settings
+from app.site.grading import parallel
+from app.site.grading.offline import VerdictTally
+from app.site.grading.shards import FileShard, shard_lines, span_of
 from tests.each import each
 from tests.waiting import HANGS, wait_until
 

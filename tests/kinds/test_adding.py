@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from app.config import ROOT
-from app.content.catalog import Catalog
-from app.kinds import KINDS
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
+from app.course.kinds import KINDS
 from tests.each import each
 
 FOLDERS = [ROOT / name for name in ("app", "templates", "static")]

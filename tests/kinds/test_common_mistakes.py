@@ -4,17 +4,17 @@ import asyncio
 import re
 from collections.abc import Iterator
 
-from app.config import Settings
-from app.content.catalog import Catalog
-from app.db.tables import MISTAKE_LIMIT
-from app.kinds.answer_key import AnswerKey, keys_of
-from app.kinds.common_mistakes import common_mistake, common_wordings
-from app.kinds.lab import LabExercise
-from app.kinds.mistake import ScoredMistake
-from app.kinds.numeric import Numeric
-from app.kinds.quantity import AskedQuantity
-from app.sandbox.runner import Runner
-from app.units import Reading, scale_of
+from app.core.units import Reading, scale_of
+from app.course.content.catalog import Catalog
+from app.course.kinds.answer_key import AnswerKey, keys_of
+from app.course.kinds.common_mistakes import common_mistake, common_wordings
+from app.course.kinds.lab import LabExercise
+from app.course.kinds.mistake import ScoredMistake
+from app.course.kinds.numeric import Numeric
+from app.course.kinds.quantity import AskedQuantity
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
+from app.server.db.tables import MISTAKE_LIMIT
 from tests.each import each
 
 SEEDS = range(4)

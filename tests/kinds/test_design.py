@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from app.authoring.texts import distinct
-from app.content.catalog import Catalog
-from app.content.files import read_exercise
-from app.errors import AnswerError
-from app.kinds import Verdict
-from app.kinds.answers import Answer
-from app.kinds.design import Design
-from app.sandbox.runner import Runner
+from app.core.errors import AnswerError
+from app.course.content.catalog import Catalog
+from app.course.content.files import read_exercise
+from app.course.kinds import Verdict
+from app.course.kinds.answers import Answer
+from app.course.kinds.design import Design
+from app.course.sandbox.runner import Runner
 
 STAGE = "memory/the-mildest-stage"
 DESIGNS = (STAGE, "pipelines/a-bubble-that-fits", "meshes/lay-out-a-model", "checkpoints/writers-and-interval")

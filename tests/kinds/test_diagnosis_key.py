@@ -8,14 +8,14 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 from sqlmodel import col, select
 
-from app.config import ROOT
-from app.content.catalog import Catalog
-from app.content.files import read_exercise
-from app.db.session import open_session
-from app.db.tables import MISTAKE_LIMIT, AttemptRow
-from app.kinds import KINDS, Exercise
-from app.kinds.diagnosis_key import common_diagnosis, mistake_key
-from app.sandbox.runner import Runner
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
+from app.course.content.files import read_exercise
+from app.course.kinds import KINDS, Exercise
+from app.course.kinds.diagnosis_key import common_diagnosis, mistake_key
+from app.course.sandbox.runner import Runner
+from app.server.db.session import open_session
+from app.server.db.tables import MISTAKE_LIMIT, AttemptRow
 from app.site import Site
 
 ROUNDED = "Right in MB, but a number without a unit is in GB here."

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
-from app.content.catalog import Catalog
-from app.errors import AnswerError
-from app.kinds import Verdict
-from app.kinds.expression import Expression
-from app.sandbox.runner import Runner
+from app.core.errors import AnswerError
+from app.course.content.catalog import Catalog
+from app.course.kinds import Verdict
+from app.course.kinds.expression import Expression
+from app.course.sandbox.runner import Runner
 
 VOLUME = "collectives/derive-the-volume"
 TIME = "collectives/derive-the-time"

@@ -6,17 +6,17 @@ from dataclasses import replace
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from app.content.catalog import Catalog
-from app.errors import UnavailableError
-from app.kinds.answers import Verdict
-from app.kinds.code.buggy_line import BuggyLine
-from app.kinds.code.call_sentences import outcome_sentence
-from app.kinds.code.calls import Argument, plain_argument, python, rounded
-from app.kinds.code.function import Function
-from app.kinds.code.mutants import alterations
-from app.markdown import inline_html
-from app.sandbox.execution import CallRaised, CallReturned, Execution, Outcome, Plain, Reason, Stopped
-from app.sandbox.runner import Runner
+from app.core.errors import UnavailableError
+from app.core.markdown import inline_html
+from app.course.content.catalog import Catalog
+from app.course.kinds.answers import Verdict
+from app.course.kinds.code.buggy_line import BuggyLine
+from app.course.kinds.code.call_sentences import outcome_sentence
+from app.course.kinds.code.calls import Argument, plain_argument, python, rounded
+from app.course.kinds.code.function import Function
+from app.course.kinds.code.mutants import alterations
+from app.course.sandbox.execution import CallRaised, CallReturned, Execution, Outcome, Plain, Reason, Stopped
+from app.course.sandbox.runner import Runner
 from tests.each import each
 from tests.kinds.styles import CULPRIT, FIT, LASTS, REPLAY, RIGHT, ROUTE, WRONG
 

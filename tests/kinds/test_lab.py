@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from app.authoring.proofs import prove_lab
-from app.content.catalog import Catalog
-from app.content.files import read_exercise
-from app.errors import AnswerError, ContentError
-from app.kinds import Verdict
-from app.kinds.answers import Answer
-from app.kinds.lab import LabExercise
-from app.sandbox.runner import Runner
+from app.core.errors import AnswerError, ContentError
+from app.course.content.catalog import Catalog
+from app.course.content.files import read_exercise
+from app.course.kinds import Verdict
+from app.course.kinds.answers import Answer
+from app.course.kinds.lab import LabExercise
+from app.course.sandbox.runner import Runner
 
 RING = "collectives/count-the-ring"
 RIGHT = {"bytes": "1.5 MiB", "messages": "6", "cause": "counted"}

@@ -3,11 +3,11 @@ from collections.abc import Callable
 
 import pytest
 
-from app.content.catalog import Catalog
-from app.errors import AnswerError
-from app.kinds import Verdict
-from app.kinds.answers import Answer
-from app.sandbox.runner import Runner
+from app.core.errors import AnswerError
+from app.course.content.catalog import Catalog
+from app.course.kinds import Verdict
+from app.course.kinds.answers import Answer
+from app.course.sandbox.runner import Runner
 
 LEVERS = "diagnosis/technique-and-lever"
 TOLLS = "diagnosis/technique-and-toll"

@@ -2,11 +2,11 @@ import asyncio
 
 import pytest
 
-from app.config import Settings
-from app.content.catalog import Catalog
-from app.errors import AnswerError
-from app.kinds import Verdict
-from app.sandbox.runner import Runner
+from app.core.errors import AnswerError
+from app.course.content.catalog import Catalog
+from app.course.kinds import Verdict
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 from tests.each import each
 
 RING = "collectives/ring-all-reduce-time"  # 70 ms

@@ -3,16 +3,16 @@ from collections.abc import Callable
 
 import pytest
 
-from app.content.catalog import Catalog
-from app.errors import AnswerError
-from app.kinds import Verdict
-from app.kinds.answers import Answer
-from app.kinds.choice import Choice
-from app.kinds.code.calls import python
-from app.kinds.code.function import Function
-from app.markdown import inline_html
-from app.quotation import code_span
-from app.sandbox.runner import Runner
+from app.core.errors import AnswerError
+from app.core.markdown import inline_html
+from app.core.quotation import code_span
+from app.course.content.catalog import Catalog
+from app.course.kinds import Verdict
+from app.course.kinds.answers import Answer
+from app.course.kinds.choice import Choice
+from app.course.kinds.code.calls import python
+from app.course.kinds.code.function import Function
+from app.course.sandbox.runner import Runner
 from tests.each import each
 
 ORDER = "collectives/steps-of-a-ring"

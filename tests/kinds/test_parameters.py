@@ -5,9 +5,9 @@ import math
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from app.content.catalog import Catalog
-from app.errors import InputError
-from app.kinds.parameters import CHOSEN, ChapterParameters, corners, seed_choice, seed_of_choice, values
+from app.core.errors import InputError
+from app.course.content.catalog import Catalog
+from app.course.kinds.parameters import CHOSEN, ChapterParameters, corners, seed_choice, seed_of_choice, values
 from tests.each import each
 
 READ = TypeAdapter(ChapterParameters)

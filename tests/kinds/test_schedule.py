@@ -6,16 +6,16 @@ from collections.abc import Callable
 import pytest
 from pydantic import ValidationError
 
-from app.charts.diagram import Drawing
-from app.charts.paper import NARROW, WIDE
-from app.content.catalog import Catalog
-from app.errors import AnswerError
-from app.illustrations.programs import schedule_sketch
-from app.kinds import Verdict
-from app.kinds.code.machine import TargetMachine
-from app.kinds.code.schedule import Schedule
-from app.sandbox.runner import Runner
-from app.simulators.programs import PlayedSchedule
+from app.core.charts.diagram import Drawing
+from app.core.charts.paper import NARROW, WIDE
+from app.core.errors import AnswerError
+from app.core.simulators.programs import PlayedSchedule
+from app.course.content.catalog import Catalog
+from app.course.illustrations.programs import schedule_sketch
+from app.course.kinds import Verdict
+from app.course.kinds.code.machine import TargetMachine
+from app.course.kinds.code.schedule import Schedule
+from app.course.sandbox.runner import Runner
 
 PIPE = "puzzles/one-forward-one-backward"
 ROOM = "puzzles/room-for-four"

@@ -10,20 +10,21 @@ import yaml
 from fastapi.testclient import TestClient
 from pydantic import ValidationError
 
-from app.config import ROOT, Settings
-from app.content.catalog import Catalog
-from app.content.files import read_exercise
-from app.content.topic_file import ReadingQuestion
-from app.content.translations import exercise_texts, translated, translations_of
-from app.db.session import open_session
-from app.db.tables import now
-from app.errors import ContentError
-from app.federation.earned_shares import shares_of
-from app.kinds import EXERCISE, Exercise
-from app.kinds.answers import Answer, Verdict
-from app.people.classes import members_of
-from app.people.gradebook import cells_of
-from app.sandbox.runner import Runner
+from app.classes.federation.earned_shares import shares_of
+from app.classes.people.classes import members_of
+from app.classes.people.gradebook import cells_of
+from app.core.errors import ContentError
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
+from app.course.content.files import read_exercise
+from app.course.content.topic_file import ReadingQuestion
+from app.course.content.translations import exercise_texts, translated, translations_of
+from app.course.kinds import EXERCISE, Exercise
+from app.course.kinds.answers import Answer, Verdict
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
+from app.server.db.session import open_session
+from app.server.db.tables import now
 from app.site import Site
 from tests.each import each
 from tests.people.school import RING, School, due

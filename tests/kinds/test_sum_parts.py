@@ -7,9 +7,9 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 
 from app.authoring.illustrations import figure_texts
-from app.content.catalog import Catalog
-from app.content.files import read_exercise
-from app.illustrations.counted_parts import counted_sketch
+from app.course.content.catalog import Catalog
+from app.course.content.files import read_exercise
+from app.course.illustrations.counted_parts import counted_sketch
 from tests.content.test_catalog import GOOD
 
 ADDED = "parts: {one: x, another: x}\nmistakes:"

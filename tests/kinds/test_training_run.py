@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from app.config import ROOT
-from app.content.catalog import Catalog
-from app.content.files import read_exercise
-from app.formulas.layout import total_step_time
-from app.formulas.presets import Cluster, Layout, ModelShape
-from app.kinds.design import Design
-from app.sandbox.runner import Runner
-from app.searching import Space, find_layouts, fixed_fields
+from app.core.folders import ROOT
+from app.core.formulas.layout import total_step_time
+from app.core.formulas.presets import Cluster, Layout, ModelShape
+from app.core.searching import Space, find_layouts, fixed_fields
+from app.course.content.catalog import Catalog
+from app.course.content.files import read_exercise
+from app.course.kinds.design import Design
+from app.course.sandbox.runner import Runner
 from tests.each import each
 
 META, OLDER = "capstone/a-layout-for-the-run", "capstone/a-layout-for-gpt-3"

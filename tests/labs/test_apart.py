@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from app.config import Settings
-from app.db.lab_runs import enqueue, lab_run
-from app.db.run_state import RunState
 from app.main import create_app
+from app.server.config import Settings
+from app.server.db.lab_runs import enqueue, lab_run
+from app.server.db.run_state import RunState
 from tests.db.queue import run
 from tests.waiting import HANGS, wait_until
 

@@ -14,13 +14,13 @@ import pytest
 import yaml
 
 from app.__main__ import main
-from app.db.run_state import RunState
 from app.labs.evidence.stacks import stack_of
 from app.labs.launch.kubernetes import PodOptions, instructions, kubernetes_job, prepared
 from app.labs.launch.limit import allow_connections
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
 from app.labs.spec import lab_called, read_job
+from app.server.db.run_state import RunState
 from tests.labs.conftest import PATIENCE
 
 slow = pytest.mark.slow(15)

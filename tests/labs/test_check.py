@@ -10,7 +10,8 @@ from typing import Any, get_args
 import pytest
 
 from app.__main__ import main
-from app.errors import InputError
+from app.core.errors import InputError
+from app.core.units import scale_of
 from app.labs.check.findings import CheckFinding, CheckStep, CheckVerdict
 from app.labs.check.reference_values import Expectation, What, _table, expectation, status
 from app.labs.check.steps import STEPS, checked, taken
@@ -18,7 +19,6 @@ from app.labs.check.world import Ran, World
 from app.labs.machines.devices import Devices, join_sources, promised
 from app.labs.machines.vendor import Output
 from app.labs.results.upload import read_sent_file
-from app.units import scale_of
 from tests.each import each
 from tests.labs.gpus import H100, faulty, listing, machine, seen
 from tests.labs.quiet_runs import quiet_run

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from app.errors import UnavailableError
+from app.core.errors import UnavailableError
 from app.labs.machines import devices
 from app.labs.machines.devices import NO_DEVICES, Devices, find_devices, find_gpus, has_traces, join_sources, promised
 from app.labs.machines.torch_query import answer_of, spawned

@@ -18,14 +18,14 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
-from app.config import Settings
-from app.db.lab_runs import claim_run, enqueue, lab_run
-from app.db.migrations import migrate
-from app.db.session import connect
-from app.db.tables import LabRunRow, now
 from app.labs.machines.devices import join_sources
 from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
+from app.server.config import Settings
+from app.server.db.lab_runs import claim_run, enqueue, lab_run
+from app.server.db.migrations import migrate
+from app.server.db.session import connect
+from app.server.db.tables import LabRunRow, now
 from tests.db.queue import run
 from tests.labs.conftest import PATIENCE, is_alive
 from tests.labs.gpus import TOO_OLD, known, listing, seen

@@ -7,10 +7,10 @@ from typing import Literal
 
 import pytest
 
-from app.content.catalog import Catalog
-from app.db.run_state import RunState
-from app.errors import InputError
-from app.kinds.lab import LabExercise
+from app.core.errors import InputError
+from app.core.translation import speaking
+from app.course.content.catalog import Catalog
+from app.course.kinds.lab import LabExercise
 from app.labs.machines.machine import MachineFacts
 from app.labs.ranks.events import ClocksEvent, GpuReading, StrainEvent
 from app.labs.results.analysis import analyzed, report_of, revise
@@ -22,7 +22,7 @@ from app.labs.results.stored_notes import localized_note
 from app.labs.results.upload import read_sent, read_sent_file
 from app.labs.run import JobRecord, LabRun, RunOutcome
 from app.labs.spec import lab_called, read_job
-from app.translation import speaking
+from app.server.db.run_state import RunState
 from tests.each import each
 
 QUIET = MachineFacts(processor="x", cores=16, load=0.5)

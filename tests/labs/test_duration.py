@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import InputError
+from app.core.errors import InputError
 from app.labs.launch.plan import planned, planned_elsewhere
 from app.labs.results.duration import place_seconds, refuse_too_long
 from app.labs.spec import known_labs, lab_called, read_job

@@ -37,7 +37,7 @@ def interrupted(at: str, start: str, arguments: Sequence[str], folder: Path) -> 
     return done.returncode, done.stdout + done.stderr
 
 
-@each("at", ["app.__main__", "app.errors", "app.commands.lab", "app.labs.spec"])
+@each("at", ["app.__main__", "app.core.errors", "app.commands.lab", "app.labs.spec"])
 def test_a_command_that_is_interrupted_early_says_nothing(at: str, tmp_path: Path) -> None:
     found = interrupted(at, "import app; app.run()", ["lab", "run", "ring-bytes"], tmp_path)
     assert found == (130, "")

@@ -161,7 +161,7 @@ def test_a_small_update_is_lost_in_bf16_and_kept_by_the_master(labs_runner: Loca
 
 
 def test_a_scale_settles_as_the_formula_says(labs_runner: LocalLauncher) -> None:
-    from app.formulas.precision import loss_scale
+    from app.core.formulas.precision import loss_scale
 
     report = ran(labs_runner, "loss-scale")
     overflows = [(step + 1) % 6 == 0 for step in range(30)]

@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from app.db.run_state import RunState
 from app.labs.launch import leader
+from app.server.db.run_state import RunState
 
 _SLOW = 1.3  # seconds: more than a leader once waited
 

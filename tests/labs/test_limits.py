@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import UnavailableError
+from app.core.errors import UnavailableError
 from app.labs.launch.local import LocalLauncher
 from app.labs.results.analysis import report_of
 from tests.labs.conftest import Faulty, pids_of

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.config import Settings
-from app.errors import InputError
+from app.core.errors import InputError
 from app.labs.launch.base import write_run
 from app.labs.launch.local import LocalLauncher
 from app.labs.launch.slurm import SlurmLauncher
@@ -19,6 +18,7 @@ from app.labs.results.match import is_of
 from app.labs.results.report import read_report
 from app.labs.run import LabRun
 from app.labs.spec import MOST_RANKS, Lab, LabJob, lab_called, read_job
+from app.server.config import Settings
 from tests.each import each
 
 LARGE = lab_called("all-reduce").model_copy(update={"ranks": (1, MOST_RANKS, 2)})

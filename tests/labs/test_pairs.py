@@ -9,9 +9,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.__main__ import main
-from app.config import Settings
-from app.db.run_state import RunState
-from app.errors import InputError
+from app.core.errors import InputError
+from app.core.translation import speaking
 from app.labs.launch.base import write_run
 from app.labs.ranks.events import CheckEvent, MeasureEvent, RankEvent, ReadyEvent, as_line
 from app.labs.results.analysis import report_of
@@ -22,7 +21,8 @@ from app.labs.results.upload import read_sent
 from app.labs.run import LabRun, RunOutcome
 from app.labs.spec import lab_called, read_job
 from app.main import create_app
-from app.translation import speaking
+from app.server.config import Settings
+from app.server.db.run_state import RunState
 from tests.each import each
 from tests.labs.gpus import machine
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.errors import InputError
+from app.core.errors import InputError
 from app.labs.launch import plan
 from app.labs.launch.plan import LaunchPlan, planned, planned_elsewhere
 from app.labs.machines.devices import NO_DEVICES, Devices, join_sources, promised

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from app.db.run_state import UNFINISHED, RunState
 from app.labs.evidence.blame import RankError, blame
 from app.labs.launch.base import write_run
 from app.labs.ranks.events import (
@@ -21,6 +20,7 @@ from app.labs.ranks.events import (
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun, RunOutcome
 from app.labs.spec import lab_called, read_job
+from app.server.db.run_state import UNFINISHED, RunState
 
 # As an earlier version wrote them.
 JOB = (

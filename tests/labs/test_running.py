@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.config import Settings
-from app.errors import NotFoundError, UnavailableError
+from app.core.errors import NotFoundError, UnavailableError
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.local import LocalLauncher
 from app.labs.machines import devices
@@ -19,6 +18,7 @@ from app.labs.ranks.events import ReadyEvent
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
 from app.labs.spec import lab_called, read_job
+from app.server.config import Settings
 from tests.labs.conftest import PATIENCE, Faulty, is_alive, pids_of
 from tests.labs.gpus import known
 from tests.waiting import wait_until

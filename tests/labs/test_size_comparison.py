@@ -8,13 +8,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.__main__ import main
-from app.config import Settings
-from app.db.run_state import RunState
 from app.labs.launch.base import write_run
 from app.labs.ranks.events import CheckEvent, MeasureEvent, RankEvent, ReadyEvent, as_line
 from app.labs.run import LabRun, RunOutcome
 from app.labs.spec import lab_called, read_job
 from app.main import create_app
+from app.server.config import Settings
+from app.server.db.run_state import RunState
 from tests.labs.gpus import machine
 from tests.measurements.printing import FACTORS, SIZES, time_of, today
 

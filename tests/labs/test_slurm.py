@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.config import Settings
-from app.errors import InputError, UnavailableError
+from app.core.errors import InputError, UnavailableError
 from app.labs.launch.base import Launcher
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.slurm import Pace, SlurmLauncher
@@ -22,6 +21,7 @@ from app.labs.results.report import Report
 from app.labs.run import LabRun
 from app.labs.spec import lab_called, read_job
 from app.main import create_app
+from app.server.config import Settings
 from tests.labs.conftest import PATIENCE, Faulty
 from tests.waiting import wait_until
 

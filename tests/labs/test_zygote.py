@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from app.config import ROOT
-from app.errors import UnavailableError
+from app.core.errors import UnavailableError
+from app.core.folders import ROOT
 from app.labs.launch.base import write_run
 from app.labs.launch.local import INSTALL, LocalLauncher
 from app.labs.launch.zygote import LATER, PRELOADED, ZygoteOrder, ZygoteReply

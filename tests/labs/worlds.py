@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from app.config import Settings
-from app.db.run_state import RunState
+from app.core.units import BYTE, parse
 from app.labs.check.world import NO_VARIABLES, Broke, Ran, TorchProcess, World
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.machines.machine import MachineFacts
 from app.labs.machines.vendor import Output
 from app.labs.results.report import Derived, Measure, Report
-from app.units import BYTE, parse
+from app.server.config import Settings
+from app.server.db.run_state import RunState
 from tests.labs.gpus import H100, machine
 from tests.labs.smi import sections
 

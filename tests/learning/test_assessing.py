@@ -3,10 +3,10 @@
 from collections import Counter
 from dataclasses import replace
 
-from app.content.catalog import Catalog
-from app.learning import Prerequisites
-from app.learning.finals import FINAL_QUESTIONS, FinalTally, final_questions, tallied
-from app.learning.placement import PLACEMENT_QUESTIONS, place_learner, placement_question
+from app.course.content.catalog import Catalog
+from app.course.learning import Prerequisites
+from app.course.learning.finals import FINAL_QUESTIONS, FinalTally, final_questions, tallied
+from app.course.learning.placement import PLACEMENT_QUESTIONS, place_learner, placement_question
 from tests.each import each
 
 

@@ -3,8 +3,17 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from fsrs import Card, Rating, Scheduler
 
-from app.content.catalog import Catalog
-from app.learning import Memory, Review, due_exercises, mastery_by_skill, mastery_of, memories, onward, review_session
+from app.course.content.catalog import Catalog
+from app.course.learning import (
+    Memory,
+    Review,
+    due_exercises,
+    mastery_by_skill,
+    mastery_of,
+    memories,
+    onward,
+    review_session,
+)
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RING = "collectives/ring-all-reduce-time"

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from app.content.catalog import Catalog, Topic
-from app.learning import Prerequisites
-from app.web.standing.route_choice import ROUTES
+from app.course.content.catalog import Catalog, Topic
+from app.course.learning import Prerequisites
+from app.site.web.standing.route_choice import ROUTES
 
 
 def chapter(name: str, *needs: str) -> Topic:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from app.measurements.logs.families import LOG_FAMILIES
-from app.measurements.published import published_logs, published_tests, text_of
-from app.measurements.readers import TEXT_READERS
+from app.core.measurements.logs.families import LOG_FAMILIES
+from app.core.measurements.published import published_logs, published_tests, text_of
+from app.core.measurements.readers import TEXT_READERS
 
 FOREIGN = Path(__file__).parent / "foreign"
 Mutation = Callable[[str, random.Random], str]

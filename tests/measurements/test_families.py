@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from app.measurements.file_reader import read_files
-from app.measurements.logs.families import LOG_FAMILIES, LogFamily, family_titles
-from app.measurements.logs.foreign import FOREIGN_FAMILIES
-from app.measurements.logs.tools import FOREIGN_TOOLS
-from app.measurements.reports import TrainingLog, Unread
+from app.core.measurements.file_reader import read_files
+from app.core.measurements.logs.families import LOG_FAMILIES, LogFamily, family_titles
+from app.core.measurements.logs.foreign import FOREIGN_FAMILIES
+from app.core.measurements.logs.tools import FOREIGN_TOOLS
+from app.core.measurements.reports import TrainingLog, Unread
 from tests.each import each
 
 # Seconds of a step, tokens per second and GPU, FLOP/s and MFU, as the sample prints them.

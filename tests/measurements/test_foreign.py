@@ -6,8 +6,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.__main__ import main
-from app.measurements.file_reader import Report, read_files
-from app.measurements.reports import CollectiveTest, TrainingLog
+from app.core.measurements.file_reader import Report, read_files
+from app.core.measurements.reports import CollectiveTest, TrainingLog
 from tests.each import each
 
 FOLDER = Path(__file__).parent / "foreign"

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import InputError
-from app.measurements import child_process, packed_files
-from app.measurements.child_process import child_environment, command, measured_apart, reports_from
-from app.measurements.file_reader import read_files
-from app.measurements.reports import CollectiveTest, Unread
+from app.core.errors import InputError
+from app.core.measurements import child_process, packed_files
+from app.core.measurements.child_process import child_environment, command, measured_apart, reports_from
+from app.core.measurements.file_reader import read_files
+from app.core.measurements.reports import CollectiveTest, Unread
 from tests.each import each
 from tests.measurements.printing import rows, today
 
@@ -111,7 +111,7 @@ def test_reading_apart_finds_the_same(tmp_path: Path) -> None:
 
 def test_the_process_apart_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (child_process.MEMORY, child_process.SECONDS, child_process.LONGEST) == (512 << 20, 60, 300)
-    assert command([tmp_path])[1:4] == ["-P", "-m", "app.measurements.child_process"]
+    assert command([tmp_path])[1:4] == ["-P", "-m", "app.core.measurements.child_process"]
     monkeypatch.setattr(child_process, "LONGEST", 0.001)
     with pytest.raises(InputError, match="took longer"):
         measured_apart([tmp_path])
@@ -124,7 +124,7 @@ def test_a_process_that_did_not_end_well_is_one_sentence(code: int, says: str) -
 
 
 def test_a_reader_leaves_the_processor_to_pages() -> None:
-    said = "import os, sys; from app.measurements import child_process; del sys.argv[1:]; child_process.main(); "
+    said = "import os, sys; from app.core.measurements import child_process; del sys.argv[1:]; child_process.main(); "
     done = subprocess.run(
         [sys.executable, "-c", said + "print(os.nice(0))"],
         env=child_environment(),

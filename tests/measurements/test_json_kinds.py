@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from app.measurements.file_reader import read_files
-from app.measurements.reports import TrainingLog, Unread
+from app.core.measurements.file_reader import read_files
+from app.core.measurements.reports import TrainingLog, Unread
 from tests.each import each
 
 KINDS: dict[str, tuple[object, str]] = {

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.measurements.line_interval import bad_point, line_interval
-from app.measurements.pieces import Point, pieces
-from app.measurements.reports import AlphaBetaPiece
+from app.core.measurements.line_interval import bad_point, line_interval
+from app.core.measurements.pieces import Point, pieces
+from app.core.measurements.reports import AlphaBetaPiece
 from tests.each import each
 
 LATENCY, BANDWIDTH = 1e-4, 1e9

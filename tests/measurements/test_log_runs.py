@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.measurements.file_reader import read_files
-from app.measurements.reports import TrainingLog
+from app.core.measurements.file_reader import read_files
+from app.core.measurements.reports import TrainingLog
 from tests.each import each
 
 

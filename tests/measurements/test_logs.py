@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.measurements.file_reader import read_files
-from app.measurements.reports import TrainingLog
+from app.core.measurements.file_reader import read_files
+from app.core.measurements.reports import TrainingLog
 
 
 def read(tmp_path: Path, *lines: str) -> TrainingLog:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from app.measurements.file_reader import Report, read_files
-from app.measurements.logs.reader import LogReader
-from app.measurements.logs.runs import LogRun
-from app.measurements.reports import CollectiveTest, TrainingLog, Unread
+from app.core.measurements.file_reader import Report, read_files
+from app.core.measurements.logs.reader import LogReader
+from app.core.measurements.logs.runs import LogRun
+from app.core.measurements.reports import CollectiveTest, TrainingLog, Unread
 from tests.measurements.mutations import mutated, samples
 
 QUICK, ALL = 500, 10_000

@@ -6,10 +6,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.__main__ import main
-from app.measurements.file_reader import read_files
-from app.measurements.readers import TEXT_READERS, TextReader
-from app.measurements.report_json import read_stored, saved_report
-from app.measurements.reports import Unread
+from app.core.measurements.file_reader import read_files
+from app.core.measurements.readers import TEXT_READERS, TextReader
+from app.core.measurements.report_json import read_stored, saved_report
+from app.core.measurements.reports import Unread
 
 
 @pytest.fixture(params=TEXT_READERS, ids=lambda reader: reader.__name__)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.measurements.file_reader import read_files
-from app.measurements.pieces import median_error
-from app.measurements.published import published_logs, published_tests, text_of
-from app.measurements.reports import CollectiveTest, TrainingLog
+from app.core.measurements.file_reader import read_files
+from app.core.measurements.pieces import median_error
+from app.core.measurements.published import published_logs, published_tests, text_of
+from app.core.measurements.reports import CollectiveTest, TrainingLog
 from tests.each import each
 
 TESTS = list(published_tests())

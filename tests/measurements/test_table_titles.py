@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.measurements.file_reader import read_files
-from app.measurements.json_prefix import read_json
-from app.measurements.reports import CollectiveTest
+from app.core.measurements.file_reader import read_files
+from app.core.measurements.json_prefix import read_json
+from app.core.measurements.reports import CollectiveTest
 from tests.each import each
 from tests.measurements.printing import FACTORS, SIZES, time_of, today
 from tests.measurements.test_tables import check

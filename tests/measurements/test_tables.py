@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.measurements.file_reader import read_files
-from app.measurements.reports import CollectiveTest, Unread
+from app.core.measurements.file_reader import read_files
+from app.core.measurements.reports import CollectiveTest, Unread
 from tests.measurements.printing import ALPHA, BANDWIDTH, FACTORS, SIZES, in_2016, in_2020, rows, time_of, today
 
 

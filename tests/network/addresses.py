@@ -7,8 +7,8 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 
-from app import api, web
-from app.web.frame.assets import asset_url
+from app.site import api, web
+from app.site.web.frame.assets import asset_url
 from tests.pages import RUN
 
 PLACE = re.compile(r"{(\w+)(?::\w+)?}")

@@ -12,9 +12,9 @@ from pathlib import Path
 import httpx2
 import uvicorn
 
-from app.config import Settings
 from app.main import create_app
-from app.network.sockets import CONNECTION, listen, listen_at
+from app.server.config import Settings
+from app.server.network.sockets import CONNECTION, listen, listen_at
 from tests.needs import program
 from tests.sockets import HOST
 from tests.waiting import HANGS, wait_until

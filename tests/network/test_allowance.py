@@ -9,10 +9,10 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.config import Settings
 from app.main import create_app
-from app.network.allowance import Allowance, Allowances, network
-from app.network.bucket_table import REMEMBERED, BucketTable
+from app.server.config import Settings
+from app.server.network.allowance import Allowance, Allowances, network
+from app.server.network.bucket_table import REMEMBERED, BucketTable
 from tests.each import each
 from tests.waiting import HANGS
 
@@ -106,8 +106,8 @@ def test_what_is_charged_may_be_owed_and_given_back(clock: Clock) -> None:
 SPENDER = """
 import sys
 from pathlib import Path
-from app.config import Settings
-from app.network.allowance import Allowances
+from app.server.config import Settings
+from app.server.network.allowance import Allowances
 
 allowance = Allowances.of(Settings(answers_allowed=100), Path(sys.argv[1])).answers
 print(sum(allowance.wait("192.0.2.7") == 0 for _ in range(400)))
@@ -125,7 +125,7 @@ def test_processes_of_a_server_share_their_allowances(tmp_path: Path) -> None:
 HOLDER = """
 import fcntl, os, sys
 from pathlib import Path
-from app.network.bucket_table import BucketTable
+from app.server.network.bucket_table import BucketTable
 
 table = BucketTable(Path(sys.argv[1]))
 fcntl.lockf(table._file, fcntl.LOCK_EX)

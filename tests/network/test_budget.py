@@ -10,15 +10,15 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from app.aside import RequestAccount, aside, charge, let_pay
-from app.config import Settings
-from app.db.session import open_session, open_writing_session
-from app.db.tokens import create_token
+from app.classes.people.persons import new_person, open_browser
 from app.main import create_app
-from app.network.allowance import Allowance
-from app.network.budget import ADVANCE, Budget
-from app.people.persons import new_person, open_browser
-from app.web.frame.visitor import SESSION
+from app.server.aside import RequestAccount, aside, charge, let_pay
+from app.server.config import Settings
+from app.server.db.session import open_session, open_writing_session
+from app.server.db.tokens import create_token
+from app.server.network.allowance import Allowance
+from app.server.network.budget import ADVANCE, Budget
+from app.site.web.frame.visitor import SESSION
 from tests.costs import running
 
 GREEDY, OTHER = "192.0.2.9", "192.0.2.10"

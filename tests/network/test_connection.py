@@ -12,7 +12,7 @@ from select import select
 
 import pytest
 
-from app.network.guard import Limits
+from app.server.network.guard import Limits
 from tests.each import each
 from tests.network.serving import running
 from tests.sockets import connected, rest

@@ -10,9 +10,9 @@ from types import FrameType
 
 import pytest
 
-from app.config import Settings
-from app.network.drain import Draining
-from app.network.guard import Limits
+from app.server.config import Settings
+from app.server.network.drain import Draining
+from app.server.network.guard import Limits
 from tests.network.serving import GET, running
 from tests.sockets import connected, response, rest
 from tests.waiting import wait_until
@@ -58,7 +58,7 @@ def test_it_serves_on_after_the_first_signal_and_stops_at_the_second(stopped: li
 
 
 def test_a_request_on_its_way_while_the_server_stops_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.network.connection._LINGER", 2.0)  # a busy machine sends late
+    monkeypatch.setattr("app.server.network.connection._LINGER", 2.0)  # a busy machine sends late
     with ExitStack() as stack:
         port, server = stack.enter_context(running(Limits.of(Settings())))
         waiting = [stack.enter_context(closing(connected(port))) for _ in range(2)]

@@ -17,13 +17,13 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 
-from app.config import Settings
-from app.db.session import open_session
-from app.db.tokens import create_token
+from app.classes.people.policy import Policy
 from app.main import create_app
-from app.network.routes import PlainRoute
-from app.people.policy import Policy
-from app.web.frame.visitor import SESSION
+from app.server.config import Settings
+from app.server.db.session import open_session
+from app.server.db.tokens import create_token
+from app.server.network.routes import PlainRoute
+from app.site.web.frame.visitor import SESSION
 from tests.client import Client
 from tests.each import each
 from tests.network.addresses import PLACE, ROUTES, names_in_queries, names_of

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from app.config import Settings
 from app.main import create_app
-from app.network.hosts import Hosts
+from app.server.config import Settings
+from app.server.network.hosts import Hosts
 from tests.client import Client
 from tests.each import each
 

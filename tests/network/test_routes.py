@@ -3,8 +3,8 @@ from threading import current_thread
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from app import api, web
-from app.network.routes import Router
+from app.server.network.routes import Router
+from app.site import api, web
 
 
 def test_a_plain_function_is_called_aside_and_a_coroutine_on_the_event_loop() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import InputError
-from app.network.sockets import listen, listen_at, passed_on, url_of
+from app.core.errors import InputError
+from app.server.network.sockets import listen, listen_at, passed_on, url_of
 from tests.each import each
 
 ACTIVATED = """
@@ -20,8 +20,8 @@ given = [os.dup(int(number)) for number in sys.argv[1:]]
 for place, descriptor in enumerate(given):
     os.dup2(descriptor, 3 + place)
 os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=str(len(given)))
-from app.errors import InputError
-from app.network.sockets import passed_on, url_of
+from app.core.errors import InputError
+from app.server.network.sockets import passed_on, url_of
 try:
     found = passed_on()
     print(*map(url_of, found), "again:", passed_on(), "LISTEN_FDS" in os.environ)

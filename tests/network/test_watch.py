@@ -16,11 +16,12 @@ from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import ValidationError
 
-from app.config import ROOT, Settings
+from app.core.folders import ROOT
 from app.main import create_app
-from app.network.guard import GUARD, PEER, Guard, Limits
-from app.network.logs import Lines, Objects
-from app.network.watch import Watch, request_id
+from app.server.config import Settings
+from app.server.network.guard import GUARD, PEER, Guard, Limits
+from app.server.network.logs import Lines, Objects
+from app.server.network.watch import Watch, request_id
 from tests.client import Client
 from tests.each import each
 

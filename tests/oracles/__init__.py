@@ -1,4 +1,4 @@
 """Simulations, step by step, of what formulas compute and no page plays out.
 
-Nothing here may import `app.formulas`: two derivations that share code share mistakes.
+Nothing here may import `app.core.formulas`: two derivations that share code share mistakes.
 """

@@ -5,7 +5,7 @@ They read only the start and end times, and do not depend on how the schedule wa
 
 from collections.abc import Iterator
 
-from app.simulators.pipeline import Played, Slot
+from app.core.simulators.pipeline import Played, Slot
 
 _SLACK = 1e-9  # of the step: sums of floats
 

@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from app.db.learner_cookie import signing_secret
-from app.db.migrations import migrate
-from app.db.session import connect, open_session
+from app.server.db.learner_cookie import signing_secret
+from app.server.db.migrations import migrate
+from app.server.db.session import connect, open_session
 
 
 @pytest.fixture(scope="session")

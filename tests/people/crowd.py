@@ -4,14 +4,14 @@ import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from app.db.session import open_session
-from app.db.tables import AttemptRow
-from app.kinds.answers import Answer
-from app.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
-from app.people.classes import Role, create_class, enroll, number_of
-from app.people.persons import new_person, open_browser
-from app.people.policy import Policy
-from app.people.variants import variant_seed
+from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
+from app.classes.people.classes import Role, create_class, enroll, number_of
+from app.classes.people.persons import new_person, open_browser
+from app.classes.people.policy import Policy
+from app.classes.people.variants import variant_seed
+from app.course.kinds.answers import Answer
+from app.server.db.session import open_session
+from app.server.db.tables import AttemptRow
 from app.site import Site
 
 RING = "collectives/bytes-sent-by-a-ring"

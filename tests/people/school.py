@@ -5,17 +5,17 @@ from datetime import timedelta
 
 from fastapi.testclient import TestClient
 
-from app.db.people import ClassRow, MemberRow
-from app.db.session import open_session, open_writing_session
-from app.db.tables import now
-from app.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
-from app.people.classes import Role, create_class, enroll, join_code_of, number_of, renew_seat_code
-from app.people.merges import merge_persons
-from app.people.persons import SignedIn, new_person, open_browser
-from app.people.policy import Policy
-from app.people.work import own_seed
+from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
+from app.classes.people.classes import Role, create_class, enroll, join_code_of, number_of, renew_seat_code
+from app.classes.people.merges import merge_persons
+from app.classes.people.persons import SignedIn, new_person, open_browser
+from app.classes.people.policy import Policy
+from app.classes.people.work import own_seed
+from app.server.db.people import ClassRow, MemberRow
+from app.server.db.session import open_session, open_writing_session
+from app.server.db.tables import now
 from app.site import Site
-from app.web.frame.visitor import SESSION
+from app.site.web.frame.visitor import SESSION
 
 RING = "collectives/ring-all-reduce-time"
 DAY = timedelta(days=1)

@@ -7,22 +7,22 @@ from datetime import timedelta
 import pytest
 from fastapi.testclient import TestClient
 
-from app.db.exercise_histories import histories
-from app.db.history import LearnerDrawing
-from app.db.people import AssignmentRow, RegradeRow
-from app.db.queries import latest_attempts
-from app.db.session import open_session
-from app.db.tables import AttemptRow, now
-from app.errors import UnavailableError
-from app.people.assignments import Assignment
-from app.people.classes import Role
-from app.people.personal_dates import extend
-from app.people.persons import SignedIn
-from app.people.policy import GroupDates, Policy, dates_of
-from app.people.work import release_of, works_at
+from app.classes.people.assignments import Assignment
+from app.classes.people.classes import Role
+from app.classes.people.personal_dates import extend
+from app.classes.people.persons import SignedIn
+from app.classes.people.policy import GroupDates, Policy, dates_of
+from app.classes.people.work import release_of, works_at
+from app.core.errors import UnavailableError
+from app.server.db.exercise_histories import histories
+from app.server.db.history import LearnerDrawing
+from app.server.db.people import AssignmentRow, RegradeRow
+from app.server.db.queries import latest_attempts
+from app.server.db.session import open_session
+from app.server.db.tables import AttemptRow, now
 from app.site import Site
-from app.web.frame.visitor import SESSION
-from app.web.urls import seed_of
+from app.site.web.frame.visitor import SESSION
+from app.site.web.urls import seed_of
 from tests.people.school import DAY, RING, School, due
 from tests.web.test_progress import words
 

@@ -7,8 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlmodel import Session
 
-from app.errors import InputError, NotFoundError
-from app.people.assignment_copies import (
+from app.classes.people.assignment_copies import (
     chosen_assignments,
     copies_digest,
     copies_of,
@@ -16,7 +15,7 @@ from app.people.assignment_copies import (
     store_copies,
     weeks_to,
 )
-from app.people.assignments import (
+from app.classes.people.assignments import (
     Assignment,
     AssignmentEntry,
     assignment_with,
@@ -24,9 +23,10 @@ from app.people.assignments import (
     create_assignment,
     delete_assignment,
 )
-from app.people.classes import class_with, create_class, number_of, set_archived
-from app.people.overall_grades import GradeRule, change_grade_rule
-from app.people.policy import Policy
+from app.classes.people.classes import class_with, create_class, number_of, set_archived
+from app.classes.people.overall_grades import GradeRule, change_grade_rule
+from app.classes.people.policy import Policy
+from app.core.errors import InputError, NotFoundError
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")
 RING, TREE = "collectives/ring-all-reduce-time", "collectives/ring-or-tree"

@@ -5,10 +5,7 @@ import re
 import pytest
 from sqlmodel import Session, select
 
-from app.db.people import IdentityRow, MemberRow
-from app.errors import InputError, NotFoundError
-from app.kinds import SEEDS
-from app.people.classes import (
+from app.classes.people.classes import (
     Role,
     class_of_code,
     classes_of,
@@ -23,10 +20,13 @@ from app.people.classes import (
     role_in,
     zone_named,
 )
-from app.people.codes import group_code, random_code, read_code
-from app.people.members import change_role, new_seat_codes, remove_members, rename_member
-from app.people.persons import new_person
-from app.people.variants import ExerciseSeeds, variant_seed
+from app.classes.people.codes import group_code, random_code, read_code
+from app.classes.people.members import change_role, new_seat_codes, remove_members, rename_member
+from app.classes.people.persons import new_person
+from app.classes.people.variants import ExerciseSeeds, variant_seed
+from app.core.errors import InputError, NotFoundError
+from app.course.kinds import SEEDS
+from app.server.db.people import IdentityRow, MemberRow
 
 SECRET = "a secret of tests"
 

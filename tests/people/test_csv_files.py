@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from app.errors import InputError
-from app.people.classes import Role
-from app.people.csv_files import MOST_LINES, RosterEntry, read_roster
-from app.people.csv_grades import GradeColumn, Graded, read_grades, write_grades
-from app.people.csv_text import guarded, unguarded
+from app.classes.people.classes import Role
+from app.classes.people.csv_files import MOST_LINES, RosterEntry, read_roster
+from app.classes.people.csv_grades import GradeColumn, Graded, read_grades, write_grades
+from app.classes.people.csv_text import guarded, unguarded
+from app.core.errors import InputError
 from tests.each import each
 
 ROSTER = "id;name;role\n4711;Ada Løvelace;student\n4712;Grâce Höpper;Teacher\n"

@@ -23,11 +23,11 @@ from fastapi.testclient import TestClient
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from app.config import Settings
 from app.main import create_app
+from app.server.config import Settings
 from app.site import Site
-from app.web.frame.origin import from_here
-from app.web.frame.visitor import COOKIE, SESSION
+from app.site.web.frame.origin import from_here
+from app.site.web.frame.visitor import COOKIE, SESSION
 from tests.client import Client
 from tests.each import each
 from tests.people.school import School

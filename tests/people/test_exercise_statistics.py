@@ -8,21 +8,21 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import Session, select
 
-from app.db.people import OverrideRow, RegradeRow
-from app.db.session import open_writing_session
-from app.db.tables import AttemptRow
-from app.people.assignments import Assignment
-from app.people.classes import Member
-from app.people.exercise_statistics import (
+from app.classes.people.assignments import Assignment
+from app.classes.people.classes import Member
+from app.classes.people.exercise_statistics import (
     COLUMNS,
     ExerciseStatistics,
     statistics_csv,
     statistics_of,
     statistics_of_class,
 )
-from app.people.policy import CountableAnswer, Policy
+from app.classes.people.policy import CountableAnswer, Policy
+from app.server.db.people import OverrideRow, RegradeRow
+from app.server.db.session import open_writing_session
+from app.server.db.tables import AttemptRow
 from app.site import Site
-from app.web.frame.visitor import SESSION
+from app.site.web.frame.visitor import SESSION
 from tests.people.school import RING, School
 from tests.people.test_gradebook import DUE, HOUR, NAMES, SECRET, answer, assigned, own_seed, room
 from tests.web.a_class import words

@@ -7,12 +7,12 @@ Blackboard: "Download grades" in Learn Original. D2L: OrgDefinedId. HISinOne: a 
 
 import pytest
 
-from app.errors import InputError
-from app.people.classes import Member, Role
-from app.people.csv_files import ReadRoster, read_roster
-from app.people.csv_grades import GradeColumn, Graded, read_grades, write_grades
-from app.people.persons import clean_name
-from app.people.rosters import roster_difference
+from app.classes.people.classes import Member, Role
+from app.classes.people.csv_files import ReadRoster, read_roster
+from app.classes.people.csv_grades import GradeColumn, Graded, read_grades, write_grades
+from app.classes.people.persons import clean_name
+from app.classes.people.rosters import roster_difference
+from app.core.errors import InputError
 from tests.each import each
 
 CANVAS_POSTED = """Student,ID,SIS User ID,SIS Login ID,Section,Week 1 (574283),Current Score

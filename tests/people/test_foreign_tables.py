@@ -10,10 +10,10 @@ import time
 
 import pytest
 
-from app.errors import InputError
-from app.people.csv_files import read_roster
-from app.people.csv_grades import read_grades
-from app.people.csv_points import plain_points
+from app.classes.people.csv_files import read_roster
+from app.classes.people.csv_grades import read_grades
+from app.classes.people.csv_points import plain_points
+from app.core.errors import InputError
 from tests.each import each
 
 _TEST = "0f3a9c0f3a9c0f3a9c0f3a9c0f3a9c0f3a9c0f3a"

@@ -9,18 +9,18 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import select
 
-from app.db.people import OverrideRow, RegradeRow
-from app.db.session import open_session
-from app.db.tables import AttemptRow
-from app.kinds.diagnosis_key import mistake_key
-from app.people.activity import ExerciseActivity, exercise_figures, ideas_in, work_in
-from app.people.assignments import AssignmentEntry, assignments_of, create_assignment
-from app.people.classes import members_of
-from app.people.counted_answers import given_in
-from app.people.gradebook import cells_of
-from app.people.overrides import Override, override
-from app.people.policy import Policy
-from app.people.regrade_run import stale_answers
+from app.classes.people.activity import ExerciseActivity, exercise_figures, ideas_in, work_in
+from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
+from app.classes.people.classes import members_of
+from app.classes.people.counted_answers import given_in
+from app.classes.people.gradebook import cells_of
+from app.classes.people.overrides import Override, override
+from app.classes.people.policy import Policy
+from app.classes.people.regrade_run import stale_answers
+from app.course.kinds.diagnosis_key import mistake_key
+from app.server.db.people import OverrideRow, RegradeRow
+from app.server.db.session import open_session
+from app.server.db.tables import AttemptRow
 from app.site import Site
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
 

@@ -7,11 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlmodel import Session
 
-from app.db.people import AssignmentRow, MemberRow, PersonRow
-from app.db.tables import AttemptRow
-from app.errors import InputError, NotFoundError
-from app.people.assignment_copies import chosen_assignments, copies_of, store_copies, weeks_to
-from app.people.assignments import (
+from app.classes.people.assignment_copies import chosen_assignments, copies_of, store_copies, weeks_to
+from app.classes.people.assignments import (
     Assignment,
     AssignmentEntry,
     assignment_with,
@@ -20,12 +17,21 @@ from app.people.assignments import (
     change_groups,
     create_assignment,
 )
-from app.people.classes import Member, Role, class_with, create_class, enroll, members_of, number_of, set_archived
-from app.people.csv_files import read_roster, write_roster
-from app.people.erasure import all_about
-from app.people.gradebook import cells_of
-from app.people.group_dates import MOST_GROUPS
-from app.people.groups import (
+from app.classes.people.classes import (
+    Member,
+    Role,
+    class_with,
+    create_class,
+    enroll,
+    members_of,
+    number_of,
+    set_archived,
+)
+from app.classes.people.csv_files import read_roster, write_roster
+from app.classes.people.erasure import all_about
+from app.classes.people.gradebook import cells_of
+from app.classes.people.group_dates import MOST_GROUPS
+from app.classes.people.groups import (
     class_groups,
     clean_group,
     dissolve_group,
@@ -33,12 +39,15 @@ from app.people.groups import (
     refuse_unknown_groups,
     rename_group,
 )
-from app.people.merges import merge_persons, undo_merge
-from app.people.personal_dates import begin_sitting, dates_for, dates_of_everyone, extend
-from app.people.persons import new_person
-from app.people.policy import Dates, GroupDates, Policy, dates_of
-from app.people.rosters import apply, roster_difference
-from app.people.variants import variant_seed
+from app.classes.people.merges import merge_persons, undo_merge
+from app.classes.people.personal_dates import begin_sitting, dates_for, dates_of_everyone, extend
+from app.classes.people.persons import new_person
+from app.classes.people.policy import Dates, GroupDates, Policy, dates_of
+from app.classes.people.rosters import apply, roster_difference
+from app.classes.people.variants import variant_seed
+from app.core.errors import InputError, NotFoundError
+from app.server.db.people import AssignmentRow, MemberRow, PersonRow
+from app.server.db.tables import AttemptRow
 from tests.each import each
 
 SECRET, RING = "secret", "collectives/ring-all-reduce-time"

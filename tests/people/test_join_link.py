@@ -8,14 +8,14 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import select
 
-from app.db.people import MemberRow, PersonRow, SessionRow
-from app.db.session import open_session
-from app.network.allowance import WRONG_CODES
-from app.people.codes import code_digest
-from app.people.persons import open_browser
+from app.classes.pages.sign_in import own_path
+from app.classes.people.codes import code_digest
+from app.classes.people.persons import open_browser
+from app.server.db.people import MemberRow, PersonRow, SessionRow
+from app.server.db.session import open_session
+from app.server.network.allowance import WRONG_CODES
 from app.site import Site
-from app.web.frame.visitor import COOKIE, SESSION
-from app.web.people.sign_in import own_path
+from app.site.web.frame.visitor import COOKIE, SESSION
 from tests.client import Client
 from tests.people.school import School
 from tests.web.test_progress import words

@@ -7,22 +7,22 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import col, select
 
-from app.db.claims import claim_rows, unclaimed
-from app.db.learner_cookie import new_learner, sign
-from app.db.people import ExtensionRow, IdentityRow, MemberRow, PersonRow, SessionRow
-from app.db.personal import everything
-from app.db.session import open_session
-from app.db.sqlite_copy import copy_beside
-from app.db.tables import Attempt, DailyGuess, Prediction, Reveal, now
-from app.db.writer import NewRow, store
-from app.people.assignments import assignment_with
-from app.people.classes import members_of
-from app.people.gradebook import cells_of
-from app.people.personal_dates import extend
-from app.people.work import own_seed
+from app.classes.people.assignments import assignment_with
+from app.classes.people.classes import members_of
+from app.classes.people.gradebook import cells_of
+from app.classes.people.personal_dates import extend
+from app.classes.people.work import own_seed
+from app.core.translation.dates import short_day
+from app.server.db.claims import claim_rows, unclaimed
+from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.people import ExtensionRow, IdentityRow, MemberRow, PersonRow, SessionRow
+from app.server.db.personal import everything
+from app.server.db.session import open_session
+from app.server.db.sqlite_copy import copy_beside
+from app.server.db.tables import Attempt, DailyGuess, Prediction, Reveal, now
+from app.server.db.writer import NewRow, store
 from app.site import Site
-from app.translation.dates import short_day
-from app.web.frame.visitor import COOKIE
+from app.site.web.frame.visitor import COOKIE
 from tests.people.school import DAY, RING, School, due
 from tests.web.test_progress import words
 

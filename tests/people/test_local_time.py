@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.errors import InputError
-from app.people.local_time import field_text, how_far, in_words, read_moment
+from app.classes.people.local_time import field_text, how_far, in_words, read_moment
+from app.core.errors import InputError
 from tests.each import each
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -9,20 +9,20 @@ from fastapi.testclient import TestClient
 from sqlmodel import select
 
 from app.__main__ import main
-from app.db.people import ExtensionRow, IdentityRow, MemberRow, OverrideRow, PersonRow, SessionRow
-from app.db.personal import everything
-from app.db.session import open_session
-from app.errors import InputError, NotFoundError
-from app.people.classes import Role, create_class, enroll, members_of, number_of, renew_seat_code
-from app.people.erasure import delete_person
-from app.people.gradebook import cells_of, total
-from app.people.members import taught_by
-from app.people.merges import merge_members, merge_persons, merges_in, undo_merge
-from app.people.overrides import Override, override
-from app.people.personal_dates import extend
-from app.people.persons import new_person
+from app.classes.people.classes import Role, create_class, enroll, members_of, number_of, renew_seat_code
+from app.classes.people.erasure import delete_person
+from app.classes.people.gradebook import cells_of, total
+from app.classes.people.members import taught_by
+from app.classes.people.merges import merge_members, merge_persons, merges_in, undo_merge
+from app.classes.people.overrides import Override, override
+from app.classes.people.personal_dates import extend
+from app.classes.people.persons import new_person
+from app.core.errors import InputError, NotFoundError
+from app.server.db.people import ExtensionRow, IdentityRow, MemberRow, OverrideRow, PersonRow, SessionRow
+from app.server.db.personal import everything
+from app.server.db.session import open_session
 from app.site import Site
-from app.web.frame.visitor import SESSION
+from app.site.web.frame.visitor import SESSION
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
 
 

@@ -8,11 +8,17 @@ from itertools import combinations
 import pytest
 from sqlmodel import Session
 
-from app.errors import InputError, NotFoundError
-from app.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
-from app.people.classes import class_with, create_class, number_of
-from app.people.overall_grades import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of, overall_percent
-from app.people.policy import Policy
+from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
+from app.classes.people.classes import class_with, create_class, number_of
+from app.classes.people.overall_grades import (
+    GradeRule,
+    change_grade_rule,
+    grade_rule_in_words,
+    grade_rule_of,
+    overall_percent,
+)
+from app.classes.people.policy import Policy
+from app.core.errors import InputError, NotFoundError
 
 RING = "collectives/ring-all-reduce-time"
 

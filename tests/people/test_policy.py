@@ -8,12 +8,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlmodel import Session
 
-from app.errors import InputError
-from app.people.assignments import AssignmentEntry, assignment_with, create_assignment
-from app.people.classes import create_class, number_of
-from app.people.personal_dates import dates_for, extend
-from app.people.persons import new_person
-from app.people.policy import (
+from app.classes.people.assignments import AssignmentEntry, assignment_with, create_assignment
+from app.classes.people.classes import create_class, number_of
+from app.classes.people.personal_dates import dates_for, extend
+from app.classes.people.persons import new_person
+from app.classes.people.policy import (
     CountableAnswer,
     Dates,
     Policy,
@@ -25,6 +24,7 @@ from app.people.policy import (
     worth,
     worth_steps,
 )
+from app.core.errors import InputError
 from tests.each import each
 
 BERLIN = ZoneInfo("Europe/Berlin")

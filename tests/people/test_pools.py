@@ -8,12 +8,9 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlmodel import Session
 
-from app.db.people import OverrideRow
-from app.db.tables import AttemptRow
-from app.errors import InputError
-from app.people.activity import work_in
-from app.people.assignment_copies import chosen_assignments, copies_of, store_copies
-from app.people.assignments import (
+from app.classes.people.activity import work_in
+from app.classes.people.assignment_copies import chosen_assignments, copies_of, store_copies
+from app.classes.people.assignments import (
     Assignment,
     AssignmentEntry,
     assignment_with,
@@ -21,18 +18,21 @@ from app.people.assignments import (
     change_assignment,
     create_assignment,
 )
-from app.people.classes import Member, create_class, enroll, members_of, number_of
-from app.people.counted_answers import given_in
-from app.people.exercise_statistics import statistics_of
-from app.people.gradebook import cells_of, total
-from app.people.overall_grades import overall_percent
-from app.people.overrides import Override, override
-from app.people.overview import turnouts
-from app.people.persons import SignedIn, new_person
-from app.people.policy import Policy
-from app.people.pools import ExercisePool
-from app.people.variants import Drawings, variant_seed
-from app.people.work import veils, works_at
+from app.classes.people.classes import Member, create_class, enroll, members_of, number_of
+from app.classes.people.counted_answers import given_in
+from app.classes.people.exercise_statistics import statistics_of
+from app.classes.people.gradebook import cells_of, total
+from app.classes.people.overall_grades import overall_percent
+from app.classes.people.overrides import Override, override
+from app.classes.people.overview import turnouts
+from app.classes.people.persons import SignedIn, new_person
+from app.classes.people.policy import Policy
+from app.classes.people.pools import ExercisePool
+from app.classes.people.variants import Drawings, variant_seed
+from app.classes.people.work import veils, works_at
+from app.core.errors import InputError
+from app.server.db.people import OverrideRow
+from app.server.db.tables import AttemptRow
 from tests.each import each
 
 SECRET = "secret"

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from sqlmodel import Session, col, select
 
-from app.db.people import OverrideRow, RegradeRow
-from app.db.tables import AttemptRow
-from app.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
-from app.people.classes import Member
-from app.people.exercise_statistics import ExerciseStatistics, statistics_of
-from app.people.personal_dates import dates_for, extend
-from app.people.policy import CountableAnswer, Policy, best_share
+from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
+from app.classes.people.classes import Member
+from app.classes.people.exercise_statistics import ExerciseStatistics, statistics_of
+from app.classes.people.personal_dates import dates_for, extend
+from app.classes.people.policy import CountableAnswer, Policy, best_share
+from app.server.db.people import OverrideRow, RegradeRow
+from app.server.db.tables import AttemptRow
 from tests.people.test_gradebook import DAY, DUE, NAMES, POLICIES, SECRET, answer, drawn_answer, own_seed, room
 
 _POINTS = 2.0

@@ -11,22 +11,22 @@ from fastapi.testclient import TestClient
 from sqlmodel import select
 
 from app.__main__ import main
-from app.db.people import RegradeRow
-from app.db.session import open_session
-from app.db.tables import AttemptRow
-from app.errors import UnavailableError
-from app.kinds import KINDS
-from app.people import regrade_run
-from app.people.assignments import AssignmentEntry, assignments_of, create_assignment
-from app.people.classes import members_of
-from app.people.gradebook import cells_of
-from app.people.policy import Policy
-from app.people.regrade_run import Regraded, Stale, raised_for, regraded, stale_answers
-from app.people.variants import variant_seed
-from app.sandbox.runner import Runner
+from app.classes.pages import regrades
+from app.classes.pages.regrade_steps import SoFar, so_far
+from app.classes.people import regrade_run
+from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
+from app.classes.people.classes import members_of
+from app.classes.people.gradebook import cells_of
+from app.classes.people.policy import Policy
+from app.classes.people.regrade_run import Regraded, Stale, raised_for, regraded, stale_answers
+from app.classes.people.variants import variant_seed
+from app.core.errors import UnavailableError
+from app.course.kinds import KINDS
+from app.course.sandbox.runner import Runner
+from app.server.db.people import RegradeRow
+from app.server.db.session import open_session
+from app.server.db.tables import AttemptRow
 from app.site import Site
-from app.web.people import regrades
-from app.web.people.regrade_steps import SoFar, so_far
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
 from tests.people.test_grade_pages import as_, words
 

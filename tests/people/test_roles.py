@@ -15,16 +15,15 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 from sqlmodel import SQLModel
 
-from app import api
-from app.db.people import SessionRow
-from app.db.session import open_session
-from app.db.tokens import create_token
-from app.people.assignments import AssignmentEntry, create_assignment
-from app.people.classes import Role, create_class, enroll, join_code_of, number_of
-from app.people.policy import Policy
-from app.site import Site
-from app.web import PARTS
-from app.web.frame.visitor import SESSION
+from app.classes.people.assignments import AssignmentEntry, create_assignment
+from app.classes.people.classes import Role, create_class, enroll, join_code_of, number_of
+from app.classes.people.policy import Policy
+from app.server.db.people import SessionRow
+from app.server.db.session import open_session
+from app.server.db.tokens import create_token
+from app.site import Site, api
+from app.site.web import PARTS
+from app.site.web.frame.visitor import SESSION
 from tests.web.a_class import browser
 
 RING = "collectives/ring-all-reduce-time"

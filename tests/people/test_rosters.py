@@ -9,14 +9,14 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import Session, select
 
-from app.db.people import MemberRow, PersonRow
-from app.db.session import open_session, open_writing_session
-from app.errors import InputError
-from app.people.classes import Member, Role, create_class, enroll, members_of, number_of
-from app.people.csv_files import RosterEntry, read_roster
-from app.people.members import hold, remove_members
-from app.people.persons import new_person
-from app.people.rosters import apply, roster_difference
+from app.classes.people.classes import Member, Role, create_class, enroll, members_of, number_of
+from app.classes.people.csv_files import RosterEntry, read_roster
+from app.classes.people.members import hold, remove_members
+from app.classes.people.persons import new_person
+from app.classes.people.rosters import apply, roster_difference
+from app.core.errors import InputError
+from app.server.db.people import MemberRow, PersonRow
+from app.server.db.session import open_session, open_writing_session
 
 
 def listed(*rows: tuple[str, str], role: Role | None = None) -> list[RosterEntry]:

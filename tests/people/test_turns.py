@@ -4,16 +4,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 from sqlalchemy import Engine
 
-from app.db.session import open_writing_session
-from app.people.assignments import (
+from app.classes.people.assignments import (
     AssignmentEntry,
     assignment_to_change,
     assignment_with,
     change_assignment,
     create_assignment,
 )
-from app.people.classes import create_class, number_of
-from app.people.policy import Policy
+from app.classes.people.classes import create_class, number_of
+from app.classes.people.policy import Policy
+from app.server.db.session import open_writing_session
 
 RING = "collectives/ring-all-reduce-time"
 

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.content.errata import erratum_called
-from app.formulas.layout import total_step_time
-from app.formulas.transformer import model_parameters
-from app.published import (
+from app.core.formulas.layout import total_step_time
+from app.core.formulas.transformer import model_parameters
+from app.core.published import (
     Outcome,
     SourceTable,
     StepPrediction,
@@ -18,6 +17,7 @@ from app.published import (
     published_run,
     published_runs,
 )
+from app.course.content.errata import erratum_called
 from tests.each import each
 
 RUN = published_run("llama-3 table row 2")

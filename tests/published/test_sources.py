@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from app.errors import ContentError, NotFoundError
-from app.formulas.throughput import model_utilization
-from app.formulas.transformer import active_parameters, token_flops
-from app.published import PublishedRun, layout_degrees, published_run, published_runs, read_source, sources
+from app.core.errors import ContentError, NotFoundError
+from app.core.formulas.throughput import model_utilization
+from app.core.formulas.transformer import active_parameters, token_flops
+from app.core.published import PublishedRun, layout_degrees, published_run, published_runs, read_source, sources
 from tests.each import each
 from tests.tables import Row, rows
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.config import Settings
-from app.sandbox.runner import Runner
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 
 LOOPS = ["asyncio"] if sys.platform == "win32" else ["asyncio", "uvloop"]
 

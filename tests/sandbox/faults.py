@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.sandbox.process import WorkerProcess
+from app.course.sandbox.process import WorkerProcess
 
 OPERATIONS = ("spawn", "write", "broken write", "read")
 

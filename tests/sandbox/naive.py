@@ -13,8 +13,8 @@ import sys
 from collections.abc import Sequence
 from typing import cast
 
-from app.sandbox.execution import CallReturned, Execution, Plain
-from app.sandbox.runner import Runner
+from app.course.sandbox.execution import CallReturned, Execution, Plain
+from app.course.sandbox.runner import Runner
 from tests.sandbox import siege
 
 # Attack: what the siege says of it, or what the dying grader does.

@@ -15,10 +15,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.config import Settings
-from app.errors import AnswerError
-from app.sandbox.execution import CallReturned, Execution
-from app.sandbox.runner import Runner
+from app.core.errors import AnswerError
+from app.course.sandbox.execution import CallReturned, Execution
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 from tests.waiting import HANGS
 
 # The second and third sets were written for audits of this project: they play the guest's protocol.

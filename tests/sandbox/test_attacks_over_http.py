@@ -10,12 +10,13 @@ from urllib.parse import urlencode
 
 import pytest
 
-from app.config import ROOT, Settings
-from app.db.session import open_session
-from app.db.tokens import create_token
+from app.core.folders import ROOT
+from app.core.yaml_file import read_document
+from app.course.sandbox.runner import Runner
 from app.main import create_app
-from app.sandbox.runner import Runner
-from app.yaml_file import read_document
+from app.server.config import Settings
+from app.server.db.session import open_session
+from app.server.db.tokens import create_token
 from tests.calling import Caller, json_body
 from tests.sandbox.siege import EXPECTED, HONEST, INPUTS, ON_SCHEDULES, WALL, attacks, sources, watched
 from tests.waiting import HANGS

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from app.config import Settings
-from app.errors import UnavailableError
-from app.sandbox import pool
-from app.sandbox.component import component_file
-from app.sandbox.execution import CallReturned, Execution, Stopped
-from app.sandbox.process import WorkerProcess
-from app.sandbox.runner import Runner
+from app.core.errors import UnavailableError
+from app.course.sandbox import pool
+from app.course.sandbox.component import component_file
+from app.course.sandbox.execution import CallReturned, Execution, Stopped
+from app.course.sandbox.process import WorkerProcess
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 from tests.each import each
 from tests.sandbox.faults import OPERATIONS, faulty
 from tests.waiting import HANGS, until
@@ -108,7 +108,7 @@ def test_a_program_on_a_machine_with_too_much_to_do_is_waited_for(
     loop: Loop, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was called lost when its worker had been given no processor for a second."""
-    monkeypatch.setattr("app.sandbox.process._QUIET", 0.01)
+    monkeypatch.setattr("app.course.sandbox.process._QUIET", 0.01)
 
     async def outrun() -> bool:
         await until(lambda: slots_are_back(runner))
@@ -131,7 +131,7 @@ def noted(walls: list[float]) -> type[WorkerProcess]:
 def test_the_clock_does_not_end_a_program_while_others_have_the_processor(
     loop: Loop, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.sandbox.process._QUIET", HANGS)
+    monkeypatch.setattr("app.course.sandbox.process._QUIET", HANGS)
     wall, walls = 0.9, list[float]()
 
     async def stall() -> bool:
@@ -160,8 +160,8 @@ def test_a_program_that_is_given_no_processor_is_not_graded(
     async def starve() -> tuple[Execution, bool]:
         await until(lambda: slots_are_back(runner))
         with monkeypatch.context() as starving:
-            starving.setattr("app.sandbox.process._QUIET", 0.01)
-            starving.setattr("app.sandbox.process._STARVED", 0)
+            starving.setattr("app.course.sandbox.process._QUIET", 0.01)
+            starving.setattr("app.course.sandbox.process._STARVED", 0)
             starved = await runner.run(SLOW_FIVE, "f", [()])
         await until(lambda: slots_are_back(runner))
         return starved, await five(runner)

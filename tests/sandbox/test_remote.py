@@ -16,16 +16,16 @@ import uvicorn
 from pydantic import ValidationError
 
 from app.__main__ import main
-from app.aside.fair_queue import Client, grader
 from app.commands.doctor_parts import checked_sandbox
-from app.config import Settings
-from app.errors import UnavailableError
-from app.network.sockets import listen, listen_at, url_of
-from app.sandbox import wire
-from app.sandbox.execution import CallRaised, CallReturned, Stopped
-from app.sandbox.remote import RemotePool, SandboxServer, _choice
-from app.sandbox.runner import Runner
-from app.sandbox.service import create_service
+from app.core.errors import UnavailableError
+from app.course.sandbox import wire
+from app.course.sandbox.execution import CallRaised, CallReturned, Stopped
+from app.course.sandbox.remote import RemotePool, SandboxServer, _choice
+from app.course.sandbox.runner import Runner
+from app.course.sandbox.service import create_service
+from app.server.aside.fair_queue import Client, grader
+from app.server.config import Settings
+from app.server.network.sockets import listen, listen_at, url_of
 from tests.each import each
 from tests.waiting import HANGS, until
 
@@ -156,7 +156,7 @@ def test_a_sandbox_server_that_is_killed_costs_no_verdict(monkeypatch: pytest.Mo
                 assert "cannot be reached" in pool.servers[address].cause
 
     monkeypatch.setenv("WALLCLOCK_SANDBOX_WALL", str(PATIENT))
-    monkeypatch.setattr("app.sandbox.remote._ABSENCE", HANGS)
+    monkeypatch.setattr("app.course.sandbox.remote._ABSENCE", HANGS)
     with apart(monkeypatch) as (address, process):
         asyncio.run(check(address, process))
 
@@ -189,7 +189,7 @@ def test_a_reply_that_breaks_off_is_not_an_answer(reply: bytes) -> None:
 
 def test_without_a_server_that_answers_programs_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not only after the time for which runs wait until one is back."""
-    monkeypatch.setattr("app.sandbox.remote._ABSENCE", 60 * HANGS)
+    monkeypatch.setattr("app.course.sandbox.remote._ABSENCE", 60 * HANGS)
 
     async def check() -> None:
         with closing(listen("127.0.0.1", 0)) as gone:

@@ -11,21 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.config import ROOT, Settings
-from app.errors import AnswerError, UnavailableError
-from app.sandbox.component import check_owner
-from app.sandbox.execution import CallRaised, CallReturned, Execution, Plain, Stopped
-from app.sandbox.guest.codec import decode, encode
-from app.sandbox.pool import SandboxHealth
-from app.sandbox.process import WorkerProcess
-from app.sandbox.runner import Runner
+from app.core.errors import AnswerError, UnavailableError
+from app.core.folders import ROOT
+from app.course.sandbox.component import check_owner
+from app.course.sandbox.execution import CallRaised, CallReturned, Execution, Plain, Stopped
+from app.course.sandbox.guest.codec import decode, encode
+from app.course.sandbox.pool import SandboxHealth
+from app.course.sandbox.process import WorkerProcess
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 from tests.each import each
 from tests.waiting import until
 
 pytestmark = pytest.mark.slow(30)
 
 Loop = asyncio.AbstractEventLoop
-WORKER = ROOT / "app" / "sandbox" / "worker.py"
+WORKER = ROOT / "app" / "course" / "sandbox" / "worker.py"
 LOOP_FOREVER = "def f(*_):\n    while True:\n        pass\n"
 
 SOLUTIONS = {

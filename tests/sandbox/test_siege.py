@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.config import Settings
-from app.sandbox.runner import Runner
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 from tests.each import each
 from tests.sandbox.naive import HARMLESS
 from tests.sandbox.siege import attacks

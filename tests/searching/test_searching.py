@@ -10,16 +10,16 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from app.formulas.checks import Recompute, ZeroStage
-from app.formulas.layout import fits, step_time
-from app.formulas.memory import memory_budget
-from app.formulas.memory.placement import fits_together
-from app.formulas.presets import CLUSTERS, LAYOUTS, Cluster, Layout, ModelShape, Recipe, Shares
-from app.formulas.step.cluster_speeds import reduced_by, speeds_of
-from app.searching import SearchResult, Space, columns, find_layouts, fixed_fields, plain
-from app.searching.best_layouts import Ranking
-from app.searching.search import Search
-from app.searching.space import SEARCHED, Terms
+from app.core.formulas.checks import Recompute, ZeroStage
+from app.core.formulas.layout import fits, step_time
+from app.core.formulas.memory import memory_budget
+from app.core.formulas.memory.placement import fits_together
+from app.core.formulas.presets import CLUSTERS, LAYOUTS, Cluster, Layout, ModelShape, Recipe, Shares
+from app.core.formulas.step.cluster_speeds import reduced_by, speeds_of
+from app.core.searching import SearchResult, Space, columns, find_layouts, fixed_fields, plain
+from app.core.searching.best_layouts import Ranking
+from app.core.searching.search import Search
+from app.core.searching.space import SEARCHED, Terms
 from tests.each import each
 
 PHASES = (Phase.explicit, Phase.generate)  # shrinking takes minutes

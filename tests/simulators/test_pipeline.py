@@ -1,6 +1,6 @@
 import pytest
 
-from app.simulators.pipeline import SCHEDULES, PipelineSchedule, Played, Slot, Times, build, simulate_schedule
+from app.core.simulators.pipeline import SCHEDULES, PipelineSchedule, Played, Slot, Times, build, simulate_schedule
 from tests.each import each
 from tests.oracles.pipeline import violations
 

@@ -5,9 +5,9 @@ import random
 import zlib
 from collections.abc import Callable, Mapping
 
-from app.simulators.pipeline import Times, build
-from app.simulators.pipeline import simulate_schedule as play_pipeline
-from app.simulators.programs import (
+from app.core.simulators.pipeline import Times, build
+from app.core.simulators.pipeline import simulate_schedule as play_pipeline
+from app.core.simulators.programs import (
     Name,
     PlayedSchedule,
     ScheduleMachine,
@@ -17,7 +17,7 @@ from app.simulators.programs import (
     read_schedule_code,
     schedule_code,
 )
-from app.simulators.programs.short_form import LONGEST_CODE, MOST_INSTRUCTIONS
+from app.core.simulators.programs.short_form import LONGEST_CODE, MOST_INSTRUCTIONS
 from tests.each import each
 
 Program = list[tuple[object, ...]]

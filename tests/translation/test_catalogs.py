@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from babel.messages.catalog import Message
 
-from app.config import ROOT
-from app.translation import LANGUAGES, SOURCE, of_scripts
-from app.translation.catalog import read_catalog
-from app.translation.languages import catalog
+from app.core.folders import ROOT
+from app.core.translation import LANGUAGES, SOURCE, of_scripts
+from app.core.translation.catalog import read_catalog
+from app.core.translation.languages import catalog
 from tests import translations
 from tests.translations import fields, is_complete, read, updated
 

@@ -7,14 +7,26 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog
-from app.errors import AnswerError
-from app.explorers import EXPLORERS
-from app.explorers.runs import bill_drawing
-from app.kinds.unclear_numbers import refuse_unclear
-from app.markdown import html
-from app.translation import Numeral, localized, say, speaking, translate, unit_word
-from app.units import BYTE, COUNT, DOLLAR, DOLLAR_PER_SECOND, SECOND, figures, read, scale_of, show, show_in, show_typed
+from app.core.errors import AnswerError
+from app.core.markdown import html
+from app.core.translation import Numeral, localized, say, speaking, translate, unit_word
+from app.core.units import (
+    BYTE,
+    COUNT,
+    DOLLAR,
+    DOLLAR_PER_SECOND,
+    SECOND,
+    figures,
+    read,
+    scale_of,
+    show,
+    show_in,
+    show_typed,
+)
+from app.course.content.catalog import Catalog
+from app.course.explorers import EXPLORERS
+from app.course.explorers.runs import bill_drawing
+from app.course.kinds.unclear_numbers import refuse_unclear
 from tests.each import each
 from tests.pages import PAGES
 from tests.translation.test_told import Reader

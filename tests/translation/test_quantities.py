@@ -5,17 +5,17 @@ import re
 
 import pytest
 
-from app.content.catalog import Catalog
-from app.errors import AnswerError
-from app.expressions import read_answer
-from app.kinds.sharding import Sharding
+from app.core.errors import AnswerError
+from app.core.expressions import read_answer
+from app.core.simulators.sharding import Move, MoveKind
+from app.core.translation import localized, speaking, translate, translate_known, unit_word
+from app.core.units import SECOND, Unit, scale_of, show, show_in
+from app.course.content.catalog import Catalog
+from app.course.kinds.sharding import Sharding
 from app.labs.lab_translation import lab_sentences, translate_lab
 from app.labs.results.archive import shipped_runs
 from app.labs.results.stored_notes import localized_note
 from app.labs.spec import known_labs
-from app.simulators.sharding import Move, MoveKind
-from app.translation import localized, speaking, translate, translate_known, unit_word
-from app.units import SECOND, Unit, scale_of, show, show_in
 
 
 @pytest.mark.parametrize(

@@ -12,17 +12,17 @@ from urllib.parse import urlencode
 import pytest
 from fastapi.testclient import TestClient
 
-from app.config import ROOT
-from app.explorers import EXPLORERS
-from app.formulas import FORMULAS, formula_value
-from app.formulas.records import Record
-from app.formulas.signature import Formula
-from app.kinds.common_mistakes import common_wordings
-from app.simulators.pipeline import SCHEDULES, build
-from app.translation import joined, localized, noted, say, speaking, translate
-from app.translation.languages import catalog
-from app.translation.sentence import Sentence
-from app.units import BYTE, SECOND, read, show
+from app.core.folders import ROOT
+from app.core.formulas import FORMULAS, formula_value
+from app.core.formulas.records import Record
+from app.core.formulas.signature import Formula
+from app.core.simulators.pipeline import SCHEDULES, build
+from app.core.translation import joined, localized, noted, say, speaking, translate
+from app.core.translation.languages import catalog
+from app.core.translation.sentence import Sentence
+from app.core.units import BYTE, SECOND, read, show
+from app.course.explorers import EXPLORERS
+from app.course.kinds.common_mistakes import common_wordings
 from tests.each import each
 from tests.formulas.samples import as_text, illegal, legal
 from tests.pages import SAMPLES

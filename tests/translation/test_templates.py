@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import pytest
 from jinja2 import Environment, TemplateRuntimeError, UndefinedError, nodes
 
-from app import translation
-from app.config import ROOT
-from app.templating import template_environment
-from app.translation import SOURCE, speaking
-from app.translation.catalog import SentenceCatalog
+from app.core import translation
+from app.core.folders import ROOT
+from app.core.templating import template_environment
+from app.core.translation import SOURCE, speaking
+from app.core.translation.catalog import SentenceCatalog
 from tests.each import each
 
 KNOWN = SentenceCatalog(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from app.config import ROOT
-from app.content.catalog import Catalog
-from app.translation import LANGUAGES, SOURCE
-from app.yaml_file import read_document
+from app.core.folders import ROOT
+from app.core.translation import LANGUAGES, SOURCE
+from app.core.yaml_file import read_document
+from app.course.content.catalog import Catalog
 from tests.translations import read
 
 THIN = "\N{NARROW NO-BREAK SPACE}"

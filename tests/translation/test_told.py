@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog
-from app.explorers import EXPLORERS, open_explorer, translate_explored
-from app.explorers.base import Explored, KeyFigure
-from app.translation import speaking
+from app.core.translation import speaking
+from app.course.content.catalog import Catalog
+from app.course.explorers import EXPLORERS, open_explorer, translate_explored
+from app.course.explorers.base import Explored, KeyFigure
 from tests.translation.test_terms import WHOLE
 
 ENGLISH = re.compile(r"\b(the|of|each|and|are|with|this|that|which|when|its|takes?|holds?|measured)\b")

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 import pytest
 from fastapi.testclient import TestClient
 
-from app.config import ROOT
-from app.content.catalog import Catalog
-from app.errors import InputError
-from app.explorers import EXPLORERS, Slider, address_text
-from app.expressions import worked_pad
-from app.formulas import FORMULAS, Formula
-from app.formulas.presets import Cluster
-from app.kinds.knob import Knob
+from app.classes.pages.points import read_points
+from app.core.errors import InputError
+from app.core.expressions import worked_pad
+from app.core.folders import ROOT
+from app.core.formulas import FORMULAS, Formula
+from app.core.formulas.presets import Cluster
+from app.core.translation import LANGUAGES, Numeral, speaking, translate
+from app.core.units import clear_text, in_english, list_in_english
+from app.course.content.catalog import Catalog
+from app.course.explorers import EXPLORERS, Slider, address_text
+from app.course.kinds.knob import Knob
 from app.labs.parameters import Parameter
 from app.labs.spec import Lab, known_labs, read_job
-from app.translation import LANGUAGES, Numeral, speaking, translate
-from app.units import clear_text, in_english, list_in_english
-from app.web.labs.predictions import read_run_prediction, read_typed_parameter
-from app.web.people.points import read_points
-from app.web.reference.formula_view import formula_page
+from app.site.web.labs.predictions import read_run_prediction, read_typed_parameter
+from app.site.web.reference.formula_view import formula_page
 from tests.each import each
 
 UNCLEAR = ("112.000", "1.234")

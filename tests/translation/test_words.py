@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from app import translation
-from app.translation import plural, speaking, translate
-from app.translation.dates import short_day, short_moment, weekday
-from app.translation.languages import catalog
+from app.core import translation
+from app.core.translation import plural, speaking, translate
+from app.core.translation.dates import short_day, short_moment, weekday
+from app.core.translation.languages import catalog
 from tests.translations import of_python
 
 APP = Path(translation.__file__).parents[1]

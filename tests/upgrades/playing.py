@@ -53,7 +53,7 @@ def _wrong_and_right(rows: Sequence[Mapping[str, object]]) -> Sequence[Mapping[s
 
 def _play_later_pages(installation: Installation, browser: Browser) -> None:
     """Use the pages that came after 0.1.0, where there are such."""
-    web = installation.code / "app" / "web"
+    web = installation.code / "app" / "site" / "web"
     if (web / "daily").is_dir():
         (day,) = set(re.findall(r'action="(/guess/[\d-]+)"', browser.get("/guess")))
         browser.post(day, guess="1")

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from app.config import ROOT
+from app.core.folders import ROOT
 from tests.translations import untranslated
 from tests.upgrades.playing import PlayedClass, play_program, play_visitor
 from tests.upgrades.server import Browser, Installation, Program
@@ -46,7 +46,7 @@ SAMPLES = {
 _CHANGED = "# Exercises that judge an answer of this version differently now, and why.\n"
 _SETTINGS = """
 import json
-from app.config import Settings
+from app.server.config import Settings
 found = json.loads(Settings.model_construct().model_dump_json())
 print(json.dumps({name: found[name] for name in Settings.model_fields}))
 """

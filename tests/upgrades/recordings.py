@@ -14,7 +14,7 @@ from typing import Any
 from alembic import command
 from alembic.script import ScriptDirectory
 
-from app.db.migrations import alembic_configuration, exclusive
+from app.server.db.migrations import alembic_configuration, exclusive
 
 FOLDER = Path(__file__).parent
 _QUOTED = '"{}"'.format

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.migrations import migrate
+from app.server.db.migrations import migrate
 from tests.upgrades.recordings import recordings, revisions
 
 pytestmark = pytest.mark.slow(10)
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow(10)
 _KILLED = """
 import os, signal, sys
 from sqlalchemy import Engine, event
-from app.db.migrations import migrate
+from app.server.db.migrations import migrate
 
 left = int(sys.argv[2])
 

@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 from sqlmodel import select
 
 from app.__main__ import main
-from app.config import Settings
-from app.db.session import connect, open_session
-from app.db.tables import AttemptRow
+from app.server.config import Settings
+from app.server.db.session import connect, open_session
+from app.server.db.tables import AttemptRow
 from app.site import Site
 from tests.upgrades.recordings import Recording, recordings
 from tests.upgrades.standings import by_content, solved_by, solved_in

@@ -16,11 +16,11 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from app.__main__ import main
-from app.config import Settings
-from app.db.history import SHOWN
-from app.db.migrations import migrate
-from app.db.session import open_session
 from app.main import create_app
+from app.server.config import Settings
+from app.server.db.history import SHOWN
+from app.server.db.migrations import migrate
+from app.server.db.session import open_session
 from app.site import Site
 from tests.client import Client
 from tests.upgrades.playing import RING, PlayedClass

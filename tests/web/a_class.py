@@ -6,11 +6,11 @@ from html import unescape
 
 from fastapi.testclient import TestClient
 
-from app.db.session import open_writing_session
-from app.people.classes import Role, create_class, enroll, number_of
-from app.people.persons import new_person, open_browser
+from app.classes.people.classes import Role, create_class, enroll, number_of
+from app.classes.people.persons import new_person, open_browser
+from app.server.db.session import open_writing_session
 from app.site import Site
-from app.web.frame.visitor import SESSION
+from app.site.web.frame.visitor import SESSION
 
 
 @dataclass(frozen=True)

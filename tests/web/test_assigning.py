@@ -7,14 +7,14 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.db.people import AssignmentRow
-from app.db.session import open_session, open_writing_session
-from app.people.assignments import Assignment, assignment_with, assignments_of
-from app.people.classes import Role
-from app.people.personal_dates import dates_for
+from app.classes.pages.assignment_editor import _store
+from app.classes.pages.assignment_form import assignment_form_of, parse_form
+from app.classes.people.assignments import Assignment, assignment_with, assignments_of
+from app.classes.people.classes import Role
+from app.classes.people.personal_dates import dates_for
+from app.server.db.people import AssignmentRow
+from app.server.db.session import open_session, open_writing_session
 from app.site import Site
-from app.web.people.assignment_editor import _store
-from app.web.people.assignment_form import assignment_form_of, parse_form
 from tests.web.a_class import Browser, a_class, browser, joined, words
 
 RING, TREE = "collectives/ring-all-reduce-time", "collectives/ring-or-tree"

@@ -8,9 +8,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import delete
 
-from app.db.tables import LabRunRow
 from app.labs.results.archive import shipped_runs
 from app.labs.results.report import Report
+from app.server.db.tables import LabRunRow
 from app.site import Site
 
 Change = Callable[[dict[str, Any]], object]

@@ -4,9 +4,9 @@ import re
 
 from fastapi.testclient import TestClient
 
-from app.db.session import open_session
-from app.people.assignments import Assignment, assignments_of
-from app.people.classes import Role
+from app.classes.people.assignments import Assignment, assignments_of
+from app.classes.people.classes import Role
+from app.server.db.session import open_session
 from app.site import Site
 from tests.web.a_class import Browser, a_class, browser, joined, words
 from tests.web.test_assigning import new

@@ -6,11 +6,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 
-from app.db.people import ClassRow
-from app.db.session import open_session
-from app.people.classes import Role, class_with, join_code_of
+from app.classes.pages.join_link import qr_code
+from app.classes.people.classes import Role, class_with, join_code_of
+from app.server.db.people import ClassRow
+from app.server.db.session import open_session
 from app.site import Site
-from app.web.people.join_link import qr_code
 from tests.each import each
 from tests.qr_codes import read_svg
 from tests.web.a_class import Browser, a_class, browser, joined, words

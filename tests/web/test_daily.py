@@ -12,19 +12,19 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from app.charts.paper import PAPERS
-from app.charts.spread import PLACES, SIDE, guess_place
-from app.content.daily import DailyQuestion, question_of
-from app.db.guesses import spread_of
-from app.db.learner_cookie import new_learner, sign
-from app.db.session import open_session
-from app.db.tables import DailyGuess
-from app.db.writer import store
+from app.core.charts.paper import PAPERS
+from app.core.charts.spread import PLACES, SIDE, guess_place
+from app.course.content.daily import DailyQuestion, question_of
 from app.main import create_app
+from app.server.db.guesses import spread_of
+from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.session import open_session
+from app.server.db.tables import DailyGuess
+from app.server.db.writer import store
 from app.site import Site
-from app.web.daily.strip import BANDS, band_of, strip
-from app.web.daily.view import time_left
-from app.web.frame.visitor import COOKIE
+from app.site.web.daily.strip import BANDS, band_of, strip
+from app.site.web.daily.view import time_left
+from app.site.web.frame.visitor import COOKIE
 from tests.each import each
 
 NOON = datetime(2027, 3, 3, 12, tzinfo=UTC)

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 from fastapi.testclient import TestClient
 
-from app.config import ROOT
-from app.content.catalog import Catalog
-from app.kinds import KINDS
-from app.web.reference.docs import documentation
+from app.core.folders import ROOT
+from app.course.content.catalog import Catalog
+from app.course.kinds import KINDS
+from app.site.web.reference.docs import documentation
 from tests.each import each
 
 FOLDER = ROOT / "app" / "docs"

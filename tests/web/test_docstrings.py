@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from app.formulas import FORMULAS, Formula, lookup
-from app.web.reference.docstrings import documented
+from app.core.formulas import FORMULAS, Formula, lookup
+from app.site.web.reference.docstrings import documented
 from tests.each import each
 
 RING = lookup("collectives.ring_all_reduce_time")

@@ -6,12 +6,12 @@ import pytest
 from fastapi.testclient import TestClient
 from markupsafe import escape
 
-from app import translation
-from app.markdown import html
-from app.translation import say, speaking, translate
-from app.translation.catalog import SentenceCatalog
-from app.web.frame import renderer
-from app.web.frame.english import english_marked
+from app.core import translation
+from app.core.markdown import html
+from app.core.translation import say, speaking, translate
+from app.core.translation.catalog import SentenceCatalog
+from app.site.web.frame import renderer
+from app.site.web.frame.english import english_marked
 from tests import translations
 from tests.each import each
 from tests.pages import PAGES

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from app.content.catalog import Catalog
-from app.db.history import ExerciseHistory, LastAnswer, LastAnswers, Standing
-from app.kinds.answers import Verdict
-from app.web.exercise.page_context import ExerciseRequest
-from app.web.exercise.posted_form import ActionResult
-from app.web.exercise.rules import AssignmentRules
-from app.web.exercise.view import ExercisePage, exercise_page
+from app.course.content.catalog import Catalog
+from app.course.kinds.answers import Verdict
+from app.server.db.history import ExerciseHistory, LastAnswer, LastAnswers, Standing
+from app.site.web.exercise.page_context import ExerciseRequest
+from app.site.web.exercise.posted_form import ActionResult
+from app.site.web.exercise.rules import AssignmentRules
+from app.site.web.exercise.view import ExercisePage, exercise_page
 
 RING = "collectives/ring-all-reduce-time"
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

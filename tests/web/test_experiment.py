@@ -9,17 +9,17 @@ from fastapi.testclient import TestClient
 from sqlalchemy import func, update
 from sqlmodel import col, select
 
-from app.content.catalog import Catalog
-from app.db.learner_cookie import new_learner, sign
-from app.db.session import open_session
-from app.db.tables import PredictionRow
-from app.kinds.lab import LabExercise
+from app.core.measurements.published import published_tests, text_of
+from app.core.measurements.reports import CollectiveTest
+from app.course.content.catalog import Catalog
+from app.course.kinds.lab import LabExercise
 from app.labs.results.archive import shipped_runs
 from app.labs.results.match import FITTED
-from app.measurements.published import published_tests, text_of
-from app.measurements.reports import CollectiveTest
+from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.session import open_session
+from app.server.db.tables import PredictionRow
 from app.site import Site
-from app.web.frame.visitor import COOKIE
+from app.site.web.frame.visitor import COOKIE
 from tests.calling import Caller
 
 TREE = "/exercises/collectives/time-the-tree"

@@ -19,12 +19,12 @@ from httpx2 import Response
 from sqlalchemy import Engine, event
 from sqlalchemy.exc import OperationalError
 
-from app.config import Settings
-from app.db.session import open_session
-from app.db.tokens import create_token
+from app.course.sandbox.runner import Runner
 from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
-from app.sandbox.runner import Runner
+from app.server.config import Settings
+from app.server.db.session import open_session
+from app.server.db.tokens import create_token
 from app.site import Site
 from tests.client import until_ready
 from tests.sandbox.faults import Fault, faulty

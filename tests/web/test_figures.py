@@ -3,13 +3,13 @@ from html import unescape
 
 from fastapi.testclient import TestClient
 
-from app.db.learner_cookie import unsign
-from app.db.queries import efforts, latest_attempts
-from app.db.session import open_session
-from app.kinds.figures import Embedded
+from app.course.kinds.figures import Embedded
+from app.server.db.learner_cookie import unsign
+from app.server.db.queries import efforts, latest_attempts
+from app.server.db.session import open_session
 from app.site import Site
-from app.web.explore.figures import embedded_view
-from app.web.frame.visitor import COOKIE
+from app.site.web.explore.figures import embedded_view
+from app.site.web.frame.visitor import COOKIE
 
 INTERLEAVED = "/exercises/pipelines/interleaved"
 RING = "/exercises/collectives/bytes-sent-by-a-ring"

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog
+from app.course.content.catalog import Catalog
 from tests.pages import EVERY
 
 ROOT = "http://testserver"  # the address in the settings of these tests

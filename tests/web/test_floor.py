@@ -2,7 +2,7 @@
 
 import re
 
-from app.web.frame.assets import assets
+from app.site.web.frame.assets import assets
 from tests.each import each
 
 SHEETS = tuple(name for name in assets() if name.endswith(".css"))

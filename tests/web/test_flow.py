@@ -8,15 +8,15 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog, Topic
-from app.content.errata import errata
-from app.db.learner_cookie import new_learner, sign
-from app.db.tables import Attempt, now
-from app.db.writer import store
-from app.explorers import EXPLORERS, Select
-from app.kinds import Exercise
+from app.course.content.catalog import Catalog, Topic
+from app.course.content.errata import errata
+from app.course.explorers import EXPLORERS, Select
+from app.course.kinds import Exercise
+from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.tables import Attempt, now
+from app.server.db.writer import store
 from app.site import Site
-from app.web.frame.visitor import COOKIE
+from app.site.web.frame.visitor import COOKIE
 
 RING = "collectives/ring-all-reduce-time"
 BYTES = "collectives/bytes-sent-by-a-ring"

@@ -6,8 +6,8 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog
-from app.kinds import Exercise
+from app.course.content.catalog import Catalog
+from app.course.kinds import Exercise
 
 HOSTILE = "\"><script>alert(1)</script>'"
 TYPED = ("numeric", "expression", "function", "lab")

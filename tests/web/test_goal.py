@@ -8,15 +8,15 @@ from datetime import UTC, date, datetime
 import pytest
 from fastapi.testclient import TestClient
 
-from app.db.learner_cookie import new_learner, sign
-from app.db.tables import Attempt
-from app.db.writer import store
-from app.exporting.pages import Page, as_file
+from app.authoring.exporting.pages import Page, as_file
 from app.main import create_app
+from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.tables import Attempt
+from app.server.db.writer import store
 from app.site import Site
-from app.web.frame.visitor import COOKIE
-from app.web.progress.calendar_file import WeeklyEvent, calendar_file
-from app.web.standing.weekly_goal import GOALS
+from app.site.web.frame.visitor import COOKIE
+from app.site.web.progress.calendar_file import WeeklyEvent, calendar_file
+from app.site.web.standing.weekly_goal import GOALS
 from tests.each import each
 from tests.web.test_progress import words
 

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import pytest
 from fastapi.testclient import TestClient
 
-from app.db.session import open_session
-from app.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
-from app.people.groups import class_groups
-from app.people.personal_dates import dates_for
-from app.people.policy import GroupDates, Policy
+from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
+from app.classes.people.groups import class_groups
+from app.classes.people.personal_dates import dates_for
+from app.classes.people.policy import GroupDates, Policy
+from app.server.db.session import open_session
 from app.site import Site
 from tests.web.a_class import Browser, a_class, browser, joined, words
 

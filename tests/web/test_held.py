@@ -9,12 +9,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.commands.lab import results_table
-from app.content.catalog import Catalog
-from app.kinds.lab import LabExercise
+from app.core.units import RATIO, Reading, read, scale_of
+from app.course.content.catalog import Catalog
+from app.course.kinds.lab import LabExercise
 from app.labs.results.archive import shipped_runs
 from app.labs.results.report import Report
 from app.labs.spec import known_labs, lab_called
-from app.units import RATIO, Reading, read, scale_of
 
 Rows = Sequence[Sequence[str]]
 UNITS = ("s", "B", "")
@@ -147,9 +147,9 @@ def same_unit_agree(ratio: str, above: str, below: str) -> bool:
 
 def test_a_guess_is_held_against_the_same_number(client: TestClient) -> None:
     """Beside the learner's own prediction, too."""
-    from app.db.lab_runs import SENT
-    from app.web.labs.guess_table import guess_beside_run
-    from app.web.labs.results import RunResult
+    from app.server.db.lab_runs import SENT
+    from app.site.web.labs.guess_table import guess_beside_run
+    from app.site.web.labs.results import RunResult
     from tests.db.queue import run as queued
 
     for report in shipped_runs():

@@ -12,9 +12,6 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from app.config import Settings
-from app.db.session import open_session
-from app.db.tables import LabRunRow
 from app.labs import spec
 from app.labs.machines import devices
 from app.labs.machines.devices import NO_DEVICES, Devices, join_sources
@@ -22,6 +19,9 @@ from app.labs.queue import Dispatcher
 from app.labs.results.archive import shipped_runs
 from app.labs.spec import known_labs, lab_called
 from app.main import create_app
+from app.server.config import Settings
+from app.server.db.session import open_session
+from app.server.db.tables import LabRunRow
 from app.site import Site
 from tests.labs.gpus import H100, TOO_OLD, faulty, known, listing, machine, plain, seen
 from tests.labs.test_upload import of_nodes, sent

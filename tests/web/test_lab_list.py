@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.labs.spec import known_labs
-from app.web.labs.pictures import HEIGHT, WIDTH, picture_of
+from app.site.web.labs.pictures import HEIGHT, WIDTH, picture_of
 from tests.each import each
 from tests.web.test_board import send, sent
 

@@ -9,10 +9,10 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from app.config import Settings
-from app.db.session import open_session
-from app.db.tables import LabRunRow
 from app.main import create_app
+from app.server.config import Settings
+from app.server.db.session import open_session
+from app.server.db.tables import LabRunRow
 
 
 @contextmanager

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.charts.bars import Bars
-from app.charts.plot import Plot
-from app.db.run_state import RunState
+from app.core.charts.bars import Bars
+from app.core.charts.plot import Plot
 from app.labs.launch.kubernetes import prepared
 from app.labs.machines.machine import MachineFacts
 from app.labs.ranks.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
@@ -17,9 +16,10 @@ from app.labs.results.analysis import Samples, measure_statistics, report_of
 from app.labs.results.report import Measure, Report, Underway, read_report
 from app.labs.run import RunOutcome
 from app.labs.spec import LabJob, lab_called, read_job
-from app.web.labs.active_runs import underway_view
-from app.web.labs.labels import gap, guess_verdict
-from app.web.labs.tables import LabGuess, lab_figures
+from app.server.db.run_state import RunState
+from app.site.web.labs.active_runs import underway_view
+from app.site.web.labs.labels import gap, guess_verdict
+from app.site.web.labs.tables import LabGuess, lab_figures
 from tests.each import each
 from tests.labs.scripted import ScriptedGpu
 

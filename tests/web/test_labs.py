@@ -9,13 +9,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.commands import lab as lab_command
-from app.config import Settings
 from app.labs.results.archive import RECORDED, own_runs, shipped_runs
 from app.labs.spec import known_labs, lab_called
 from app.main import create_app
-from app.web.labs.guess_table import guess_beside_run
-from app.web.labs.labels import machine_of
-from app.web.labs.results import RunResult
+from app.server.config import Settings
+from app.site.web.labs.guess_table import guess_beside_run
+from app.site.web.labs.labels import machine_of
+from app.site.web.labs.results import RunResult
 from tests.db.queue import run as queued
 
 

@@ -8,9 +8,9 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.config import Settings
 from app.main import create_app
-from app.network.languages import best
+from app.server.config import Settings
+from app.server.network.languages import best
 from tests.each import each
 from tests.pages import PAGES
 

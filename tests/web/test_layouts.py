@@ -9,12 +9,12 @@ from urllib.parse import parse_qsl
 import pytest
 from starlette.exceptions import HTTPException
 
-from app.config import Settings
-from app.explorers import EXPLORERS, Values, open_explorer, read_controls
+from app.core.searching import SearchResult, Space
+from app.course.explorers import EXPLORERS, Values, open_explorer, read_controls
 from app.main import create_app
-from app.searching import SearchResult, Space
-from app.web.explore.layout_searches import layout_searches, search_layouts
-from app.web.explore.layouts import FIT, space_of
+from app.server.config import Settings
+from app.site.web.explore.layout_searches import layout_searches, search_layouts
+from app.site.web.explore.layouts import FIT, space_of
 from tests.client import Client
 
 BETTER = "/explore/fit/better"

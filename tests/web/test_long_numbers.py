@@ -7,10 +7,10 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.routing import BaseRoute, Route
 
-from app.db.session import open_session
-from app.db.tokens import create_token
+from app.server.db.session import open_session
+from app.server.db.tokens import create_token
 from app.site import Site
-from app.web.frame.visitor import SESSION
+from app.site.web.frame.visitor import SESSION
 from tests.each import each
 from tests.web.a_class import a_class
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from fastapi.testclient import TestClient
 from fontTools.ttLib import TTFont  # type: ignore[import-untyped]
 
-from app.config import ROOT
-from app.content.catalog import Catalog
-from app.expressions import latex, parse_expression
-from app.formulas import FORMULAS
-from app.markdown import html
+from app.core.expressions import latex, parse_expression
+from app.core.folders import ROOT
+from app.core.formulas import FORMULAS
+from app.core.markdown import html
+from app.course.content.catalog import Catalog
 
 _MATH = re.compile(r"<math.*?</math>", re.DOTALL)
 _ANNOTATION = re.compile(r"<annotation.*?</annotation>", re.DOTALL)

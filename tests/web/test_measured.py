@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.formulas.layout import step_time
-from app.formulas.presets import Cluster, Layout, ModelShape
-from app.measurements.published import published_logs, published_tests, text_of
-from app.measurements.reports import TrainingLog
-from app.web.measured.step_comparison import predict_log
+from app.core.formulas.layout import step_time
+from app.core.formulas.presets import Cluster, Layout, ModelShape
+from app.core.measurements.published import published_logs, published_tests, text_of
+from app.core.measurements.reports import TrainingLog
+from app.site.web.measured.step_comparison import predict_log
 from tests.labs.quiet_runs import quiet_run
 
 

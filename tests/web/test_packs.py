@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog
-from app.content.course import arranged
-from app.content.pack_file import read_pack
+from app.course.content.catalog import Catalog
+from app.course.content.course import arranged
+from app.course.content.pack_file import read_pack
 from app.site import Site
 from tests.content.test_images import SVG
 

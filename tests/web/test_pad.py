@@ -2,7 +2,7 @@ import re
 
 from fastapi.testclient import TestClient
 
-from app.expressions import PAD_LIMIT
+from app.core.expressions import PAD_LIMIT
 
 RING = "/exercises/collectives/ring-all-reduce-time"
 

@@ -7,11 +7,11 @@ from typing import get_args
 import pytest
 from fastapi.testclient import TestClient
 
-from app.config import Settings
-from app.db.session import database_file
-from app.db.sqlite_copy import BEFORE
-from app.kinds import Exercise
+from app.course.kinds import Exercise
 from app.main import create_app
+from app.server.config import Settings
+from app.server.db.session import database_file
+from app.server.db.sqlite_copy import BEFORE
 from app.site import Site
 from tests.each import each
 from tests.pages import EVERY
@@ -85,7 +85,7 @@ def test_authors_are_told_every_key_of_every_kind(client: TestClient) -> None:
 
 
 def test_every_exercise_and_every_formula_has_a_page(client: TestClient, site: Site) -> None:
-    from app.formulas import FORMULAS
+    from app.core.formulas import FORMULAS
 
     for exercise in site.catalog.exercises:
         for seed in (0, 5):

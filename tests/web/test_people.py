@@ -6,9 +6,9 @@ from html import unescape
 from fastapi.testclient import TestClient
 from sqlmodel import select
 
-from app.db.people import ClassRow, MemberRow
-from app.db.session import open_session
-from app.people.classes import Role, class_of_code, class_with, join_code_of, member_of_seat_code, members_of
+from app.classes.people.classes import Role, class_of_code, class_with, join_code_of, member_of_seat_code, members_of
+from app.server.db.people import ClassRow, MemberRow
+from app.server.db.session import open_session
 from app.site import Site
 from tests.web.a_class import Browser, a_class, browser, joined, words
 

@@ -14,20 +14,20 @@ from fontTools.ttLib import TTFont  # type: ignore[import-untyped]
 from httpx2 import ASGITransport, AsyncClient
 from starlette.exceptions import HTTPException
 
-from app.charts.card import PictureCard, card_svg
-from app.config import ROOT
-from app.content.catalog import Catalog
-from app.content.errata import errata
-from app.explorers import EXPLORERS, open_explorer, predicted_figure
-from app.formulas import FORMULAS
+from app.core.charts.card import PictureCard, card_svg
+from app.core.folders import ROOT
+from app.core.formulas import FORMULAS
+from app.course.content.catalog import Catalog
+from app.course.content.errata import errata
+from app.course.explorers import EXPLORERS, open_explorer, predicted_figure
 from app.labs.results.archive import shipped_runs
 from app.labs.spec import known_labs, lab_called
-from app.web.course.chapter_view import chapter_card
-from app.web.exercise.card import exercise_card
-from app.web.explore.card import explorer_card
-from app.web.labs.cards import lab_card, run_card
-from app.web.reference.cards import erratum_card, formula_card
-from app.web.share.studio import Studio
+from app.site.web.course.chapter_view import chapter_card
+from app.site.web.exercise.card import exercise_card
+from app.site.web.explore.card import explorer_card
+from app.site.web.labs.cards import lab_card, run_card
+from app.site.web.reference.cards import erratum_card, formula_card
+from app.site.web.share.studio import Studio
 from tests.each import each
 from tests.pages import RUN
 

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 import pytest
 from fastapi.testclient import TestClient
 
-from app.db.session import open_session
-from app.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
-from app.people.gradebook import cells_of, total
-from app.people.groups import students_in
-from app.people.policy import GroupDates, Policy
-from app.people.work import own_seed
+from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
+from app.classes.people.gradebook import cells_of, total
+from app.classes.people.groups import students_in
+from app.classes.people.policy import GroupDates, Policy
+from app.classes.people.work import own_seed
+from app.server.db.session import open_session
 from app.site import Site
 from tests.web.a_class import Browser, a_class, browser, joined, words
 

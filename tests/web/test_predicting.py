@@ -7,14 +7,14 @@ import pytest
 from fastapi.testclient import TestClient
 from markupsafe import Markup
 
-from app.content.catalog import Catalog
-from app.content.glossary import mark
-from app.explorers import EXPLORERS, KeyFigure, Values, open_explorer, predicted_figure, read_controls
-from app.explorers.base import left, plain_figure, quantity_figure, share_figure
-from app.kinds.numeric import Numeric
-from app.markdown import inline_html
-from app.units import BYTE, SECOND
-from app.web.explore.prediction_check import PredictionVerdict, judge_prediction
+from app.core.markdown import inline_html
+from app.core.units import BYTE, SECOND
+from app.course.content.catalog import Catalog
+from app.course.content.glossary import mark
+from app.course.explorers import EXPLORERS, KeyFigure, Values, open_explorer, predicted_figure, read_controls
+from app.course.explorers.base import left, plain_figure, quantity_figure, share_figure
+from app.course.kinds.numeric import Numeric
+from app.site.web.explore.prediction_check import PredictionVerdict, judge_prediction
 from tests.each import each
 from tests.explorers.test_guess import GUESSED, OTHER
 

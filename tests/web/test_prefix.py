@@ -8,12 +8,12 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 
-from app.config import Settings
-from app.federation.lti.registration import _description
-from app.federation.lti.tool import tool_address
+from app.classes.federation.lti.registration import _description
+from app.classes.federation.lti.tool import tool_address
 from app.main import create_app
-from app.network.prefix import under
-from app.web.frame.assets import assets
+from app.server.config import Settings
+from app.server.network.prefix import under
+from app.site.web.frame.assets import assets
 from tests.client import Client
 from tests.pages import EVERY, PAGES
 

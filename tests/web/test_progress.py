@@ -9,14 +9,14 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog
-from app.db.learner_cookie import new_learner, sign
-from app.db.tables import Attempt, now
-from app.db.writer import store
-from app.kinds import Answer, Exercise
+from app.course.content.catalog import Catalog
+from app.course.kinds import Answer, Exercise
+from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.tables import Attempt, now
+from app.server.db.writer import store
 from app.site import Site
-from app.web.exercise.views import view_of
-from app.web.frame.visitor import COOKIE
+from app.site.web.exercise.views import view_of
+from app.site.web.frame.visitor import COOKIE
 from tests.each import each
 
 RING = "collectives/ring-all-reduce-time"

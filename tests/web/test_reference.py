@@ -4,10 +4,10 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.errata import errata
-from app.content.glossary import terms
-from app.formulas import FORMULAS, MODULES
-from app.formulas.presets import CLUSTERS, GPUS, LAWS, LAYOUTS, LINKS, MODELS, RECIPES
+from app.core.formulas import FORMULAS, MODULES
+from app.core.formulas.presets import CLUSTERS, GPUS, LAWS, LAYOUTS, LINKS, MODELS, RECIPES
+from app.course.content.errata import errata
+from app.course.content.glossary import terms
 
 
 def test_formulas_are_grouped_by_chapter_and_all_are_there(client: TestClient) -> None:

@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from fastapi.routing import APIRoute
 
-from app import web
-from app.web import PARTS
+from app.site import web
+from app.site.web import PARTS
 from tests.pages import EVERY
 
 # What a browser downloads, or is sent on from.
@@ -38,7 +38,7 @@ DATED = ("/guess/{day}",)  # the same page as /guess, at an address that is anot
 
 
 def test_every_module_with_a_router_is_a_part_of_the_site_once() -> None:
-    modules = (import_module(found.name) for found in walk_packages(web.__path__, "app.web."))
+    modules = (import_module(found.name) for found in walk_packages(web.__path__, "app.site.web."))
     written = sorted(module.__name__ for module in modules if hasattr(module, "router"))
     assert sorted(part.__name__ for part in PARTS) == written
 

@@ -11,15 +11,15 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import select
 
-from app.db.learner_cookie import new_learner, sign
-from app.db.measurements import MOST, MeasurementRow, save_measurement
-from app.db.session import open_session
-from app.measurements.file_reader import read_files
-from app.measurements.published import text_of
-from app.measurements.report_json import read_stored, report_values, saved_report
-from app.measurements.trace.samples import SAMPLES
+from app.core.measurements.file_reader import read_files
+from app.core.measurements.published import text_of
+from app.core.measurements.report_json import read_stored, report_values, saved_report
+from app.core.measurements.trace.samples import SAMPLES
+from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.measurements import MOST, MeasurementRow, save_measurement
+from app.server.db.session import open_session
 from app.site import Site
-from app.web.frame.visitor import COOKIE
+from app.site.web.frame.visitor import COOKIE
 
 LAYOUT = {"model": "Llama-3.1-8B", "cluster": "DGX-H100 gpus=8", "layout": "data=8 zero_stage=3"}
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.content.catalog import Catalog
-from app.kinds.code.machine import TargetMachine
-from app.kinds.code.schedule import Schedule
-from app.simulators.programs import PlayedSpan, play_schedule
-from app.web.exercise.views.base import FormInput
-from app.web.exercise.views.schedule import VIEW
+from app.core.simulators.programs import PlayedSpan, play_schedule
+from app.course.content.catalog import Catalog
+from app.course.kinds.code.machine import TargetMachine
+from app.course.kinds.code.schedule import Schedule
+from app.site.web.exercise.views.base import FormInput
+from app.site.web.exercise.views.schedule import VIEW
 
 Step = tuple[object, ...]
 

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog
-from app.content.errata import errata
-from app.content.glossary import terms
-from app.content.questions import question_file
-from app.explorers import explorer_pages
-from app.formulas import FORMULAS
+from app.core.formulas import FORMULAS
+from app.core.translation import SOURCE, speaking
+from app.core.yaml_file import read_document
+from app.course.content.catalog import Catalog
+from app.course.content.errata import errata
+from app.course.content.glossary import terms
+from app.course.content.questions import question_file
+from app.course.explorers import explorer_pages
 from app.labs.spec import known_labs
-from app.translation import SOURCE, speaking
-from app.web.reference.docs import documentation
-from app.web.search.entries import entries, index_of
-from app.web.search.index import Index, SearchEntry
-from app.web.search.shapes import query_shape
-from app.yaml_file import read_document
+from app.site.web.reference.docs import documentation
+from app.site.web.search.entries import entries, index_of
+from app.site.web.search.index import Index, SearchEntry
+from app.site.web.search.shapes import query_shape
 from tests.each import each
 
 QUERIES = Path(__file__).parent / "queries.yaml"

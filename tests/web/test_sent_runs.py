@@ -18,15 +18,15 @@ from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 from sqlmodel import col
 
-from app.config import Settings
-from app.db import lab_runs
-from app.db.lab_runs import SENT
-from app.db.session import open_session
-from app.db.tables import LabRunRow
-from app.errors import InputError
+from app.core.errors import InputError
 from app.labs.results.archive import shipped_runs
 from app.labs.results.upload import FILE_LIMIT, MOST_RUNS, read_sent, read_sent_file
 from app.main import create_app
+from app.server.config import Settings
+from app.server.db import lab_runs
+from app.server.db.lab_runs import SENT
+from app.server.db.session import open_session
+from app.server.db.tables import LabRunRow
 from app.site import Site
 from tests.db.queue import run as queued
 from tests.each import each
@@ -290,7 +290,7 @@ def test_what_is_in_the_database_already_is_held_to_the_same_limits(
 
 def test_what_is_worked_out_is_worked_out_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """A view of a board reads no report that it has read before."""
-    from app.web.labs import results
+    from app.site.web.labs import results
 
     counted = []
 
@@ -353,9 +353,9 @@ def test_runs_of_others_are_read_beside_the_event_loop(client: TestClient, monke
 
         return call
 
-    monkeypatch.setattr("app.web.labs.board.read_sent_file", noted(read_sent_file))
-    monkeypatch.setattr("app.web.labs.results.finished_runs", noted(lab_runs.finished_runs))
-    monkeypatch.setattr("app.web.labs.results.lab_run", noted(lab_runs.lab_run))
+    monkeypatch.setattr("app.site.web.labs.board.read_sent_file", noted(read_sent_file))
+    monkeypatch.setattr("app.site.web.labs.results.finished_runs", noted(lab_runs.finished_runs))
+    monkeypatch.setattr("app.site.web.labs.results.lab_run", noted(lab_runs.lab_run))
     assert send(client, good()).status_code == 303
     ring = "/exercises/collectives/time-the-tree"
     client.post(ring, data={"action": "predict", "answer.time": "1 s"})

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.content.catalog import Catalog, Topic
-from app.db.history import Standing
-from app.web.standing.view import LearnerHistory, card_of, is_solved, mark_of, row_of
-from app.web.urls import exercise_url
+from app.course.content.catalog import Catalog, Topic
+from app.server.db.history import Standing
+from app.site.web.standing.view import LearnerHistory, card_of, is_solved, mark_of, row_of
+from app.site.web.urls import exercise_url
 from tests.each import each
 
 TRIED = Standing(tried=2)

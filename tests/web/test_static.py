@@ -6,8 +6,8 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 
-from app.config import ROOT
-from app.web.frame.assets import FOLDER, asset_url, assets, minified
+from app.core.folders import ROOT
+from app.site.web.frame.assets import FOLDER, asset_url, assets, minified
 from tests.each import each
 
 WIDEST = 160

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from httpx2 import Response
 
-from app.config import Settings
-from app.db.tables import now
+from app.core.measurements.published import text_of
 from app.main import create_app, create_site
-from app.measurements.published import text_of
+from app.server.config import Settings
+from app.server.db.tables import now
 from app.site import Site
-from app.web.frame.visitor import SESSION
+from app.site.web.frame.visitor import SESSION
 from tests.client import Client
 from tests.labs.quiet_runs import quiet_run
 from tests.people.school import RING, School

@@ -6,12 +6,12 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from app.formulas.layout import StepTime, step_time
-from app.formulas.presets import Cluster, Layout, ModelShape
-from app.measurements.trace.reader import read_trace
-from app.measurements.trace.samples import SAMPLES
-from app.units import SECOND, show
-from app.web.measured.trace_view import predicted_tolls, tolls_of_step, tolls_per_step, trace_view
+from app.core.formulas.layout import StepTime, step_time
+from app.core.formulas.presets import Cluster, Layout, ModelShape
+from app.core.measurements.trace.reader import read_trace
+from app.core.measurements.trace.samples import SAMPLES
+from app.core.units import SECOND, show
+from app.site.web.measured.trace_view import predicted_tolls, tolls_of_step, tolls_per_step, trace_view
 from tests.measurements.trace.made import collective, flat, report_of_events, step, trace, work
 
 SAMPLE = SAMPLES[1]

@@ -11,17 +11,17 @@ import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
-from app.db.lab_runs import SENT
-from app.db.learner_cookie import new_learner, sign
-from app.db.personal import MOST
-from app.db.run_state import RunState
-from app.db.session import open_session
-from app.db.tables import Attempt, LabRunRow, Prediction
-from app.db.writer import store
 from app.labs.results.archive import shipped_runs
+from app.server.db.lab_runs import SENT
+from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.personal import MOST
+from app.server.db.run_state import RunState
+from app.server.db.session import open_session
+from app.server.db.tables import Attempt, LabRunRow, Prediction
+from app.server.db.writer import store
 from app.site import Site
-from app.web.frame.visitor import COOKIE
-from app.web.progress.file import FILE_LIMIT
+from app.site.web.frame.visitor import COOKIE
+from app.site.web.progress.file import FILE_LIMIT
 from tests.web.test_faults import failing
 
 RING = "collectives/ring-all-reduce-time"

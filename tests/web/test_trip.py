@@ -9,8 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.config import ROOT, Settings
+from app.core.folders import ROOT
 from app.main import create_app
+from app.server.config import Settings
 
 APP = ROOT / "app"
 EXERCISE = "/exercises/collectives/ring-all-reduce-time"

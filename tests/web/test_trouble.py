@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from app.config import Settings
-from app.errors import ContentError
+from app.core.errors import ContentError
+from app.course.sandbox.component import component_key
 from app.main import create_app
-from app.sandbox.component import component_key
+from app.server.config import Settings
 
 NUMERIC = "/exercises/collectives/ring-all-reduce-time"
 FUNCTION = "/exercises/collectives/write-ring-time"
 
 
 def test_a_locked_database_answers_503_and_then_recovers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.db.session.PATIENCE", 0.2)
+    monkeypatch.setattr("app.server.db.session.PATIENCE", 0.2)
     database = tmp_path / "w.db"
     app = create_app(Settings(database=f"sqlite:///{database}", sandbox_workers=1))
     with TestClient(app) as client, ExitStack() as stack:
@@ -96,8 +96,8 @@ def test_a_fault_of_ours_shows_no_traceback(tmp_path: Path, monkeypatch: pytest.
     def fail(*_: object) -> None:
         raise KeyError("secret detail")
 
-    monkeypatch.setattr("app.web.home.routes.read_learner_history", fail)
-    monkeypatch.setattr("app.api.exercises.ExerciseSummary", fail)
+    monkeypatch.setattr("app.site.web.home.routes.read_learner_history", fail)
+    monkeypatch.setattr("app.site.api.exercises.ExerciseSummary", fail)
     with TestClient(app, raise_server_exceptions=False) as client:
         page, document = client.get("/"), client.get("/api/v1/exercises")
     assert page.status_code == document.status_code == 500

@@ -7,8 +7,8 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from app.published import Outcome, StepPrediction, published_run, published_runs, sources
-from app.web.reference.trust_tables import error_text, predicted_text
+from app.core.published import Outcome, StepPrediction, published_run, published_runs, sources
+from app.site.web.reference.trust_tables import error_text, predicted_text
 
 
 def rows(client: TestClient, address: str = "/trust/0.csv") -> list[dict[str, str]]:

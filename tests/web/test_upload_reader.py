@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from fastapi import FastAPI
 
-from app.config import Settings
 from app.main import create_app
-from app.web.measured import upload_reader
+from app.server.config import Settings
+from app.site.web.measured import upload_reader
 from tests.costs import Asker, Cost, running
 from tests.waiting import until
 

@@ -10,16 +10,16 @@ from fastapi import FastAPI
 from markupsafe import Markup
 
 from app.authoring.lint import Linted, lint_document
-from app.content.files import parse_exercise, topic_of
-from app.content.images import images_in
-from app.errors import AppError, ContentError, Problem, UnavailableError
-from app.expressions import ExpressionError
-from app.kinds import Exercise
-from app.kinds.answers import Answer
-from app.markdown import html
-from app.sandbox.runner import Runner
+from app.core.errors import AppError, ContentError, Problem, UnavailableError
+from app.core.expressions import ExpressionError
+from app.core.markdown import html
+from app.core.yaml_file import YamlDocument, parse_document
+from app.course.content.files import parse_exercise, topic_of
+from app.course.content.images import images_in
+from app.course.kinds import Exercise
+from app.course.kinds.answers import Answer
+from app.course.sandbox.runner import Runner
 from app.site import Site
-from app.yaml_file import YamlDocument, parse_document
 
 SEEDS = (0, 1, 2, 3)
 

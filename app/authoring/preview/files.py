@@ -6,11 +6,11 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.content.files import read_exercise, topic_of
-from app.content.topic_file import TOPIC_FILE
-from app.content.translations import is_translation
-from app.errors import ContentError, InputError
-from app.yaml_file import read_bytes
+from app.core.errors import ContentError, InputError
+from app.core.yaml_file import read_bytes
+from app.course.content.files import read_exercise, topic_of
+from app.course.content.topic_file import TOPIC_FILE
+from app.course.content.translations import is_translation
 
 GONE = "gone"  # the stamp of a file that does not exist
 

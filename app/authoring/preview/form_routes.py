@@ -10,17 +10,17 @@ from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.aside import let_pay
 from app.authoring.preview.drafts import Proof
 from app.authoring.preview.numeric_form import NumericDraft, numeric_text
 from app.authoring.preview.workbench import AuthoringPreview
 from app.authoring.starters import write_missing_topic, write_new
-from app.content.files import topic_of
-from app.content.pack_file import PACK_FILE
-from app.content.parts import PARTS_FILE
-from app.content.topic_file import TOPIC_FILE
-from app.errors import InputError
-from app.web.frame.renderer import frame, render
+from app.core.errors import InputError
+from app.course.content.files import topic_of
+from app.course.content.pack_file import PACK_FILE
+from app.course.content.parts import PARTS_FILE
+from app.course.content.topic_file import TOPIC_FILE
+from app.server.aside import let_pay
+from app.site.web.frame.renderer import frame, render
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 _NOT_NAMED = "new-exercise"

@@ -8,8 +8,8 @@ from pathlib import Path
 from textwrap import wrap
 from unicodedata import category
 
-from app.errors import ContentError
-from app.yaml_file import parse_document
+from app.core.errors import ContentError
+from app.core.yaml_file import parse_document
 
 _WIDTH = 98  # of a folded text, which is indented by two
 _LONG = 80  # characters from which on a text gets lines of its own

@@ -10,16 +10,16 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from app.aside import let_pay
 from app.authoring.preview.files import files_in, files_of, read_text, stamp_of
 from app.authoring.preview.form_routes import form_routes
 from app.authoring.preview.workbench import AuthoringPreview
 from app.authoring.preview.writer import ChangedFileError, save_text
 from app.authoring.schemas import exercise_schema
-from app.errors import InputError
+from app.core.errors import InputError
+from app.core.yaml_file import LARGEST
+from app.server.aside import let_pay
 from app.site import Site
-from app.web.frame.renderer import frame, render
-from app.yaml_file import LARGEST
+from app.site.web.frame.renderer import frame, render
 
 _CHANGED = "another program, or another page, has changed the file since this page read it"
 

@@ -6,8 +6,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from app.sandbox.execution import Execution, Plain
-from app.sandbox.runner import Runner
+from app.course.sandbox.execution import Execution, Plain
+from app.course.sandbox.runner import Runner
 
 T = TypeVar("T")
 Work = Callable[[Runner], Coroutine[Any, Any, T]]

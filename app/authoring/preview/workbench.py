@@ -13,14 +13,14 @@ from app.authoring.lint import Linted
 from app.authoring.preview.drafts import SEEDS, Drafts, Proof
 from app.authoring.preview.files import FileText, read_text
 from app.authoring.preview.thread_runs import LatestWork, SupersededError
-from app.content.files import topic_of
-from app.errors import ContentError, NotFoundError
+from app.core.errors import ContentError, NotFoundError
+from app.core.yaml_file import read_bytes
+from app.course.content.files import topic_of
+from app.course.sandbox.runner import Runner
 from app.main import create_app
-from app.sandbox.runner import Runner
 from app.site import Site
-from app.web.frame.origin import from_here
-from app.web.frame.renderer import Hyperlink
-from app.yaml_file import read_bytes
+from app.site.web.frame.origin import from_here
+from app.site.web.frame.renderer import Hyperlink
 
 _NO_KEY = "open the address that `wallclock preview` has printed: it has the key of this page"
 _SUPERSEDED = "a later text of this page is being checked"

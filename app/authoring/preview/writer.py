@@ -10,8 +10,8 @@ from secrets import token_hex
 from threading import Lock
 
 from app.authoring.preview.files import GONE, read_text, stamp_of
-from app.errors import ContentError, InputError
-from app.yaml_file import LARGEST, read_bytes
+from app.core.errors import ContentError, InputError
+from app.core.yaml_file import LARGEST, read_bytes
 
 _LINE_END = r"(\r\n|\r|\n)"
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from app.core.units import BYTE, BYTE_PER_SECOND, scale_of, show
 from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
 from app.labs.check.network import check_network, compare_with_tcp, variables_without, without_tcp
 from app.labs.check.reference_values import compare_expected
 from app.labs.check.world import NO_VARIABLES, Ran, World
 from app.labs.machines.devices import Devices
 from app.labs.results.report import Measure, Report
-from app.units import BYTE, BYTE_PER_SECOND, scale_of, show
 
 LAB = "all-reduce"
 _JOINING = 10.0  # seconds until the ranks have met

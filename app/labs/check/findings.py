@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from app.errors import capitalized
+from app.core.errors import capitalized
 
 
 class CheckVerdict(StrEnum):

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from app.core.units import BYTE, show
 from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
 from app.labs.check.world import World
 from app.labs.evidence.faults import fault_cure
 from app.labs.machines.devices import Devices, is_instance
 from app.labs.machines.nvidia_output import GpuTable, numbered_rows, query_gpus
-from app.units import BYTE, show
 
 _FIELDS = (
     "name",

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from app.core.units import BYTE, scale_of, show
 from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
 from app.labs.check.hardware import on_the_nodes
 from app.labs.check.reference_values import compare_expected, expectation
@@ -12,7 +13,6 @@ from app.labs.check.world import World
 from app.labs.evidence.faults import fault_cure
 from app.labs.machines.devices import Devices
 from app.labs.machines.nvidia_output import GpuSections, read_gpu_sections
-from app.units import BYTE, scale_of, show
 
 _LINK = re.compile(r"Link \d+: (?P<rate>[\d.]+) GB/s")
 _BETWEEN = re.compile(r"\bNV(\d+)\b")

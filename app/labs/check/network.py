@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping
 
+from app.core.units import BYTE_PER_SECOND, show
 from app.labs.check.findings import CheckFinding, odd, passed, unknown
-from app.units import BYTE_PER_SECOND, show
 
 _TENTH = 0.3  # of the bandwidth with the network, below which it was TCP
 _NVLINK = "MNNVL"

@@ -8,9 +8,9 @@ from enum import IntEnum
 
 from pydantic import TypeAdapter, ValidationError
 
+from app.core.units import scale_of, show_in
 from app.labs.check.findings import CheckFinding, CheckReport, CheckVerdict
 from app.labs.results.spread import OUTLIER
-from app.units import scale_of, show_in
 
 _FEWEST = 3  # nodes, from which on a median says which one is off
 _REPORT: TypeAdapter[CheckReport] = TypeAdapter(CheckReport)

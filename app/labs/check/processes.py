@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.db.run_state import RunState
 from app.labs.check.collectives import LAB
 from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
 from app.labs.check.world import Broke, TorchProcess, World
+from app.server.db.run_state import RunState
 
 _DEVICE = re.compile(r"/dev/(?:nvidia\d|nvidia-uvm|nvidiactl|kfd|dri/)")
 _STARTING = 30.0  # seconds from which on the import of torch is slow

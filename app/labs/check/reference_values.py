@@ -8,10 +8,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from app.core.units import scale_of, show_in
+from app.core.yaml_file import read_document
 from app.labs.check.findings import CheckFinding, CheckVerdict, unknown
 from app.labs.parameters import FrozenModel
-from app.units import scale_of, show_in
-from app.yaml_file import read_document
 
 _TABLE = Path(__file__).with_suffix(".yaml")
 What = Literal[

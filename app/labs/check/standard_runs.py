@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from app.errors import InputError, UnavailableError
+from app.core.errors import InputError, UnavailableError
 from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
 from app.labs.check.world import World
 from app.labs.results.disturbance import WHAT_TO_DO

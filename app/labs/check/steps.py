@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
-from app.errors import InputError, UnavailableError
+from app.core.errors import InputError, UnavailableError
 from app.labs.check.cluster import jobs
 from app.labs.check.collectives import bandwidth, nccl, two_nodes
 from app.labs.check.findings import CheckFinding, CheckReport, CheckStep, failed_finding

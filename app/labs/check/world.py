@@ -14,9 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.config import Settings
-from app.db.run_state import RunState
-from app.errors import UnavailableError
+from app.core.errors import UnavailableError
 from app.labs.check.failing_job import failing_job
 from app.labs.launch.base import Launcher
 from app.labs.launch.choice import launcher_of
@@ -28,6 +26,8 @@ from app.labs.results.analysis import report_of
 from app.labs.results.report import Report
 from app.labs.run import LabRun, write_whole
 from app.labs.spec import lab_called
+from app.server.config import Settings
+from app.server.db.run_state import RunState
 
 _PATIENCE = 600.0  # seconds until the devices are free
 _ASKING = 120.0  # seconds for a tool: nccl-tests takes longer than all others

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from app.errors import InputError, NotFoundError, UnavailableError, nearest
+from app.core.errors import InputError, NotFoundError, UnavailableError, nearest
 from app.labs.launch.plan import LaunchPlan, planned
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.machines.machine import describe_machine

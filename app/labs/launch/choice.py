@@ -3,10 +3,10 @@
 Apart from the queue, so that the command line does not have to import the database.
 """
 
-from app.config import Settings
 from app.labs.launch.base import Launcher
 from app.labs.launch.local import LocalLauncher
 from app.labs.launch.slurm import SlurmLauncher
+from app.server.config import Settings
 
 
 def launcher_of(settings: Settings) -> Launcher:

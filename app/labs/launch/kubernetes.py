@@ -8,7 +8,7 @@ from shlex import quote
 
 import yaml
 
-from app.errors import InputError
+from app.core.errors import InputError
 from app.labs.launch.base import write_run
 from app.labs.run import LabRun
 from app.labs.spec import LabJob

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from app.db.run_state import RunState
 from app.labs.evidence.blame import RankError, blame, late_ranks
 from app.labs.evidence.stacks import ranks_shown
 from app.labs.launch.device_lock import DeviceLocks
 from app.labs.launch.limit import stack_written_when_late
 from app.labs.ranks.torch_version import require_torch
 from app.labs.run import JobRecord, LabRun, RunOutcome, write_whole
+from app.server.db.run_state import RunState
 
 _LIBRARY = Path(__file__).parents[1] / "library"
 _DEATH_SIGNAL, _SUBREAPER = 1, 36  # of prctl(2)

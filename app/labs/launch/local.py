@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from app.errors import UnavailableError
+from app.core.errors import UnavailableError
 from app.labs.launch.base import Launcher, write_run
 from app.labs.launch.zygote import ZygoteOrder, ZygoteReply
 from app.labs.machines.devices import NO_DEVICES, Devices, find_devices

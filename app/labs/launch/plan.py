@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from app.errors import InputError, sentence
+from app.core.errors import InputError, sentence
 from app.labs.machines.devices import Devices, has_traces
 from app.labs.results.duration import refuse_too_long
 from app.labs.spec import NODES, RANKS, Lab, LabJob, read_job

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from app.db.run_state import RunState
 from app.labs.launch.leader import record_error, work
 from app.labs.launch.limit import allow_connections, stop_after
 from app.labs.launch.position import Position, position_in, rank_in
@@ -17,6 +16,7 @@ from app.labs.machines.devices import NO_DEVICES, Devices, find_gpus, has_traces
 from app.labs.machines.machine import describe_machine
 from app.labs.machines.torch_query import forked
 from app.labs.run import JobRecord, LabRun, MachineEvent, RunOutcome
+from app.server.db.run_state import RunState
 
 
 def run_rank(folder: Path) -> NoReturn:

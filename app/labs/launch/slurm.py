@@ -14,9 +14,7 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
-from app.config import Settings
-from app.db.run_state import RunState
-from app.errors import UnavailableError
+from app.core.errors import UnavailableError
 from app.labs.evidence.blame import blame
 from app.labs.evidence.logs import codes_of_srun
 from app.labs.launch.base import Launcher, write_run
@@ -25,6 +23,8 @@ from app.labs.launch.slurm_queue import QueuedJob, last_line, read_queue, slurm_
 from app.labs.machines.devices import Devices, promised
 from app.labs.run import LabRun, RunOutcome, write_whole
 from app.labs.spec import LabJob
+from app.server.config import Settings
+from app.server.db.run_state import RunState
 
 _EXPIRED = 124  # the exit code of timeout(1)
 _NEVER_MET = (

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.config import Settings
-from app.errors import InputError
+from app.core.errors import InputError
 from app.labs.spec import LabJob
+from app.server.config import Settings
 
 _ENDING = 30.0  # seconds that a run may take beyond its limits: its ranks keep them themselves
 _KILL = 10  # seconds from SIGTERM to SIGKILL

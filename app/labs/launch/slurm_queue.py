@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.errors import UnavailableError
+from app.core.errors import UnavailableError
 
 _PATIENCE = 20.0  # seconds for a command of Slurm
 _FIELDS = "--format=%i|%T|%r"

@@ -7,11 +7,11 @@ import re
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from app.expressions import Quantity, names_in, parse_expression
-from app.formulas.presets import Gpu, gpu_printed_as
+from app.core.expressions import Quantity, names_in, parse_expression
+from app.core.formulas.presets import Gpu, gpu_printed_as
+from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND
 from app.labs.machines.machine import MachineFacts
 from app.labs.spec import Lab
-from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND
 
 _PREFIX = "gpu_"
 _NVLINK = ("P2P/", "NVLS")  # how NCCL calls transports that may be NVLink

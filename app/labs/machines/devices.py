@@ -16,7 +16,7 @@ from glob import glob
 from pathlib import Path
 from typing import Literal
 
-from app.errors import UnavailableError
+from app.core.errors import UnavailableError
 from app.labs.machines.torch_query import answer_of, spawned
 from app.labs.machines.vendor import GpuListing, ListedGpu, list_gpus, tool
 from app.labs.ranks.probe import Seen, SeenDevice

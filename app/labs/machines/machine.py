@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.core.units import BYTE, show
 from app.labs.machines.allotment import cores_allotted, memory_allotted
 from app.labs.machines.devices import NO_DEVICES, Device, Devices
 from app.labs.machines.vendor import ListedGpu, memory_in_use, run_vendor_tool
-from app.units import BYTE, show
 
 _PATIENCE = 5  # seconds for a command
 _PREFIXES = ("NCCL_", "RCCL_", "TORCH_NCCL_")

@@ -5,8 +5,8 @@ import statistics
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.db.run_state import RunState
-from app.expressions import ExpressionError, Quantity, evaluate, names_in, parse_expression
+from app.core.expressions import ExpressionError, Quantity, evaluate, names_in, parse_expression
+from app.core.units import RATIO, scale_of
 from app.labs.machines.datasheet import NO_DATASHEET, Datasheet, datasheet_of, is_unknown
 from app.labs.parameters import Value
 from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
@@ -19,7 +19,7 @@ from app.labs.results.report import Derived, Measure, Report, Underway, held_of
 from app.labs.results.spread import note_on_spread
 from app.labs.run import Event, LabRun, MachineEvent
 from app.labs.spec import RANKS, Lab, known_labs, lab_called
-from app.units import RATIO, scale_of
+from app.server.db.run_state import RunState
 
 _ROUNDED = 0.05  # of a size: what remains when ranks share it equally
 _EQUAL = 1e-13  # relative difference of equal numbers, after a few operations

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
-from app.db.run_state import RunState
 from app.labs.results.analysis import report_of, revise
 from app.labs.results.report import Report, read_report
 from app.labs.run import LabRun
 from app.labs.spec import known_labs
+from app.server.db.run_state import RunState
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 _RUN = re.compile(r"\d{8}-\d{6}-(?P<lab>.+)-[0-9a-f]+")  # as `new_name` has it

@@ -6,14 +6,14 @@ So they are found, compared and judged by the rules that hold for runs of labs.
 from collections.abc import Mapping
 from functools import cache
 
-from app.db.run_state import RunState
+from app.core.measurements.published import published_tests
+from app.core.measurements.reports import CollectiveTest
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyzed
 from app.labs.results.match import BORROWING
 from app.labs.results.report import Measure, Report
 from app.labs.spec import RANKS
-from app.measurements.published import published_tests
-from app.measurements.reports import CollectiveTest
+from app.server.db.run_state import RunState
 
 _BACKEND = "nccl"
 _OPERATIONS = {

@@ -8,15 +8,15 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.db.run_state import RunState
+from app.core.translation import noted
+from app.core.units import BYTE
 from app.labs.machines.machine import MachineFacts
 from app.labs.parameters import amount
 from app.labs.ranks.events import ClocksEvent, GpuReading, StrainEvent
 from app.labs.results.report import Measure, Report
 from app.labs.run import Event, JobRecord
 from app.labs.spec import Lab
-from app.translation import noted
-from app.units import BYTE
+from app.server.db.run_state import RunState
 
 COUNTED, SEEN = "interruptions", "disturbed"  # among the details of a report
 _WITH_LAUNCH = " with launch"  # by the clock of the host: noisy, and compared with nothing

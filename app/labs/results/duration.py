@@ -3,11 +3,11 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from app.errors import InputError
-from app.expressions import ExpressionError, Quantity
+from app.core.errors import InputError
+from app.core.expressions import ExpressionError, Quantity
+from app.core.translation import translate
 from app.labs.results.analysis import known_quantities, predict_measure
 from app.labs.spec import Lab, LabJob
-from app.translation import translate
 
 _HALVES = 40  # of a size, until one fits
 

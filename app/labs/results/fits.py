@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from app.core.measurements.line_interval import bad_point, line_interval
+from app.core.measurements.pieces import median_error, pieces
+from app.core.measurements.reports import AlphaBetaPiece
 from app.labs.results.report import LatencyFit, Measure
 from app.labs.spec import Lab
-from app.measurements.line_interval import bad_point, line_interval
-from app.measurements.pieces import median_error, pieces
-from app.measurements.reports import AlphaBetaPiece
 
 
 def fitted_lines(lab: Lab, measures: Sequence[Measure]) -> tuple[LatencyFit | None, tuple[LatencyFit, ...]]:

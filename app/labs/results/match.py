@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.errors import InputError
+from app.core.errors import InputError
 from app.labs.results.report import Held, Measure, Report, held_in
 from app.labs.spec import LabJob, lab_called
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from app.errors import sentence
+from app.core.errors import sentence
+from app.core.translation import noted
+from app.core.units import BYTE, BYTE_PER_SECOND, SECOND, Unit
 from app.labs.machines.machine import SHARED, MachineFacts
 from app.labs.parameters import amount
 from app.labs.ranks.events import ClocksEvent, DetailEvent
@@ -10,8 +12,6 @@ from app.labs.results.disturbance import COUNTED, SEEN, slowed_by_rank
 from app.labs.results.report import LatencyFit, Measure
 from app.labs.run import Event
 from app.labs.spec import Lab
-from app.translation import noted
-from app.units import BYTE, BYTE_PER_SECOND, SECOND, Unit
 
 _LATE = 0.05  # of the predicted time: a later message means that the emulation fell behind
 _THROTTLED = 0.01  # of the time of a run, below which a lower clock does not matter

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 
+from app.core.translation import noted, translate
+from app.core.units import BYTE, BYTE_PER_SECOND, SECOND
 from app.labs.machines.machine import MachineFacts
 from app.labs.parameters import amount
 from app.labs.results.report import Measure, PairMatrix, Report, SlowPair
-from app.translation import noted, translate
-from app.units import BYTE, BYTE_PER_SECOND, SECOND
 
 PAIR = "pair"  # the measure of one pair
 _SLOWER: Mapping[str, float] = {"nccl": 0.1, "gloo": 0.5}  # of the median of alike pairs

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 
-from app.errors import InputError
-from app.formulas.presets import GPUS, Gpu
+from app.core.errors import InputError
+from app.core.formulas.presets import GPUS, Gpu
+from app.core.translation import translate
+from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, Unit, parse, scale_of, show
 from app.labs.results.disturbance import WHAT_TO_DO
 from app.labs.results.report import Measure, Report
 from app.labs.results.stored_notes import localized_note
 from app.labs.spec import lab_called
-from app.translation import translate
-from app.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, Unit, parse, scale_of, show
 
 _SLACK = 2.0  # a switch that adds on the way doubles what a link seems to carry
 _PCIE = parse("64 GB/s", BYTE_PER_SECOND)  # one direction of PCIe 5.0 with 16 lanes (PCI-SIG)

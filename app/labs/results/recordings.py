@@ -9,12 +9,12 @@ from typing import NoReturn
 
 from pydantic import ValidationError
 
-from app.db.run_state import RunState
-from app.errors import InputError, NotFoundError, UnavailableError
+from app.core.errors import InputError, NotFoundError, UnavailableError
 from app.labs.results.analysis import revise
 from app.labs.results.report import Report, read_report
 from app.labs.run import write_whole
 from app.labs.spec import lab_called
+from app.server.db.run_state import RunState
 
 _COMMAND = ["wallclock", "lab", "run"]  # may stand at the beginning of a line
 

@@ -7,12 +7,12 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from app.db.run_state import RunState
+from app.core.translation import Numeral
+from app.core.units import RATIO, scale_of
 from app.labs.machines.machine import MachineFacts
 from app.labs.parameters import amount, parameters_in
 from app.labs.spec import Lab, known_labs
-from app.translation import Numeral
-from app.units import RATIO, scale_of
+from app.server.db.run_state import RunState
 
 Held = Literal["min", "median"]
 _MANY = 100  # a ratio from which three decimals say nothing

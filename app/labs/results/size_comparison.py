@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from app.errors import InputError
+from app.core.errors import InputError
+from app.core.measurements.reports import CollectiveTest
+from app.core.translation import noted, translate
+from app.core.units import BYTE_PER_SECOND, SECOND, Bytes, Ratio, show, show_size
 from app.labs.results.borrowable_runs import borrowed
 from app.labs.results.match import BORROWING
 from app.labs.results.report import Measure, Report
-from app.measurements.reports import CollectiveTest
-from app.translation import noted, translate
-from app.units import BYTE_PER_SECOND, SECOND, Bytes, Ratio, show, show_size
 
 _TIME, _BUS, _OPERATION = "time", "bus bandwidth", "operation"
 _SAME = 0.01  # of a size: ranks round theirs to whole numbers of their own

@@ -8,9 +8,9 @@ import re
 from functools import cache
 from itertools import chain, zip_longest
 
+from app.core.translation import SOURCE, language, noted, translate, translate_known
 from app.labs.results.disturbance import DOUBTS
 from app.labs.results.pairs import PAIR_NOTES
-from app.translation import SOURCE, language, noted, translate, translate_known
 
 _FIELD = re.compile(r"\{(\w+)\}")
 _LONGEST = 1_000  # characters of a note that is recognized

@@ -9,11 +9,11 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from app.config import Settings
-from app.federation.lti.tool import Tool
+from app.classes.federation.lti.tool import Tool
+from app.classes.pages.lti.desk import tool_for
 from app.main import create_app, create_site
+from app.server.config import Settings
 from app.site import Site
-from app.web.lti.desk import tool_for
 from tests.waiting import wait_until
 
 

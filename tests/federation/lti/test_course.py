@@ -4,16 +4,16 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import Session
 
-from app.db.people import IdentityRow
-from app.db.platforms import ContextRow, LinkRow, OutboxRow
-from app.db.session import open_session
-from app.federation.lti.platforms import Platform, register_platform
-from app.people.assignments import AssignmentEntry, create_assignment
-from app.people.classes import Role, create_class, enroll, number_of
-from app.people.persons import new_person, open_browser
-from app.people.policy import Policy
+from app.classes.federation.lti.platforms import Platform, register_platform
+from app.classes.people.assignments import AssignmentEntry, create_assignment
+from app.classes.people.classes import Role, create_class, enroll, number_of
+from app.classes.people.persons import new_person, open_browser
+from app.classes.people.policy import Policy
+from app.server.db.people import IdentityRow
+from app.server.db.platforms import ContextRow, LinkRow, OutboxRow
+from app.server.db.session import open_session
 from app.site import Site
-from app.web.frame.visitor import SESSION
+from app.site.web.frame.visitor import SESSION
 
 REFUSED = "this user is not in the course"
 

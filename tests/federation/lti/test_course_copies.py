@@ -8,16 +8,16 @@ from zoneinfo import ZoneInfo
 import pytest
 from fastapi.testclient import TestClient
 
-from app.db.session import open_writing_session
-from app.federation.lti.enrollment import enroll_launch, new_class, tie
-from app.federation.lti.launch_message import Launch
-from app.federation.lti.platforms import Platform, register_platform
-from app.federation.lti.tickets import seal_ticket
-from app.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
-from app.people.classes import Role, class_with, classes_of, create_class, enroll, members_of, number_of
-from app.people.policy import Policy
+from app.classes.federation.lti.enrollment import enroll_launch, new_class, tie
+from app.classes.federation.lti.launch_message import Launch
+from app.classes.federation.lti.platforms import Platform, register_platform
+from app.classes.federation.lti.tickets import seal_ticket
+from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
+from app.classes.people.classes import Role, class_with, classes_of, create_class, enroll, members_of, number_of
+from app.classes.people.policy import Policy
+from app.server.db.session import open_writing_session
 from app.site import Site
-from app.web.frame.visitor import SESSION
+from app.site.web.frame.visitor import SESSION
 from tests.web.a_class import browser
 from tests.web.test_progress import words
 

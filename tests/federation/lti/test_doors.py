@@ -12,10 +12,10 @@ import httpx2
 import pytest
 from joserfc import jwk, jwt
 
-from app.db.session import open_session
-from app.federation.lti.enrollment import enroll_launch, new_class, tie
-from app.federation.lti.launch_message import Launch
-from app.federation.lti.platforms import Platform, allow_deployment, register_platform
+from app.classes.federation.lti.enrollment import enroll_launch, new_class, tie
+from app.classes.federation.lti.launch_message import Launch
+from app.classes.federation.lti.platforms import Platform, allow_deployment, register_platform
+from app.server.db.session import open_session
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
 from tests.federation.lti.launches import fields
 from tests.federation.lti.serving import Service, served

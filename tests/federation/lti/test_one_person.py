@@ -6,17 +6,13 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import Session
 
-from app.db.people import IdentityRow, MemberRow
-from app.db.platforms import ContextRow
-from app.db.session import open_session, open_writing_session
-from app.errors import RefusedError
-from app.federation.lti.enrollment import enroll_launch
-from app.federation.lti.launch_message import Launch
-from app.federation.lti.platforms import Platform, register_platform
-from app.federation.lti.roster import Participant
-from app.federation.lti.roster_sync import apply_difference, compare_course
-from app.federation.lti.tickets import seal_ticket
-from app.people.classes import (
+from app.classes.federation.lti.enrollment import enroll_launch
+from app.classes.federation.lti.launch_message import Launch
+from app.classes.federation.lti.platforms import Platform, register_platform
+from app.classes.federation.lti.roster import Participant
+from app.classes.federation.lti.roster_sync import apply_difference, compare_course
+from app.classes.federation.lti.tickets import seal_ticket
+from app.classes.people.classes import (
     Member,
     Role,
     class_with,
@@ -27,9 +23,13 @@ from app.people.classes import (
     role_in,
     set_archived,
 )
-from app.people.persons import new_person, open_browser
+from app.classes.people.persons import new_person, open_browser
+from app.core.errors import RefusedError
+from app.server.db.people import IdentityRow, MemberRow
+from app.server.db.platforms import ContextRow
+from app.server.db.session import open_session, open_writing_session
 from app.site import Site
-from app.web.frame.visitor import SESSION
+from app.site.web.frame.visitor import SESSION
 from tests.web.test_progress import words
 
 

@@ -9,10 +9,10 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.responses import Response
 
-from app.db.session import open_session, open_writing_session
-from app.errors import RefusedError
-from app.federation.lti.canvas import PLACEMENTS, hosts_issuer
-from app.federation.lti.platforms import deployments, new_registration, platform_for, platforms
+from app.classes.federation.lti.canvas import PLACEMENTS, hosts_issuer
+from app.classes.federation.lti.platforms import deployments, new_registration, platform_for, platforms
+from app.core.errors import RefusedError
+from app.server.db.session import open_session, open_writing_session
 from app.site import Site
 from tests.each import each
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
@@ -119,7 +119,7 @@ def test_without_the_extra_the_pages_say_what_to_install(client: TestClient, mon
     real = builtins.__import__
 
     def lacking(name: str, *rest: Any, **more: Any) -> Any:
-        if name == "app.federation.lti.tool":
+        if name == "app.classes.federation.lti.tool":
             raise ModuleNotFoundError("No module named 'joserfc'")
         return real(name, *rest, **more)
 

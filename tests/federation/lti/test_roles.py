@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 from sqlmodel import select
 
-from app.db.people import MemberRow, PersonRow
-from app.db.session import open_session, open_writing_session
-from app.errors import RefusedError
-from app.federation.lti.enrollment import enroll_launch
-from app.federation.lti.roles import role_of
-from app.federation.lti.roster import Participant
-from app.federation.lti.roster_sync import CourseDifference, apply_difference, compare_course
-from app.people.classes import Role, members_of
-from app.people.members import change_role
+from app.classes.federation.lti.enrollment import enroll_launch
+from app.classes.federation.lti.roles import role_of
+from app.classes.federation.lti.roster import Participant
+from app.classes.federation.lti.roster_sync import CourseDifference, apply_difference, compare_course
+from app.classes.people.classes import Role, members_of
+from app.classes.people.members import change_role
+from app.core.errors import RefusedError
+from app.server.db.people import MemberRow, PersonRow
+from app.server.db.session import open_session, open_writing_session
 from tests.each import each
 from tests.federation.lti.test_one_person import Tied, tied
 

@@ -9,15 +9,15 @@ from sqlalchemy import Engine
 from sqlmodel import Session, col, select
 from starlette.responses import JSONResponse, Response
 
-from app.db.migrations import migrate
-from app.db.people import IdentityRow
-from app.db.platforms import LinkRow
-from app.db.session import connect, open_session, open_writing_session
-from app.federation.lti.enrollment import enroll_launch, new_class, tie
-from app.federation.lti.launch_message import Launch
-from app.federation.lti.platforms import Platform, register_platform
-from app.people.assignments import AssignmentEntry, create_assignment
-from app.people.policy import Policy
+from app.classes.federation.lti.enrollment import enroll_launch, new_class, tie
+from app.classes.federation.lti.launch_message import Launch
+from app.classes.federation.lti.platforms import Platform, register_platform
+from app.classes.people.assignments import AssignmentEntry, create_assignment
+from app.classes.people.policy import Policy
+from app.server.db.migrations import migrate
+from app.server.db.people import IdentityRow
+from app.server.db.platforms import LinkRow
+from app.server.db.session import connect, open_session, open_writing_session
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
 from tests.federation.lti.test_outbox import EXERCISE, SECRET, Course, course_of
 from tests.waiting import until

@@ -1,6 +1,6 @@
 import pytest
 
-from app.formulas.batching import (
+from app.core.formulas.batching import (
     accumulated_step_time,
     accumulation_saving,
     accumulation_steps,

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from app.formulas.batching import (
+from app.core.formulas.batching import (
     examples_to_target,
     linear_scaled_rate,
     scaled_decay,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.batching import cosine_rate, critical_batch, gradient_noise_scale, rate_exposure, warmup_steps
+from app.core.formulas.batching import cosine_rate, critical_batch, gradient_noise_scale, rate_exposure, warmup_steps
 from tests.each import each
 from tests.oracles.batching import spread
 

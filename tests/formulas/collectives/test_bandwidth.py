@@ -2,9 +2,9 @@ from typing import get_args
 
 import pytest
 
-from app.expressions import Quantity, evaluate
-from app.formulas import collectives
-from app.formulas.collectives.bandwidth import Collective
+from app.core.expressions import Quantity, evaluate
+from app.core.formulas import collectives
+from app.core.formulas.collectives.bandwidth import Collective
 from tests.each import each
 from tests.formulas.grid import BANDWIDTH, SIZE
 from tests.oracles import collectives as simulated

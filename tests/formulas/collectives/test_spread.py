@@ -1,6 +1,6 @@
 import pytest
 
-from app.formulas import collectives
+from app.core.formulas import collectives
 from tests.each import each
 from tests.formulas.grid import BANDWIDTH, SIZE, over_latencies, over_ranks
 from tests.oracles import collectives as simulated

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.formulas.presets import Layout
+from app.core.formulas.presets import Layout
 from tests.each import each
 
 DEEPSPEED = """{

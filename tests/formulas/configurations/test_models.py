@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.formulas.presets import MODELS, ModelShape
-from app.formulas.transformer import model_parameters
+from app.core.formulas.presets import MODELS, ModelShape
+from app.core.formulas.transformer import model_parameters
 from tests.each import each
 
 Config = Mapping[str, Any]

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas import Argument, formula_value, lookup
-from app.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost, value_of_utilization
+from app.core.formulas import Argument, formula_value, lookup
+from app.core.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost, value_of_utilization
 from tests.tables import rows
 
 DAY, HOUR = 86400.0, 3600.0

@@ -4,7 +4,7 @@ from decimal import Decimal, getcontext
 
 import pytest
 
-from app.formulas.faults import late_share, replica_loss, spare_nodes, survival, time_without_checkpoints
+from app.core.formulas.faults import late_share, replica_loss, spare_nodes, survival, time_without_checkpoints
 from tests.each import each
 
 DAY = 86400.0

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from app.formulas.faults import (
+from app.core.formulas.faults import (
     checkpoint_bytes,
     cluster_mtbf,
     cost_per_failure,
@@ -12,7 +12,7 @@ from app.formulas.faults import (
     write_time,
     young_interval,
 )
-from app.simulators.faults import run_until
+from app.core.simulators.faults import run_until
 from tests.each import each
 from tests.tables import rows
 

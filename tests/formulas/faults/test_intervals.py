@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.faults import daly_interval, exact_interval, young_interval
+from app.core.formulas.faults import daly_interval, exact_interval, young_interval
 from tests.each import each
 from tests.oracles.faults import least_wasteful
 from tests.tables import Row, rows

@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from app.formulas.faults import asynchronous_interval, verified_interval, verified_waste
+from app.core.formulas.faults import asynchronous_interval, verified_interval, verified_waste
 
 HOUR, DAY = 3600.0, 86400.0
 

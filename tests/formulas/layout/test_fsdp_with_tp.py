@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from app.formulas.layout import best_data_degree, mixed_tokens_to_hide
-from app.formulas.overlap import fsdp_tokens_to_hide
+from app.core.formulas.layout import best_data_degree, mixed_tokens_to_hide
+from app.core.formulas.overlap import fsdp_tokens_to_hide
 from tests.each import each
 
 SIZES = [(1048576, 256, 28672), (2097152, 512, 53248), (1048576, 512, 53248)]

@@ -2,14 +2,14 @@ from dataclasses import replace
 
 import pytest
 
-from app.formulas.layout import fits, projected_utilization, step_time, step_time_range, total_step_time
-from app.formulas.memory import memory_budget
-from app.formulas.pipeline import layers_per_stage
-from app.formulas.presets import LAYOUTS, Cluster, Layout, Recipe, Shares, cluster, model
-from app.formulas.sharding import tensor_all_reduce_size, tensor_traffic_bytes
-from app.formulas.throughput import training_time
-from app.formulas.transformer import token_flops
-from app.simulators.pipeline import Times, build, simulate_schedule
+from app.core.formulas.layout import fits, projected_utilization, step_time, step_time_range, total_step_time
+from app.core.formulas.memory import memory_budget
+from app.core.formulas.pipeline import layers_per_stage
+from app.core.formulas.presets import LAYOUTS, Cluster, Layout, Recipe, Shares, cluster, model
+from app.core.formulas.sharding import tensor_all_reduce_size, tensor_traffic_bytes
+from app.core.formulas.throughput import training_time
+from app.core.formulas.transformer import token_flops
+from app.core.simulators.pipeline import Times, build, simulate_schedule
 from tests.each import each
 from tests.oracles.collectives import ring_all_reduce
 from tests.oracles.overlap import backward_pass

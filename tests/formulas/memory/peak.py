@@ -4,9 +4,9 @@ It shares no code with the formulas: layers are dealt out by hand, micro-batches
 of a played schedule, and every tensor is an entry of its own.
 """
 
-from app.formulas.checks import AttentionKernels
-from app.formulas.presets import Layout, ModelShape, Recipe
-from app.simulators.pipeline import Times, build, simulate_schedule
+from app.core.formulas.checks import AttentionKernels
+from app.core.formulas.presets import Layout, ModelShape, Recipe
+from app.core.simulators.pipeline import Times, build, simulate_schedule
 
 Tensors = dict[str, float]  # bytes by name
 

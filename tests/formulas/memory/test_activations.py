@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.expressions import Quantity, evaluate
-from app.formulas import memory
-from app.formulas.checks import Recompute
+from app.core.expressions import Quantity, evaluate
+from app.core.formulas import memory
+from app.core.formulas.checks import Recompute
 from tests.each import each
 from tests.oracles import memory as simulated
 from tests.tables import Row, rows

@@ -6,15 +6,15 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from app.formulas.checks import AttentionKernels
-from app.formulas.memory import card_memory, memory_budget, stage_memory, state_bytes, zero_state_bytes
-from app.formulas.parallelism.degrees import Degrees
-from app.formulas.parallelism.numbers import columns
-from app.formulas.pipeline import layers_per_stage
-from app.formulas.presets import LAYOUTS, RECIPES, Layout, ModelShape, Recipe, model
-from app.formulas.step.memory import RankMemoryTerms, most_memory, stage_bytes
-from app.formulas.transformer import model_parameters
-from app.formulas.transformer.parameters import LayerParts
+from app.core.formulas.checks import AttentionKernels
+from app.core.formulas.memory import card_memory, memory_budget, stage_memory, state_bytes, zero_state_bytes
+from app.core.formulas.parallelism.degrees import Degrees
+from app.core.formulas.parallelism.numbers import columns
+from app.core.formulas.pipeline import layers_per_stage
+from app.core.formulas.presets import LAYOUTS, RECIPES, Layout, ModelShape, Recipe, model
+from app.core.formulas.step.memory import RankMemoryTerms, most_memory, stage_bytes
+from app.core.formulas.transformer import model_parameters
+from app.core.formulas.transformer.parameters import LayerParts
 from tests.each import each
 from tests.formulas.memory.peak import Peak
 from tests.oracles.layout import Mesh, WeightTensor, place

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas import memory
-from app.formulas.checks import ZeroStage
+from app.core.formulas import memory
+from app.core.formulas.checks import ZeroStage
 from tests.each import each
 from tests.formulas.grid import STAGES, over_ranks, over_stages
 from tests.oracles import memory as simulated

@@ -1,6 +1,12 @@
 import pytest
 
-from app.formulas.memory import fully_sharded_peak_bytes, logits_bytes, offload_time, state_bytes, width_to_hide_offload
+from app.core.formulas.memory import (
+    fully_sharded_peak_bytes,
+    logits_bytes,
+    offload_time,
+    state_bytes,
+    width_to_hide_offload,
+)
 from tests.each import each
 
 

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from app.formulas import networks
+from app.core.formulas import networks
 from tests.each import each
 from tests.oracles import networks as simulated
 

@@ -3,7 +3,12 @@ from fractions import Fraction
 
 import pytest
 
-from app.formulas.optimizers import muon_traffic_ratio, newton_schulz, newton_schulz_flops, state_bytes_per_parameter
+from app.core.formulas.optimizers import (
+    muon_traffic_ratio,
+    newton_schulz,
+    newton_schulz_flops,
+    state_bytes_per_parameter,
+)
 from tests.each import each
 
 Matrix = list[list[float]]

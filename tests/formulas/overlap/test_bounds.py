@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.formulas.collectives import ring_all_gather_time, ring_all_reduce_time, ring_reduce_scatter_time
-from app.formulas.overlap import fsdp_tokens_to_hide, tokens_to_hide
+from app.core.formulas.collectives import ring_all_gather_time, ring_all_reduce_time, ring_reduce_scatter_time
+from app.core.formulas.overlap import fsdp_tokens_to_hide, tokens_to_hide
 from tests.each import each
 from tests.oracles.overlap import sharded_forward
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.collectives import ring_all_gather_time, ring_all_reduce_time
-from app.formulas.overlap import (
+from app.core.formulas.collectives import ring_all_gather_time, ring_all_reduce_time
+from app.core.formulas.overlap import (
     amdahl_speedup,
     communication_compute_ratio,
     exposed_communication_time,
@@ -13,7 +13,7 @@ from app.formulas.overlap import (
     tokens_to_hide,
     utilization_with_exposed,
 )
-from app.formulas.transformer import layer_parameters
+from app.core.formulas.transformer import layer_parameters
 from tests.each import each
 from tests.oracles.overlap import backward_pass, sharded_forward
 

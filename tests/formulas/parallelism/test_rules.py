@@ -4,12 +4,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from app.formulas.memory import memory_budget
-from app.formulas.parallelism.degrees import Degrees, Middle, stage_layers, stage_of
-from app.formulas.parallelism.numbers import columns
-from app.formulas.parallelism.rules import OF_LAYOUTS, RULES
-from app.formulas.pipeline import layers_per_stage
-from app.formulas.presets import Layout, ModelShape, model
+from app.core.formulas.memory import memory_budget
+from app.core.formulas.parallelism.degrees import Degrees, Middle, stage_layers, stage_of
+from app.core.formulas.parallelism.numbers import columns
+from app.core.formulas.parallelism.rules import OF_LAYOUTS, RULES
+from app.core.formulas.pipeline import layers_per_stage
+from app.core.formulas.presets import Layout, ModelShape, model
 from tests.each import each
 
 LLAMA = model("Llama-3.1-405B")

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.pipeline import bubble_fraction, bubble_ratio, microbatches_for_fraction, microbatches_for_ratio
-from app.simulators.pipeline import Times, build, simulate_schedule
+from app.core.formulas.pipeline import bubble_fraction, bubble_ratio, microbatches_for_fraction, microbatches_for_ratio
+from app.core.simulators.pipeline import Times, build, simulate_schedule
 from tests.each import each
 from tests.tables import rows
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formulas.pipeline import in_flight_microbatches, schedule_bubble, stage_activation_bytes
-from app.formulas.pipeline.schedules import ScheduleName, Waits
-from app.simulators.pipeline import SCHEDULES, Played, Times, build, simulate_schedule
+from app.core.formulas.pipeline import in_flight_microbatches, schedule_bubble, stage_activation_bytes
+from app.core.formulas.pipeline.schedules import ScheduleName, Waits
+from app.core.simulators.pipeline import SCHEDULES, Played, Times, build, simulate_schedule
 from tests.each import each
 from tests.oracles.pipeline import violations
 from tests.tables import Row, rows

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.pipeline import layers_per_stage, point_to_point_bytes
-from app.simulators.pipeline import Times, build, simulate_schedule
+from app.core.formulas.pipeline import layers_per_stage, point_to_point_bytes
+from app.core.simulators.pipeline import Times, build, simulate_schedule
 from tests.each import each
 
 EQUAL = Times(1, 1, 1)

@@ -6,7 +6,7 @@ from math import floor, log2
 
 import pytest
 
-from app.formulas.precision import bits_per_value, block_scale, quantized_block
+from app.core.formulas.precision import bits_per_value, block_scale, quantized_block
 from tests.each import each
 from tests.oracles.precision import codes
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.precision import (
+from app.core.formulas.precision import (
     FORMATS,
     epsilon,
     largest_finite,
@@ -18,7 +18,7 @@ from app.formulas.precision import (
     spacing,
     update_survives,
 )
-from app.formulas.precision.formats import Format
+from app.core.formulas.precision.formats import Format
 from tests.each import each
 from tests.oracles.precision import codes
 from tests.tables import rows

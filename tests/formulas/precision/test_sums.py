@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from app.formulas.precision import pairwise_sum, sequential_sum, stochastic_drift, sum_stops_at
-from app.formulas.precision.formats import Format
+from app.core.formulas.precision import pairwise_sum, sequential_sum, stochastic_drift, sum_stops_at
+from app.core.formulas.precision.formats import Format
 from tests.each import each
 from tests.oracles.precision import codes
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.precision import (
+from app.core.formulas.precision import (
     activation_saving,
     full_precision_bytes,
     loss_scale,

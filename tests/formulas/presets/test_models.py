@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.formulas.presets import MODELS, ModelShape, model
-from app.formulas.presets.recent_models import ROWS, ModelRow
-from app.formulas.transformer import active_parameters, model_parameters
+from app.core.formulas.presets import MODELS, ModelShape, model
+from app.core.formulas.presets.recent_models import ROWS, ModelRow
+from app.core.formulas.transformer import active_parameters, model_parameters
 from tests.each import each
 
 _UNITS = {"B": 1e9, "T": 1e12}

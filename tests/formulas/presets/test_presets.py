@@ -2,13 +2,13 @@ from dataclasses import fields
 
 import pytest
 
-from app.formulas.presets import CLUSTERS, GPUS, LINKS, MODELS, cluster, gpu, gpu_printed_as, link, model
-from app.formulas.presets.clusters import Cluster
-from app.formulas.presets.gpus import Gpu
-from app.formulas.presets.layouts import Layout
-from app.formulas.presets.models import ModelShape
-from app.formulas.presets.shares import SHARES, Shares
-from app.formulas.records import Record
+from app.core.formulas.presets import CLUSTERS, GPUS, LINKS, MODELS, cluster, gpu, gpu_printed_as, link, model
+from app.core.formulas.presets.clusters import Cluster
+from app.core.formulas.presets.gpus import Gpu
+from app.core.formulas.presets.layouts import Layout
+from app.core.formulas.presets.models import ModelShape
+from app.core.formulas.presets.shares import SHARES, Shares
+from app.core.formulas.records import Record
 from tests.each import each
 from tests.tables import Row, rows
 

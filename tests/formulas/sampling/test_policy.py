@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.sampling import (
+from app.core.formulas.sampling import (
     asynchronous_speedup,
     generator_share,
     policy_step_flops,

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.sampling import inference_flops, lifetime_flops, pass_at_k, smaller_model_breakeven
+from app.core.formulas.sampling import inference_flops, lifetime_flops, pass_at_k, smaller_model_breakeven
 from tests.oracles.sampling import share_with_a_right_one
 
 B, T = 10**9, 10**12

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.presets import LAWS, ScalingLaw
-from app.formulas.scaling import effective_tokens, least_flops_for_loss, loss, optimum, overtraining_price
+from app.core.formulas.presets import LAWS, ScalingLaw
+from app.core.formulas.scaling import effective_tokens, least_flops_for_loss, loss, optimum, overtraining_price
 from tests.each import each
 
 PRINTED, REFITTED = LAWS["Hoffmann, as printed"], LAWS["Besiroglu"]

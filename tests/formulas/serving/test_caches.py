@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from app.formulas.serving import cache_pages, cache_transfer_time, cache_used, largest_batch
+from app.core.formulas.serving import cache_pages, cache_transfer_time, cache_used, largest_batch
 from tests.each import each
 
 LENGTHS = (100, 700, 1500, 61)

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from app.formulas.collectives import ring_all_reduce_time
-from app.formulas.serving import (
+from app.core.formulas.collectives import ring_all_reduce_time
+from app.core.formulas.serving import (
     best_tensor_degree,
     critical_batch,
     decode_attention_intensity,
@@ -11,8 +11,8 @@ from app.formulas.serving import (
     dollars_per_million_tokens,
     latent_attention_intensity,
 )
-from app.formulas.throughput import roofline_time
-from app.formulas.transformer import key_value_cache_bytes, latent_cache_bytes
+from app.core.formulas.throughput import roofline_time
+from app.core.formulas.transformer import key_value_cache_bytes, latent_cache_bytes
 from tests.each import each
 
 H100_MEMORY, H100_PEAK, H100_PEAK_8BIT = 3.352e12, 989e12, 1979e12

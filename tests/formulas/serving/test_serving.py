@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from app.formulas.serving import (
+from app.core.formulas.serving import (
     expected_longest,
     free_prefill_tokens,
     pool_sizes,
@@ -12,7 +12,7 @@ from app.formulas.serving import (
     static_batch_idle,
     time_to_first_token,
 )
-from app.formulas.throughput import roofline_time
+from app.core.formulas.throughput import roofline_time
 from tests.each import each
 
 P70, DAY = 70_550_000_000, 86400.0

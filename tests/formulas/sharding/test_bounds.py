@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from app.formulas.sharding import largest_tensor_degree
+from app.core.formulas.sharding import largest_tensor_degree
 from tests.each import each
 from tests.oracles.sharding import parallel_mlp
 

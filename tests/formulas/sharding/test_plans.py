@@ -5,17 +5,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.formulas import formula_value, lookup
-from app.formulas.collectives import (
+from app.core.formulas import formula_value, lookup
+from app.core.formulas.collectives import (
     all_to_all_bytes,
     ring_all_gather_bytes,
     ring_all_reduce_bytes,
     ring_reduce_scatter_bytes,
 )
-from app.formulas.presets.shardings import SHARDING_TASKS, ShardingPlan, ShardingTask
-from app.formulas.sharding import cheapest_plan, plan_bytes
-from app.kinds.layouts import task_of
-from app.simulators.sharding import Move, MoveKind, RankMesh, Resharding, play_plan, working_plans
+from app.core.formulas.presets.shardings import SHARDING_TASKS, ShardingPlan, ShardingTask
+from app.core.formulas.sharding import cheapest_plan, plan_bytes
+from app.core.simulators.sharding import Move, MoveKind, RankMesh, Resharding, play_plan, working_plans
+from app.course.kinds.layouts import task_of
 
 SIZES = {"I": 4096, "J": 8192, "K": 2048}
 DIMS = {"A": ("I", "J"), "B": ("J", "K"), "C": ("I", "K")}

@@ -2,8 +2,8 @@ import itertools
 
 import pytest
 
-from app.formulas.collectives import all_to_all_bytes
-from app.formulas.sharding import causal_ring_imbalance, context_ring_bytes, ulysses_bytes
+from app.core.formulas.collectives import all_to_all_bytes
+from app.core.formulas.sharding import causal_ring_imbalance, context_ring_bytes, ulysses_bytes
 from tests.each import each
 
 

@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from app.formulas.sharding import (
+from app.core.formulas.sharding import (
     dispatch_bytes,
     expected_nodes,
     expert_all_to_all_bytes,

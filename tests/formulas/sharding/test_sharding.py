@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce_time
-from app.formulas.presets import cluster
-from app.formulas.sharding import (
+from app.core.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce_time
+from app.core.formulas.presets import cluster
+from app.core.formulas.sharding import (
     column_shard,
     context_gather_bytes,
     context_ring_bytes,
@@ -24,7 +24,7 @@ from app.formulas.sharding import (
     tensor_overhead,
     tensor_traffic_bytes,
 )
-from app.simulators.sharding import route
+from app.core.simulators.sharding import route
 from tests.each import each
 from tests.oracles.collectives import ring_all_gather
 from tests.oracles.sharding import Matrix, bend, counted_product, parallel_mlp, pass_blocks

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formulas.parallelism.degrees import Degrees
-from app.formulas.parallelism.numbers import PLAIN, columns
-from app.formulas.presets import CLUSTERS, Cluster, Gpu, ModelShape, Shares, model
-from app.formulas.presets.layouts import Precision
-from app.formulas.step.cluster_speeds import speeds_of
-from app.formulas.step.layer import layer_times
-from app.formulas.step.stage import stages_time
-from app.formulas.step.step import step_parts
+from app.core.formulas.parallelism.degrees import Degrees
+from app.core.formulas.parallelism.numbers import PLAIN, columns
+from app.core.formulas.presets import CLUSTERS, Cluster, Gpu, ModelShape, Shares, model
+from app.core.formulas.presets.layouts import Precision
+from app.core.formulas.step.cluster_speeds import speeds_of
+from app.core.formulas.step.layer import layer_times
+from app.core.formulas.step.stage import stages_time
+from app.core.formulas.step.step import step_parts
 
 POWERS = st.sampled_from([1, 2, 4, 8, 16])
 DEGREES = st.builds(
@@ -82,7 +82,7 @@ def test_a_part_that_is_known_need_not_be_computed_again(degrees: Degrees) -> No
 
 
 def test_formulas_do_without_numpy() -> None:
-    code = "import app.formulas, app.formulas.step.step, sys; print('numpy' in sys.modules)"
+    code = "import app.core.formulas, app.core.formulas.step.step, sys; print('numpy' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"
 

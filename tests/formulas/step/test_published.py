@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from app.formulas.layout import projected_utilization, total_step_time
-from app.formulas.presets import CLUSTERS, LAYOUTS, Shares, cluster, model
+from app.core.formulas.layout import projected_utilization, total_step_time
+from app.core.formulas.presets import CLUSTERS, LAYOUTS, Shares, cluster, model
 from tests.each import each
 from tests.formulas.step import megatron, published
 from tests.formulas.step.published import Run

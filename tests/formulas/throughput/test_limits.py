@@ -1,6 +1,6 @@
 import pytest
 
-from app.formulas import throughput
+from app.core.formulas import throughput
 from tests.each import each
 from tests.oracles import throughput as simulated
 

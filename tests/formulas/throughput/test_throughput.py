@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.presets import gpu
-from app.formulas.throughput import (
+from app.core.formulas.presets import gpu
+from app.core.formulas.throughput import (
     attainable_flops,
     elementwise_intensity,
     flash_attention_bytes,
@@ -21,7 +21,7 @@ from app.formulas.throughput import (
     training_time,
     utilization_comb,
 )
-from app.formulas.transformer import step_flops, token_flops, training_flops
+from app.core.formulas.transformer import step_flops, token_flops, training_flops
 from tests.each import each
 from tests.oracles.throughput import Machine, fused_attention, multiply, run, unfused_attention
 from tests.tables import Row, rows

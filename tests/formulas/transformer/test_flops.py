@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.formulas.presets import model
-from app.formulas.transformer import (
+from app.core.formulas.presets import model
+from app.core.formulas.transformer import (
     active_parameters,
     attention_share,
     compute_optimal,

@@ -1,6 +1,6 @@
 import pytest
 
-from app.formulas.transformer import (
+from app.core.formulas.transformer import (
     attention_share,
     layer_flops,
     packed_flops,

@@ -4,8 +4,8 @@ import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from app.measurements.trace.reader import read_rank, reports
-from app.measurements.trace.report import RankTrace, TraceReport
+from app.core.measurements.trace.reader import read_rank, reports
+from app.core.measurements.trace.report import RankTrace, TraceReport
 
 Event = Mapping[str, object]
 ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"

@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.measurements.trace.advice import levers
-from app.measurements.trace.comb import short
-from app.measurements.trace.reader import read_trace
-from app.measurements.trace.samples import SAMPLES
+from app.core.measurements.trace.advice import levers
+from app.core.measurements.trace.comb import short
+from app.core.measurements.trace.reader import read_trace
+from app.core.measurements.trace.samples import SAMPLES
 from tests.measurements.trace.made import ALL_REDUCE, collective, report_of_events, step, work
 
 MICRO = 1e-6
@@ -33,7 +33,7 @@ def test_the_comb_is_of_the_step_whose_length_is_the_median() -> None:
 
 
 def test_a_comb_of_too_many_kernels_keeps_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.measurements.trace.comb.MOST", 3)
+    monkeypatch.setattr("app.core.measurements.trace.comb.MOST", 3)
     report = report_of_events(*(work(100 * n, 100 * n + n, launched=0) for n in range(1, 9)))
     comb = report.comb
     assert comb is not None

@@ -4,11 +4,11 @@ import io
 
 import pytest
 
-from app.measurements.trace.communication import bus_factor, collective_bytes, collective_kind
-from app.measurements.trace.events import Arguments
-from app.measurements.trace.kernel_families import FAMILIES, communicates
-from app.measurements.trace.reader import reports
-from app.measurements.trace.report import TraceReport
+from app.core.measurements.trace.communication import bus_factor, collective_bytes, collective_kind
+from app.core.measurements.trace.events import Arguments
+from app.core.measurements.trace.kernel_families import FAMILIES, communicates
+from app.core.measurements.trace.reader import reports
+from app.core.measurements.trace.report import TraceReport
 from tests.each import each
 from tests.measurements.trace.made import Event, collective, flat, rank_of, report_of_events, trace, work
 

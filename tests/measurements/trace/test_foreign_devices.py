@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from app.errors import InputError
+from app.core.errors import InputError
 from tests.each import each
 from tests.measurements.trace.made import Event, flat, report_of, report_of_events, trace, work
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from app.errors import InputError
-from app.measurements.trace.decompression import blocks
-from app.measurements.trace.events import EventFile
-from app.measurements.trace.reader import read_rank, reports
-from app.measurements.trace.samples import SAMPLES
+from app.core.errors import InputError
+from app.core.measurements.trace.decompression import blocks
+from app.core.measurements.trace.events import EventFile
+from app.core.measurements.trace.reader import read_rank, reports
+from app.core.measurements.trace.samples import SAMPLES
 from tests.each import each
 from tests.measurements.trace.made import collective, flat, rank_of, report_of, step, trace, work
 
@@ -60,8 +60,8 @@ def test_names_that_hold_json_do_not_cut_an_event() -> None:
 
 def test_a_large_file_is_read_in_pieces_like_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = report_of(PLAIN)
-    monkeypatch.setattr("app.measurements.trace.decompression.BLOCK", 512)
-    monkeypatch.setattr("app.measurements.trace.decompression._PACKED", 100)
+    monkeypatch.setattr("app.core.measurements.trace.decompression.BLOCK", 512)
+    monkeypatch.setattr("app.core.measurements.trace.decompression._PACKED", 100)
     assert report_of(gzip.compress(PLAIN)) == whole
     assert report_of(PLAIN) == whole
 
@@ -148,14 +148,14 @@ def test_no_damage_raises_anything_but_a_sentence() -> None:
 
 
 def test_events_beyond_the_limit_are_counted_and_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.measurements.trace.activity.MOST", 20)
+    monkeypatch.setattr("app.core.measurements.trace.activity.MOST", 20)
     found = report_of(PLAIN)
     assert sum(one.count for one in found.kernels) <= 20
     assert any("more were left out" in doubt for doubt in found.doubts)
 
 
 def test_kernels_without_end_of_names_are_told_apart_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.measurements.trace.activity._DISTINCT", 5)
+    monkeypatch.setattr("app.core.measurements.trace.activity._DISTINCT", 5)
     events = flat([work(10 * n, 10 * n + 7, f"name {n}", launched=10 * n) for n in range(20)])
     kernels = rank_of(trace(events)).kernels
     assert {one.name: one.count for one in kernels}["other kernels"] == 15

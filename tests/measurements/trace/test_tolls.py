@@ -6,11 +6,11 @@ from dataclasses import astuple, replace
 import pytest
 
 from app.commands.trace_text import trace_lines
-from app.measurements.trace.advice import levers
-from app.measurements.trace.kernel_families import NCCL_ALONE
-from app.measurements.trace.reader import read_rank
-from app.measurements.trace.samples import SAMPLES, TraceSample
-from app.measurements.trace.tolls import Tolls
+from app.core.measurements.trace.advice import levers
+from app.core.measurements.trace.kernel_families import NCCL_ALONE
+from app.core.measurements.trace.reader import read_rank
+from app.core.measurements.trace.samples import SAMPLES, TraceSample
+from app.core.measurements.trace.tolls import Tolls
 from tests.each import each
 from tests.measurements.trace.made import ALL_REDUCE, Event, flat, report_of, report_of_events, step, trace, work
 

@@ -1,7 +1,7 @@
 """All-to-all: every rank has a piece for every other rank."""
 
-from app.translation import say
-from app.units import Bytes, BytesPerSecond, Count, Seconds
+from app.core.translation import say
+from app.core.units import Bytes, BytesPerSecond, Count, Seconds
 from tests.oracles.collectives.network import CollectiveResult, Message, Network
 
 

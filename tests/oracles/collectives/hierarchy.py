@@ -1,7 +1,7 @@
 """All-reduce over nodes of several GPUs, with one network inside them and another between."""
 
-from app.translation import say
-from app.units import Bytes, BytesPerSecond, Count, Seconds
+from app.core.translation import say
+from app.core.units import Bytes, BytesPerSecond, Count, Seconds
 from tests.oracles.collectives.network import CollectiveResult, Network
 from tests.oracles.collectives.ring import Ring, all_gather, contributions, reduce_scatter
 

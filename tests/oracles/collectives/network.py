@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from app.translation import say
-from app.units import Bytes, BytesPerSecond, Count, Seconds
+from app.core.translation import say
+from app.core.units import Bytes, BytesPerSecond, Count, Seconds
 
 Contributors = frozenset[int]
 """The ranks whose values are in a partial sum."""

@@ -3,7 +3,7 @@
 Latency delays a chunk; it does not keep the link busy.
 """
 
-from app.units import Bytes, BytesPerSecond, Count, Seconds
+from app.core.units import Bytes, BytesPerSecond, Count, Seconds
 from tests.oracles.collectives.network import CollectiveResult
 
 ROOT = 0

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.units import Bytes, BytesPerSecond, Count, Seconds
+from app.core.units import Bytes, BytesPerSecond, Count, Seconds
 from tests.oracles.collectives.network import CollectiveResult, Contributors, Message, Network, added
 
 HeldChunks = list[list[Contributors]]

@@ -1,6 +1,6 @@
 """All-reduce through a root: everything to one rank and back, or up and down a binomial tree."""
 
-from app.units import Bytes, BytesPerSecond, Count, Seconds
+from app.core.units import Bytes, BytesPerSecond, Count, Seconds
 from tests.oracles.collectives.network import CollectiveResult, Message, Network, added
 
 ROOT = 0

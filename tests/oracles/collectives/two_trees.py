@@ -8,8 +8,8 @@ coloring exists is the point of the two-tree algorithm.
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from app.translation import say
-from app.units import Bytes, BytesPerSecond, Count, Seconds
+from app.core.translation import say
+from app.core.units import Bytes, BytesPerSecond, Count, Seconds
 from tests.oracles.collectives.network import CollectiveResult, Contributors, added
 
 Parents = dict[int, int]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import prod
 
-from app.units import Bytes, Count
+from app.core.units import Bytes, Count
 
 HALF, MASK = 2, 1  # bytes of a 16-bit number, and of a dropout mask's element
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from app.units import Bytes, Count
+from app.core.units import Bytes, Count
 
 KINDS = ("weight", "gradient", "optimizer")
 STAGE_SHARES: Mapping[int, tuple[str, ...]] = {0: (), 1: ("optimizer",), 2: ("optimizer", "gradient"), 3: KINDS}

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from app.translation import say
-from app.units import Bytes, Count
+from app.core.translation import say
+from app.core.units import Bytes, Count
 from tests.oracles.collectives.network import CollectiveResult, Network
 from tests.oracles.collectives.ring import (
     HeldChunks,

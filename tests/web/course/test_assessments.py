@@ -5,19 +5,19 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog
-from app.db.assessments import Assessed, assessed_in
-from app.db.learner_cookie import new_learner, sign
-from app.db.queries import latest_attempts
-from app.db.session import open_session
-from app.db.tables import Reveal, now
-from app.db.writer import store
-from app.kinds import Exercise
-from app.learning.finals import final_questions
-from app.learning.placement import PLACEMENT_QUESTIONS, placement_question
-from app.people.policy import Policy
+from app.classes.people.policy import Policy
+from app.course.content.catalog import Catalog
+from app.course.kinds import Exercise
+from app.course.learning.finals import final_questions
+from app.course.learning.placement import PLACEMENT_QUESTIONS, placement_question
+from app.server.db.assessments import Assessed, assessed_in
+from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.queries import latest_attempts
+from app.server.db.session import open_session
+from app.server.db.tables import Reveal, now
+from app.server.db.writer import store
 from app.site import Site
-from app.web.frame.visitor import COOKIE
+from app.site.web.frame.visitor import COOKIE
 from tests.people.school import DAY, School
 from tests.web.course.test_map import words
 

@@ -9,20 +9,20 @@ from fastapi.testclient import TestClient
 from sqlalchemy import delete
 from sqlmodel import col
 
-from app.content.catalog import Catalog
-from app.db.boards import BoardRow, board_points, enter_schedule
-from app.db.history import Drawing, ExerciseHistory, LastAnswer, LastAnswers
-from app.db.learner_cookie import new_learner, sign
-from app.db.personal import delete_everything
-from app.db.session import open_session
-from app.db.tables import Reveal, now
-from app.db.writer import store
-from app.kinds.code.schedule import Schedule
-from app.people.policy import Policy
-from app.sandbox.runner import Runner
+from app.classes.people.policy import Policy
+from app.course.content.catalog import Catalog
+from app.course.kinds.code.schedule import Schedule
+from app.course.sandbox.runner import Runner
+from app.server.db.boards import BoardRow, board_points, enter_schedule
+from app.server.db.history import Drawing, ExerciseHistory, LastAnswer, LastAnswers
+from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.personal import delete_everything
+from app.server.db.session import open_session
+from app.server.db.tables import Reveal, now
+from app.server.db.writer import store
 from app.site import Site
-from app.web.course.kept_schedules import kept_schedules
-from app.web.frame.visitor import COOKIE
+from app.site.web.course.kept_schedules import kept_schedules
+from app.site.web.frame.visitor import COOKIE
 from tests.people.school import DAY, School
 from tests.web.course.test_map import words
 

@@ -6,14 +6,14 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog
-from app.db.assessments import known_chapters
-from app.db.learner_cookie import new_learner, sign
-from app.db.session import open_session
-from app.db.tables import Attempt
-from app.db.writer import store
+from app.course.content.catalog import Catalog
+from app.server.db.assessments import known_chapters
+from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.session import open_session
+from app.server.db.tables import Attempt
+from app.server.db.writer import store
 from app.site import Site
-from app.web.frame.visitor import COOKIE
+from app.site.web.frame.visitor import COOKIE
 
 
 def words(page: str) -> str:

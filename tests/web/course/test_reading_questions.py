@@ -5,8 +5,8 @@ from html import unescape
 
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog
-from app.explorers import EXPLORERS, open_explorer
+from app.course.content.catalog import Catalog
+from app.course.explorers import EXPLORERS, open_explorer
 from tests.each import each
 
 RING = "/chapters/collectives"

@@ -7,13 +7,13 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.content.catalog import Catalog
-from app.db.tables import now
-from app.kinds.code.schedule import Schedule
-from app.people.policy import Policy
-from app.simulators.programs import PlayedSchedule, play_schedule, schedule_code
+from app.classes.people.policy import Policy
+from app.core.simulators.programs import PlayedSchedule, play_schedule, schedule_code
+from app.course.content.catalog import Catalog
+from app.course.kinds.code.schedule import Schedule
+from app.server.db.tables import now
 from app.site import Site
-from app.web.course.schedule_measures import known_measures
+from app.site.web.course.schedule_measures import known_measures
 from tests.each import each
 from tests.pages import SCHEDULE
 from tests.people.school import DAY, School

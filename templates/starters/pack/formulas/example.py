@@ -1,7 +1,7 @@
 """Formulas of this pack: each public function with units is one."""
 
-from app.formulas.checks import at_least, positive
-from app.units import Bytes, BytesPerSecond, Seconds
+from app.core.formulas.checks import at_least, positive
+from app.core.units import Bytes, BytesPerSecond, Seconds
 
 
 def transfer_time(size: Bytes, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:

@@ -1,0 +1,134 @@
+"""`wallclock export`: the course as a folder of files that any web server can serve."""
+
+import gzip
+import json
+import lzma
+import shutil
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from app.authoring.exporting.archive import course_archive, programs_archive
+from app.authoring.exporting.modules import licenses
+from app.authoring.exporting.pages import Page, as_file, crawled
+from app.authoring.exporting.python import BrowserPython
+from app.authoring.exporting.scripts import digest, license_texts, scripts, service, static_files, web_manifest
+from app.authoring.exporting.site import exported_site
+from app.core.translation import speaking
+from app.course.content.catalog import Catalog
+from app.server.config import Settings
+
+EFFORT = 9 | lzma.PRESET_EXTREME  # of compressing
+_DICTIONARY = 1 << 24  # bytes that a decompressor needs room for, on a phone as well
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written: the number of pages, the exercises among them, and the total of bytes.
+
+    *compressed* are the bytes of what a device fetches that keeps all of it.
+    """
+
+    pages: int
+    exercises: int
+    bytes: int
+    compressed: int
+
+
+def write_course(settings: Settings, python: BrowserPython, folder: Path) -> Written:
+    """Write the course of *settings* into *folder*, for any place on any host.
+
+    Raises:
+        ContentError: an exercise file is not valid.
+        UnavailableError: a page cannot be made.
+    """
+    with speaking(settings.language), exported_site(settings) as site:
+        pages = list(crawled(site))
+        files = course_files(site.catalog, python, pages)
+    without_earlier(folder)
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    sent = (len(_sent(name, files[name])) for name in files if not name.endswith(".html"))
+    return Written(
+        pages=len(pages),
+        exercises=len(site.catalog.exercises),
+        bytes=sum(map(len, files.values())),
+        compressed=sum(sent),
+    )
+
+
+def without_earlier(folder: Path) -> None:
+    """Remove what an earlier export has written: files under names of their own, and its pages."""
+    for name in ("course", "images", "static"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for page in folder.rglob("index.html"):
+        page.unlink()
+
+
+def _sent(name: str, content: bytes) -> bytes:
+    """*content* as a host sends it that compresses texts."""
+    return (
+        content
+        if name.endswith((".bin", ".woff2", ".png", ".jpg", ".jpeg", ".gif", ".webp"))
+        else gzip.compress(content, 9)
+    )
+
+
+def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> Mapping[str, bytes]:
+    """Every file, by its path in the folder."""
+    paths = frozenset(page.path for page in pages)
+    core, packed = _core(catalog, python, paths)
+    folder, besides = scripts()
+    files = {f"course/{name}": content for name, content in packed.items()}
+    files |= {f"static/{name}": content for name, content in static_files()}
+    files |= {f"images/{name}": path.read_bytes() for name, path in catalog.images.items()}
+    files |= {f"course/{folder}/{name}": content for name, content in besides.items()}
+    files["course/LICENSES.txt"] = f"{licenses(python.wheels)}\n\n{license_texts()}".encode()
+    files["course/manifest.webmanifest"] = web_manifest()
+    near = partial(as_file, pages=paths, core=core, scripts=folder)
+    html = {f"{page.path}/index.html".lstrip("/"): near(page) for page in pages}
+    together = _together(html)
+    bundle = f"course/pages.{digest(together)}.bin"
+    names = list(files)
+    files |= {name: text.encode() for name, text in html.items()}
+    files["service.js"] = service(files.values(), names, bundle=bundle, folder=folder)
+    files[bundle] = together
+    files[".nojekyll"] = b""
+    return files
+
+
+def _core(catalog: Catalog, python: BrowserPython, pages: frozenset[str]) -> tuple[dict[str, str], dict[str, bytes]]:
+    """The files that a worker starts from: their names by what they are, and their contents."""
+    contents = {
+        "glue": python.glue,
+        "wasm": python.wasm,
+        "library": python.library,
+        "course": python.compiler.compiled(course_archive(catalog, pages, python.wheels)),
+        "program": python.compiler.compiled(programs_archive()),
+    }
+    with ThreadPoolExecutor() as threads:
+        packed = dict(zip(contents, threads.map(_packed, contents.values()), strict=True))
+    names = {what: f"{what}.{digest(content)}.bin" for what, content in packed.items()}
+    names["loader"] = f"loader.{digest(python.loader)}.js"
+    files = {names[what]: content for what, content in packed.items()}
+    return {**names, "lock": python.lock}, {**files, names["loader"]: python.loader}
+
+
+def _together(html: Mapping[str, str]) -> bytes:
+    """Every page in one file: what pages have in common is sent once."""
+    found = {_address(name): text for name, text in sorted(html.items())}
+    return _packed(json.dumps(found, ensure_ascii=False).encode())
+
+
+def _packed(content: bytes) -> bytes:
+    """*content* as xz, a third smaller than gzip: browsers decompress it with a script of ours."""
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": EFFORT, "dict_size": _DICTIONARY}]
+    return lzma.compress(content, check=lzma.CHECK_CRC32, filters=filters)
+
+
+def _address(name: str) -> str:
+    return name.removesuffix("index.html") or "./"

@@ -1,0 +1,186 @@
+"""What the desk in a browser gets as it was read at export: the course and everything in files."""
+
+import copyreg
+import io
+import json
+import pickle
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from pydantic import AnyUrl, BaseModel
+
+from app.authoring.exporting.addresses import Known
+from app.authoring.exporting.skeletons import NUMBER, SLOT, skeleton
+from app.core import markdown
+from app.core.expressions import ExpressionError
+from app.core.formulas import FORMULAS
+from app.core.markdown import MathematicsError, mathml
+from app.core.published.sources import sources
+from app.core.translation import LANGUAGES, language
+from app.core.translation.languages import catalog as sentences
+from app.course.content.catalog import Catalog
+from app.course.content.daily import written_questions
+from app.course.content.errata import errata
+from app.course.content.glossary import terms
+from app.course.content.opening_places import opening_parts
+from app.course.content.pack_formulas import PACKAGE
+from app.course.content.questions import question_file
+from app.course.kinds import Exercise
+from app.course.kinds.memo import Remembered
+from app.labs.evidence.faults import known_faults
+from app.labs.results.archive import shipped_runs
+from app.labs.spec import known_labs
+from app.site.web.exercise.lab_tests import nccl_tests_on_file
+from app.site.web.frame.assets import assets
+from app.site.web.reference.docstrings import documented
+from app.site.web.search.entries import entries
+
+SERVER = "/server"  # the page about what an export has not
+TROUBLE = "they need a server"  # of labs, on their pages
+_SEEDS = 24  # drawings whose mathematics is converted
+_PROTOCOL = 4
+
+
+def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """Every object that the desk loads, by name, pickled."""
+    found: Mapping[str, Callable[[], object]] = {
+        "catalog": lambda: replace(catalog, images={}, translations={}),
+        "language": lambda: (language(), LANGUAGES[language()], sentences(language())),
+        "borrowed": nccl_tests_on_file,
+        "packs": of_packs,
+        "labs": known_labs,
+        "faults": known_faults,
+        "errata": errata,
+        "terms": terms,
+        "sources": sources,
+        "daily": written_questions,
+        "runs": lambda: [report.without_samples() for report in shipped_runs()],
+        "entries": lambda: (list(entries(catalog)), dict(question_file().words)),
+        "assets": lambda: {name: asset.hashed for name, asset in assets().items()},
+        "trouble": lambda: TROUBLE,
+        "pages": lambda: Known(sorted(pages), SERVER),
+    }
+    for name, value in found.items():
+        yield name, _pickled(value())
+
+
+def of_packs() -> Mapping[str, tuple[str, str]]:
+    """The formulas of course packs: where each of them is, as its module and its own name."""
+    found = {name: formula.function for name, formula in FORMULAS.items()}
+    return {
+        name: (one.__module__, one.__name__) for name, one in found.items() if one.__module__.startswith(f"{PACKAGE}.")
+    }
+
+
+def _pickled(value: object) -> bytes:
+    """*value*, without what its objects work out again, and with addresses as texts."""
+    file = io.BytesIO()
+    _Pickler(file, _PROTOCOL).dump(value)
+    return file.getvalue()
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, one: Any) -> Any:
+        if isinstance(one, BaseModel):
+            return copyreg.__newobj__, (type(one),), _state(one)  # type: ignore[attr-defined]
+        if isinstance(one, AnyUrl):
+            return str, (str(one),)
+        return NotImplemented
+
+
+def _state(model: BaseModel) -> dict[str, Any]:
+    """The state of *model*, as pydantic restores it, without what is worked out again."""
+    fields = {name: getattr(model, name) for name in type(model).model_fields}
+    private = model.__pydantic_private__ or {}
+    kept = {name: _emptied(value) for name, value in private.items()}
+    return {
+        "__dict__": fields,
+        "__pydantic_extra__": None,
+        "__pydantic_fields_set__": set(),
+        "__pydantic_private__": kept or None,
+    }
+
+
+def _emptied(value: object) -> object:
+    """*value*; a cache without what is in it."""
+    return type(value)() if isinstance(value, Remembered) else value
+
+
+def mathematics(catalog: Catalog) -> bytes:
+    """The conversions of the mathematics in every text, as JSON, with slots for numbers."""
+    found: dict[str, str] = {}
+    for latex, display in _equations(catalog):
+        key = f"{int(display)}{skeleton(latex)}"
+        if key not in found:
+            found[key] = _slotted(latex, display=display)
+    return json.dumps(found, ensure_ascii=False).encode()
+
+
+def _slotted(latex: str, *, display: bool) -> str:
+    """*latex* as MathML, with a slot for each of its numbers."""
+    converted = str(mathml(latex, display=display))
+    numbers = NUMBER.findall(latex)
+    # Numbers of their own, to see where each of them goes.
+    marks = [f"{9_000_001 + place}" for place in range(len(numbers))]
+    rest = iter(marks)
+    marked = NUMBER.sub(lambda _: next(rest), latex)
+    try:
+        other = str(mathml(marked, display=display))
+    except MathematicsError:
+        return converted
+    for place, mark in enumerate(marks):
+        other = other.replace(mark, f"{SLOT}{place};")
+    return other
+
+
+def _equations(catalog: Catalog) -> Iterator[tuple[str, bool]]:
+    """The mathematics of every text that the desk may show."""
+    noted: dict[tuple[str, bool], None] = {}
+    with _noting(noted):
+        for formula in FORMULAS.values():
+            documented(formula)
+        for text in _texts(catalog):
+            markdown.html.__wrapped__(text)
+    yield from noted
+
+
+@contextmanager
+def _noting(noted: dict[tuple[str, bool], None]) -> Iterator[None]:
+    """Note what is converted meanwhile, and whether it stands on lines of its own."""
+    converter = markdown.MATHEMATICS
+
+    class Noting:
+        def convert_with_local_state(self, latex: str, *, displaystyle: bool = False) -> str:
+            noted[latex, displaystyle] = None
+            return converter.convert_with_local_state(latex, displaystyle=displaystyle)
+
+    markdown.MATHEMATICS = Noting()  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        markdown.MATHEMATICS = converter
+
+
+def _texts(catalog: Catalog) -> Iterator[str]:
+    for topic in catalog.topics:
+        yield from (part.text for part in opening_parts(topic.opening))
+        yield topic.closing
+        for question in topic.questions:
+            yield from (question.prompt, question.says)
+            yield from (mistake.says for mistake in question.mistakes.values())
+    for exercise in catalog.exercises:
+        for seed in range(_SEEDS):
+            yield from _texts_of(exercise, seed)
+
+
+def _texts_of(exercise: Exercise, seed: int) -> Iterator[str]:
+    variant = exercise.variant(seed)
+    yield from (variant.prompt, *variant.hints, variant.solution, exercise.reveal(seed))
+    drawn = exercise.solved(exercise.draw(seed))
+    for _, text in exercise.texts():
+        try:
+            yield exercise.fill(text, drawn)
+        except ExpressionError:
+            continue

@@ -1,0 +1,1 @@
+"""Classes: persons, assignments and grades, sign-in, and learning platforms."""

@@ -1,0 +1,232 @@
+"""What the interface to classes sends and takes."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictStr
+
+from app.classes.people.assignments import MOST_POINTS
+from app.server.db.people import REASON_LIMIT
+from app.server.db.tables import NAME_LIMIT
+
+RoleName = Literal["student", "assistant", "teacher"]
+_FIRST, _LAST = 2000, 2200  # years
+_RING = "collectives/ring-all-reduce-time"
+
+
+def _in_range(moment: datetime) -> datetime:
+    if not _FIRST <= moment.year <= _LAST:
+        raise ValueError(f"a date from {_FIRST} to {_LAST} is expected")
+    return moment
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_in_range)]
+
+
+def example_config(**fields: Any) -> ConfigDict:
+    """The configuration of a document that forbids other fields, with an example."""
+    return ConfigDict(extra="forbid", frozen=True, json_schema_extra={"examples": [fields]})
+
+
+class NewClass(BaseModel):
+    """A class to make."""
+
+    model_config = example_config(name="Distributed training, spring", zone="Europe/Berlin")
+
+    name: StrictStr = Field(max_length=4 * NAME_LIMIT)
+    zone: StrictStr = Field(default="UTC", max_length=NAME_LIMIT, description="IANA, of its dates")
+    pseudonyms: bool = Field(default=False, description="students are asked for an invented name")
+    teacher: StrictStr = Field(default="Teacher", max_length=4 * NAME_LIMIT)
+
+
+class ClassDocument(BaseModel):
+    """A class."""
+
+    id: int
+    name: str
+    zone: str
+    joining: str = Field(description="open, roster or closed")
+    join: str = Field(
+        description="where students join: at the configured address of the server, or else at the "
+        "one that this request was sent to"
+    )
+    pseudonyms: bool
+    archived: bool
+    students: int
+
+
+class MadeClass(ClassDocument):
+    """A class that was just made."""
+
+    code: str = Field(description="the seat code of its teacher, sent only once")
+
+
+class NewPerson(BaseModel):
+    """A person on a roster."""
+
+    model_config = example_config(id="4711", name="Ada Lovelace", role="student")
+
+    name: StrictStr = Field(max_length=4 * NAME_LIMIT)
+    id: StrictStr = Field(default="", max_length=255, description="in other systems")
+    role: RoleName | None = Field(
+        default=None, description="without one, a new person is a student, others keep theirs"
+    )
+    number: int | None = Field(default=None, description="of a member, as GET says it")
+    group: StrictStr | None = Field(
+        default=None,
+        max_length=4 * NAME_LIMIT,
+        description="such as a section; empty: none; without one, others keep theirs",
+    )
+
+
+class PersonDocument(BaseModel):
+    """A person in a class."""
+
+    number: int
+    id: str = Field(description="in other systems; may be empty")
+    name: str
+    role: RoleName
+    group: str = Field(description="empty: in none")
+
+
+class PersonChange(BaseModel):
+    """A person whom a roster changes."""
+
+    before: PersonDocument
+    after: NewPerson
+
+
+class NewMerge(BaseModel):
+    """Two students who are one person, by number or by the id in other systems."""
+
+    model_config = example_config(kept="4711", gone="4712")
+
+    kept: StrictStr = Field(max_length=255, description="stays, and gets everything of the other")
+    gone: StrictStr = Field(max_length=255, description="leaves the class")
+
+
+class MergeDocument(BaseModel):
+    """A merge that can be undone."""
+
+    id: int
+    kept: int = Field(description="the number of the person who stays")
+    gone: int
+    by: str
+    at: datetime
+
+
+class RosterDifference(BaseModel):
+    """What a roster changes."""
+
+    applied: bool = Field(description="false: this is a dry run, nothing was changed")
+    added: list[NewPerson]
+    changed: list[PersonChange]
+    missing: list[PersonDocument] = Field(description="students who are not on the roster")
+    removed: bool = Field(description="whether those who are missing are removed")
+    doubled: list[int] = Field(description="lines left out: an earlier one is the same person")
+    same: int
+    left_out: list[str] = Field(description="lines of a file that are left out, and why")
+    unused: list[str] = Field(description="columns of a file that are not used")
+
+
+class NewExtension(BaseModel):
+    """A later date for some students."""
+
+    model_config = example_config(people=["4711"], until="2027-05-09T21:59:00Z", why="at a conference")
+
+    people: list[StrictStr] = Field(
+        min_length=1, max_length=10_000, description="the id of each in other systems, or the number"
+    )
+    until: Moment
+    why: StrictStr = Field(default="", max_length=500)
+
+
+class ExtensionDocument(BaseModel):
+    """A later date of a person."""
+
+    number: int = Field(description="of the person")
+    id: str
+    name: str
+    until: datetime
+    by: str
+    why: str
+
+
+class NewOverride(BaseModel):
+    """Points given by hand, or taken back."""
+
+    model_config = example_config(people=["4711"], exercise=_RING, points=2.0, why="right on paper")
+
+    people: list[StrictStr] = Field(
+        min_length=1, max_length=10_000, description="the id of each in other systems, or the number"
+    )
+    exercise: StrictStr | None = Field(default=None, max_length=200, description="without one, the whole assignment")
+    points: float | None = Field(
+        strict=True, ge=0, le=MOST_POINTS, allow_inf_nan=False, description="null: the points of the answers hold again"
+    )
+    why: StrictStr = Field(max_length=4 * REASON_LIMIT, description="students see it")
+
+
+class OverrideDocument(BaseModel):
+    """Points of a person that were given by hand."""
+
+    number: int = Field(description="of the person")
+    id: str
+    name: str
+    exercise: str | None = Field(description="null: the whole assignment")
+    points: float
+    by: str
+    why: str
+    at: datetime
+
+
+class PointsChangeDocument(BaseModel):
+    """Points in a file that are not those of now."""
+
+    number: int = Field(description="of the person")
+    id: str
+    name: str
+    assignment: int
+    exercise: str | None = Field(description="null: the whole assignment")
+    before: float | None = Field(description="null: there is no answer")
+    after: float
+
+
+class GradesDifference(BaseModel):
+    """What a file of grades changes."""
+
+    applied: bool = Field(description="false: this is a dry run, nothing was changed")
+    changes: list[PointsChangeDocument]
+    same: int
+    left_out: list[str] = Field(description="lines and columns that are left out, and why")
+
+
+class AssignmentSum(BaseModel):
+    """An assignment in the head of the grades."""
+
+    id: int
+    title: str
+    points: float
+    weight: float | None = Field(description="in the overall grade; null: its points")
+
+
+class PersonGrades(BaseModel):
+    """The points of a student, by assignment; null: nothing was begun."""
+
+    number: int
+    id: str
+    name: str
+    group: str = Field(description="empty: in none")
+    points: dict[str, float | None]
+    total: float
+    overall_percent: float | None = Field(
+        description="by weight, without the lowest; null: no assignment has points and a weight"
+    )
+
+
+class GradesDocument(BaseModel):
+    """The points of a class."""
+
+    assignments: list[AssignmentSum]
+    lowest: int = Field(description="assignments of each student that are left out overall")
+    people: list[PersonGrades]

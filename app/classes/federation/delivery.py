@@ -1,0 +1,227 @@
+"""Sends the scores of the outbox to their platforms, in the background of every server.
+
+Points change when someone answers, and when a teacher extends, overrides or regrades. All of these
+store a row, so what is new in those tables says whose points to compute again: nothing has to
+tell the outbox. What moves everyone's points, such as other rules or a new link, leaves a mark.
+Every ten minutes all points are computed, whatever was missed.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from sqlalchemy import Engine, update
+from sqlmodel import col
+
+from app.classes.federation import outbox
+from app.classes.federation.changes import Changes
+from app.classes.federation.earned_shares import shares_of
+from app.classes.federation.line_items import LineItems
+from app.classes.federation.lti.platforms import Platform, platform_with
+from app.classes.federation.lti.scores import ResourceLink, Score, line_item, send_score, terms_of
+from app.classes.federation.lti.services import RetryLaterError, Services
+from app.classes.federation.outbox import Due
+from app.classes.people.assignments import assignment_with
+from app.core.errors import AppError, RefusedError, UnavailableError
+from app.server.db.platforms import LinkRow
+from app.server.db.session import open_session, open_writing_session
+from app.server.db.tables import now
+from app.server.metrics import SCORES
+
+PAUSE = 3.0  # seconds between two looks at the outbox
+_EVERYTHING = timedelta(minutes=10)
+_AT_ONCE = 4  # scores on their way to one platform
+_MANY = 40  # scores that are taken from the outbox together
+_DOWN = timedelta(minutes=1)  # for which a platform is left alone that does not answer
+_TICK = timedelta(milliseconds=1)
+_log = logging.getLogger(__name__)
+
+
+class Courier:
+    """Keeps the outbox, and empties it."""
+
+    def __init__(self, engine: Engine, secret: str, services: Services, clock: Callable[[], datetime] = now) -> None:
+        self._engine = engine
+        self._secret = secret
+        self._services = services
+        self._clock = clock
+        self._changes = Changes()
+        self._everything_at: datetime | None = None
+        self._under_way: dict[int, asyncio.Task[None]] = {}
+        self._items = LineItems(engine, services, clock)
+        self._finding: dict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def run(self, pause: float = PAUSE) -> None:
+        """Work until canceled; a database that cannot be used is tried again."""
+        try:
+            while True:
+                await asyncio.sleep(pause)
+                try:
+                    await self.look()
+                except AppError as error:
+                    cause = error.cause if isinstance(error, UnavailableError) else ""
+                    _log.warning("scores wait: %s (%s)", error, cause)
+        finally:
+            self._items.stop()
+            for task in self._under_way.values():
+                task.cancel()
+
+    async def look(self) -> Sequence[asyncio.Task[None]]:
+        """Post what has changed, and start to send what is due: the tasks that do."""
+        await asyncio.to_thread(self._post)
+        changing = await self._items.look()
+        for platform in await asyncio.to_thread(self._waiting):
+            task = self._under_way.get(platform)
+            if task is None or task.done():
+                self._under_way[platform] = asyncio.create_task(self._empty(platform))
+        return [*changing, *(task for task in self._under_way.values() if not task.done())]
+
+    def _post(self) -> None:
+        at = self._clock()
+        with open_session(self._engine) as session:
+            linked = outbox.linked_assignments(session)
+            if not linked:
+                return
+            last = self._everything_at
+            if last is None or at - last > _EVERYTHING:
+                self._changes.skip(session, at)
+                changed: Mapping[int, set[int] | None] = dict.fromkeys(linked)
+                self._everything_at = at
+            else:
+                changed = {**self._changes.since(session, at)}
+                changed |= dict.fromkeys(outbox.unposted(session))
+        for assignment, persons in changed.items():
+            with open_session(self._engine) as session:  # computed without the lock of a writer
+                shares = shares_of(session, self._secret, assignment, at, persons)
+            with open_writing_session(self._engine) as session:
+                outbox.post(session, assignment, shares, at, everyone=persons is None)
+
+    def _waiting(self) -> Sequence[int]:
+        with open_session(self._engine) as session:
+            return outbox.waiting_platforms(session, self._clock())
+
+    async def _empty(self, number: int) -> None:
+        """Send what is due to a platform, until nothing is, or it does not answer."""
+        try:
+            while found := await asyncio.to_thread(self._due, number):
+                platform, some = found
+                if not await self._sent(platform, some):
+                    return
+        except AppError as error:
+            _log.warning("scores of platform %d wait: %s", number, error)
+
+    def _due(self, number: int) -> tuple[Platform, Sequence[Due]] | None:
+        with open_session(self._engine) as session:
+            some = outbox.due_scores(session, number, self._clock(), _MANY)
+            return (platform_with(session, number), some) if some else None
+
+    async def _sent(self, platform: Platform, some: Sequence[Due]) -> bool:
+        """Send *some* scores; whether the platform answers."""
+        waiting, answers = list(reversed(some)), True
+        pause = _DOWN
+
+        async def work() -> None:
+            nonlocal answers, pause
+            while waiting and answers:
+                wait = await self._try(platform, waiting.pop())
+                if wait is not None:
+                    answers, pause = False, wait
+
+        await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
+        if not answers:
+            await asyncio.to_thread(self._postpone, platform.id, pause)
+        return answers
+
+    async def _try(self, platform: Platform, one: Due) -> timedelta | None:
+        """Send a score, and note what became of it; how long to leave a platform alone."""
+        link = await asyncio.to_thread(self._taken, one)
+        if link is None:
+            return None  # another server sends it, or its link is gone
+        at = self._clock()
+        sent = max(at, one.previous + _TICK) if one.previous else at
+        try:
+            await self._send(
+                platform, link, Score(subject=one.subject, share=one.share, answered=one.answered, at=sent)
+            )
+        except RefusedError as error:
+            SCORES.labels("refused").inc()
+            await asyncio.to_thread(self._failed, one, str(error))
+        except UnavailableError as error:
+            why = f"{error} ({error.cause})" if error.cause else str(error)
+            SCORES.labels("unavailable").inc()
+            asked = error.seconds if isinstance(error, RetryLaterError) else None
+            after = timedelta(seconds=asked) if asked is not None else None
+            await asyncio.to_thread(self._unavailable, one, why, after)
+            return _DOWN if after is None else after
+        else:
+            SCORES.labels("arrived").inc()
+            await asyncio.to_thread(self._arrived, one, sent)
+        return None
+
+    async def _send(self, platform: Platform, link: ResourceLink, score: Score) -> None:
+        """Send a score to the line item of a link; one that is gone is looked for again."""
+        known = link.lineitem or await self._found(platform, link)
+        try:
+            await send_score(self._services, platform, link, known, score)
+        except RefusedError:
+            if not (link.lineitem and link.lineitems):
+                raise
+            another = await self._found(platform, link)
+            if another == known:
+                raise
+            await send_score(self._services, platform, link, another, score)
+
+    async def _found(self, platform: Platform, link: ResourceLink) -> str:
+        async with self._finding[link.id]:
+            stored = await asyncio.to_thread(self._line_item, link.id)
+            if stored != link.lineitem and stored:
+                return stored  # another score has found it in the meantime
+            found = await line_item(self._services, platform, link)
+            await asyncio.to_thread(self._store_line_item, link.id, found)
+            return found
+
+    def _taken(self, one: Due) -> ResourceLink | None:
+        with open_writing_session(self._engine) as session:
+            row = session.get(LinkRow, one.link)
+            if row is None or not outbox.claim_score(session, one, self._clock()):
+                return None
+            assignment = assignment_with(session, row.assignment)
+            return ResourceLink(
+                id=one.link,
+                resource_link=row.resource_link,
+                assignment=row.assignment,
+                title=assignment.title,
+                terms=terms_of(assignment),
+                lineitem=row.lineitem_url,
+                lineitems=row.lineitems_url,
+            )
+
+    def _line_item(self, link: int) -> str:
+        with open_session(self._engine) as session:
+            row = session.get(LinkRow, link)
+            return row.lineitem_url if row else ""
+
+    def _store_line_item(self, link: int, url: str) -> None:
+        with open_writing_session(self._engine) as session:
+            changed = update(LinkRow).where(col(LinkRow.id) == link).values(lineitem_url=url)
+            session.connection().execute(changed)
+            session.commit()
+
+    def _arrived(self, one: Due, sent: datetime) -> None:
+        with open_writing_session(self._engine) as session:
+            outbox.arrived(session, one, sent)
+
+    def _failed(self, one: Due, why: str) -> None:
+        with open_writing_session(self._engine) as session:
+            outbox.mark_failed(session, one, why, self._clock(), refused=True)
+
+    def _unavailable(self, one: Due, why: str, after: timedelta | None) -> None:
+        with open_writing_session(self._engine) as session:
+            outbox.mark_failed(session, one, why, self._clock(), refused=False, after=after)
+
+    def _postpone(self, platform: int, pause: timedelta) -> None:
+        at = self._clock()
+        with open_writing_session(self._engine) as session:
+            outbox.postpone(session, platform, at, at + pause)

@@ -1,0 +1,93 @@
+"""The person of an identity of elsewhere: known by issuer and subject, never by a name."""
+
+import time
+from collections.abc import Callable
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col, select
+
+from app.classes.people.classes import number_of
+from app.classes.people.persons import known_person, new_person
+from app.server.db.people import IdentityRow, PersonRow
+from app.server.db.session import open_session
+
+_FRESH = 1.0  # seconds that the person of an identity is cached
+_CACHED = 20_000  # identities
+
+
+def person_of(session: Session, issuer: str, subject: str, name: str = "") -> PersonRow:
+    """The person whom *issuer* calls *subject*, made if there is none. Commits."""
+    found = known_person(session, issuer, subject)
+    if found is None:
+        found = new_person(session, name)
+        session.add(IdentityRow(issuer=issuer, subject=subject, person=number_of(found)))
+    return _stored(session, issuer, subject, found)
+
+
+def connect_identity(session: Session, issuer: str, subject: str, person: int) -> PersonRow | None:
+    """Let *subject* of *issuer* sign in as *person* from now on: whose it is. Commits.
+
+    An identity that another person has stays theirs.
+    """
+    found = known_person(session, issuer, subject)
+    if found is None:
+        found = session.get(PersonRow, person)
+        if found is None or found.deleted:
+            return None
+        session.add(IdentityRow(issuer=issuer, subject=subject, person=person))
+    return _stored(session, issuer, subject, found)
+
+
+def may_connect(session: Session, issuer: str, subject: str, person: int) -> bool:
+    """Whether an identity is new, and *person* has none of the same issuer."""
+    if known_person(session, issuer, subject) is not None:
+        return False
+    other = select(IdentityRow).where(IdentityRow.issuer == issuer, IdentityRow.person == person)
+    return session.exec(other.limit(1)).first() is None
+
+
+def issuers_of(session: Session, person: int) -> list[str]:
+    """The issuers with which *person* can sign in."""
+    rows = select(IdentityRow.issuer).where(IdentityRow.person == person)
+    return list(session.exec(rows.order_by(col(IdentityRow.issuer))).all())
+
+
+def _stored(session: Session, issuer: str, subject: str, person: PersonRow) -> PersonRow:
+    """*person*, or the one whom another request stored for this identity at the same moment."""
+    try:
+        session.commit()
+    except IntegrityError:
+        session.rollback()
+        first = known_person(session, issuer, subject)
+        if first is None:
+            raise
+        return first
+    return person
+
+
+class Identities:
+    """A cache of the persons of identities, for those that come with every request."""
+
+    def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._known: dict[tuple[str, str], tuple[int | None, float]] = {}
+
+    def find(self, issuer: str, subject: str) -> int | None:
+        """The number of the person whom *issuer* calls *subject*.
+
+        Raises:
+            UnavailableError: the database cannot be read.
+        """
+        key, moment = (issuer, subject), self._clock()
+        known = self._known.get(key)
+        if known and moment < known[1]:
+            return known[0]
+        with open_session(self._engine) as session:
+            row = session.get(IdentityRow, key)
+        if len(self._known) >= _CACHED:
+            self._known.clear()
+        person = row.person if row else None
+        self._known[key] = person, moment + _FRESH
+        return person

@@ -1,0 +1,224 @@
+"""The scores that platforms should have: one row per link and person, overwritten.
+
+Points are computed, never stored here alone: a row says what a platform has, and what it should
+have. A row with a time in `next` is due then, on any server; the one that changes that time first
+sends it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, or_, update
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, select
+
+from app.classes.federation.earned_shares import EarnedShare
+from app.classes.federation.lti.platforms import identities_of
+from app.server.db.people import AssignmentRow, IdentityRow
+from app.server.db.platforms import LinkRow, OutboxRow, PlatformRow
+
+LEASE = timedelta(minutes=3)  # longer than a score takes on its way
+_APART = timedelta(seconds=2)  # between two scores of a cell: platforms drop the second of a second
+_FIRST_WAIT = timedelta(seconds=15)
+_LONGEST_WAIT = timedelta(hours=6)
+_DOUBLINGS = 20
+_TRIES_DOWN, _TRIES_REFUSED = 24, 5  # about four days, and four minutes
+_SAID = 500  # characters
+_NEAR = 1e-9  # of a share
+_COMMITTING = timedelta(seconds=10)  # a change may be dated that long before others see it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """A score on its way: *previous* is when the last one was sent, *answered* as it was earned."""
+
+    link: int
+    person: int
+    platform: int
+    subject: str
+    share: float
+    answered: datetime | None
+    tries: int
+    previous: datetime | None
+
+
+def linked_assignments(session: Session) -> Sequence[int]:
+    """The assignments that a link of a platform opens."""
+    return sorted(session.exec(select(LinkRow.assignment).distinct()))
+
+
+def unposted(session: Session) -> Collection[int]:
+    """The assignments with a link whose points were computed before the last change, or never."""
+    behind = or_(col(LinkRow.posted).is_(None), col(LinkRow.posted) <= col(AssignmentRow.changed))
+    statement = (
+        columns(col(LinkRow.assignment))
+        .distinct()
+        .join_from(LinkRow, AssignmentRow, col(AssignmentRow.id) == col(LinkRow.assignment))
+        .where(behind)
+    )
+    return set(session.connection().execute(statement).scalars())
+
+
+def post(
+    session: Session, assignment: int, shares: Mapping[int, EarnedShare], at: datetime, *, everyone: bool = False
+) -> int:
+    """Put *shares* of persons in an assignment into the outbox; how many have changed. Commits.
+
+    Servers take turns at each link: two would insert the same row. With *everyone*, nothing that
+    was changed before *at* is missing.
+    """
+    linked = select(LinkRow).where(LinkRow.assignment == assignment).order_by(col(LinkRow.id))
+    links = session.exec(linked.with_for_update()).all()
+    changes = sum(_post_link(session, link, shares, at) for link in links)
+    for link in links if everyone else ():
+        link.posted = at - _COMMITTING
+        session.add(link)
+    session.commit()
+    return changes
+
+
+def due_scores(session: Session, platform: int, at: datetime, most: int) -> Sequence[Due]:
+    """The scores of a platform that are due, those that wait longest first."""
+    statement = (
+        select(OutboxRow)
+        .where(LinkRow.id == OutboxRow.link, LinkRow.platform == platform, col(OutboxRow.next) <= at)
+        .order_by(col(OutboxRow.next))
+        .limit(most)
+    )
+    return [_due(row, platform) for row in session.exec(statement)]
+
+
+def waiting_platforms(session: Session, at: datetime) -> Sequence[int]:
+    """The active platforms for which a score is due."""
+    statement = (
+        columns(col(LinkRow.platform))
+        .distinct()
+        .join_from(OutboxRow, LinkRow, col(LinkRow.id) == col(OutboxRow.link))
+        .join(PlatformRow, col(PlatformRow.id) == col(LinkRow.platform))
+        .where(col(OutboxRow.next) <= at, col(PlatformRow.active))
+    )
+    return sorted(session.connection().execute(statement).scalars())
+
+
+def claim_score(session: Session, one: Due, at: datetime) -> bool:
+    """Whether this server may send a score now: another may have taken it. Commits."""
+    taken = update(OutboxRow).where(*_cell(one), col(OutboxRow.next) <= at).values(next=at + LEASE, tries=one.tries + 1)
+    count = session.connection().execute(taken).rowcount
+    session.commit()
+    return bool(count)
+
+
+def arrived(session: Session, one: Due, sent: datetime) -> None:
+    """Note that the platform has a score; a newer one stays due. Commits."""
+    connection = session.connection()
+    connection.execute(update(OutboxRow).where(*_cell(one)).values(sent_points=one.share, sent_at=sent))
+    connection.execute(
+        update(OutboxRow).where(*_cell(one), col(OutboxRow.points) == one.share).values(next=None, tries=0, said="")
+    )
+    session.commit()
+
+
+def mark_failed(
+    session: Session, one: Due, why: str, at: datetime, *, refused: bool, after: timedelta | None = None
+) -> None:
+    """Note why a score did not arrive, and when it is sent again, if at all. Commits.
+
+    *after* is how long the platform has asked to wait.
+    """
+    most = _TRIES_REFUSED if refused else _TRIES_DOWN
+    again = None if one.tries + 1 >= most else at + (after or wait_after(one.tries))
+    connection = session.connection()
+    connection.execute(
+        update(OutboxRow).where(*_cell(one), col(OutboxRow.points) == one.share).values(next=again, said=why[:_SAID])
+    )
+    session.commit()
+
+
+def postpone(session: Session, platform: int, at: datetime, until: datetime) -> None:
+    """Send what is due to a platform later: it does not answer. Counts no try. Commits."""
+    links = columns(col(LinkRow.id)).where(col(LinkRow.platform) == platform)
+    later = update(OutboxRow).where(col(OutboxRow.link).in_(links), col(OutboxRow.next) <= at).values(next=until)
+    session.connection().execute(later)
+    session.commit()
+
+
+def send_again(session: Session, assignment: int, person: int, at: datetime) -> int:
+    """Make the scores of a person in an assignment due now; how many. Commits."""
+    links = columns(col(LinkRow.id)).where(col(LinkRow.assignment) == assignment)
+    again = (
+        update(OutboxRow)
+        .where(col(OutboxRow.link).in_(links), col(OutboxRow.person) == person)
+        .values(next=at, tries=0, said="")
+    )
+    count = session.connection().execute(again).rowcount
+    session.commit()
+    return count
+
+
+def send_refused_again(session: Session, class_id: int, at: datetime) -> int:
+    """Make every score of a class due now that did not arrive; how many. Commits."""
+    links = (
+        columns(col(LinkRow.id))
+        .join_from(LinkRow, AssignmentRow, col(AssignmentRow.id) == col(LinkRow.assignment))
+        .where(col(AssignmentRow.class_id) == class_id)
+    )
+    again = (
+        update(OutboxRow)
+        .where(col(OutboxRow.link).in_(links), col(OutboxRow.said) != "")
+        .values(next=at, tries=0, said="")
+    )
+    count = session.connection().execute(again).rowcount
+    session.commit()
+    return count
+
+
+def wait_after(tries: int) -> timedelta:
+    """The wait after a try that failed, which was the one after *tries* others.
+
+    >>> [wait_after(tries).total_seconds() for tries in (0, 1, 2, 30)]
+    [15.0, 30.0, 60.0, 21600.0]
+    """
+    doubled = int(2 ** min(tries, _DOUBLINGS))
+    return min(_FIRST_WAIT * doubled, _LONGEST_WAIT)
+
+
+def _post_link(session: Session, link: LinkRow, shares: Mapping[int, EarnedShare], at: datetime) -> int:
+    """Store what a link should have; the number of cells that changed."""
+    if link.id is None:
+        raise ValueError("this link is not stored yet")
+    issuer = identities_of(link.platform)
+    subjects = {
+        row.person: row.subject
+        for row in session.exec(select(IdentityRow).where(IdentityRow.issuer == issuer))
+        if row.person in shares
+    }
+    known = {row.person: row for row in session.exec(select(OutboxRow).where(OutboxRow.link == link.id))}
+    changes = 0
+    for person, subject in subjects.items():
+        row = known.get(person) or OutboxRow(link=link.id, person=person, subject=subject, points=-1.0)
+        earned = shares[person]
+        if abs(row.points - earned.share) > _NEAR or row.subject != subject:
+            row.subject, row.points, row.tries, row.said = subject, earned.share, 0, ""
+            row.answered = earned.answered
+            row.next = max(at, row.sent_at + _APART) if row.sent_at else at
+            session.add(row)
+            changes += 1
+    return changes
+
+
+def _cell(one: Due) -> tuple[ColumnElement[bool], ...]:
+    return (col(OutboxRow.link) == one.link, col(OutboxRow.person) == one.person)
+
+
+def _due(row: OutboxRow, platform: int) -> Due:
+    return Due(
+        link=row.link,
+        person=row.person,
+        platform=platform,
+        subject=row.subject,
+        share=row.points,
+        answered=row.answered,
+        tries=row.tries,
+        previous=row.sent_at,
+    )

@@ -1,0 +1,219 @@
+"""/classes/{id}/platform: the courses of learning platforms that a class is, and their scores."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from app.classes.federation.delivery_status import Sending, Tie, Unsent, sending_of, ties_of, unsent_of
+from app.classes.federation.lti.platforms import Platform, platform_with
+from app.classes.federation.lti.roster import Participant
+from app.classes.federation.lti.roster_sync import CourseDifference, RoleChange, apply_difference, compare_course
+from app.classes.federation.outbox import send_again, send_refused_again
+from app.classes.pages.class_head import ClassHead, class_head
+from app.classes.pages.guard import Membership, in_assignment, in_class
+from app.classes.pages.lti.desk import tool_in
+from app.classes.people.classes import Role
+from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
+from app.core.translation import translate
+from app.server.aside import aside
+from app.server.db.session import open_session, open_writing_session
+from app.server.network.door import note_trouble
+from app.server.network.routes import Router
+from app.site import Here, Site
+from app.site.web.frame.renderer import frame, render
+from app.site.web.frame.visitor import FromHere, Visiting
+
+router = Router()
+_SHOWN = 100  # scores that did not arrive, and changes of a roster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleChangeRow:
+    """A person whose role in the class would change, in words."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roster:
+    """How the roster of a course differs from the class; *problem*: why it cannot be read."""
+
+    title: str
+    number: int
+    rows: tuple[RoleChangeRow, ...] = ()
+    more: int = 0
+    same: int = 0
+    kept: tuple[str, ...] = ()
+    digest: str = ""
+    problem: str = ""
+    applied: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoursePage:
+    """The page of the platforms of a class; *again*: how many scores are sent again."""
+
+    head: ClassHead
+    href: str
+    ties: tuple[Tie, ...]
+    sending: Sending
+    unsent: tuple[Unsent, ...]
+    roster: Roster | None
+    again: int
+
+
+@router.get("/classes/{class_id}/platform")
+async def platform(request: Request, site: Here, visiting: Visiting, class_id: int, again: int = 0) -> Response:
+    """The courses that the class is, and how far its scores are."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    return await aside(_course_page, request, site, member, None, again)
+
+
+@router.post("/classes/{class_id}/platform", dependencies=[FromHere])
+async def resend(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+    """Send the scores again that did not arrive."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
+    count = await aside(_resend, site, member.class_id)
+    return RedirectResponse(f"/classes/{class_id}/platform?again={count}", 303)
+
+
+@router.post("/classes/{class_id}/platform/roster", dependencies=[FromHere])
+async def show_course_roster(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    class_id: int,
+    course: Annotated[int, Form()] = 0,
+    digest: Annotated[str, Form()] = "",
+) -> Response:
+    """Show how a course differs from the class; with the *digest* of that, change the class."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    ties = await aside(_ties, site, class_id)
+    if not 0 <= course < len(ties):
+        raise NotFoundError(translate("this course is not tied to this class anymore"))
+    tie = ties[course]
+    try:
+        registered = await aside(_platform, site, tie.platform_id)
+        people = await tool_in(request).people(registered, _memberships(tie))
+        found = await aside(_compared, site, member, (registered, tie, course), people, digest)
+    except AppError as error:
+        if isinstance(error, UnavailableError):
+            note_trouble(request, error, error.cause)
+        found = Roster(title=tie.title, number=course, problem=sentence(str(error)))
+    return await aside(_course_page, request, site, member, found, 0)
+
+
+@router.post("/assignments/{assignment}/send", dependencies=[FromHere])
+async def send_points_again(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
+    """Send one's own points in an assignment again."""
+    member, _ = await in_assignment(request, site, visiting, assignment, Role.STUDENT)
+    await aside(_send, site, assignment, member.person.person)
+    return RedirectResponse(f"/assignments/{assignment}", 303)
+
+
+def _course_page(request: Request, site: Site, member: Membership, found: Roster | None, again: int) -> Response:
+    with open_session(site.engine) as session:
+        page = CoursePage(
+            head=class_head(member),
+            href=f"/classes/{member.class_id}/platform",
+            ties=tuple(ties_of(session, member.class_id)),
+            sending=sending_of(session, member.class_id),
+            unsent=tuple(unsent_of(session, member.class_id, _SHOWN)),
+            roster=found,
+            again=again,
+        )
+    status = 422 if found and found.problem else 200
+    around = frame(request, translate("{name}: learning platform", name=member.row.name))
+    return render("lti/course.html", around, page, status)
+
+
+def _ties(site: Site, class_id: int) -> Sequence[Tie]:
+    with open_session(site.engine) as session:
+        return ties_of(session, class_id)
+
+
+def _platform(site: Site, number: int) -> Platform:
+    with open_session(site.engine) as session:
+        return platform_with(session, number)
+
+
+def _memberships(tie: Tie) -> str:
+    if not tie.memberships:
+        raise RefusedError(
+            translate(
+                "{platform} has not said where the people of this course are; let the tool read "
+                "names and roles in its settings there, then open a link of the course once",
+                platform=tie.platform,
+            )
+        )
+    return tie.memberships
+
+
+def _compared(
+    site: Site, member: Membership, course: tuple[Platform, Tie, int], people: Sequence[Participant], digest: str
+) -> Roster:
+    platform, tie, number = course
+    with open_writing_session(site.engine) as session:
+        found = compare_course(session, platform, member.class_id, people)
+        if found.changes and digest == found.digest:
+            try:
+                apply_difference(session, platform, member.class_id, people)
+            except InputError:
+                session.rollback()
+                raise
+            session.commit()
+            return Roster(title=tie.title, number=number, applied=len(found.changes))
+    return _roster(tie, number, found)
+
+
+def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
+    """The difference in words; those without a name are counted."""
+    named = [change for change in found.changes if change.name]
+    unnamed = Counter((one.before, one.after) for one in found.changes if not one.name)
+    counted = [
+        _course_row(f"{count} {'person' if count == 1 else 'people'} without a name", *roles)
+        for roles, count in unnamed.items()
+    ]
+    rows = [_course_row(change.name, change.before, change.after, _news(change)) for change in named[:_SHOWN]]
+    return Roster(
+        title=tie.title,
+        number=number,
+        rows=(*counted, *rows),
+        more=max(0, len(named) - _SHOWN),
+        same=found.same,
+        kept=found.kept[:_SHOWN],
+        digest=found.digest,
+    )
+
+
+def _course_row(name: str, before: Role | None, after: Role | None, news: Iterable[str] = ()) -> RoleChangeRow:
+    role = after.word if after else translate("leaves the class")
+    return RoleChangeRow(
+        name=name, before=before.word if before else translate("not in the class"), after="; ".join([role, *news])
+    )
+
+
+def _news(change: RoleChange) -> Iterator[str]:
+    """What else the class would learn about a member."""
+    if change.by_id:
+        yield translate("found by id")
+    if change.new_name:
+        yield translate("called {name}", name=change.new_name)
+    if change.new_id:
+        yield translate("id {id}", id=change.new_id)
+
+
+def _resend(site: Site, class_id: int) -> int:
+    with open_writing_session(site.engine) as session:
+        return send_refused_again(session, class_id, site.clock())
+
+
+def _send(site: Site, assignment: int, person: int) -> int:
+    with open_writing_session(site.engine) as session:
+        return send_again(session, assignment, person, site.clock())

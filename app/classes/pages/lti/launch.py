@@ -1,0 +1,283 @@
+"""/lti/login, /lti/launch and /lti/open: a platform opens an assignment, in its own window.
+
+In a frame only the page with the button shows; it opens a window with a ticket that works once. So
+no other page has to work in frames, and the session's cookie is Lax as everywhere.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Form, Request, Response
+from fastapi.responses import JSONResponse
+
+from app.classes.federation.lti.launch_message import Launch
+from app.classes.federation.lti.login_state import (
+    OPENING_LIFE,
+    Begun,
+    Opening,
+    begun,
+    is_same_browser,
+    read_login_state,
+)
+from app.classes.federation.lti.platforms import Platform, platform_for, platform_with
+from app.classes.federation.lti.tickets import CHOICE_LIFE, TICKET_LIFE, seal_ticket, unsealed, use_once
+from app.classes.federation.lti.vocabulary import LAUNCH
+from app.classes.pages.lti.deep_link import choosing
+from app.classes.pages.lti.desk import refused_launch, tool_in
+from app.classes.pages.lti.launch_entry import Said, entered
+from app.classes.people.assignment_copies import MOST_WEEKS
+from app.core.errors import AppError, RefusedError
+from app.core.translation import noted, translate
+from app.server.aside import aside
+from app.server.db.session import open_session, open_writing_session
+from app.server.network.response_policy import (
+    keep_opener,
+    let_anyone_frame,
+    let_frame,
+    let_post,
+    origin_of,
+    redirect_beyond,
+)
+from app.server.network.routes import Router
+from app.site import Here, Site
+from app.site.web.frame.origin import is_from_here
+from app.site.web.frame.renderer import frame, render
+from app.site.web.frame.visitor import FromHere, Visiting
+
+router = Router(prefix="/lti")
+KEYS = "/lti/jwks"
+_MOST_FIELDS = 50
+_COOKIE = "lti_"
+_NOTHING = ("", "-")  # of what the platform's page is asked for: it stores nothing
+_BEGUN_ELSEWHERE = noted(
+    "this browser did not begin this launch, or it stores no cookies; open it in a window of its own"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storing:
+    """What the platform's page is asked to remember, or for; see static/lti.js."""
+
+    asks: str
+    key: str
+    value: str
+    target: str
+    origin: str
+    next: str
+    token: str = ""
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenPage:
+    """The page in the frame: a button that opens a window, which sends *fields* to *address*.
+
+    *begins*: the window begins the launch again, as this frame stores no cookies.
+    """
+
+    title: str
+    address: str
+    fields: tuple[tuple[str, str], ...]
+    begins: bool = False
+
+
+@router.get("/jwks")
+async def keys(request: Request) -> Response:
+    """Our public keys, for platforms."""
+    found = await asyncio.to_thread(tool_in(request).key_set)
+    return JSONResponse(found, headers={"Cache-Control": "public, max-age=3600"})
+
+
+@router.get("/login")
+async def login(request: Request, site: Here) -> Response:
+    """The begin of a launch."""
+    return await _login(request, site, dict(request.query_params))
+
+
+@router.post("/login")
+async def login_by_form(request: Request, site: Here) -> Response:
+    """The begin of a launch, sent as a form."""
+    async with request.form(max_files=0, max_fields=_MOST_FIELDS) as form:
+        given = {name: value for name, value in form.items() if isinstance(value, str)}
+    return await _login(request, site, {**request.query_params, **given})
+
+
+@router.post("/launch")
+async def launch(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    id_token: Annotated[str, Form()] = "",
+    state: Annotated[str, Form()] = "",
+    error: Annotated[str, Form()] = "",
+    error_description: Annotated[str, Form()] = "",
+    kept: Annotated[str, Form()] = "",
+) -> Response:
+    """The message of a launch, which the browser brings from the platform."""
+    try:
+        if error:
+            raise RefusedError(f"the platform refused: {error[:100]} {error_description[:300]}".strip())
+        sent = read_login_state(site.secret, state)
+        browser = request.cookies.get(_COOKIE + sent.name, "")
+        if not browser and sent.stored and not kept:
+            return await _asked_for(request, site, sent, id_token, state)
+        if not is_same_browser(sent, browser or _told(request, sent, kept)):
+            if not browser and kept in _NOTHING and _is_frame(request):
+                return await _begin_again(request, site, sent)
+            return await _begun_elsewhere(request, site, sent)
+        found = await tool_in(request).launched(sent, id_token)
+        return await _answer(request, site, visiting, found)
+    except AppError as problem:
+        return refused_launch(request, problem)
+
+
+@router.post("/open", dependencies=[FromHere])
+async def open_window(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    ticket: Annotated[str, Form()] = "",
+    chosen: Annotated[str, Form()] = "",
+    zone: Annotated[str, Form()] = "",
+    weeks: Annotated[int, Form(ge=-MOST_WEEKS, le=MOST_WEEKS)] = 0,
+) -> Response:
+    """The window of a launch: signs in, and goes to the assignment."""
+    found = unsealed(site.secret, ticket)
+    await aside(_use, site, ticket)
+    return await entered(request, site, visiting, found, Said(chosen, zone, weeks))
+
+
+async def _login(request: Request, site: Site, asked: dict[str, str]) -> Response:
+    try:
+        tool = tool_in(request)
+        platform = await aside(_platform, site, asked.get("iss", ""), asked.get("client_id", ""))
+        opening = begun(site.secret, platform, asked, tool.address + LAUNCH)
+        await tool.outgoing.check(platform.jwks_url)
+    except AppError as problem:
+        return refused_launch(request, problem)
+    if opening.target:
+        response = _remembered(request, platform, opening)
+    else:
+        response = redirect_beyond(request, opening.address, 302)
+    response.headers.append("Set-Cookie", _cookie(opening))
+    return response
+
+
+def _cookie(opening: Opening) -> str:
+    """The cookie that comes back in the frame of another site: where it is the only way."""
+    age = round(OPENING_LIFE.total_seconds())
+    return (
+        f"{_COOKIE}{opening.name}={opening.browser}; Path=/lti; Max-Age={age}; HttpOnly; Secure; "
+        "SameSite=None; Partitioned"
+    )
+
+
+def _remembered(request: Request, platform: Platform, opening: Opening) -> Response:
+    """The page that asks the platform's page to remember this browser, then goes on."""
+    page = Storing(
+        asks="put",
+        key=opening.name,
+        value=opening.browser,
+        target=opening.target,
+        origin=origin_of(platform.auth_url),
+        next=opening.address,
+    )
+    return _storing_page(request, page)
+
+
+async def _asked_for(request: Request, site: Site, sent: Begun, token: str, state: str) -> Response:
+    """The page that asks the platform's page what it remembers, then sends the message again."""
+    platform = await aside(_platform_with, site, sent.platform)
+    page = Storing(
+        asks="get",
+        key=sent.name,
+        value="",
+        target="",
+        origin=origin_of(platform.auth_url),
+        next=LAUNCH,
+        token=token,
+        state=state,
+    )
+    return _storing_page(request, page)
+
+
+def _storing_page(request: Request, page: Storing) -> Response:
+    let_anyone_frame(request)
+    keep_opener(request)  # the platform's page, if this is a window
+    return render("lti/storing.html", frame(request, translate("Opening")), page)
+
+
+def _told(request: Request, sent: Begun, kept: str) -> str:
+    """What the platform's page has *kept*, if our page asked for it: any other page may lie."""
+    return kept if sent.stored and is_from_here(request) else ""
+
+
+async def _begin_again(request: Request, site: Site, sent: Begun) -> Response:
+    """The page in a frame without cookies: a window of its own has them."""
+    again = await _fields_again(request, site, sent)
+    if not again:
+        return refused_launch(request, RefusedError(translate(_BEGUN_ELSEWHERE)))
+    let_anyone_frame(request)
+    title = translate("Your assignment")
+    page = OpenPage(title=title, address="/lti/login", fields=again, begins=True)
+    return render("lti/open.html", frame(request, title), page)
+
+
+async def _begun_elsewhere(request: Request, site: Site, sent: Begun) -> Response:
+    """The page for a browser that did not begin this launch, from which it can begin one."""
+    again = await _fields_again(request, site, sent)
+    return refused_launch(request, RefusedError(translate(_BEGUN_ELSEWHERE)), again)
+
+
+async def _fields_again(request: Request, site: Site, sent: Begun) -> tuple[tuple[str, str], ...]:
+    """What begins the launch again; nothing, if its hints were too long to be remembered."""
+    if not sent.hint:
+        return ()
+    platform = await aside(_platform_with, site, sent.platform)
+    fields = {
+        "iss": platform.issuer,
+        "client_id": platform.client_id,
+        "login_hint": sent.hint,
+        "lti_message_hint": sent.message,
+    }
+    let_post(request, [platform.auth_url])  # the form is sent on from here to there
+    return tuple((name, value) for name, value in fields.items() if value)
+
+
+def _is_frame(request: Request) -> bool:
+    return request.headers.get("sec-fetch-dest") in ("iframe", "frame")
+
+
+def _is_window(request: Request) -> bool:
+    return request.headers.get("sec-fetch-dest") == "document"
+
+
+async def _answer(request: Request, site: Site, visiting: Visiting, found: Launch) -> Response:
+    if found.answer_to:
+        return await choosing(request, site, found)
+    if _is_window(request):
+        return await entered(request, site, visiting, found, Said())
+    platform = await aside(_platform_with, site, found.platform)
+    let_frame(request, {*found.origins, platform.auth_url})
+    page = OpenPage(
+        title=found.link_title or translate("Your assignment"),
+        address="/lti/open",
+        fields=(("ticket", seal_ticket(site.secret, found)),),
+    )
+    return render("lti/open.html", frame(request, page.title), page)
+
+
+def _use(site: Site, ticket: str) -> None:
+    with open_writing_session(site.engine) as session:
+        use_once(session, ticket, max(TICKET_LIFE, CHOICE_LIFE))
+
+
+def _platform(site: Site, issuer: str, client: str) -> Platform:
+    with open_session(site.engine) as session:
+        return platform_for(session, issuer, client)
+
+
+def _platform_with(site: Site, number: int) -> Platform:
+    with open_session(site.engine) as session:
+        return platform_with(session, number)

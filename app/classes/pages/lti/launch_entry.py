@@ -1,0 +1,264 @@
+"""What a launch opens in its own window: first which class and assignment it is, if need be."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+from sqlmodel import Session
+
+from app.classes.federation.lti.course_copies import classes_before, copy_course, copyable_assignments, suggested_weeks
+from app.classes.federation.lti.enrollment import (
+    NO_ROLE,
+    Arrival,
+    check_tied,
+    class_of,
+    doubt_of,
+    enroll_launch,
+    name_link,
+    new_class,
+    tie,
+    unite,
+)
+from app.classes.federation.lti.launch_message import Launch
+from app.classes.federation.lti.platforms import identities_of
+from app.classes.federation.lti.tickets import seal_ticket
+from app.classes.people.assignments import assignments_of
+from app.classes.people.classes import Role, classes_of, number_of, role_in, time_zones
+from app.classes.people.persons import known_person, open_browser
+from app.core.errors import NotFoundError, RefusedError
+from app.core.translation import noted, plural, translate
+from app.server.aside import aside
+from app.server.db.people import ClassRow
+from app.server.db.session import open_writing_session
+from app.site import Site
+from app.site.web.frame.renderer import frame, render
+from app.site.web.frame.visitor import Visitor, sign_in
+
+_CLASS, _ASSIGNMENT, _NEW, _NONE = "class:", "assignment:", "class:new", "assignment:none"
+_COPY = "copy:"  # the assignments of a class, for a course that its platform copied
+_SAME, _OTHER = "person:same", "person:other"
+_SIGN_IN = noted(" To choose a class that you have here already, sign in here first.")
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchTarget:
+    """A class or an assignment to choose."""
+
+    value: str
+    text: str
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskPage:
+    """A question that is answered once; the *ticket* leads on.
+
+    *zones* are those that a new class may have. With *suggests*, the first answer is chosen.
+    *weeks* are suggested, by which the dates of copies are moved; None: nothing can be copied.
+    """
+
+    heading: str
+    lead: str
+    options: tuple[LaunchTarget, ...]
+    ticket: str
+    zones: tuple[str, ...] = ()
+    suggests: bool = True
+    weeks: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a teacher answered: the candidate, the time zone of a new class, the weeks of copies."""
+
+    chosen: str = ""
+    zone: str = ""
+    weeks: int = 0
+
+
+async def entered(request: Request, site: Site, visiting: Visitor, launch: Launch, said: Said) -> Response:
+    """The response to a launch in its own window: a question, or the way to its assignment.
+
+    Raises:
+        RefusedError: the course is not set up, or the platform is not active anymore.
+    """
+    found, cookie = await aside(_entered, site, visiting, launch, said)
+    response: Response
+    if isinstance(found, AskPage):
+        response = render("lti/ask.html", frame(request, found.heading), found)
+    else:
+        response = RedirectResponse(found, 303)
+    if cookie:
+        sign_in(request, response, cookie)
+    return response
+
+
+def _entered(site: Site, visiting: Visitor, launch: Launch, said: Said) -> tuple[AskPage | str, str]:
+    """A question, or the address to go to; and the cookie of a new session, if there is one."""
+    before = visiting.person.person if visiting.person else None
+    with open_writing_session(site.engine) as session:
+        if class_of(session, launch) is None and not launch.role:
+            raise RefusedError(translate(NO_ROLE))
+        if class_of(session, launch) is None and launch.teaches:
+            if not said.chosen.startswith((_CLASS, _COPY)):
+                return _which_class(session, site, launch, before), ""
+            _tie(session, site, launch, said, before)
+            session.commit()  # also if something else is asked now
+        class_id = check_tied(session, launch)
+        if before is not None and said.chosen == _SAME:
+            unite(session, launch, class_id, before)
+        elif said.chosen != _OTHER and before and doubt_of(session, launch, class_id, before):
+            return _which_person(site, visiting, launch), ""
+        arrival = enroll_launch(session, launch)
+        found = _opened(session, site, launch, arrival, said)
+        cookie = "" if before == arrival.person else open_browser(session, arrival.person)
+        session.commit()
+        return found or _which_assignment(session, site, launch, arrival), cookie
+
+
+def _opened(session: Session, site: Site, launch: Launch, arrival: Arrival, said: Said) -> str | None:
+    """The address of what a link opens; None if its teacher has to say what it is."""
+    assignment, class_id = arrival.assignment, arrival.class_id
+    asks = launch.teaches and launch.link and said.chosen != _NONE
+    if asks and said.chosen.startswith(_ASSIGNMENT):
+        assignment = _number(said.chosen)
+        name_link(session, launch, class_id, assignment)
+    elif asks and not assignment:
+        before = classes_before(session, launch, [arrival.person], class_id)
+        if said.chosen.startswith(_COPY):
+            _copy(session, site, said, before, class_id)
+            assignment = enroll_launch(session, launch).assignment
+        elif before or assignments_of(session, class_id):
+            return None
+    return f"/assignments/{assignment}" if assignment else f"/classes/{arrival.class_id}"
+
+
+def _which_class(session: Session, site: Site, launch: Launch, person: int | None) -> AskPage:
+    """The question which class a course is: a new one, or one that the teacher has here."""
+    own = classes_of(session, person) if person is not None else ()
+    copies, weeks = _copies(session, site, classes_before(session, launch, _who(session, launch, person)))
+    options = [
+        *copies,
+        LaunchTarget(_NEW, translate("A new class: {title}", title=launch.title or translate("A course"))),
+    ]
+    options += [
+        LaunchTarget(f"{_CLASS}{number_of(row)}", row.name, translate("you teach it here"))
+        for row, role in own
+        if role is Role.TEACHER and row.archived is None and not row.demo
+    ]
+    return AskPage(
+        heading=translate("Which class is this course?"),
+        lead=translate(
+            "You are asked once. From then on, everyone who opens a link of the course is in this "
+            "class, and their points go back to the course."
+        )
+        + ("" if person else translate(_SIGN_IN)),
+        options=tuple(options),
+        ticket=seal_ticket(site.secret, launch),
+        zones=time_zones(),
+        weeks=weeks,
+    )
+
+
+def _copies(session: Session, site: Site, before: Sequence[ClassRow]) -> tuple[list[LaunchTarget], int | None]:
+    """The offers to copy what was assigned *before*, and by how many weeks to move the dates."""
+    today = site.clock().date()
+    offers, weeks = [], None
+    for row in before:
+        found = copyable_assignments(session, number_of(row), site.catalog.by_id)
+        weeks = suggested_weeks(found, today) if weeks is None else weeks
+        says = plural(
+            "Copy the {number} assignment of {name}",
+            "Copy the {number} assignments of {name}",
+            len(found),
+            name=row.name,
+        )
+        old = translate("the links of this course open the copies")
+        offers.append(LaunchTarget(f"{_COPY}{number_of(row)}", says, old))
+    return offers, weeks
+
+
+def _who(session: Session, launch: Launch, person: int | None) -> Collection[int]:
+    """The persons who the one who opened a launch is here."""
+    known = known_person(session, identities_of(launch.platform), launch.subject)
+    return {one for one in (person, known.id if known else None) if one is not None}
+
+
+def _copy(session: Session, site: Site, said: Said, before: Sequence[ClassRow], class_id: int) -> None:
+    """Copy the chosen one of the classes *before* into another class.
+
+    Raises:
+        NotFoundError: it is none of them.
+    """
+    source = _number(said.chosen)
+    if source not in {number_of(row) for row in before}:
+        raise NotFoundError(translate("you do not teach a class with this number"))
+    copy_course(session, source, class_id, said.weeks, site.catalog.by_id)
+
+
+def _which_person(site: Site, visiting: Visitor, launch: Launch) -> AskPage:
+    """The question whether the one who opened a launch is the one who is signed in here."""
+    here = visiting.person.name if visiting.person else ""
+    name = here or translate("someone without a name")
+    other = launch.name or translate("someone else")
+    return AskPage(
+        heading=translate("Is this you?"),
+        lead=translate(
+            "This browser is signed in as {name}. Your learning platform calls you {other}.", name=name, other=other
+        ),
+        options=(
+            LaunchTarget(
+                _SAME, translate("Yes, both are me"), translate("answers and points are kept together from now on")
+            ),
+            LaunchTarget(
+                _OTHER,
+                translate("No, I am {other}", other=other),
+                translate("{name} is signed out in this browser", name=name),
+            ),
+        ),
+        ticket=seal_ticket(site.secret, launch),
+        suggests=False,
+    )
+
+
+def _tie(session: Session, site: Site, launch: Launch, said: Said, person: int | None) -> None:
+    if said.chosen == _NEW:
+        tie(session, launch, new_class(session, site.secret, launch, said.zone))
+        return
+    class_id = _number(said.chosen)
+    if said.chosen.startswith(_COPY):
+        before = classes_before(session, launch, _who(session, launch, person))
+        like = next((row for row in before if number_of(row) == class_id), None)
+        made = new_class(session, site.secret, launch, said.zone, like)
+        _copy(session, site, said, before, made)
+        teaches = role_in(session, class_id, person) is Role.TEACHER
+        tie(session, launch, made, person if teaches else None)
+        return
+    if role_in(session, class_id, person) is not Role.TEACHER:
+        raise NotFoundError(translate("you do not teach a class with this number"))
+    tie(session, launch, class_id, person)
+
+
+def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arrival) -> AskPage:
+    """The question what a link opens that does not say it."""
+    before = classes_before(session, launch, [arrival.person], arrival.class_id)
+    copies, weeks = _copies(session, site, before)
+    options = [
+        LaunchTarget(f"{_ASSIGNMENT}{one.id}", one.title, plural("{number} exercise", "{number} exercises", one.length))
+        for one in assignments_of(session, arrival.class_id)
+    ]
+    return AskPage(
+        heading=translate("Which assignment does this link open?"),
+        lead=f"The link {launch.link_title!r} of your course does not say. You are asked once; "
+        "students go where you say now.",
+        options=(*copies, *options, LaunchTarget(_NONE, translate("None: the page of the class, this time"))),
+        ticket=seal_ticket(site.secret, launch),
+        weeks=weeks,
+    )
+
+
+def _number(chosen: str) -> int:
+    digits = chosen.rpartition(":")[2]
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < len(str(2**63))):
+        raise RefusedError(translate("choose one of those that are listed"))
+    return int(digits)

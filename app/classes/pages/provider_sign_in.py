@@ -1,0 +1,235 @@
+"""Sign in with a provider of identities, or as the one whom a proxy has signed in."""
+
+from typing import Annotated
+from urllib.parse import urlencode, urlsplit
+
+from fastapi import Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from app.classes.federation import proxy
+from app.classes.federation.identities import connect_identity, may_connect, person_of
+from app.classes.federation.pending_identity import PATIENCE, Pending
+from app.classes.federation.providers import Provider, obstacles
+from app.classes.pages.guard import sign_in_first
+from app.classes.pages.sign_in import own_path, welcome
+from app.classes.pages.sign_in_accounts import ConnectPage, NamePage, RefusedPage
+from app.classes.people.classes import number_of
+from app.classes.people.persons import clean_name, open_browser
+from app.core.errors import InputError, NotFoundError, RefusedError, UnavailableError, nearest, sentence
+from app.core.translation import noted, translate
+from app.server.aside import aside
+from app.server.db.people import PersonRow
+from app.server.db.session import open_session, open_writing_session
+from app.server.network.response_policy import redirect_beyond
+from app.server.network.routes import Router
+from app.site import Here, Site
+from app.site.web.frame.origin import is_from_elsewhere
+from app.site.web.frame.renderer import frame, render
+from app.site.web.frame.visitor import SESSION, FromHere, Visiting, Visitor, spend
+
+_PATH = "/sign-in"
+_FLIGHT, _PENDING = "flight", "identity"  # cookies
+_NAMELESS = noted("someone without a name")
+_LED_HERE = noted("a page of another site has led you here; if you want to sign in, do it here")
+router = Router(prefix=_PATH)
+
+
+@router.get("/back")
+async def back(
+    request: Request, site: Here, visiting: Visiting, state: str = "", code: str = "", error: str = "", iss: str = ""
+) -> Response:
+    """The end of a sign-in with a provider."""
+    _ready(site)
+    spend(request, site.allowances.sign_ins, "sign-ins")
+    from app.classes.federation.oidc import Flight, ProviderReturn
+
+    to = ""
+    try:
+        flight = Flight.read(request.cookies.get(_FLIGHT, ""), site.secret)
+        to = flight.next
+        provider = _provider(site, flight.provider)
+        returned = ProviderReturn(state=state, code=code, error=error, issuer=iss)
+        found = await site.federation.sign_ins.end(provider, flight, returned, _back(site))
+    except RefusedError as refused:
+        return _refused(request, refused, to)
+    pending = Pending(found.issuer, found.subject, flight.next)
+    response = await aside(_arrived, request, site, visiting, pending)
+    response.delete_cookie(_FLIGHT, path=_PATH)
+    return response
+
+
+@router.get("/proxy")
+async def from_proxy(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
+    """Sign in the one whom the proxy names."""
+    if is_from_elsewhere(request):
+        return _led_here(request)
+    subject = site.proxy.subject(request.scope)
+    if not subject:
+        raise NotFoundError(translate("no proxy in front of this server has signed you in"))
+    pending = Pending(proxy.ISSUER, subject, own_path(next))
+    return await aside(_arrived, request, site, visiting, pending)
+
+
+@router.get("/name")
+async def name_page(visiting: Visiting, request: Request, next: str = "") -> Response:
+    """Ask a person for a name."""
+    return _name_page(request, visiting, own_path(next))
+
+
+@router.post("/name", dependencies=[FromHere])
+async def name(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    name: Annotated[str, Form()] = "",
+    next: Annotated[str, Form()] = "",
+) -> Response:
+    """Store the name of a person."""
+    try:
+        chosen = clean_name(name)
+    except InputError as error:
+        return _name_page(request, visiting, own_path(next), name, sentence(str(error)))
+    return await aside(_named, request, site, visiting, chosen, own_path(next))
+
+
+@router.get("/connect")
+async def connect_page(request: Request, site: Here, visiting: Visiting) -> Response:
+    """Ask whether a new identity is that of the person who is signed in."""
+    pending = _pending(request, site)
+    if visiting.person is None or pending is None:
+        raise sign_in_first(request)
+    page = ConnectPage(_called(site, pending), visiting.person.name or translate(_NAMELESS))
+    return render("people/connect.html", frame(request, translate("Is this you?"), here="me"), page)
+
+
+@router.post("/connect", dependencies=[FromHere])
+async def connect_or_create(
+    request: Request, site: Here, visiting: Visiting, mine: Annotated[str, Form()] = ""
+) -> Response:
+    """Connect the new identity with the person who is signed in, or make another person."""
+    pending = _pending(request, site)
+    if pending is None or mine not in ("yes", "no"):
+        return _refused(request, RefusedError(translate("that took longer than ten minutes; sign in again")))
+    same = visiting.person is not None and visiting.person.person == pending.person
+    return await aside(_enter, request, site, visiting, pending, connects=mine == "yes" and same)
+
+
+@router.get("/{provider}")
+async def lead_to_provider(
+    request: Request, site: Here, provider: str, next: str = "", other: bool = False
+) -> Response:
+    """Lead the browser to a provider; *other*: to sign in there as another person."""
+    chosen = _provider(site, provider)
+    if is_from_elsewhere(request):
+        return _led_here(request)
+    _ready(site)
+    spend(request, site.allowances.sign_ins, "sign-ins")
+    from app.classes.federation.oidc import Flight
+
+    flight = Flight.begin(chosen.slug, own_path(next))
+    address = await site.federation.sign_ins.begin(chosen, flight, _back(site), afresh=other)
+    response = redirect_beyond(request, address)
+    _keep(request, response, _FLIGHT, flight.signed(site.secret))
+    return response
+
+
+def _led_here(request: Request) -> Response:
+    """The page with the button to sign in: a page of another site cannot press it."""
+    again = f"{request.url.path}?{request.url.query}".rstrip("?")
+    return _refused_page(request, RefusedError(translate(_LED_HERE)), again)
+
+
+def _provider(site: Site, slug: str) -> Provider:
+    known = site.federation.providers
+    if slug not in known:
+        raise NotFoundError(
+            translate("no way to sign in is called {slug!r}{near}", slug=slug[:60], near=nearest(slug[:60], known))
+        )
+    return known[slug]
+
+
+def _ready(site: Site) -> None:
+    if missing := obstacles(site.settings):
+        raise UnavailableError(" ".join(missing))
+
+
+def _back(site: Site) -> str:
+    return f"{site.settings.url}{_PATH}/back"
+
+
+def _arrived(request: Request, site: Site, visiting: Visitor, pending: Pending) -> Response:
+    """Sign in the person of an identity; ask first if it is new and a person is signed in."""
+    if visiting.person:
+        person = visiting.person.person
+        with open_session(site.engine) as session:
+            new = may_connect(session, pending.issuer, pending.subject, person)
+        if new:
+            response = RedirectResponse(f"{_PATH}/connect", 303)
+            _keep(request, response, _PENDING, pending.signed(site.secret, person))
+            return response
+    return _enter(request, site, visiting, pending)
+
+
+def _enter(request: Request, site: Site, visiting: Visitor, pending: Pending, connects: bool = False) -> Response:
+    """Open a session of the person whose identity it is; a new one is asked for a name."""
+    who = pending.issuer, pending.subject
+    with open_writing_session(site.engine) as session:
+        connected = connect_identity(session, *who, pending.person) if connects else None
+        row = connected or person_of(session, *who)
+    with open_writing_session(site.engine) as session:
+        cookie = open_browser(session, number_of(row))
+        session.commit()
+    to = pending.next or "/me"
+    if not row.name:
+        to = f"{_PATH}/name?{urlencode({'next': pending.next})}" if pending.next else f"{_PATH}/name"
+    response = welcome(request, site, visiting, cookie, to)
+    response.delete_cookie(_PENDING, path=_PATH)
+    return response
+
+
+def _named(request: Request, site: Site, visiting: Visitor, name: str, to: str) -> Response:
+    if visiting.person is None:
+        raise sign_in_first(request)
+    with open_writing_session(site.engine) as session:
+        row = session.get(PersonRow, visiting.person.person)
+        if row is not None:
+            row.name = name
+            session.add(row)
+            session.commit()
+    site.sessions.forget(request.cookies.get(SESSION, ""))
+    return RedirectResponse(to or "/me", 303)
+
+
+def _name_page(request: Request, visiting: Visitor, to: str, name: str = "", problem: str = "") -> Response:
+    if visiting.person is None:
+        raise sign_in_first(request)
+    page = NamePage(name or visiting.person.name, to or "/me", problem)
+    around = frame(request, translate("Your name"), here="me")
+    return render("people/name.html", around, page, 422 if problem else 200)
+
+
+def _refused(request: Request, error: RefusedError, to: str = "") -> Response:
+    return _refused_page(request, error, f"{_PATH}?{urlencode({'next': to})}" if to else _PATH)
+
+
+def _refused_page(request: Request, error: RefusedError, again: str) -> Response:
+    around = frame(request, translate("Not signed in"), here="me")
+    return render("people/refused.html", around, RefusedPage(sentence(str(error)), again), 400)
+
+
+def _pending(request: Request, site: Site) -> Pending | None:
+    return Pending.read(request.cookies.get(_PENDING, ""), site.secret)
+
+
+def _called(site: Site, pending: Pending) -> str:
+    """How an identity is called in a sentence."""
+    if pending.issuer == proxy.ISSUER:
+        return pending.subject
+    names = [p.name for p in site.federation.providers.values() if p.issuer == pending.issuer]
+    return f"your account at {names[0] if names else urlsplit(pending.issuer).netloc}"
+
+
+def _keep(request: Request, response: Response, name: str, value: str) -> None:
+    response.set_cookie(
+        name, value, max_age=PATIENCE, path=_PATH, httponly=True, samesite="lax", secure=request.url.scheme == "https"
+    )

@@ -1,0 +1,209 @@
+"""/classes/ID/regrade: answers that an older version of an exercise judged, judged again."""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from fastapi import Form, Request, Response
+from fastapi.responses import RedirectResponse
+
+from app.classes.pages.class_head import ClassHead, class_head
+from app.classes.pages.guard import Membership, in_class
+from app.classes.pages.ideas import link_to
+from app.classes.pages.regrade_steps import ChangedScore, SoFar, so_far
+from app.classes.people.classes import Role, members_of
+from app.classes.people.regrade_run import Stale, regraded, stale_answers
+from app.core.translation import translate
+from app.server.aside import aside
+from app.server.aside.fair_queue import Client
+from app.server.db.session import open_session
+from app.server.network.routes import Router
+from app.site import Here, Site
+from app.site.web.frame.renderer import Hyperlink, frame, render
+from app.site.web.frame.visitor import FromHere, Visiting, forwarded_address
+
+router = Router(prefix="/classes/{class_id:int}/regrade")
+MOST = 2_000  # answers that are judged in a step
+_STEP = 5.0  # seconds after which a step ends
+_DIGITS = 12  # of a number of answers
+_WORTH = 50  # answers judged again that take as much as one new answer
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """An exercise that has changed, and how many answers an older version of it judged."""
+
+    link: Hyperlink
+    exercise: str
+    answers: int
+
+
+@dataclass(frozen=True, slots=True)
+class RegradedScore:
+    """A score that would change, in percent."""
+
+    name: str
+    href: str
+    exercise: Hyperlink
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegradeProgress:
+    """How far judging has come; *sure*: scores are changed. The next step begins after *wait*."""
+
+    so_far: str
+    judged: int
+    answers: int
+    sure: bool
+    wait: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegradePage:
+    """The exercises that have changed; once one was tried, the scores that would change."""
+
+    head: ClassHead
+    teaches: bool
+    mended: tuple[Mended, ...] = ()
+    step: RegradeProgress | None = None
+    tried: Hyperlink | None = None
+    exercise: str = ""
+    lower: bool = False
+    judged: int = 0
+    changes: tuple[RegradedScore, ...] = ()
+    more: int = 0
+    lowered: int = 0
+    kept: tuple[tuple[str, int], ...] = ()
+    stored: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a form asks for."""
+
+    exercise: str
+    lower: bool
+    sure: bool
+    done: SoFar
+
+
+@router.get("")
+async def regrade_page(request: Request, site: Here, visiting: Visiting, class_id: int, stored: str = "") -> Response:
+    """The exercises of a class that were changed after they were answered."""
+    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
+    known = stored.isascii() and stored.isdecimal() and len(stored) <= _DIGITS
+    page = await aside(_regrades_page, site, member)
+    return _render(request, replace(page, stored=int(stored) if known else None))
+
+
+@router.post("", dependencies=[FromHere])
+async def regrade(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    class_id: int,
+    exercise: Annotated[str, Form()] = "",
+    lower: Annotated[str, Form()] = "",
+    sure: Annotated[str, Form()] = "",
+    done: Annotated[str, Form()] = "",
+) -> Response:
+    """Show what judging again changes, step by step; once that was seen, change it."""
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    asked = _Asked(exercise, lower == "yes", sure == "yes", so_far(done))
+    stale = await aside(_stale, site, class_id, exercise, asked.done.last)
+    cost = 1 + min(len(stale), MOST) / _WORTH
+    wait = math.ceil(site.allowances.answers.wait(forwarded_address(request), cost))
+    if not wait:
+        asked = replace(asked, done=await _judged(site, member, asked, stale[:MOST]))
+    left = sum(one.attempt > asked.done.last for one in stale)
+    if left:
+        return _render(request, _under_way(site, member, asked, left, wait))
+    if asked.sure:
+        return RedirectResponse(f"/classes/{class_id}/regrade?stored={asked.done.changed}", 303)
+    return _render(request, await aside(_tried, site, member, asked))
+
+
+async def _judged(site: Site, member: Membership, asked: _Asked, stale: Sequence[Stale]) -> SoFar:
+    """What was judged, with another step."""
+    ends = time.monotonic() + _STEP
+    step = await regraded(
+        site.engine,
+        stale,
+        site.catalog,
+        site.runner.on_behalf_of(Client(member.person.learner)),
+        lower=asked.lower,
+        store=asked.sure,
+        enough=lambda: time.monotonic() > ends,
+    )
+    return asked.done.with_step(step)
+
+
+def _stale(site: Site, class_id: int, exercise: str, after: int) -> Sequence[Stale]:
+    if not exercise:
+        return ()
+    with open_session(site.engine) as session:
+        return stale_answers(session, site.secret, site.catalog, class_id, [exercise], after)
+
+
+def _regrades_page(site: Site, member: Membership) -> RegradePage:
+    with open_session(site.engine) as session:
+        stale = stale_answers(session, site.secret, site.catalog, member.class_id)
+    counts = Counter(one.exercise for one in stale)
+    return RegradePage(
+        head=class_head(member, "Grades"),
+        teaches=member.teaches,
+        mended=tuple(Mended(link_to(site, name), name, count) for name, count in counts.most_common()),
+    )
+
+
+def _under_way(site: Site, member: Membership, asked: _Asked, left: int, wait: int) -> RegradePage:
+    done = asked.done
+    return RegradePage(
+        head=class_head(member, "Grades"),
+        teaches=member.teaches,
+        step=RegradeProgress(done.text(), done.judged, done.judged + left, asked.sure, wait),
+        tried=link_to(site, asked.exercise),
+        exercise=asked.exercise,
+        lower=asked.lower,
+    )
+
+
+def _tried(site: Site, member: Membership, asked: _Asked) -> RegradePage:
+    done = asked.done
+    with open_session(site.engine) as session:
+        names = {one.person: one.name for one in members_of(session, member.class_id)}
+    return replace(
+        _regrades_page(site, member),
+        tried=link_to(site, asked.exercise),
+        exercise=asked.exercise,
+        lower=asked.lower,
+        judged=done.judged,
+        changes=tuple(
+            _change(site, member.class_id, asked.exercise, names[one.person], one)
+            for one in done.found
+            if one.person in names
+        ),
+        more=max(0, done.changed - len(done.found)),
+        lowered=done.lowered,
+        kept=tuple(sorted(done.kept.items(), key=lambda pair: -pair[1])),
+    )
+
+
+def _change(site: Site, class_id: int, exercise: str, name: str, one: ChangedScore) -> RegradedScore:
+    return RegradedScore(
+        name=name,
+        href=f"/classes/{class_id}/people/{one.person}",
+        exercise=link_to(site, exercise, one.seed),
+        before=f"{100 * one.before:.3g} %",
+        after=f"{100 * one.after:.3g} %",
+    )
+
+
+def _render(request: Request, page: RegradePage) -> Response:
+    around = frame(request, translate("{name}, judge again", name=page.head.name), here="classes")
+    return render("people/regrade.html", around, page)

@@ -1,0 +1,254 @@
+"""Sign in with a seat code, sign out, and what happens to anonymous work in this browser."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Annotated
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from fastapi import Form, Request, Response
+from fastapi.responses import RedirectResponse
+from sqlmodel import Session
+
+from app.classes.pages.class_head import class_url
+from app.classes.pages.guard import sign_in_first
+from app.classes.pages.guesses import EVERY_CLASS, check_guesses, count_wrong_code
+from app.classes.pages.sign_in_accounts import Ways, ways_to_sign_in
+from app.classes.people.classes import class_of_code
+from app.classes.people.codes import LENGTH, read_code
+from app.classes.people.join_link import seat_with
+from app.classes.people.local_time import how_far
+from app.classes.people.persons import LIFETIME, close_browser, open_browser
+from app.core.errors import sentence
+from app.core.translation import noted, translate
+from app.server.aside import aside
+from app.server.db.claims import Unclaimed, claim_rows, unclaimed
+from app.server.db.people import ClassRow
+from app.server.db.session import open_session, open_writing_session
+from app.server.db.tables import now
+from app.server.network.routes import Router
+from app.site import Here, Site
+from app.site.web.frame.renderer import frame, render
+from app.site.web.frame.visitor import SESSION, FromHere, Visiting, Visitor, sign_in
+from app.site.web.urls import path_inside
+
+router = Router()
+_UTC = ZoneInfo("UTC")
+_DECLINED = "declined"  # the cookie that says whose work is not this person's
+_DIGITS = 16  # of the hash in it
+_LONGEST = 2_000  # characters of an address
+
+_NO_SEAT = noted("no seat has the code {code}: look at it again, or ask your teacher for a new one")
+_NO_SEAT_IN = noted("no seat in {name} has the code {code}: look at it again, or ask your teacher for a new one")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInPage:
+    """The form for a seat code; *to* is the class that a join link names."""
+
+    to: str
+    join: str
+    next: str
+    code: str
+    problem: str
+    signed_in: str
+    ways: Ways
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPage:
+    """Anonymous work, offered to a person who has signed in; *last*: when the last of it was."""
+
+    work: Unclaimed
+    last: str
+    name: str
+    next: str
+
+
+@router.get("/sign-in")
+async def sign_in_page(request: Request, site: Here, visiting: Visiting, next: str = "", join: str = "") -> Response:
+    """The form for a seat code."""
+    return await aside(_shown_sign_in, request, site, visiting, next, join)
+
+
+@router.post("/sign-in", dependencies=[FromHere])
+async def sign_in_with_code(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    code: Annotated[str, Form()] = "",
+    next: Annotated[str, Form()] = "",
+    join: Annotated[str, Form()] = "",
+) -> Response:
+    """Sign in the person whose seat code it is."""
+    return await aside(_enter, request, site, visiting, code, own_path(next), join)
+
+
+@router.post("/sign-out", dependencies=[FromHere])
+async def sign_out(request: Request, site: Here) -> Response:
+    """Sign out in this browser."""
+    if cookie := request.cookies.get(SESSION):
+        await aside(_close_browser, site, cookie)
+        site.sessions.forget(cookie)
+    response = RedirectResponse("/", 303)
+    response.delete_cookie(SESSION)
+    return response
+
+
+@router.get("/me/claim")
+async def offer_claim(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
+    """The anonymous work of this browser, if there is any that this person has not declined."""
+    if visiting.person is None:
+        raise sign_in_first(request)
+    work = offered_work(request, site, visiting)
+    if work is None:
+        return RedirectResponse(own_path(next) or "/me", 303)
+    last = how_far(work.last, _UTC, now())
+    page = ClaimPage(work, last, visiting.person.name, own_path(next))
+    return render("people/claim.html", frame(request, translate("Is this yours?"), here="me"), page)
+
+
+@router.post("/me/claim", dependencies=[FromHere])
+async def decide(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    mine: Annotated[str, Form()] = "",
+    next: Annotated[str, Form()] = "",
+) -> Response:
+    """Take the anonymous work of this browser, or leave it."""
+    if visiting.person is None:
+        raise sign_in_first(request)
+    response = RedirectResponse(own_path(next) or "/me", 303)
+    if mine == "yes" and visiting.anonymous:
+        await aside(_claim, site, visiting.anonymous, visiting.person.learner)
+    elif mine == "no":
+        response.set_cookie(
+            _DECLINED,
+            _short(visiting.anonymous),
+            max_age=round(LIFETIME.total_seconds()),
+            httponly=True,
+            samesite="lax",
+            secure=request.url.scheme == "https",
+        )
+    return response
+
+
+def offered_work(request: Request, site: Site, visiting: Visitor) -> Unclaimed | None:
+    """The anonymous work of this browser that the person may claim, unless they declined it."""
+    learner = visiting.anonymous
+    if not learner or request.cookies.get(_DECLINED) == _short(learner):
+        return None
+    with open_session(site.engine) as session:
+        return unclaimed(session, learner)
+
+
+def own_path(text: str) -> str:
+    """*text*, if it is an address on this site; otherwise empty.
+
+    >>> own_path("/classes/7"), own_path("//elsewhere.example"), own_path("https://elsewhere.example")
+    ('/classes/7', '', '')
+    """
+    plain = text.isascii() and text.isprintable() and len(text) <= _LONGEST
+    return path_inside(text) if plain else ""
+
+
+def welcome(request: Request, site: Site, visiting: Visitor, cookie: str, to: str) -> Response:
+    """What takes a person who has just signed in to *to*, by way of work that may be theirs."""
+    anonymous = visiting.anonymous or ("" if visiting.person else visiting.learner)
+    with open_session(site.engine) as session:
+        work = unclaimed(session, anonymous)
+    asked = work and request.cookies.get(_DECLINED) != _short(anonymous)
+    response = RedirectResponse(f"/me/claim?{urlencode({'next': to})}" if asked else to, 303)
+    if (old := request.cookies.get(SESSION)) and old != cookie:
+        with open_writing_session(site.engine) as session:
+            close_browser(session, old)
+        site.sessions.forget(old)
+    sign_in(request, response, cookie)
+    return response
+
+
+def _enter(request: Request, site: Site, visiting: Visitor, code: str, to: str, join: str) -> Response:
+    with open_writing_session(site.engine) as session:
+        named = _class_of_link(session, request, site, join)
+        bucket = f"class {named.id}" if named else EVERY_CLASS
+        check_guesses(request, site, bucket)
+        seat = seat_with(session, code, named.id if named else None)
+        if seat is None:
+            count_wrong_code(request, site, bucket)  # before the next one is read
+        else:
+            cookie = open_browser(session, seat.person)
+            session.commit()
+    if seat is None:
+        return _form(request, site, visiting, to, join, named, code, _problem(code, named))
+    return welcome(request, site, visiting, cookie, to or class_url(seat.class_id))
+
+
+def _shown_sign_in(request: Request, site: Site, visiting: Visitor, to: str, join: str) -> Response:
+    with open_session(site.engine) as session:
+        named = _class_of_link(session, request, site, join)
+    return _form(request, site, visiting, to, join, named)
+
+
+def _class_of_link(session: Session, request: Request, site: Site, join: str) -> ClassRow | None:
+    """The class of a join link; one that leads nowhere is a wrong code, as it is at /join."""
+    if not join:
+        return None
+    check_guesses(request, site)
+    named = class_of_code(session, join)
+    if named is None:
+        count_wrong_code(request, site)
+    return named
+
+
+def _form(
+    request: Request,
+    site: Site,
+    visiting: Visitor,
+    to: str,
+    join: str,
+    named: ClassRow | None,
+    code: str = "",
+    problem: str = "",
+) -> Response:
+    page = SignInPage(
+        to=named.name if named else "",
+        join=join if named else "",
+        next=own_path(to),
+        code=code[:_DIGITS],
+        problem=problem,
+        signed_in=visiting.person.name or translate("a person without a name") if visiting.person else "",
+        ways=ways_to_sign_in(request, site, own_path(to) or (f"/join/{join}" if named else "")),
+    )
+    status = 422 if problem else 200
+    return render("people/sign_in.html", frame(request, translate("Sign in"), here="me"), page, status)
+
+
+def _close_browser(site: Site, cookie: str) -> None:
+    with open_writing_session(site.engine) as session:
+        close_browser(session, cookie)
+
+
+def _claim(site: Site, anonymous: str, learner: str) -> None:
+    with open_writing_session(site.engine) as session:
+        claim_rows(session, anonymous, learner)
+
+
+def _problem(code: str, named: ClassRow | None) -> str:
+    letters = len(read_code(code))
+    if letters != LENGTH:
+        return sentence(
+            translate(
+                "a seat code has {length} letters and digits, as K7M2-9QXT, and this one has {letters}",
+                length=LENGTH,
+                letters=letters,
+            )
+        )
+    typed = code.strip()[:_DIGITS]
+    if named:
+        return sentence(translate(_NO_SEAT_IN, name=named.name, code=typed))
+    return sentence(translate(_NO_SEAT, code=typed))
+
+
+def _short(learner: str) -> str:
+    return sha256(learner.encode()).hexdigest()[:_DIGITS]

@@ -1,0 +1,285 @@
+"""Assignments: exercises, dates and rules."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import delete, update
+from sqlmodel import Session, col, select
+
+from app.classes.people.group_dates import read_group_dates, store_group_dates
+from app.classes.people.persons import clean_name
+from app.classes.people.policy import RULES, GroupDates, Policy, check_policy
+from app.classes.people.pools import ExercisePool, check_pool, first_origin, read_draws
+from app.core.errors import InputError, NotFoundError
+from app.core.translation import translate
+from app.server.db.people import AssignedRow, AssignmentRow, ClassRow
+from app.server.db.tables import now
+
+MOST_EXERCISES = 200
+MOST_POINTS = 1_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentEntry:
+    """An exercise of an assignment, and its points; *pool* 0: every student has it."""
+
+    exercise: str
+    points: float
+    pool: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """An assignment of a class; without a *weight* it weighs as much as its points.
+
+    *groups* have dates of their own. *draws*: how many exercises of each pool a student has.
+    *origin* is the first assignment that it is a copy of, or itself. *points* are those of all
+    exercises that a student has.
+    """
+
+    id: int
+    class_id: int
+    title: str
+    policy: Policy
+    entries: tuple[AssignmentEntry, ...]
+    weight: float | None = None
+    groups: tuple[GroupDates, ...] = ()
+    draws: tuple[int, ...] = ()
+    origin: int = 0
+    points: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        fixed = sum(entry.points for entry in self.entries if not entry.pool)
+        drawn = sum(pool.draw * pool.points for pool in self.pools)
+        object.__setattr__(self, "points", fixed + drawn)
+
+    @property
+    def pools(self) -> Sequence[ExercisePool]:
+        """The pools of which each student has some exercises."""
+        those = [[e for e in self.entries if e.pool == n + 1] for n in range(len(self.draws))]
+        return [
+            ExercisePool(draw, tuple(one.exercise for one in entries), entries[0].points)
+            for draw, entries in zip(self.draws, those, strict=True)
+        ]
+
+    @property
+    def length(self) -> int:
+        """How many exercises a student has."""
+        return sum(not one.pool for one in self.entries) + sum(self.draws)
+
+    def drawn(self, learner: str) -> Collection[str]:
+        """The exercises that *learner* has."""
+        fixed = {one.exercise for one in self.entries if not one.pool}
+        return fixed.union(*(pool.drawn(self.origin, learner) for pool in self.pools))
+
+    def personal(self, learner: str) -> "Assignment":
+        """The assignment as *learner* has it, with the exercises that were drawn alone."""
+        if not self.draws:
+            return self
+        drawn = self.drawn(learner)
+        own = (replace(one, pool=0) for one in self.entries if one.exercise in drawn)
+        return replace(self, entries=tuple(own), draws=())
+
+    def policy_in(self, group: str) -> Policy:
+        """The policy as it is for a *group*; empty: for those who are in none."""
+        own = next((one for one in self.groups if one.group == group), None)
+        return own.policy(self.policy) if own else self.policy
+
+    @property
+    def policies(self) -> Sequence[Policy]:
+        """The policy for everyone, and that of each group with dates of its own."""
+        return [self.policy, *(one.policy(self.policy) for one in self.groups)]
+
+    @property
+    def weighs(self) -> float:
+        """What it weighs in the overall grade."""
+        return self.points if self.weight is None else self.weight
+
+    @property
+    def version(self) -> str:
+        """The same for the same title, rules and exercises."""
+        rules = [str(getattr(self.policy, name)) for name in RULES]
+        entries = [(one.exercise, one.points) for one in self.entries]
+        pools = [(pool.draw, pool.exercises) for pool in self.pools]
+        parts = (self.title, rules, entries, *pools, *(str(one) for one in self.groups))
+        return sha256(repr(parts).encode()).hexdigest()[:20]
+
+
+def create_assignment(
+    session: Session,
+    class_id: int,
+    title: str,
+    policy: Policy,
+    entries: Iterable[AssignmentEntry],
+    groups: Iterable[GroupDates] = (),
+    draws: Sequence[int] = (),
+) -> int:
+    """The number of a new assignment; not committed.
+
+    Raises:
+        InputError: the title, a rule, an entry, a pool or the dates of a group are not valid.
+    """
+    row = AssignmentRow(class_id=class_id, title=clean_name(title), draws=" ".join(map(str, draws)))
+    session.add(_with(row, policy))
+    session.flush()
+    if row.id is None:
+        raise ValueError("the assignment got no number")
+    _store_entries(session, row.id, entries, draws)
+    store_group_dates(session, row.id, policy, groups)
+    return row.id
+
+
+def change_assignment(
+    session: Session,
+    assignment: int,
+    title: str,
+    policy: Policy,
+    entries: Iterable[AssignmentEntry],
+    groups: Iterable[GroupDates] | None = None,
+    draws: Sequence[int] = (),
+) -> None:
+    """Change an assignment; without *groups*, those keep their dates. Not committed.
+
+    Raises:
+        InputError: the title, a rule, an entry, a pool or dates of a group are not valid.
+        NotFoundError: there is none with this number.
+    """
+    row = _assignments_row(session, assignment)
+    if groups is None:
+        groups = assignment_with(session, assignment).groups
+    row.title, row.changed, row.draws = clean_name(title), now(), " ".join(map(str, draws))
+    session.add(_with(row, policy))
+    _store_entries(session, assignment, entries, draws)
+    store_group_dates(session, assignment, policy, groups)
+
+
+def change_groups(session: Session, stored: Assignment, groups: Iterable[GroupDates]) -> None:
+    """Give the groups of an assignment other dates; not committed.
+
+    Raises:
+        InputError: there are too many, or the dates of one cannot be.
+    """
+    row = _assignments_row(session, stored.id)
+    row.changed = now()
+    session.add(row)
+    store_group_dates(session, stored.id, stored.policy, groups)
+
+
+def mark_changed(session: Session, class_id: int) -> None:
+    """Note that everyone's points in a class may have changed. Not committed."""
+    mine = col(AssignmentRow.class_id) == class_id
+    session.connection().execute(update(AssignmentRow).where(mine).values(changed=now()))
+
+
+def delete_assignment(session: Session, assignment: int) -> None:
+    """Delete an assignment, its extensions and overrides; answers stay. Not committed."""
+    session.connection().execute(delete(AssignmentRow).where(col(AssignmentRow.id) == assignment))
+
+
+def assignment_with(session: Session, assignment: int) -> Assignment:
+    """The assignment with that number.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    row = _assignments_row(session, assignment)
+    return _assignments(session, [row])[0]
+
+
+def assignment_to_change(session: Session, assignment: int) -> Assignment:
+    """The assignment with that number, which nobody else changes before this session ends.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    row = select(AssignmentRow).where(AssignmentRow.id == assignment).with_for_update()
+    session.exec(row.execution_options(populate_existing=True)).first()
+    return assignment_with(session, assignment)
+
+
+def assignments_with(session: Session, numbers: Collection[int]) -> Sequence[Assignment]:
+    """The assignments with those numbers, in their order."""
+    known = col(AssignmentRow.id).in_(numbers)
+    return _assignments(session, session.exec(select(AssignmentRow).where(known).order_by(col(AssignmentRow.id))).all())
+
+
+def assignments_of(session: Session, class_id: int) -> Sequence[Assignment]:
+    """The assignments of a class, in the order in which they were made."""
+    rows = session.exec(
+        select(AssignmentRow).where(AssignmentRow.class_id == class_id).order_by(col(AssignmentRow.id))
+    ).all()
+    return _assignments(session, rows)
+
+
+def _assignments_row(session: Session, assignment: int) -> AssignmentRow:
+    row = session.get(AssignmentRow, assignment)
+    if row is None:
+        raise NotFoundError(translate("this assignment does not exist"))
+    return row
+
+
+def _with(row: AssignmentRow, policy: Policy) -> AssignmentRow:
+    """*row* with the rules of *policy*."""
+    check_policy(policy)
+    for name in RULES:
+        setattr(row, name, getattr(policy, name))
+    return row
+
+
+def _store_entries(session: Session, assignment: int, entries: Iterable[AssignmentEntry], draws: Sequence[int]) -> None:
+    chosen = {entry.exercise: entry for entry in entries}
+    if not 0 < len(chosen) <= MOST_EXERCISES:
+        raise InputError(f"an assignment has 1 to {MOST_EXERCISES} exercises, not {len(chosen)}")
+    for entry in chosen.values():
+        if not 0 <= entry.points <= MOST_POINTS:
+            raise InputError(f"{entry.exercise}: points must be from 0 to {MOST_POINTS:,.0f}, not {entry.points:g}")
+    for number, draw in enumerate(draws, 1):
+        check_pool(number, draw, [one.points for one in chosen.values() if one.pool == number])
+    session.connection().execute(delete(AssignedRow).where(col(AssignedRow.assignment) == assignment))
+    for place, entry in enumerate(chosen.values()):
+        session.add(
+            AssignedRow(
+                assignment=assignment,
+                exercise=entry.exercise,
+                points=entry.points,
+                place=place,
+                pool=entry.pool if entry.pool <= len(draws) else 0,
+            )
+        )
+    session.flush()
+
+
+def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[Assignment]:
+    numbers = [row.id for row in rows if row.id is not None]
+    entries: dict[int, list[AssignmentEntry]] = {number: [] for number in numbers}
+    assigned = select(AssignedRow).where(col(AssignedRow.assignment).in_(numbers))
+    for row in session.exec(assigned.order_by(col(AssignedRow.place))):
+        entries[row.assignment].append(AssignmentEntry(row.exercise, row.points, row.pool))
+    groups = read_group_dates(session, numbers)
+    classes = {
+        row.id: row
+        for row in session.exec(select(ClassRow).where(col(ClassRow.id).in_({row.class_id for row in rows})))
+    }
+    return [
+        Assignment(
+            id=row.id or 0,
+            class_id=row.class_id,
+            title=row.title,
+            policy=policy_of(row, classes[row.class_id].zone, classes[row.class_id].archived),
+            entries=tuple(entries[row.id or 0]),
+            weight=row.weight,
+            groups=tuple(groups.get(row.id or 0, ())),
+            draws=read_draws(row.draws),
+            origin=first_origin(row.id or 0, row.origins),
+        )
+        for row in rows
+    ]
+
+
+def policy_of(row: object, zone: str = "UTC", archived: datetime | None = None) -> Policy:
+    """The rules in a *row* that has the columns of an assignment."""
+    rules = {name: getattr(row, name) for name in RULES}
+    return Policy(zone=ZoneInfo(zone), archived=archived, **rules)

@@ -1,0 +1,252 @@
+"""Classes, their members and what each role may do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
+
+from sqlmodel import Session, col, select
+
+from app.classes.people.codes import code_digest, join_code, random_code, read_code
+from app.classes.people.persons import clean_name
+from app.classes.people.seats import seat_digest, seat_of_code
+from app.core.errors import InputError, NotFoundError, nearest
+from app.core.translation import translate
+from app.server.db.people import ClassRow, MemberRow, PersonRow
+from app.server.db.tables import now
+
+
+class Role(IntEnum):
+    """What a person may do in a class: each may do what those before it may.
+
+    A student sees own dates and points; an assistant sees everyone's, and extends; a teacher also
+    changes points, assignments and the roster.
+    """
+
+    STUDENT = 1
+    ASSISTANT = 2
+    TEACHER = 3
+
+    @property
+    def word(self) -> str:
+        """The role as it is stored and shown."""
+        return self.name.lower()
+
+    @classmethod
+    def read(cls, text: str) -> "Role":
+        """The role called *text*.
+
+        Raises:
+            InputError: the role does not exist.
+        """
+        names = {role.word: role for role in cls}
+        if text not in names:
+            raise InputError(
+                translate(
+                    "a role is student, assistant or teacher, not {text!r}{near}",
+                    text=text[:40],
+                    near=nearest(text, names),
+                )
+            )
+        return names[text]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A person in a class; *name* is what the class calls them, *group* is empty for none."""
+
+    class_id: int
+    person: int
+    learner: str
+    role: Role
+    name: str
+    outside_id: str
+    has_code: bool
+    group: str = ""
+
+
+def create_class(session: Session, secret: str, name: str, zone: str = "UTC", *, pseudonyms: bool = False) -> ClassRow:
+    """A new class, flushed but not committed.
+
+    Raises:
+        InputError: the name or the time zone is not valid.
+    """
+    made = ClassRow(
+        name=clean_name(name),
+        zone=zone_named(zone).key,
+        join_digest=random_code(),  # replaced below: the link follows from the row's number
+        pseudonyms=pseudonyms,
+    )
+    session.add(made)
+    session.flush()
+    renew_join_link(session, secret, made)
+    return made
+
+
+@cache
+def time_zones() -> tuple[str, ...]:
+    """The names of all time zones, in order; their files are looked for once."""
+    return tuple(sorted(available_timezones()))
+
+
+def zone_named(name: str) -> ZoneInfo:
+    """The time zone called *name*.
+
+    Raises:
+        InputError: the zone does not exist; the message offers the closest name.
+    """
+    if name not in time_zones():
+        raise InputError(
+            translate(
+                "the time zone {name!r} does not exist; write it as in the IANA database, such as "
+                "Europe/Berlin or America/New_York{near}",
+                name=name[:40],
+                near=nearest(name, time_zones()),
+            )
+        )
+    return ZoneInfo(name)
+
+
+def class_with(session: Session, class_id: int) -> ClassRow:
+    """The class with that number.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    found = session.get(ClassRow, class_id)
+    if found is None:
+        raise NotFoundError(translate("this class does not exist"))
+    return found
+
+
+def set_archived(session: Session, row: ClassRow) -> None:
+    """Archive a class: nobody joins it, and nothing in it changes anymore. Not committed."""
+    row.archived, row.joining = row.archived or now(), "closed"
+    session.add(row)
+
+
+def refuse_archived(row: ClassRow) -> None:
+    """Refuse to change what is archived.
+
+    Raises:
+        InputError: the class is.
+    """
+    if row.archived is not None:
+        raise InputError(
+            translate("{name} is archived, so nothing in it changes: take it out of the archive first", name=row.name)
+        )
+
+
+def take_out_of_archive(session: Session, row: ClassRow) -> None:
+    """Take a class out of the archive; it stays closed to those who want to join. Not committed."""
+    row.archived = None
+    session.add(row)
+
+
+def number_of(row: ClassRow | PersonRow) -> int:
+    """The number of a stored row."""
+    if row.id is None:
+        raise ValueError("this row is not stored yet")
+    return row.id
+
+
+def join_code_of(secret: str, row: ClassRow) -> str:
+    """The code in the join link of a class."""
+    return join_code(secret, number_of(row), row.join_number)
+
+
+def renew_join_link(session: Session, secret: str, row: ClassRow) -> None:
+    """Give the class another join link; the old one stops working. Not committed."""
+    row.join_number += 1
+    row.join_digest = code_digest(read_code(join_code_of(secret, row)))
+    session.add(row)
+    session.flush()
+
+
+def class_of_code(session: Session, code: str) -> ClassRow | None:
+    """The class whose join link has *code*."""
+    digest = code_digest(read_code(code))
+    return session.exec(select(ClassRow).where(ClassRow.join_digest == digest)).first()
+
+
+def enroll(
+    session: Session, class_id: int, person: int, role: Role = Role.STUDENT, name: str = "", outside_id: str = ""
+) -> MemberRow:
+    """The membership of *person*, made or taken up again; not committed.
+
+    A role that the person already has is never lowered. A person who enters a class loses the
+    seat codes of other classes: their teachers may know them, and would see this class too.
+    """
+    row = session.get(MemberRow, (class_id, person))
+    if row is None or row.left is not None:
+        _forget_codes(session, person)
+    if row is None:
+        row = MemberRow(class_id=class_id, person=person, role=role.word)
+    row.left = None
+    row.role = max(role, Role.read(row.role)).word
+    row.label = name or row.label
+    row.outside_id = outside_id or row.outside_id
+    session.add(row)
+    session.flush()
+    return row
+
+
+def _forget_codes(session: Session, person: int) -> None:
+    for row in session.exec(select(MemberRow).where(MemberRow.person == person)):
+        row.code_digest = None
+        session.add(row)
+
+
+def renew_seat_code(session: Session, row: MemberRow) -> str:
+    """A new seat code of a member; the old one stops working. Not committed."""
+    code = random_code()
+    row.code_digest = seat_digest(session, code)
+    session.add(row)
+    session.flush()
+    return code
+
+
+def member_of_seat_code(session: Session, code: str) -> MemberRow | None:
+    """The member whose seat code it is, of a class that they have not left."""
+    row = seat_of_code(session, code)
+    return row if row is not None and row.left is None else None
+
+
+def role_in(session: Session, class_id: int, person: int | None) -> Role | None:
+    """The role of *person* in a class; None if they are not in it."""
+    row = session.get(MemberRow, (class_id, person)) if person is not None else None
+    return Role.read(row.role) if row is not None and row.left is None else None
+
+
+def members_of(session: Session, class_id: int) -> Sequence[Member]:
+    """Everyone in a class, by name. A person without a name is called by a number."""
+    statement = (
+        select(MemberRow, PersonRow)
+        .where(MemberRow.class_id == class_id, col(MemberRow.left).is_(None), PersonRow.id == MemberRow.person)
+        .order_by(col(MemberRow.joined), col(MemberRow.person))
+    )
+    found = [
+        Member(
+            class_id=class_id,
+            person=row.person,
+            learner=person.learner,
+            role=Role.read(row.role),
+            name=row.label or person.name or f"{row.role.capitalize()} {place}",
+            outside_id=row.outside_id,
+            has_code=row.code_digest is not None,
+            group=row.group_name,
+        )
+        for place, (row, person) in enumerate(session.exec(statement), 1)
+    ]
+    return sorted(found, key=lambda member: (member.name.casefold(), member.person))
+
+
+def classes_of(session: Session, person: int) -> Sequence[tuple[ClassRow, Role]]:
+    """The classes of *person*, the newest first, and the role in each."""
+    statement = (
+        select(ClassRow, MemberRow)
+        .where(MemberRow.person == person, col(MemberRow.left).is_(None), ClassRow.id == MemberRow.class_id)
+        .order_by(col(ClassRow.id).desc())
+    )
+    return [(row, Role.read(member.role)) for row, member in session.exec(statement)]

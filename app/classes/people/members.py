@@ -1,0 +1,217 @@
+"""The members of a class: their roles, names and seat codes, and when each was last here."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from sqlalchemy import Executable, func
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, select
+
+from app.classes.people.classes import Member, Role, members_of
+from app.classes.people.codes import random_code
+from app.classes.people.persons import clean_name
+from app.classes.people.seats import seat_digest
+from app.core.errors import InputError, NotFoundError
+from app.core.translation import translate
+from app.server.db.people import SUBJECT_LIMIT, ClassRow, IdentityRow, MemberRow, PersonRow, SessionRow
+from app.server.db.tables import AttemptRow, now
+
+T = TypeVar("T")
+INVENTED = "demo"  # the issuer of persons who were invented
+_LARGEST = 2**63 - 1  # number of a row
+_AT_ONCE = 500  # values in one statement
+
+
+@dataclass(frozen=True, slots=True)
+class SeatCode:
+    """A new seat code of a member, shown once."""
+
+    member: Member
+    code: str
+
+
+def member_row(session: Session, class_id: int, person: int) -> MemberRow:
+    """The membership of *person*, who has not left.
+
+    Raises:
+        NotFoundError: they are not in the class.
+    """
+    row = _present(session, class_id, person)
+    if row is None:
+        raise NotFoundError(translate("this person is not in the class; they may have left it a moment ago"))
+    return row
+
+
+def hold(session: Session, class_id: int) -> None:
+    """Let other servers wait with changes of this class until the session is committed."""
+    session.exec(select(ClassRow.id).where(ClassRow.id == class_id).with_for_update()).first()
+
+
+def change_role(session: Session, class_id: int, person: int, role: Role) -> None:
+    """Give *person* another role; not committed.
+
+    Raises:
+        InputError: the class would have no teacher.
+        NotFoundError: they are not in the class.
+    """
+    row = member_row(session, class_id, person)
+    if role is not Role.TEACHER:
+        _leave_a_teacher(session, row)
+    row.role = role.word
+    session.add(row)
+
+
+def rename_member(session: Session, class_id: int, person: int, name: str, outside: str) -> None:
+    """Change how the class calls *person*, here and in other systems; not committed.
+
+    Raises:
+        InputError: the name is not valid, or another member has that id.
+        NotFoundError: they are not in the class.
+    """
+    row = member_row(session, class_id, person)
+    outside = outside.strip()
+    if len(outside) > SUBJECT_LIMIT or not outside.isprintable():
+        raise InputError(
+            translate("an id has at most {subject_limit} printable characters", subject_limit=SUBJECT_LIMIT)
+        )
+    if outside != row.outside_id and (other := holder_of_id(session, class_id, outside)):
+        raise InputError(
+            translate(
+                "the id {outside!r} is that of {value}", outside=outside[:40], value=other.label or "another member"
+            )
+        )
+    row.label, row.outside_id = clean_name(name), outside
+    session.add(row)
+
+
+def holder_of_id(session: Session, class_id: int, outside: str) -> MemberRow | None:
+    """The member of a class whose id in other systems is *outside*; the first, if two have it."""
+    same = select(MemberRow).where(
+        MemberRow.class_id == class_id, MemberRow.outside_id == outside, col(MemberRow.left).is_(None)
+    )
+    return session.exec(same.order_by(col(MemberRow.person))).first() if outside else None
+
+
+def remove_members(session: Session, class_id: int, persons: Iterable[int]) -> int:
+    """Take *persons* out of the class, and return how many; their answers stay. Not committed.
+
+    One who comes back by the join link is a student, whatever they were before.
+
+    Raises:
+        InputError: the class would have no teacher.
+    """
+    count = 0
+    for person in persons:
+        row = _present(session, class_id, person)
+        if row is None:
+            continue
+        _leave_a_teacher(session, row)
+        row.role, row.code_digest, row.left = Role.STUDENT.word, None, now()
+        session.add(row)
+        count += 1
+    session.flush()
+    return count
+
+
+def new_seat_codes(session: Session, class_id: int, members: Collection[Member], teacher: int) -> Sequence[SeatCode]:
+    """New seat codes for *members*; those that they had stop working. Not committed.
+
+    A code signs in as the person, so a teacher gets none of a person who is more than a member of
+    the teacher's own classes: see `with_own_way_in`.
+    """
+    barred = with_own_way_in(session, [member.person for member in members], teacher)
+    statement = select(MemberRow).where(MemberRow.class_id == class_id, col(MemberRow.left).is_(None))
+    rows = {row.person: row for row in session.exec(statement)}
+    able = [one for one in members if one.person in rows and one.person not in barred]
+    made = [SeatCode(one, random_code()) for one in able]
+    for seat in made:
+        row = rows[seat.member.person]
+        row.code_digest = seat_digest(session, seat.code)
+        session.add(row)
+    session.flush()
+    return made
+
+
+def with_own_way_in(session: Session, persons: Collection[int], teacher: int) -> Collection[int]:
+    """Those of *persons* who sign in by another provider, or are in a class not of *teacher*."""
+    provided = with_identity(session, persons)
+    taught = taught_by(session, teacher)
+    return (provided | in_other_classes(session, persons, taught)) - {teacher}
+
+
+def with_identity(session: Session, persons: Collection[int]) -> set[int]:
+    """Those of *persons* whom a provider of identities or a learning platform signs in."""
+    found: set[int] = set()
+    for some in in_parts(persons):
+        provided = select(IdentityRow.person).where(col(IdentityRow.person).in_(some), IdentityRow.issuer != INVENTED)
+        found |= set(session.exec(provided))
+    return found
+
+
+def taught_by(session: Session, teacher: int) -> Collection[int]:
+    """The classes that *teacher* teaches."""
+    return {
+        row.class_id
+        for row in session.exec(select(MemberRow).where(MemberRow.person == teacher))
+        if row.left is None and row.role == Role.TEACHER.word
+    }
+
+
+def in_other_classes(session: Session, persons: Collection[int], classes: Collection[int]) -> set[int]:
+    """Those of *persons* who are in another class than *classes*."""
+    found: set[int] = set()
+    for some in in_parts(persons):
+        elsewhere = select(MemberRow.person).where(
+            col(MemberRow.person).in_(some), col(MemberRow.left).is_(None), col(MemberRow.class_id).not_in(classes)
+        )
+        found |= set(session.exec(elsewhere))
+    return found
+
+
+def last_seen(session: Session, members: Iterable[Member]) -> Mapping[int, datetime]:
+    """When each of *members* answered last, or signed in, by person."""
+    members = list(members)
+    seen: dict[int, datetime] = {}
+    for some in in_parts(members):
+        newest = (
+            columns(func.max(col(AttemptRow.id)))
+            .where(col(AttemptRow.learner) == col(PersonRow.learner))
+            .correlate(PersonRow)
+            .scalar_subquery()
+        )
+        answered: Executable = (
+            columns(col(PersonRow.id).label("person"), col(AttemptRow.at).label("at"))
+            .join_from(PersonRow, AttemptRow, col(AttemptRow.id) == newest)
+            .where(col(PersonRow.id).in_([member.person for member in some]))
+        )
+        signed: Executable = (
+            columns(col(SessionRow.person).label("person"), func.max(col(SessionRow.made)).label("at"))
+            .where(col(SessionRow.person).in_([member.person for member in some]))
+            .group_by(col(SessionRow.person))
+        )
+        for statement in (answered, signed):
+            for row in session.connection().execute(statement):
+                seen[row.person] = max(row.at, seen.get(row.person, row.at))
+    return seen
+
+
+def in_parts(values: Iterable[T]) -> Iterator[Sequence[T]]:
+    """*values* in parts that one statement takes."""
+    every = list(values)
+    return (every[start : start + _AT_ONCE] for start in range(0, len(every), _AT_ONCE))
+
+
+def _present(session: Session, class_id: int, person: int) -> MemberRow | None:
+    row = session.get(MemberRow, (class_id, person)) if person <= _LARGEST else None
+    return row if row is not None and row.left is None else None
+
+
+def _leave_a_teacher(session: Session, row: MemberRow) -> None:
+    """Refuse that the last teacher of a class stops being one."""
+    if row.role != Role.TEACHER.word:
+        return
+    teachers = [m for m in members_of(session, row.class_id) if m.role is Role.TEACHER]
+    if len(teachers) < 2:  # noqa: PLR2004
+        raise InputError(translate("a class needs a teacher; make another member one first, or delete the class"))

@@ -1,0 +1,75 @@
+"""The dates of single persons: their own extension, else those of their group, else everyone's."""
+
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+
+from sqlmodel import Session, col, select
+
+from app.classes.people.assignments import Assignment
+from app.classes.people.policy import Dates, Policy, dates_of
+from app.server.db.people import ExtensionRow, MemberRow, SittingRow
+
+
+def group_policy(session: Session, assignment: Assignment, person: int) -> Policy:
+    """The policy as it is for the group that *person* is in."""
+    member = session.get(MemberRow, (assignment.class_id, person)) if assignment.groups else None
+    return assignment.policy_in(member.group_name if member else "")
+
+
+def dates_for(session: Session, assignment: Assignment, person: int) -> Dates:
+    """The dates of *person*: the one place that knows them."""
+    extension = session.get(ExtensionRow, (assignment.id, person))
+    sitting = session.get(SittingRow, (assignment.id, person))
+    return dates_of(
+        group_policy(session, assignment, person),
+        extension.until if extension else None,
+        sitting.began if sitting else None,
+    )
+
+
+def dates_of_everyone(session: Session, assignment: Assignment) -> Mapping[int, Dates]:
+    """The dates of those persons whose dates differ from everyone's."""
+    extended = {
+        row.person: row.until
+        for row in session.exec(select(ExtensionRow).where(ExtensionRow.assignment == assignment.id))
+    }
+    began = {
+        row.person: row.began for row in session.exec(select(SittingRow).where(SittingRow.assignment == assignment.id))
+    }
+    groups = _grouped(session, assignment)
+    return {
+        person: dates_of(assignment.policy_in(groups.get(person, "")), extended.get(person), began.get(person))
+        for person in extended.keys() | began.keys() | groups.keys()
+    }
+
+
+def first_end(session: Session, assignment: Assignment, persons: Collection[int]) -> datetime | None:
+    """The first moment at which one of *persons* had to be ready without an extension, if any."""
+    groups = _grouped(session, assignment)
+    policies = [assignment.policy_in(groups.get(person, "")) for person in persons]
+    return min((end for one in policies if (end := one.due or one.closes)), default=None)
+
+
+def extend(
+    session: Session, assignment: int, persons: Iterable[int], until: datetime, by: str = "", why: str = ""
+) -> None:
+    """Give *persons* until *until*; an earlier extension is replaced. Not committed."""
+    for person in persons:
+        row = ExtensionRow(assignment=assignment, person=person, until=until, by=by, why=why)
+        session.merge(row)
+
+
+def begin_sitting(session: Session, assignment: int, person: int) -> None:
+    """Start the exam of *person*; the first start stays. Commits."""
+    if session.get(SittingRow, (assignment, person)) is None:
+        session.add(SittingRow(assignment=assignment, person=person))
+        session.commit()
+
+
+def _grouped(session: Session, assignment: Assignment) -> Mapping[int, str]:
+    """The groups of those who are in one with dates of its own."""
+    if not assignment.groups:
+        return {}
+    names = [one.group for one in assignment.groups]
+    rows = select(MemberRow).where(MemberRow.class_id == assignment.class_id, col(MemberRow.group_name).in_(names))
+    return {row.person: row.group_name for row in session.exec(rows)}

@@ -1,0 +1,271 @@
+"""The dates of a person, and what an answer is worth: pure functions, used everywhere."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Literal, NamedTuple
+from zoneinfo import ZoneInfo
+
+from app.core.errors import InputError
+from app.core.translation import translate
+
+Variants = Literal["own", "same", "many"]
+Hints = Literal["free", "cost", "off"]
+Solution = Literal["free", "due", "off"]
+Phase = Literal["before", "unstarted", "open", "late", "closed"]
+_LONGEST_SITTING = 7 * 24 * 60  # minutes
+_MOST_ATTEMPTS = 1_000
+_CHOICES = {"variants": ("own", "same", "many"), "hints": ("free", "cost", "off"), "solution": ("free", "due", "off")}
+_MOST_STEPS = 60  # days late, in a statement
+_TINY = timedelta(microseconds=1)
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The rules of an assignment, with its dates for everyone.
+
+    *late* is the share of the points lost per day begun after *due*; *grace* seconds cost
+    nothing, and after *closes* nothing counts, nor after the class was *archived*. *attempts* is
+    the number of answers that count (0: all). If *hints* cost, each takes *hint_cost* of the
+    points. *solution* says when the worked solution may be seen. With a *sitting* of more than 0
+    minutes it is an exam: a person starts it, and has that long.
+    """
+
+    zone: ZoneInfo = ZoneInfo("UTC")
+    opens: datetime | None = None
+    due: datetime | None = None
+    closes: datetime | None = None
+    late: float = 0.0
+    grace: int = 300
+    attempts: int = 0
+    variants: Variants = "own"
+    hints: Hints = "free"
+    hint_cost: float = 0.1
+    solution: Solution = "due"
+    show_points: bool = True
+    sitting: int = 0
+    archived: datetime | None = None
+
+
+RULES = tuple(name for name in Policy.__slots__ if name not in ("zone", "archived"))
+DATES = ("opens", "due", "closes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupDates:
+    """The dates of a *group* of the class; none: everyone's date holds."""
+
+    group: str
+    opens: datetime | None = None
+    due: datetime | None = None
+    closes: datetime | None = None
+
+    def policy(self, general: Policy) -> Policy:
+        """The policy *general* as it is for the group.
+
+        Without a close of its own, the group has as long after its due date as everyone has.
+        """
+        closes = self.closes or general.closes
+        if self.due and general.closes and not self.closes:
+            after = general.closes - general.due if general.due else timedelta(0)
+            closes = self.due + after if general.due else max(general.closes, self.due)
+        return replace(general, opens=self.opens or general.opens, due=self.due or general.due, closes=closes)
+
+    def check(self, general: Policy) -> None:
+        """Refuse dates that cannot be, beside those of the policy *general*.
+
+        Raises:
+            InputError: there is none, or one is before one that it has to follow.
+        """
+        if not (self.opens or self.due or self.closes):
+            raise InputError(translate("the group {group} needs a date of its own", group=self.group))
+        try:
+            check_policy(self.policy(general))
+        except InputError as error:
+            raise InputError(translate("group {group}: {error}", group=self.group, error=error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """The dates of one person; None where one is not set. *waits*: an exam not yet started."""
+
+    opens: datetime | None
+    due: datetime | None
+    closes: datetime | None
+    waits: bool = False
+
+    def phase(self, at: datetime, grace: int = 0) -> Phase:
+        """The phase of the assignment for this person at *at*."""
+        if self.opens and at < self.opens:
+            return "before"
+        if self.closes and at > self.closes + timedelta(seconds=grace):
+            return "closed"
+        if self.waits:
+            return "unstarted"
+        return "late" if self.due and at > self.due + timedelta(seconds=grace) else "open"
+
+    def window(self, grace: int) -> tuple[datetime, datetime]:
+        """The first and the last moment at which an answer of this person counts."""
+        if self.waits:
+            return _LAST, _FIRST
+        last = self.closes + timedelta(seconds=grace) if self.closes else _LAST
+        return self.opens or _FIRST, last
+
+
+class CountableAnswer(NamedTuple):
+    """An answer that may count; *score* is 0 to 1."""
+
+    at: datetime
+    score: float
+    hints: int
+    revealed: bool
+
+
+class Share(NamedTuple):
+    """What an exercise earned, 0 to 1; whether the answer was late; and the *tries* that count.
+
+    *at* is when the answer that earned it was given: the best, or without one the last.
+    """
+
+    earned: float
+    late: bool
+    tries: int
+    at: datetime | None
+
+
+def dates_of(policy: Policy, extended: datetime | None = None, began: datetime | None = None) -> Dates:
+    """The dates of a person with an extension to *extended*, whose exam *began* then.
+
+    An extension moves the due date, and the close where that is earlier. For an exam it is the
+    moment by which that person must stop. Nothing goes on after the class was archived.
+    """
+    dates = _personal_dates(policy, extended, began)
+    if policy.archived is None:
+        return dates
+    stop = min(dates.closes or policy.archived, policy.archived)
+    due = min(dates.due or stop, stop) if policy.sitting else dates.due
+    return replace(dates, due=due, closes=stop)
+
+
+def _personal_dates(policy: Policy, extended: datetime | None, began: datetime | None) -> Dates:
+    due, closes = policy.due, policy.closes
+    if extended:
+        due = max(due, extended) if due else None
+        closes = max(closes, extended) if closes else None
+    if not policy.sitting:
+        return Dates(policy.opens, due, closes)
+    last = closes or due
+    if began is None:
+        return Dates(policy.opens, last, last, waits=True)
+    end = began + timedelta(minutes=policy.sitting)
+    stop = extended or (min(end, last) if last else end)
+    return Dates(policy.opens, stop, stop)
+
+
+def worth(policy: Policy, dates: Dates, at: datetime) -> float:
+    """The share of the points that an answer at *at* may still earn.
+
+    A day is one of the calendar in the zone of the class: an answer at the same time of day as
+    the due date, one day later, is one day late, also where clocks were changed in between.
+    """
+    phase = dates.phase(at, policy.grace)
+    if phase in ("before", "closed", "unstarted"):
+        return 0.0
+    if phase == "open" or dates.due is None:
+        return 1.0
+    return max(0.0, 1.0 - policy.late * days_late(dates.due, at, policy.zone))
+
+
+def worth_steps(policy: Policy, dates: Dates) -> Sequence[tuple[datetime, float]] | None:
+    """Until when an answer in the window of a person is worth how much: in order, to its end.
+
+    None if there are too many steps, or one ends in an hour that clocks skip or repeat: then an
+    answer is worth what `worth` says, and not always less than an earlier one.
+    """
+    _, last = dates.window(policy.grace)
+    if dates.due is None or dates.due + timedelta(seconds=policy.grace) >= last:
+        return [(last, 1.0)]
+    steps = [(dates.due + timedelta(seconds=policy.grace), 1.0)]
+    due = dates.due.astimezone(policy.zone).replace(tzinfo=None)
+    for days in range(1, _MOST_STEPS):
+        wall = (due + timedelta(days=days)).replace(tzinfo=policy.zone)
+        part = max(0.0, 1.0 - policy.late * days)
+        if part in (0.0, 1.0):  # of no late day, or of all later ones
+            return [*steps, (last, part)]
+        if wall.utcoffset() != wall.replace(fold=1).utcoffset():
+            return None
+        if wall.astimezone(UTC) >= last:
+            return [*steps, (last, part)]
+        if wall.astimezone(UTC) > steps[-1][0]:
+            steps.append((wall.astimezone(UTC), part))
+    return None
+
+
+def days_late(due: datetime, at: datetime, zone: ZoneInfo) -> int:
+    """The days begun between *due* and a later *at*, in the calendar of *zone*."""
+    local_due, local_at = due.astimezone(zone), at.astimezone(zone)
+    whole = (local_at - _TINY).replace(tzinfo=None) - local_due.replace(tzinfo=None)
+    return max(1, whole.days + 1)
+
+
+def best_share(policy: Policy, dates: Dates, answers: Iterable[CountableAnswer]) -> Share:
+    """The best of *answers*, which are in order; only the first *attempts* of them count."""
+    best, late, counted, given = 0.0, False, 0, _FIRST
+    first, last = dates.window(policy.grace)
+    for answer in answers:
+        if policy.attempts and counted == policy.attempts:
+            break
+        if not first <= answer.at <= last:
+            continue
+        counted += 1
+        if best == 0.0:
+            given = max(given, answer.at)
+        earned = answer.score * unaided(policy, answer)
+        if earned > best:  # it can be: no answer is worth more than its score
+            part = worth(policy, dates, answer.at)
+            if earned * part > best:
+                best, late, given = earned * part, part < 1.0, answer.at
+    return Share(best, late, counted, given if counted else None)
+
+
+def counts(dates: Dates, policy: Policy, at: datetime) -> bool:
+    """Whether an answer at *at* is one of those that count."""
+    first, last = dates.window(policy.grace)
+    return first <= at <= last
+
+
+def unaided(policy: Policy, answer: CountableAnswer) -> float:
+    """The share of the points that is left after the hints, and nothing after the solution."""
+    if answer.revealed:
+        return 0.0
+    return max(0.0, 1.0 - policy.hint_cost * answer.hints) if policy.hints == "cost" else 1.0
+
+
+def check_policy(policy: Policy) -> None:
+    """Refuse rules that cannot be.
+
+    Raises:
+        InputError: one of them is out of range, or a date is before one that it has to follow.
+    """
+    for name, choices in _CHOICES.items():
+        if getattr(policy, name) not in choices:
+            raise InputError(f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}")
+    for name in ("late", "hint_cost"):
+        if not 0 <= getattr(policy, name) <= 1:
+            raise InputError(f"{name} must be from 0 to 1, not {getattr(policy, name):g}")
+    for name, most in (("attempts", _MOST_ATTEMPTS), ("sitting", _LONGEST_SITTING)):
+        if not 0 <= getattr(policy, name) <= most:
+            raise InputError(f"{name} must be from 0 to {most:,}, not {getattr(policy, name):,}")
+    _check_order(policy)
+
+
+def _check_order(policy: Policy) -> None:
+    dates = [(name, date) for name in ("opens", "due", "closes") if (date := getattr(policy, name)) is not None]
+    for (earlier, first), (later, second) in zip(dates, dates[1:], strict=False):
+        if first > second:
+            raise InputError(
+                f"the assignment {later} on {second.astimezone(policy.zone):%b %d, %Y, %H:%M}, before it {earlier}"
+                if later == "closes"
+                else f"{later} must not be before {earlier}"
+            )

@@ -1,0 +1,279 @@
+"""A roster of a class against what is stored: the difference is shown first, then applied."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlalchemy import insert
+from sqlmodel import Session, col, select
+
+from app.classes.people.assignments import mark_changed
+from app.classes.people.classes import Member, Role
+from app.classes.people.csv_files import RosterEntry
+from app.classes.people.members import remove_members
+from app.core.errors import InputError
+from app.core.translation import translate
+from app.server.db.learner_cookie import new_learner
+from app.server.db.people import MemberRow, PersonRow
+from app.server.db.tables import now
+
+MOST_MEMBERS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A member, and how a roster lists them."""
+
+    member: Member
+    listed: RosterEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Doubled:
+    """A line of a roster that is left out, because an earlier one is the same person."""
+
+    listed: RosterEntry
+    first: RosterEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RosterChanges:
+    """What a roster would change.
+
+    *found* are members without an id who have the name of one on the roster: they get the id.
+    *missing* are students who are not on it; they stay, unless they are removed on purpose.
+    """
+
+    added: tuple[RosterEntry, ...]
+    changed: tuple[Changed, ...]
+    found: tuple[Changed, ...]
+    missing: tuple[Member, ...]
+    doubled: tuple[Doubled, ...]
+    same: int
+
+    @property
+    def digest(self) -> str:
+        """A short text that is another for another difference, wherever its lines are."""
+        changes = [(one.member, replace(one.listed, line=0)) for one in (*self.changed, *self.found)]
+        said = repr(([replace(one, line=0) for one in self.added], changes, self.missing))
+        return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would change, unless those who are missing are removed."""
+        return not (self.added or self.changed or self.found)
+
+
+def roster_difference(members: Sequence[Member], roster: Sequence[RosterEntry]) -> RosterChanges:
+    """What *roster* would change among the *members* of a class.
+
+    A person is found by number, if the roster has it; by the id of the other system; without one,
+    by a name that only one has.
+
+    Raises:
+        InputError: the class would have too many members, or nobody in it has a number.
+    """
+    once, doubled = _without_doubles(roster)
+    find = _Finder(members, once)
+    added: list[RosterEntry] = []
+    changed: list[Changed] = []
+    found: list[Changed] = []
+    same = 0
+    claimed: dict[int, RosterEntry] = {}
+    for one in once:
+        member, by_name = find.member(one)
+        if member is not None and _is_shortened(one.outside_id, member.outside_id):
+            one = replace(one, outside_id=member.outside_id)
+        if member is None:
+            added.append(one)
+        elif member.person in claimed:
+            doubled.append(Doubled(one, claimed[member.person]))
+        else:
+            claimed[member.person] = one
+            differs = _differs(member, one)
+            same += not differs
+            if differs:
+                (found if by_name and one.outside_id else changed).append(Changed(member, one))
+    if len(members) + len(added) > MOST_MEMBERS:
+        total = len(members) + len(added)
+        raise InputError(
+            translate(
+                "a class has at most {most_members:,} members; this would make {total:,}",
+                most_members=MOST_MEMBERS,
+                total=total,
+            )
+        )
+    return RosterChanges(
+        added=tuple(added),
+        changed=tuple(changed),
+        found=tuple(found),
+        missing=tuple(one for one in members if one.person not in claimed and one.role is Role.STUDENT),
+        doubled=tuple(doubled),
+        same=same,
+    )
+
+
+def apply(session: Session, class_id: int, found: RosterChanges, *, remove_missing: bool = False) -> None:
+    """Make a class as the roster of *found* says; not committed.
+
+    Raises:
+        InputError: the class would have no teacher.
+    """
+    _add(session, class_id, found.added)
+    changes = {one.member.person: one.listed for one in (*found.changed, *found.found)}
+    if changes:
+        rows = select(MemberRow).where(MemberRow.class_id == class_id, col(MemberRow.left).is_(None))
+        for row in session.exec(rows):
+            if listed := changes.get(row.person):
+                row.label = listed.name
+                row.outside_id = listed.outside_id or row.outside_id
+                row.role = listed.role.word if listed.role else row.role
+                row.group_name = row.group_name if listed.group is None else listed.group
+                session.add(row)
+        session.flush()
+        if any(one.group is not None for one in changes.values()):
+            mark_changed(session, class_id)  # groups have dates of their own
+        _keep_a_teacher(session, class_id)
+    if remove_missing:
+        remove_members(session, class_id, [member.person for member in found.missing])
+
+
+def _keep_a_teacher(session: Session, class_id: int) -> None:
+    teachers = select(MemberRow.person).where(
+        MemberRow.class_id == class_id, MemberRow.role == Role.TEACHER.word, col(MemberRow.left).is_(None)
+    )
+    if session.exec(teachers).first() is None:
+        raise InputError(translate("with this roster the class would have no teacher; nothing was changed"))
+
+
+def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
+    """Make a person and a member for each who is new, all with two statements."""
+    added = _take_up_again(session, class_id, added)
+    if not added:
+        return
+    made = now()
+    persons = [{"learner": new_learner(), "name": one.name, "made": made, "deleted": None} for one in added]
+    statement = insert(PersonRow).returning(col(PersonRow.id), sort_by_parameter_order=True)
+    numbers = session.connection().execute(statement, persons).scalars()
+    session.connection().execute(
+        insert(MemberRow),
+        [
+            {
+                "class_id": class_id,
+                "person": number,
+                "role": (one.role or Role.STUDENT).word,
+                "label": one.name,
+                "outside_id": one.outside_id,
+                "group_name": one.group or "",
+                "code_digest": None,
+                "joined": made,
+                "left": None,
+            }
+            for number, one in zip(numbers, added, strict=True)
+        ],
+    )
+
+
+def _take_up_again(session: Session, class_id: int, added: Sequence[RosterEntry]) -> Sequence[RosterEntry]:
+    """Let those of *added* in again who have left the class; the others."""
+    listed = {one.outside_id: one for one in added if one.outside_id}
+    left = select(MemberRow).where(
+        MemberRow.class_id == class_id, col(MemberRow.left).is_not(None), MemberRow.outside_id != ""
+    )
+    for row in session.exec(left):
+        if one := listed.pop(row.outside_id, None):
+            row.left, row.label = None, one.name
+            row.role = (one.role or Role.STUDENT).word
+            row.group_name = row.group_name if one.group is None else one.group
+            session.add(row)
+    session.flush()
+    return [one for one in added if not one.outside_id or one.outside_id in listed]
+
+
+def bare_id(outside: str) -> str:
+    """An id without the zeros that a spreadsheet takes off: 007 is 7."""
+    return outside.lstrip("0") if outside.isdecimal() else outside
+
+
+def _is_shortened(listed: str, stored: str) -> bool:
+    """Whether a roster has an id without its zeros, or not at all."""
+    return len(listed) < len(stored) and bare_id(listed) in ("", bare_id(stored))
+
+
+def by_bare_id(members: Sequence[Member]) -> Mapping[str, Member]:
+    """The members whose id nobody else has, even without its zeros."""
+    counts = Counter(bare_id(one.outside_id) for one in members)
+    ids = {bare_id(one.outside_id): one for one in members if one.outside_id}
+    return {bare: one for bare, one in ids.items() if counts[bare] == 1 and bare}
+
+
+class _Finder:
+    """Finds the member whom a line of a roster is about."""
+
+    def __init__(self, members: Sequence[Member], roster: Sequence[RosterEntry]) -> None:
+        self._numbers = {member.person: member for member in members}
+        self._ids = {member.outside_id: member for member in members if member.outside_id}
+        self._bare = by_bare_id(members)
+        self._names = _unique_names(members)
+        self._listed = Counter(one.name.casefold() for one in roster)
+
+    def member(self, listed: RosterEntry) -> tuple[Member | None, bool]:
+        """The member, and whether it is the name that they have in common."""
+        if listed.number is not None:
+            return self._numbered(listed, listed.number), False
+        if listed.outside_id in self._ids:
+            return self._ids[listed.outside_id], False
+        if bare := self._bare.get(bare_id(listed.outside_id)):
+            return bare, False
+        name = listed.name.casefold()
+        namesake = self._names.get(name) if self._listed[name] == 1 else None
+        if namesake and listed.outside_id and namesake.outside_id:
+            return None, False  # two persons with one name
+        return namesake, True
+
+    def _numbered(self, listed: RosterEntry, number: int) -> Member:
+        """The member with a number; an id on the roster is theirs, or nobody's."""
+        member = self._numbers.get(number)
+        if member is None:
+            raise InputError(translate("nobody in this class has the number {number}", number=number))
+        holder = self._ids.get(listed.outside_id, member)
+        if holder is not member:
+            raise InputError(
+                translate(
+                    "the id {id!r} is that of {holder}, not of number {number}",
+                    id=listed.outside_id[:60],
+                    holder=holder.name,
+                    number=number,
+                )
+            )
+        return member
+
+
+def _without_doubles(roster: Sequence[RosterEntry]) -> tuple[list[RosterEntry], list[Doubled]]:
+    """The first line of each person, and the others. Namesakes with ids of their own are two."""
+    first: dict[str, RosterEntry] = {}
+    doubled = []
+    for one in roster:
+        key = f"id {one.outside_id}" if one.outside_id else f"name {one.name.casefold()}"
+        key = key if one.number is None else f"number {one.number}"
+        if key in first:
+            doubled.append(Doubled(one, first[key]))
+        else:
+            first[key] = one
+    return list(first.values()), doubled
+
+
+def _unique_names(members: Sequence[Member]) -> Mapping[str, Member]:
+    """The members whose name nobody else has."""
+    counts = Counter(member.name.casefold() for member in members)
+    return {member.name.casefold(): member for member in members if counts[member.name.casefold()] == 1}
+
+
+def _differs(member: Member, listed: RosterEntry) -> bool:
+    return (
+        member.name != listed.name
+        or (listed.role is not None and listed.role is not member.role)
+        or bool(listed.outside_id and listed.outside_id != member.outside_id)
+        or (listed.group is not None and listed.group != member.group)
+    )

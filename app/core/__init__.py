@@ -1,0 +1,1 @@
+"""The arithmetic of distributed training: units, formulas, simulators and figures; usable alone."""

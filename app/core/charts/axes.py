@@ -1,0 +1,232 @@
+"""Axes: where a value is placed, and where the ticks are."""
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from app.core.charts.paper import Paper, text_width
+from app.core.translation import localized
+from app.core.units import BYTE, DOLLAR, RATIO, SECOND, Unit, figures, scale_of, show, show_in, show_size
+
+_TICKS = 6
+_TEN, _TWO = 10, 2
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
+_TIMES = (1e-6, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, _MINUTE, 600, _HOUR, 6 * _HOUR, _DAY, 10 * _DAY, 100 * _DAY, 1000 * _DAY)
+_FINER_TIMES = (
+    *(step * _MINUTE for step in (1, 2, 5, 10, 20, 30)),
+    *(step * _HOUR for step in (1, 2, 4, 8, 12)),
+    *(step * _DAY for step in (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300)),
+    *(step * _DAY for step in (500, 700, 1000, 2000)),
+)
+_KIB = 1024.0
+_NOISE = 9  # decimals of a percentage
+_FEW = 3  # an axis with fewer ticks cannot be read
+_MANY = 9  # with more, they are too close together
+_GAP, _LINE = 10, 15  # pixels between two ticks: from text to text across, from line to line up
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis: what it measures, in which unit; *base* is that of a logarithmic one's ticks.
+
+    A *year* is a number without a comma; bytes with a *base* of 2 are in KiB, MiB and GiB.
+    """
+
+    label: str
+    unit: Unit
+    log: bool = False
+    percent: bool = False
+    base: int = _TEN
+    year: bool = False
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether its values are sizes in KiB, MiB or GiB."""
+        return self.unit is BYTE and self.base == _TWO
+
+    def text(self, value: float) -> str:
+        """*value* as text, with its unit."""
+        if self.unit is SECOND:
+            return time_text(value)
+        if self.year:
+            return f"{value:.0f}"
+        if self.is_binary:
+            return show_size(value)
+        if self.unit is DOLLAR:
+            return money_text(value)
+        return f"{figures(100 * value)} %" if self.percent else show(value, self.unit)
+
+
+def percent_text(share: float) -> str:
+    """*share* as a percentage; rounding noise becomes 0."""
+    return f"{figures(round(100 * share, _NOISE), 3)} %"
+
+
+def money_text(dollars: float) -> str:
+    """*dollars* as a person says them.
+
+    >>> money_text(53_235_591), money_text(931_622)
+    ('$53.2 million', '$932,000')
+    """
+    return localized(show(float(f"{dollars:.3g}"), DOLLAR, 3))
+
+
+def time_text(seconds: float) -> str:
+    """*seconds* with a unit, which may be a word: days."""
+    return localized(_shown_axes(seconds))
+
+
+@lru_cache(maxsize=16_384)
+def _shown_axes(seconds: float) -> str:
+    """*seconds* with a unit; cached, because a chart shows most times more than once."""
+    return show(seconds, SECOND)
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A tick of an axis, at a position in pixels."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class PixelScale:
+    """Maps the values *low* to *high* of an axis to pixels *start* to *end*.
+
+    *whole*: it counts, and nothing is between whole numbers. On a *paper*, texts stay inside.
+    """
+
+    axis: Axis
+    _: KW_ONLY
+    low: float
+    high: float
+    start: float
+    end: float
+    whole: bool = False
+    paper: Paper | None = None
+
+    def at(self, value: float) -> float:
+        """Position of *value* in pixels, clamped to the ends."""
+        if self.axis.log:
+            low, high = math.log(self.low), math.log(self.high)
+            share = (math.log(max(value, self.low)) - low) / (high - low)
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return round(self.start + min(max(share, 0.0), 1.0) * (self.end - self.start), 2)
+
+    def ticks(self) -> tuple[Tick, ...]:
+        """Ticks at round values, at least three where the axis has as many, none over another."""
+        found: list[tuple[Tick, ...]] = []
+        for values in self._choices():
+            if self.whole and any(value != round(value) for value in values):
+                continue
+            made = tuple(Tick(self.at(value), self._text(value)) for value in values)
+            if len(made) <= _MANY and self._fit(made):
+                found.append(made)
+                if len(made) >= _FEW:
+                    break
+        return max(found, key=len, default=())
+
+    def _text(self, value: float) -> str:
+        """*value* as text; times that are evenly spaced are all in the same unit."""
+        if self.axis.unit is not SECOND or self.axis.log:
+            return self.axis.text(value)
+        symbol, size = _clock(self.high)
+        return localized(show_in(value, scale_of(symbol))) if size > 1 else time_text(value)
+
+    def _choices(self) -> Iterator[Sequence[float]]:
+        """Values for ticks, the best ones first."""
+        if not self.axis.log:
+            yield from (even_on(self.axis, self.low, self.high, n) for n in range(_TICKS, 0, -1))
+        elif self.axis.unit is SECOND and self.high > _MINUTE:
+            yield from _strides(self._within(_TIMES))
+            yield from _strides(self._within(_FINER_TIMES))
+        else:
+            yield from _powers(self.low, self.high, self.axis.base)
+        if self.axis.log:
+            yield from (even_on(self.axis, self.low, self.high, n) for n in range(_FEW + 1, 1, -1))
+
+    def _within(self, values: Sequence[float]) -> list[float]:
+        return [value for value in values if self.low <= value <= self.high]
+
+    def _fit(self, ticks: Sequence[Tick]) -> bool:
+        """Whether the labels of *ticks* are apart."""
+        if self.start > self.end:
+            return all(abs(after.at - before.at) >= _LINE for before, after in pairwise(ticks))
+        spans = [self._span(tick) for tick in ticks]
+        return all(after[0] - before[1] >= _GAP for before, after in pairwise(spans))
+
+    def _span(self, tick: Tick) -> tuple[float, float]:
+        """Where the label of a tick begins and ends: around it, but inside the edges."""
+        half = text_width(tick.label) / 2
+        middle = self.paper.inside(tick.at, tick.label) if self.paper else tick.at
+        return middle - half, middle + half
+
+
+def scale(axis: Axis, values: list[float], start: float, end: float, paper: Paper | None = None) -> PixelScale:
+    """A scale that covers *values*; a linear one includes 0. Its texts stay inside of a *paper*."""
+    found = [value for value in values if math.isfinite(value) and (value > 0 or not axis.log)]
+    low, high = min(found, default=1.0), max(found, default=1.0)
+    whole = is_count_axis(axis, found)
+    if axis.log:
+        high = high if high > low else low * 10
+        if axis.base != _TEN:  # one more step on both sides, so that a few steps have a scale
+            low, high = low / axis.base, high * axis.base
+        return PixelScale(axis, low=low, high=high, start=start, end=end, whole=whole, paper=paper)
+    low, high = min(0.0, low), high if high > 0 else 1.0
+    return PixelScale(axis, low=low, high=high, start=start, end=end, whole=whole, paper=paper)
+
+
+def is_count_axis(axis: Axis, values: Collection[float]) -> bool:
+    """Whether *axis* counts something: all *values* on it are whole numbers without a unit."""
+    plain = axis.unit is RATIO and not axis.percent
+    return plain and bool(values) and all(value == round(value) for value in values)
+
+
+def even(low: float, high: float, count: int) -> list[float]:
+    """About *count* round values from *low* to *high*."""
+    rough = (high - low) / count
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * (1 - 1e-9))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [step * place for place in range(first, last + 1)]
+
+
+def even_on(axis: Axis, low: float, high: float, count: int) -> list[float]:
+    """About *count* values from *low* to *high* that are round in the unit they are shown in."""
+    unit = _clock(high)[1] if axis.unit is SECOND else 1.0
+    if axis.is_binary and high >= _KIB:
+        unit = _KIB ** math.floor(math.log(high, _KIB))
+    return [value * unit for value in even(low / unit, high / unit, count)]
+
+
+def _clock(high: float) -> tuple[str, float]:
+    """The unit for times up to *high*, and its seconds; the prefix of a second comes by itself."""
+    spans = (("days", _DAY), ("h", _HOUR), ("min", _MINUTE))
+    return next(((symbol, size) for symbol, size in spans if high >= 2 * size), ("s", 1.0))
+
+
+def _powers(low: float, high: float, base: int) -> Iterator[Sequence[float]]:
+    """Powers of *base* from *low* to *high*; of ten, also 2 and 5 times each, then 1 to 9 times.
+
+    >>> [len(values) for values in _powers(28, 150, 10)]
+    [1, 2, 8]
+    """
+    first = math.ceil(math.log(low, base) - 1e-9)
+    last = math.floor(math.log(high, base) + 1e-9)
+    powers = [float(base) ** power for power in range(first, last + 1)]
+    yield from _strides(powers)
+    if base != _TEN or len(powers) >= _FEW:
+        return
+    for times in ((1, 2, 5), range(1, _TEN)):
+        values = (m * 10.0**power for power in range(first - 1, last + 1) for m in times)
+        yield [value for value in values if low * (1 - 1e-9) <= value <= high * (1 + 1e-9)]
+
+
+def _strides(values: Sequence[float]) -> Iterator[Sequence[float]]:
+    """*values*, then every second, every third, and so on, as long as there are enough."""
+    for stride in range(1, max(2, len(values) // 2 + 1)):
+        yield values[::stride]

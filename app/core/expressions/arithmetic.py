@@ -1,0 +1,225 @@
+"""Answers written as arithmetic: `2*2*7/8/50 s`, `1 GB / (25 GB/s)`, `18 min 58 s`, `72.9k`."""
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from app.core.expressions.evaluation import evaluate
+from app.core.expressions.operations import PLAIN, Quantity, same_kind
+from app.core.expressions.parser import ExpressionError
+from app.core.expressions.plain import parse_plain
+from app.core.expressions.tree import Binary, Node, numbers_in
+from app.core.formulas import Input
+from app.core.translation import language, localized, translate
+from app.core.units import Reading, read, spelled
+from app.core.units.parser import asks_for_physics
+from app.core.units.physics import before_unit
+from app.core.units.scales import SCALES, TYPED, Scale, physical_scale, takes_prefix
+from app.core.units.typed_numbers import join_digits, plain_signs, without_commas
+
+_LONGEST = 500  # characters of an answer
+_READINGS = 1_000  # that are cached: an answer is read to be judged, and to be drawn
+_SHOWN = 60  # characters of an answer that cannot be read
+_SIGN = re.compile(r"[-+*/^()√×·]")
+_CALL = re.compile(r"[^\W\d]\w*\s*\(")
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
+DOLLARS_FIRST = re.compile(r"\$\s*(\d[\d.]*(?:[eE][-+]?\d+)?)")
+_PER_SECOND = re.compile(r"(?<=[^\W\d])\s*(?:/|\bper\b)\s*(?:seconds?|secs?|s)(?!\w)")
+_THOUSANDFOLD = re.compile(r"(?<=\d)\s?([kKM])(?![\w$])")
+_TIMES = {"k": "e3", "K": "e3", "M": "e6"}
+_AMOUNT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([^\W\d]+)[\s,]*(?:and\s+)?")
+_RATIOS = {"%", "percent", "points", "point", "x", "×", "times"}
+_LAST_UNIT = re.compile(r"(.*[\d)])\s*((?:[^\W\d]|[$%])[\w$%/-]*)")
+
+
+def read_answer(text: str, shown: Scale) -> Reading:
+    """The quantity that a learner typed as *text*, which may be arithmetic.
+
+    Raises:
+        ExpressionError: *text* is not a quantity of the dimension of *shown*.
+    """
+    return _read_in(language(), text, shown)
+
+
+@lru_cache(_READINGS)
+def _read_in(_language: str, text: str, shown: Scale) -> Reading:
+    """What *text* is on a page in that language: 1,750 may be 1.75."""
+    try:
+        return read(text, shown.unit, shown)
+    except ValueError as error:
+        refused = localized(str(error))
+    try:
+        return work_out(text, shown)
+    except ExpressionError as error:
+        raise ExpressionError(str(error) if _is_arithmetic(text) else refused) from error
+
+
+def read_argument(taken: Input, text: str) -> Reading | None:
+    """The arithmetic in *text*, as a number of *taken*; None if *text* is a value as it stands.
+
+    Raises:
+        ExpressionError: it is arithmetic that has no value, or one of another dimension.
+    """
+    if taken.unit is None or taken.many or not _is_arithmetic(text):
+        return None
+    unit = taken.unit
+    found = read_answer(text, Scale(unit.symbol, unit, unit.size))
+    return replace(found, value=found.value / unit.size) if found.worked_out else None
+
+
+def _is_arithmetic(text: str) -> bool:
+    """Whether *text* contains an operator, apart from a leading sign."""
+    return bool(_SIGN.search(text.strip().lstrip("-+−")))
+
+
+def work_out(text: str, shown: Scale) -> Reading:
+    """The result of the arithmetic in *text*; if it names no unit, the result is in *shown*.
+
+    >>> from app.core.units import scale_of
+    >>> work_out("2*2*7/8/50 s", scale_of("ms")).value
+    0.07
+
+    Raises:
+        ExpressionError: *text* has no value, or a value of another dimension.
+    """
+    if len(text) > _LONGEST:
+        raise ExpressionError(translate("cannot read an answer of {text} characters: it is too long", text=len(text)))
+    try:
+        return _worked_out(simplified(text, shown), shown)
+    except ExpressionError as error:
+        raise ExpressionError(
+            translate("cannot read {text!r}: {error}", text=text.strip()[:_SHOWN], error=error)
+        ) from None
+
+
+def simplified(text: str, shown: Scale) -> str:
+    """*text* with numbers in one spelling: no grouping, a decimal point, 72.9k as 72.9e3."""
+    typed = _PER_SECOND.sub("/s", join_digits(plain_signs(text.strip())).lstrip("~≈= "))
+    if shown.unit.symbol.startswith("$"):
+        typed = DOLLARS_FIRST.sub(r"\1 $", typed)
+    if not _CALL.search(typed):  # in a call, a comma separates arguments
+        typed = _DECIMAL_COMMA.sub(".", without_commas(typed))
+    if not takes_prefix(shown) and shown.factor >= 1:  # 4k could mean 4 kB; with % it means nothing
+        typed = _THOUSANDFOLD.sub(lambda match: _TIMES[match[1]], typed)
+    return typed
+
+
+def _worked_out(typed: str, shown: Scale) -> Reading:
+    try:
+        return replace(read(typed, shown.unit, shown), worked_out=True)
+    except ValueError:
+        pass
+    return _added_up(typed, shown) or _in_the_last_unit(typed, shown) or _as_it_stands(typed, shown)
+
+
+def _added_up(typed: str, shown: Scale) -> Reading | None:
+    """The sum of amounts in ever smaller units, such as 18 min 58 s; None if *typed* is not one."""
+    has_physics = asks_for_physics(shown.unit, shown)
+    amounts: list[tuple[Scale, float]] = []
+    at = 0
+    while shown.unit.dimension != PLAIN and (match := _AMOUNT.match(typed, at)):
+        scale = _known_scale(match[2], has_physics=has_physics)
+        if scale is None or scale.unit.dimension != shown.unit.dimension:
+            return None
+        amounts.append((scale, float(match[1])))
+        at = match.end()
+    factors = [scale.factor for scale, _ in amounts]
+    if at < len(typed) or len(amounts) < 2 or factors != sorted(set(factors), reverse=True):  # noqa: PLR2004
+        return None
+    value = Quantity(sum(scale.factor * number for scale, number in amounts)).value
+    return Reading(value, scale=amounts[0][0], worked_out=True)
+
+
+def _in_the_last_unit(typed: str, shown: Scale) -> Reading | None:
+    """The value of plain arithmetic followed by one unit; None if *typed* is something else."""
+    found = in_the_last_unit(typed, has_physics=asks_for_physics(shown.unit, shown))
+    if found is None or found.scale.unit.dimension != shown.unit.dimension:
+        return None
+    if shown.unit.dimension == PLAIN and found.is_sum:
+        return None  # 1 + 3 % is 1.03
+    value = Quantity(evaluate(found.head, {}).value * found.scale.factor).value
+    return Reading(value, scale=found.scale, worked_out=True)
+
+
+@dataclass(frozen=True, slots=True)
+class InOneUnit:
+    """Arithmetic without units, *head*, and the unit that stands behind all of it."""
+
+    head: Node
+    scale: Scale
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the unit might belong to the last term alone."""
+        return isinstance(self.head, Binary) and self.head.operator in "+-"
+
+
+def in_the_last_unit(typed: str, *, has_physics: bool = False) -> InOneUnit | None:
+    """*typed* as arithmetic followed by one unit, as in 2*7/8/50 s; None if it is not that."""
+    match = _LAST_UNIT.fullmatch(typed)
+    before, symbol = (match[1], match[2]) if match else ("", "")
+    scale = _known_scale(symbol)
+    if scale is None and has_physics and (ended := before_unit(typed)):
+        before, scale = ended[0], physical_scale(ended[1])
+    if scale is None:
+        return None
+    try:
+        head = parse_plain(before, ())
+    except ExpressionError:
+        return None  # the unit belongs to something inside, as in 2 * (3 s + 4 s)
+    return None if _units(head) else InOneUnit(head, scale)
+
+
+def _known_scale(symbol: str, *, has_physics: bool = False) -> Scale | None:
+    known = SCALES.get(symbol) or TYPED.get(symbol)
+    return known or (physical_scale(symbol) if has_physics else None)
+
+
+def _as_it_stands(typed: str, shown: Scale) -> Reading:
+    """The value of *typed*, where each unit belongs to the number before it."""
+    node = parse_plain(typed, (), has_physics=asks_for_physics(shown.unit, shown))
+    if not any(number.text for number in numbers_in(node)):
+        raise ExpressionError(translate("a number is missing"))
+    if shown.unit.dimension == PLAIN and shown.factor != 1:
+        _refuse_a_doubtful_sum(node)
+    found = evaluate(node, {})
+    units = _units(node)
+    if found.dimension == PLAIN and all(_is_a_word_of_number(unit) for unit in units):
+        return Reading(Quantity(found.value * shown.factor).value, worked_out=True)
+    expected = shown.unit.dimension
+    # 6 * 7e9 parameters * 3 tokens is counted in FLOP; 5 FLOP/s is no 5/s, and 2 * 50 % no FLOP.
+    counted = len(numbers_in(node)) > 1 and not all(unit.symbol in _RATIOS for unit in units)
+    counted = counted or expected == PLAIN
+    if found.dimension == expected or (counted and same_kind(found.dimension, expected)):
+        return Reading(found.value, scale=_written(units, shown), worked_out=True)
+    if found.dimension == PLAIN:
+        raise ExpressionError(translate("the result is a plain number, but {unit} is expected", unit=shown.unit))
+    raise ExpressionError(
+        translate(
+            "the result is in {dimension}, but {unit} is expected", dimension=spelled(found.dimension), unit=shown.unit
+        )
+    )
+
+
+def _refuse_a_doubtful_sum(node: Node) -> None:
+    """Refuse 100 - 7 % and 5 % + 2 where a bare number is in percent."""
+    if not (isinstance(node, Binary) and node.operator in "+-"):
+        return
+    shares = [any(unit.factor != 1 for unit in _units(side)) for side in (node.left, node.right)]
+    if any(shares) and not all(_units(side) for side in (node.left, node.right)):
+        raise ExpressionError(translate("add parentheses to show whether % applies to all of it"))
+
+
+def _written(units: list[Scale], shown: Scale) -> Scale:
+    """The unit of the result: the one that was written, or the base unit if there are several."""
+    alike = {unit for unit in units if unit.unit.dimension == shown.unit.dimension}
+    return alike.pop() if len(alike) == 1 else Scale(shown.unit.symbol, shown.unit, 1.0)
+
+
+def _is_a_word_of_number(unit: Scale) -> bool:
+    """Whether *unit* says how large a number is, as million does, and not what is counted."""
+    return unit.unit.dimension == PLAIN and unit.factor >= SCALES["thousand"].factor
+
+
+def _units(node: Node) -> list[Scale]:
+    return [number.scale for number in numbers_in(node) if number.scale]

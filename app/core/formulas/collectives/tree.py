@@ -1,0 +1,161 @@
+"""All-reduce on trees, and the sizes at which a ring overtakes them."""
+
+from app.core.formulas.checks import at_least, positive, whole
+from app.core.units import Bytes, BytesPerSecond, Count, Seconds
+
+
+def _levels(ranks: Count, least: int = 1) -> int:
+    """ceil(log2(ranks)), exactly."""
+    return (whole("ranks", ranks, least) - 1).bit_length()
+
+
+def tree_all_reduce_steps(ranks: Count) -> Count:
+    """Steps of an all-reduce up a binomial tree and down again.
+
+    In each step up, the ranks that still hold a partial sum form pairs, and half of them are done;
+    on the way down the same pairs exchange the sum.
+
+        N = 2 ceil(log2(ranks))
+
+    Args:
+        ranks: ranks in the tree.
+
+    Raises:
+        ValueError: *ranks* is not a whole number of at least one.
+
+    Source:
+        Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in
+        MPICH, International Journal of High Performance Computing Applications 19(1), 2005
+        (binomial trees for broadcast and reduce).
+    """
+    return 2 * _levels(ranks)
+
+
+def tree_all_reduce_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
+    """Time of an all-reduce up and down a binomial tree, not pipelined.
+
+    Each of the 2 ceil(log2(ranks)) steps sends the whole array, so there are few steps but each
+    is long: good for small arrays, bad for large ones.
+
+        T = 2 ceil(log2(ranks)) (latency + size / bandwidth)
+
+    Convention:
+        This is the textbook tree. NCCL's trees are double and pipelined: see
+        double_binary_tree_all_reduce_time. The bandwidth is one direction.
+
+    Args:
+        size: bytes of the array that each rank starts and ends with.
+        ranks: ranks in the tree.
+        bandwidth: bytes per second that one rank sends to another.
+        latency: seconds added to each step.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Thakur, Rabenseifner and Gropp, International Journal of High Performance Computing
+        Applications 19(1), 2005 (a binomial reduce followed by a binomial broadcast).
+    """
+    step = positive("size", size) / positive("bandwidth", bandwidth)
+    return 2 * _levels(ranks) * (at_least("latency", latency, 0) + step)
+
+
+def double_binary_tree_all_reduce_time(
+    size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0
+) -> Seconds:
+    """Time of an all-reduce on two pipelined binary trees that carry half of the array each.
+
+    Every rank is an inner node of one tree and a leaf of the other, so each sends two arrays in
+    total: half an array up each tree, and two halves down the tree where it has children. With
+    many small chunks, only the first one waits for the levels of the tree. A single rank needs no
+    time.
+
+        T = 2 ceil(log2(ranks)) latency + 2 size / bandwidth
+
+    Convention:
+        The limit of many chunks, with a latency that delays a chunk but does not keep the link
+        busy. The bandwidth is one direction. NCCL calls this algorithm Tree. With two or three
+        ranks, no node has two children: a rank sends only one array, or one and a half, and this is
+        an upper bound.
+
+    Args:
+        size: bytes of the array that each rank starts and ends with.
+        ranks: ranks in each of the trees.
+        bandwidth: bytes per second that one rank sends while it receives as much.
+        latency: seconds added to each hop.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Sanders, Speck and Traff, Two-tree algorithms for full bandwidth broadcast, reduction and
+        scan, Parallel Computing 35(12), 2009; NCCL, src/graph/trees.cc.
+    """
+    levels = _levels(ranks)
+    sending = 2 * (positive("size", size) / positive("bandwidth", bandwidth))
+    waiting = 2 * levels * at_least("latency", latency, 0)
+    return waiting + sending if levels else 0.0
+
+
+def ring_tree_crossover_size(ranks: Count, bandwidth: BytesPerSecond, latency: Seconds) -> Bytes:
+    """Size at which a ring and an unpipelined tree take equally long for an all-reduce.
+
+    Set the two times equal and solve for the size; L is the depth of the tree. Smaller arrays
+    are faster on the tree, larger ones on the ring. With two or three ranks the tree saves no
+    steps, and the size is zero.
+
+        L = ceil(log2(ranks))
+        S = bandwidth * latency * ranks * (ranks - 1 - L) / (ranks * L - ranks + 1)
+
+    Convention:
+        Compared with tree_all_reduce_time. Against NCCL's pipelined double tree, the ring wins
+        only at far larger sizes: see ring_double_tree_crossover_size.
+
+    Args:
+        ranks: ranks in the ring and in the tree, at least two.
+        bandwidth: bytes per second that one rank sends while it receives as much.
+        latency: seconds added to each step.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Derived from ring_all_reduce_time and tree_all_reduce_time; cost model of Thakur,
+        Rabenseifner and Gropp, International Journal of High Performance Computing Applications
+        19(1), 2005.
+    """
+    levels = _levels(ranks, 2)
+    saved_steps = whole("ranks", ranks) - 1 - levels
+    product = positive("bandwidth", bandwidth) * at_least("latency", latency, 0)
+    return product * ranks * saved_steps / (ranks * levels - ranks + 1)
+
+
+def ring_double_tree_crossover_size(ranks: Count, bandwidth: BytesPerSecond, latency: Seconds) -> Bytes:
+    """Size at which a ring and a pipelined double binary tree take equally long for an all-reduce.
+
+    Set the two times equal and solve for the size; L is the depth of the trees. The ring's
+    bandwidth term is smaller only by the factor (ranks - 1) / ranks, so the size at which this
+    makes up for the additional steps grows with the square of the number of ranks.
+
+        L = ceil(log2(ranks))
+        S = ranks * bandwidth * latency * (ranks - 1 - L)
+
+    Convention:
+        The tree is NCCL's, in the limit of many chunks; for the textbook tree see
+        ring_tree_crossover_size.
+
+    Args:
+        ranks: ranks in the ring and in the trees, at least two.
+        bandwidth: bytes per second that one rank sends while it receives as much.
+        latency: seconds added to each step.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Derived from ring_all_reduce_time and double_binary_tree_all_reduce_time; Sanders, Speck
+        and Traff, Parallel Computing 35(12), 2009.
+    """
+    levels = _levels(ranks, 2)
+    product = positive("bandwidth", bandwidth) * at_least("latency", latency, 0)
+    return ranks * product * (ranks - 1 - levels)

@@ -1,0 +1,131 @@
+"""Texts of configurations as objects: JSON, TOML and arguments, within limits."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from app.core.translation import say
+
+CONFIGURATION_LIMIT = 256 << 10  # bytes of a configuration
+_DEEPEST = 20
+_MOST = 20_000  # values
+_ARGUMENT = re.compile(r"(?:^|[\s\[(\"'])--([a-z][\w-]*)(?:[=\s]+(?!--)([^\s\\]+))?", re.IGNORECASE)
+_PRINTED = re.compile(r"^\W*(?:\S+:\s+)?(\w+) \.{3,} ?(\S.*?)\s*$", re.MULTILINE)
+_TABLE = re.compile(r"^\s*\[{1,2}[\w.\"]+\]{1,2}\s*$", re.MULTILINE)
+_KNOWN = {"true": True, "false": False, "none": None}
+_FLAGS = {  # arguments that take no value: what stands behind them is another word
+    "swiglu",
+    "untie_embeddings_and_output_weights",
+    "disable_bias_linear",
+    "add_qkv_bias",
+    "qk_layernorm",
+    "group_query_attention",
+    "sequence_parallel",
+    "use_distributed_optimizer",
+    "recompute_activations",
+    "moe_router_enable_expert_bias",
+    "use_rotary_position_embeddings",
+}
+
+
+def is_configuration(text: str) -> bool:
+    """Whether *text* is a configuration rather than a name or `field=value` pairs."""
+    bare = text.lstrip("\ufeff \t\r\n")
+    if bare.startswith("{") or _TABLE.search(bare):
+        return True
+    return len(_PRINTED.findall(bare[:CONFIGURATION_LIMIT])) > 1 or _has_arguments(bare)
+
+
+def _has_arguments(text: str) -> bool:
+    """Whether there are arguments as of a command; `--tensor=8` alone is a field of a record."""
+    found = [name for name, value in _ARGUMENT.findall(text[:CONFIGURATION_LIMIT])]
+    return any("-" in name or "_" in name for name in found)
+
+
+def document_of(text: str) -> Mapping[str, Any]:
+    """The object that *text* holds; arguments become one, with their names in snake case.
+
+    Raises:
+        ValueError: it is too large, not valid, or nested too deeply.
+    """
+    if len(text.encode("utf-8", "replace")) > CONFIGURATION_LIMIT:
+        raise ValueError(say("a configuration has at most {limit} KiB", limit=CONFIGURATION_LIMIT >> 10))
+    bare = text.lstrip("\ufeff \t\r\n")
+    found = _json(bare) if bare.startswith("{") else _toml(bare) or _arguments(bare)
+    check_document(found)
+    return found
+
+
+def check_document(found: Mapping[str, Any]) -> None:
+    """Refuse an object that is nested too deeply or holds too much.
+
+    Raises:
+        ValueError: it does.
+    """
+    left, values = _MOST, [(found, 1)]
+    while values:
+        value, depth = values.pop()
+        inside = _inside(value)
+        left -= len(inside)
+        if left < 0 or depth > _DEEPEST:
+            raise ValueError(say("the configuration is nested too deeply or too large"))
+        values += [(one, depth + 1) for one in inside]
+
+
+def _inside(value: object) -> list[Any]:
+    if isinstance(value, Mapping):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
+def _json(text: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            say("the configuration is not valid JSON in line {line}: {problem}", line=error.lineno, problem=error.msg)
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(say("the configuration is not valid JSON: {problem}", problem=str(error)[:100])) from None
+    return found if isinstance(found, dict) else {}
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(say("{text} is not a number", text=text))
+
+
+def _toml(text: str) -> Mapping[str, Any]:
+    """The tables of TOML; nothing if there is none."""
+    if not _TABLE.search(text):
+        return {}
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ValueError(say("the configuration is not valid TOML: {problem}", problem=str(error)[:100])) from None
+
+
+def _arguments(text: str) -> Mapping[str, Any]:
+    """The arguments of a command, or those that Megatron-LM prints at its start."""
+    if printed := _PRINTED.findall(text):
+        return {name: _plain_value(value) for name, value in printed}
+    found: dict[str, Any] = {}
+    for name, value in _ARGUMENT.findall(text):
+        key, bare = name.lower().replace("-", "_"), value.strip("\"',;)]")
+        flag = not bare or (key in _FLAGS and bare.lower() not in _KNOWN)
+        found[key] = True if flag else _plain_value(bare)
+    return found
+
+
+def _plain_value(text: str) -> object:
+    """*text* as a number or a truth value, if it is one."""
+    if text.lower() in _KNOWN:
+        return _KNOWN[text.lower()]
+    if len(text) < 40:  # noqa: PLR2004 - no number of a configuration is longer
+        for kind in (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+    return text

@@ -1,0 +1,12 @@
+"""The cost of failures, and the best checkpoint interval.
+
+*mtbf* is the mean time between failures of the whole run; an *interval* is the computing time
+between two checkpoints, without the time to write one.
+"""
+
+from app.core.formulas.faults.chances import *
+from app.core.formulas.faults.checkpoints import *
+from app.core.formulas.faults.failures import *
+from app.core.formulas.faults.intervals import *
+from app.core.formulas.faults.silent import *
+from app.core.formulas.faults.waste import *

@@ -1,0 +1,176 @@
+"""The memory of the stages of a layout, part by part."""
+
+from typing import NamedTuple, get_args
+
+from app.core.formulas.checks import AttentionKernels, at_least, one_of, recorded, whole
+from app.core.formulas.memory.placement import fits_together
+from app.core.formulas.parallelism.degrees import Degrees
+from app.core.formulas.presets import Layout, ModelShape, Recipe
+from app.core.formulas.refusals import not_below
+from app.core.formulas.step.memory import RankMemoryTerms, StageMemory, fullest_stages, stage_bytes
+from app.core.formulas.transformer.parameters import LayerParts
+from app.core.translation import noted
+from app.core.units import Bytes, Count, Ratio
+
+_MEGATRON = Recipe.named("Megatron")
+_LEAST, _MOST = 1.03, 1.09  # reserved over allocated in measured runs
+
+
+class CardMemory(NamedTuple):
+    """Bytes of the fullest card: allocated, reserved by the allocator, and in use altogether.
+
+    *least* and *most* are the range of *reserved*.
+    """
+
+    allocated: Bytes
+    reserved: Bytes
+    least: Bytes
+    most: Bytes
+    used: Bytes
+
+
+def stage_memory(
+    model: ModelShape, layout: Layout, stage: Count = 0, recipe: Recipe = _MEGATRON, kernels: AttentionKernels = "fused"
+) -> StageMemory:
+    """Bytes that are allocated on a GPU of a pipeline stage at its peak, by part.
+
+    P are the parameters of the stage on a rank, with V rows of the embedding on the first stage and
+    of the output head on the last; N ranks hold the same ones. M micro-batches of T tokens are in
+    flight, and a layer keeps A bytes of each of them. On the last stage the peak is the backward
+    pass of the output head: logits L and H, its weight's gradient, its input and its norm. On the
+    others it is that of a layer, B for a dense one. D are the elements of one weight of each
+    shape, whose gradients stay allocated beside the main gradients.
+
+        T = micro_batch * sequence / context
+        W = P * weight_bytes
+        G = P * gradient_bytes
+        O = P * optimizer_bytes
+        X = M * layers * T * A
+        L = logit_bytes * T * V / tensor
+        H = element_bytes * (V / tensor + T * (2 + 3 / tensor)) * hidden
+        B = element_bytes * T * (hidden + 2 feed_forward) / tensor
+        Z = element_bytes * D + 48 * 1048576
+
+    where ZeRO 1 divides O by N, ZeRO 2 also G, and ZeRO 3 also W. ZeRO 3 gathers two layers, ZeRO 2
+    and 3 reduce the gradients of one at a time.
+
+    Convention:
+        One-forward-one-backward, interleaved if virtual is above 1. V is the vocabulary and one
+        more, in multiples of 128 per tensor-parallel rank. A counts the tensors that a current
+        layer stores, without dropout: both inputs of both norms, queries, keys, values, the results
+        of attention and feed-forward, and FP32 statistics of norms and softmax; with all-to-all
+        context parallelism also attention's result before the exchange. Fused attention, such as
+        FlashAttention, stores no scores, so that none and selective recomputation are the same;
+        unfused attention stores them unless recomputation is selective. Full recomputation stores a
+        layer's input and holds one recomputed layer; with operations, a layer stores its input, the
+        results of attention and of every second product, and holds the rest again. The 2 of H is
+        there with sequence parallelism. Z has 48 MiB of workspaces.
+        Weights gathered in 8 bits are not modeled. A module that predicts a further token is on the
+        last stage: a layer, a projection of 2 h², four inputs and results of its norms, logits of
+        its own, and one more embedding in a pipeline.
+
+    Args:
+        model: shape of the model.
+        layout: how it is laid out.
+        stage: which stage of the pipeline, from 0.
+        recipe: bytes of each kind of number.
+        kernels: fused attention, or unfused, which writes its scores to memory.
+
+    Raises:
+        ValueError: an argument is not such a record, the layout does not fit the model's shape, or
+            it has no such stage.
+
+    Source:
+        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5; Korthikanti et al.,
+        arXiv:2205.05198, section 4 (stored tensors); Narayanan et al., arXiv:2104.04473, section 2;
+        Megatron Core and Transformer Engine (padding, gradients beside the main gradients).
+    """
+    on, rank = _rank(model, layout, recipe, kernels)
+    place = whole("stage", stage, 0)
+    if place >= layout.pipeline:
+        raise not_below("stage", stage, noted("the pipeline's stages"), layout.pipeline)
+    return stage_bytes(model, on, rank, place)
+
+
+def memory_budget(
+    model: ModelShape, layout: Layout, recipe: Recipe = _MEGATRON, kernels: AttentionKernels = "fused"
+) -> StageMemory:
+    """Bytes that are allocated on a GPU of the fullest pipeline stage at its peak, by part.
+
+    The stage of which the sum S of the parts of stage_memory is the largest.
+
+        M = max(S_0, S_1)
+
+    Convention:
+        As in stage_memory; for a pipeline of any length.
+
+    Args:
+        model: shape of the model.
+        layout: how it is laid out.
+        recipe: bytes of each kind of number.
+        kernels: fused attention, or unfused, which writes its scores to memory.
+
+    Raises:
+        ValueError: an argument is not such a record, or the layout does not fit the model's shape.
+
+    Source:
+        The largest of stage_memory.
+    """
+    on, rank = _rank(model, layout, recipe, kernels)
+    stages = sorted(set(fullest_stages(model, on, rank.middle)))
+    return max((stage_bytes(model, on, rank, stage) for stage in stages), key=sum)
+
+
+def card_memory(
+    model: ModelShape,
+    layout: Layout,
+    recipe: Recipe = _MEGATRON,
+    held_back: Ratio = 1.05,
+    outside: Bytes = 0.0,
+    kernels: AttentionKernels = "fused",
+) -> CardMemory:
+    """Bytes of the fullest card that are allocated, that are reserved, and that are in use.
+
+    What the allocator holds in blocks that nothing fits in comes on top of what is allocated, S,
+    the sum of memory_budget; the CUDA context and the buffers of NCCL come on top of that.
+
+        R = S * held_back
+        U = S * held_back + outside
+
+    Convention:
+        PyTorch's max_memory_allocated, max_memory_reserved, and the memory that nvidia-smi shows.
+        Reserved was 1.03 to 1.09 times allocated in measured runs, 1.08 to 1.09 with long
+        sequences: the range from least to most. Nothing is assumed of what is outside; it is what
+        nvidia-smi shows less the reserved memory.
+
+    Args:
+        model: shape of the model.
+        layout: how it is laid out.
+        recipe: bytes of each kind of number.
+        held_back: reserved over allocated memory, at least 1.
+        outside: bytes of the CUDA context and of buffers of libraries.
+        kernels: fused attention, or unfused, which writes its scores to memory.
+
+    Raises:
+        ValueError: an argument is outside its domain, or as in memory_budget.
+
+    Source:
+        PyTorch, CUDA semantics, memory management (allocated and reserved).
+    """
+    allocated = memory_budget(model, layout, recipe, kernels).total
+    reserved = allocated * at_least("held_back", held_back, 1)
+    return CardMemory(
+        allocated, reserved, allocated * _LEAST, allocated * _MOST, reserved + at_least("outside", outside, 0)
+    )
+
+
+def _rank(
+    model: ModelShape, layout: Layout, recipe: Recipe, kernels: AttentionKernels
+) -> tuple[Degrees, RankMemoryTerms]:
+    recorded("model", model, ModelShape)
+    recorded("layout", layout, Layout)
+    recorded("recipe", recipe, Recipe)
+    fits_together(model, layout)
+    one_of("kernels", kernels, get_args(AttentionKernels))
+    on = Degrees.of(layout, kernels == "fused")
+    return on, RankMemoryTerms.of(model, LayerParts.of(model), recipe, on)

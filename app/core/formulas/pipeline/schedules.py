@@ -1,0 +1,231 @@
+"""Idle time of every schedule for which a closed form is known."""
+
+from typing import Literal, NamedTuple, get_args
+
+from app.core.formulas.checks import at_least, one_of, positive, whole
+from app.core.translation import noted, say
+from app.core.units import Count, Seconds
+
+ScheduleName = Literal["naive", "gpipe", "1f1b", "interleaved", "zb_h1", "zb_h2", "zb_v", "dualpipe", "dualpipe_v"]
+Waits = Literal["first", "every"]
+_PLAY_IT = noted("for other values simulate it with `wallclock schedule`")
+
+
+def schedule_bubble(
+    schedule: ScheduleName,
+    stages: Count,
+    microbatches: Count,
+    forward: Seconds,
+    backward_input: Seconds,
+    backward_weight: Seconds,
+    communication: Seconds = 0.0,
+    virtual: Count = 1,
+    waits: Waits = "first",
+) -> Seconds:
+    """Idle time of a device in one step of a pipeline schedule.
+
+    T is the work of a micro-batch on a device; communication is the time of a message. N is the
+    naive schedule, with one micro-batch in the pipeline at a time; G GPipe; A 1F1B, whose forward
+    and backward passes nearly always wait for a message; I and J interleaved 1F1B, whose longer
+    lead hides most messages. ZB-H1 (Z), ZB-H2 (Y) and ZB-V (V) split the backward pass and fill
+    gaps with weight gradients. D is DualPipe and E DualPipeV. A single device never waits.
+
+        T = forward + backward_input + backward_weight
+        N = (stages - 1) * microbatches * (T + 2 communication)
+        G = (stages - 1) * (T + 2 communication)
+        K = stages + microbatches - 2 - ceil((microbatches - 1) / stages)
+        A = (stages - 1) * T + 2 K * communication
+        I = (stages - 1) * T / virtual + (2 stages * virtual - stages - 2) * communication
+        J = (stages - 1) * T / virtual + 2 (stages * virtual - 1) * communication
+        Z = (stages - 1) * (forward + backward_input - min(forward, backward_weight))
+        Y = (stages - 1) * max(0, forward + backward_input - 2 * min(forward, backward_weight))
+        V = (stages - 1) * (backward_input - backward_weight)
+        X = 2 forward + max(0, backward_input - backward_weight)
+        D = (stages / 2 - 1) * X
+        E = (stages - 1) / 2 * X
+
+    Convention:
+        The times are those of one micro-batch on one device, all its chunks together; the papers'
+        B is the input gradient in zero bubble and the whole backward pass in DualPipe. A step lasts
+        from a device's first pass to its own last: zero-bubble devices do not wait for one another
+        between steps. The stages of dualpipe_v are devices, half of the report's PP; a forward
+        pass that overlaps a backward pass takes the sum of both, so with equal passes D is the
+        report's (PP/2 - 1)(F&B + B - 3W).
+
+        I is the bubble of the zero-bubble paper's tables, whose 12 interleaved cells it reproduces:
+        only the first micro-batch of a round waits for the message from the last device back to the
+        first. J is what a legal schedule takes: every one waits, or the last micro-batches would
+        start before their gradients arrive. That is one message more for each stage.
+
+        The closed forms require: I, messages no longer than half a chunk; J, than a chunk; Z, Y, V,
+        D and E, no communication time; V, weight gradients no longer than a forward pass, and that
+        no longer than an input gradient; D and E, a forward pass no shorter than an input gradient.
+
+    Args:
+        schedule: order of the passes.
+        stages: devices of the pipeline.
+        microbatches: micro-batches per step.
+        forward: seconds of a micro-batch's forward pass on a device.
+        backward_input: seconds to compute the gradient of the input.
+        backward_weight: seconds to compute the gradient of the weights.
+        communication: seconds of a message to the next device, overlapped with computation.
+        virtual: chunks of layers that each device holds; only the interleaved schedule has several.
+        waits: which micro-batches of a round wait where it goes around: the first (I), or every one
+            (J).
+
+    Raises:
+        ValueError: an argument is outside its domain, the schedule does not exist for these
+            numbers, or no closed form is known for these times.
+
+    Source:
+        Huang et al., GPipe, arXiv:1811.06965, section 2.3; Narayanan et al., arXiv:2104.04473,
+        section 2.2; Qi et al., Zero Bubble Pipeline Parallelism, arXiv:2401.10241, section 2 and
+        table 1; DeepSeek-V3 Technical Report, arXiv:2412.19437, table 2. The terms with
+        communication and for unequal times are derived from simulated schedules.
+    """
+    p, m, v = Sizes.of(schedule, stages, microbatches, virtual)
+    f = positive("forward", forward)
+    b = positive("backward_input", backward_input)
+    w = at_least("backward_weight", backward_weight, 0)
+    c = at_least("communication", communication, 0)
+    one_of("waits", waits, get_args(Waits))
+    if schedule == "interleaved" and v > 1:
+        return _interleaved(p, v, f, b + w, c, waits)
+    if schedule in ("naive", "gpipe", "1f1b", "interleaved"):
+        return _whole_backward(schedule, p, m, f + b + w, c)
+    if c > 0:
+        raise ValueError(
+            say(
+                "{name} must be 0 for {schedule}, not {value}; {cure}",
+                name="communication",
+                schedule=schedule,
+                value=c,
+                cure=_PLAY_IT,
+            )
+        )
+    if schedule in ("dualpipe", "dualpipe_v"):
+        return _two_way(schedule, p, f, b, w)
+    return _split_backward(schedule, p, m, f, b, w)
+
+
+class Sizes(NamedTuple):
+    """Stages, micro-batches and chunks of a schedule."""
+
+    stages: int
+    microbatches: int
+    virtual: int
+
+    @classmethod
+    def of(cls, schedule: ScheduleName, stages: Count, microbatches: Count, virtual: Count) -> "Sizes":
+        """The sizes of *schedule*, which must exist for them."""
+        one_of("schedule", schedule, get_args(ScheduleName))
+        p, m, v = (whole("stages", stages), whole("microbatches", microbatches), whole("virtual", virtual))
+        if v > 1 and schedule != "interleaved":
+            raise ValueError(
+                say("{name} must be 1 for {schedule}, not {value}", name="virtual", schedule=schedule, value=virtual)
+            )
+        if v > 1 and m % p:
+            raise ValueError(
+                say(
+                    "{name} must be a multiple of the stages, {stages}, when chunks interleave, not {value}",
+                    name="microbatches",
+                    stages=p,
+                    value=m,
+                )
+            )
+        if schedule == "dualpipe" and p % 2:
+            raise ValueError(say("{name} must be even for dualpipe, not {value}", name="stages", value=stages))
+        if schedule == "dualpipe" and m % 2:
+            raise ValueError(
+                say("{name} must be even for dualpipe, not {value}", name="microbatches", value=microbatches)
+            )
+        if schedule in ("dualpipe", "dualpipe_v") and m < 2 * p:
+            raise ValueError(
+                say(
+                    "{name} must be at least twice the stages, {least}, for {schedule}, not {value}",
+                    name="microbatches",
+                    least=2 * p,
+                    schedule=schedule,
+                    value=m,
+                )
+            )
+        return cls(p, m, v)
+
+
+def _whole_backward(schedule: ScheduleName, p: int, m: int, work: float, c: float) -> float:
+    if p == 1:
+        return 0.0  # a single device waits for nothing
+    if schedule == "naive":
+        return (p - 1) * m * (work + 2 * c)
+    if schedule == "gpipe":
+        return (p - 1) * (work + 2 * c)
+    waits = p + m - 2 - -(-(m - 1) // p)
+    return (p - 1) * work + 2 * waits * c
+
+
+def _interleaved(p: int, v: int, forward: float, backward: float, c: float, waits: Waits) -> float:
+    if p == 1:
+        return 0.0  # a single device waits for nothing, however many chunks it holds
+    longest, part = min(forward, backward) / v, "a chunk's pass"
+    if waits == "first":
+        longest, part = longest / 2, "half a chunk's pass"
+    if c > longest:
+        raise ValueError(
+            say(
+                "{name} must be at most {most}, {longest} s, for interleaved, not {value}; {cure}",
+                name="communication",
+                most=part,
+                longest=f"{longest:g}",
+                value=c,
+                cure=_PLAY_IT,
+            )
+        )
+    messages = 2 * p * v - 2 - (p if waits == "first" else 0)
+    return (p - 1) * (forward + backward) / v + messages * c
+
+
+def _split_backward(
+    schedule: ScheduleName, p: int, m: int, forward: float, backward_input: float, weight: float
+) -> float:
+    full = p if schedule == "zb_h1" else 2 * p - 1
+    if m < full:
+        raise ValueError(
+            say(
+                "{name} must be at least {least} to fill {schedule}, not {value}; {cure}",
+                name="microbatches",
+                least=full,
+                schedule=schedule,
+                value=m,
+                cure=_PLAY_IT,
+            )
+        )
+    filled = min(forward, weight)
+    if schedule == "zb_h1":
+        return (p - 1) * (forward + backward_input - filled)
+    if schedule == "zb_h2":
+        return (p - 1) * max(0.0, forward + backward_input - 2 * filled)
+    if not weight <= forward <= backward_input:
+        raise ValueError(
+            say(
+                "{name} must be between backward_weight and backward_input for zb_v, not {value}; {cure}",
+                name="forward",
+                value=forward,
+                cure=_PLAY_IT,
+            )
+        )
+    return (p - 1) * (backward_input - weight)
+
+
+def _two_way(schedule: ScheduleName, p: int, forward: float, backward_input: float, weight: float) -> float:
+    if forward < backward_input:
+        raise ValueError(
+            say(
+                "{name} must be at least backward_input for {schedule}, not {value}; {cure}",
+                name="forward",
+                schedule=schedule,
+                value=forward,
+                cure=_PLAY_IT,
+            )
+        )
+    turns = p / 2 - 1 if schedule == "dualpipe" else (p - 1) / 2
+    return turns * (2 * forward + max(0.0, backward_input - weight))

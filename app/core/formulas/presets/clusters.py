@@ -1,0 +1,189 @@
+"""Clusters: GPUs and the links between them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import ClassVar, Self
+
+from app.core.formulas.checks import at_least, divides, positive, recorded, whole
+from app.core.formulas.presets.gpu_counts import gpu_count
+from app.core.formulas.presets.gpus import GPUS, Gpu
+from app.core.formulas.records import Record
+from app.core.translation import noted, say
+from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
+
+_GIGA, _MICRO = 1e9, 1e-6
+_LARGEST_NODE = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster(Record):
+    """GPUs in nodes, nodes in pods.
+
+    *intra_bandwidth* and *inter_bandwidth* are one direction of one GPU, inside a node and to other
+    nodes; between pods the bandwidth is *oversubscription* times lower in the worst case. The
+    latencies are those of a step, by default as in NCCL's tuner: protocol Simple over NVLink, and a
+    tree with protocol LL between nodes. *rack* and *pod* are numbers of GPUs; 0 means that there is
+    no such level. A node of more than 16 GPUs is a rack that shares NVLink, such as 72 GPUs, and a
+    job may use it in part.
+    """
+
+    what: ClassVar[str] = noted("cluster")
+
+    name: str = "as given"
+    gpu: Gpu
+    gpus: Count
+    gpus_per_node: Count = 8
+    rack: Count = 0
+    pod: Count = 0
+    intra_bandwidth: BytesPerSecond
+    inter_bandwidth: BytesPerSecond
+    intra_latency: Seconds = 3.4 * _MICRO
+    inter_latency: Seconds = 5 * _MICRO
+    oversubscription: Ratio = 1.0
+    source: str = "as given"
+
+    def __post_init__(self) -> None:
+        recorded("gpu", self.gpu, Gpu)
+        total, node = (whole("gpus", self.gpus), whole("gpus_per_node", self.gpus_per_node))
+        if node <= _LARGEST_NODE:
+            divides("gpus_per_node", min(node, total), noted("GPUs"), total)
+        whole("rack", self.rack, 0)
+        whole("pod", self.pod, 0)
+        for name in ("intra_bandwidth", "inter_bandwidth"):
+            positive(name, getattr(self, name))
+        for name in ("intra_latency", "inter_latency"):
+            at_least(name, getattr(self, name), 0)
+        at_least("oversubscription", self.oversubscription, 1)
+
+    @property
+    def memory(self) -> Bytes:
+        """Total memory of all GPUs."""
+        return self.gpus * self.gpu.memory
+
+    @property
+    def peak(self) -> FlopsPerSecond:
+        """Total peak of all GPUs, dense, in 16 bits."""
+        return self.gpus * self.gpu.peak
+
+    @property
+    def levels(self) -> tuple[tuple[str, int], ...]:
+        """The nested groups of GPUs, from the smallest."""
+        sizes = (("node", self.gpus_per_node), ("rack", self.rack), ("pod", self.pod))
+        return (*((name, size) for name, size in sizes if size), ("cluster", self.gpus))
+
+    @property
+    def cross_pod_bandwidth(self) -> BytesPerSecond:
+        """One direction of one GPU to another pod, when all send at once."""
+        return self.inter_bandwidth / self.oversubscription
+
+    @classmethod
+    def known(cls) -> "Mapping[str, Self]":
+        """The records in this module, by name."""
+        return CLUSTERS  # type: ignore[return-value]
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """The cluster called *name*, or a number of GPUs, such as 16 H200 or 8xH100.
+
+        Those are in the nodes of the cluster with a published network that has such GPUs.
+
+        Raises:
+            ValueError: there is none; the message offers the closest name.
+        """
+        counted = gpu_count(name)
+        if counted is None or cls.has(name):
+            return super().named(name)
+        gpu = Gpu.named(counted.gpu)
+        nodes = (one for one in cls.known().values() if one.gpu == gpu and one.is_a_node)
+        if (node := next(nodes, None)) is None:
+            raise ValueError(_without_a_network(gpu, counted.gpus))
+        return replace(node, gpus=counted.gpus) if counted.gpus != node.gpus else node
+
+    @property
+    def is_a_node(self) -> bool:
+        """Whether it is one node, or one rack that shares NVLink."""
+        return self.gpus == self.gpus_per_node and not self.name.startswith("One node")
+
+
+def _without_a_network(gpu: Gpu, count: int) -> str:
+    return say(
+        "the network of a node of {gpu} is not known: write gpu={gpu} gpus={count}"
+        " intra_bandwidth=… inter_bandwidth=…, each one direction of a GPU, such as 50 GB/s",
+        gpu=gpu.name,
+        count=count,
+    )
+
+
+def _dgx(name: str, gpu: str, network: float, node: int, source: str) -> Cluster:
+    return Cluster(
+        name=name, gpu=GPUS[gpu], gpus=node, gpus_per_node=node, intra_bandwidth=GPUS[gpu].nvlink,
+        inter_bandwidth=network * _GIGA, source=source,
+    )  # fmt: skip
+
+
+def _infinity_fabric(gpu: str, link: float, source: str) -> Cluster:
+    return Cluster(
+        name=f"{gpu} platform", gpu=GPUS[gpu], gpus=8, intra_bandwidth=7 * link * _GIGA,
+        inter_bandwidth=50 * _GIGA, source=f"{source}, seven links of {link:g} GB/s each way; eight"
+        " network cards of 400 Gbit/s, as the shapes of Oracle Cloud have them",
+    )  # fmt: skip
+
+
+_RACK = "72 GPUs share NVLink; one network card per GPU"
+_LLAMA = "Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.1"
+_CLUSTERS = (
+    Cluster(
+        name="One node of 8 A100", gpu=GPUS["A100"], gpus=8, intra_bandwidth=300 * _GIGA,
+        inter_bandwidth=25 * _GIGA, source="NVIDIA DGX A100 datasheet",
+    ),
+    Cluster(
+        name="One node of 8 H100", gpu=GPUS["H100"], gpus=8, intra_bandwidth=450 * _GIGA,
+        inter_bandwidth=50 * _GIGA, source="NVIDIA DGX H100 datasheet",
+    ),
+    Cluster(
+        name="64 H100", gpu=GPUS["H100"], gpus=64, intra_bandwidth=450 * _GIGA,
+        inter_bandwidth=50 * _GIGA, source="eight nodes of the NVIDIA DGX H100 datasheet",
+    ),
+    Cluster(
+        name="Llama 3 405B, 16384 H100", gpu=GPUS["H100"], gpus=16384, rack=16, pod=3072,
+        intra_bandwidth=450 * _GIGA, inter_bandwidth=50 * _GIGA, oversubscription=7,
+        source=f"{_LLAMA} and table 4",
+    ),
+    Cluster(
+        name="Meta 24K H100", gpu=GPUS["H100"], gpus=24576, rack=16, pod=3072,
+        intra_bandwidth=450 * _GIGA, inter_bandwidth=50 * _GIGA, oversubscription=7,
+        source=f"{_LLAMA}: 2 servers per rack, 192 racks per pod, 8 pods; RoCE, 400 Gbit/s per GPU",
+    ),
+    Cluster(
+        name="DeepSeek 2048 H800", gpu=GPUS["H800"], gpus=2048, intra_bandwidth=200 * _GIGA,
+        inter_bandwidth=50 * _GIGA,
+        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.1 and 3.2.2: NVLink of"
+        " 200 GB/s, of which 160 are effective",
+    ),
+    Cluster(
+        name="Megatron 3072 A100", gpu=GPUS["A100"], gpus=3072, intra_bandwidth=300 * _GIGA,
+        inter_bandwidth=25 * _GIGA, source="Narayanan et al., arXiv:2104.04473, section 5 (Selene)",
+    ),
+    _dgx("DGX-A100", "A100", 25, 8, "NVIDIA DGX A100 datasheet: eight cards of 200 Gbit/s"),
+    _dgx("DGX-H100", "H100", 50, 8, "NVIDIA DGX H100 datasheet: eight cards of 400 Gbit/s"),
+    _dgx("DGX-H200", "H200", 50, 8, "NVIDIA DGX H200 datasheet: eight cards of 400 Gbit/s"),
+    _dgx("DGX-B200", "B200", 50, 8, "NVIDIA DGX B200 datasheet: eight cards of 400 Gbit/s"),
+    _dgx("DGX-B300", "B300", 100, 8, "NVIDIA DGX B300 datasheet: eight cards of 800 Gbit/s"),
+    _dgx("DGX-GB200", "GB200", 50, 72, f"NVIDIA GB200 NVL72: {_RACK}, 400 Gbit/s"),
+    _dgx("DGX-GB300", "GB300", 100, 72, f"NVIDIA GB300 NVL72: {_RACK}, 800 Gbit/s"),
+    _dgx(
+        "HGX-H20", "H20", 50, 8,
+        "NVLink of the HGX H20 specification; eight cards of 400 Gbit/s, as in an HGX H100",
+    ),
+    _infinity_fabric("MI300X", 64, "AMD Instinct MI300X platform"),
+    _infinity_fabric("MI325X", 64, "AMD Instinct MI325X platform"),
+    _infinity_fabric("MI350X", 76.8, "AMD Instinct MI350X platform"),
+    _infinity_fabric("MI355X", 76.8, "AMD Instinct MI355X platform"),
+    _dgx(
+        "H100 96GB HBM2e 500 W", "H100 96GB HBM2e 500 W", 50, 8,
+        "torchtitan, benchmarks/llama3_h100_202412_torchtitan.md; the network as in a DGX H100",
+    ),
+)  # fmt: skip
+
+CLUSTERS: Mapping[str, Cluster] = MappingProxyType({known.name: known for known in _CLUSTERS})

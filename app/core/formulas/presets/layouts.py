@@ -1,0 +1,221 @@
+"""Layouts of runs over their GPUs, and recipes: the bytes of each kind of number."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Literal, Self, get_args
+
+from app.core.formulas.checks import ZeroStage, at_least, one_of, positive, whole
+from app.core.formulas.configurations import is_configuration, layout_fields
+from app.core.formulas.parallelism.degrees import expert_split
+from app.core.formulas.parallelism.rules import refuse_layout
+from app.core.formulas.presets.field_names import LAYOUT_FIELDS
+from app.core.formulas.records import Record, hints_of
+from app.core.translation import noted, say
+from app.core.units import Bytes, Count
+
+Precision = Literal["16-bit", "8-bit", "4-bit"]
+ContextBy = Literal["all-to-all", "all-gather"]
+Again = Literal["none", "selective", "operations", "full"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout(Record):
+    """The degree of each kind of parallelism, and the batch of a step.
+
+    The product of *tensor*, *pipeline*, *context* and *data* is the number of GPUs: experts are
+    spread over the ranks of a stage, each split over *expert_tensor* ranks. A step has
+    *microbatches* micro-batches of *micro_batch* sequences on each data parallel rank.
+    *first_layers* and *last_layers* are those of the first and the last stage. ZeRO shards over
+    *shard_ranks* of the ranks that hold the same weights; fewer than all is hybrid sharding. 0
+    means as in *expert_split*, as even as possible, and all. *precision* is that of the operands of
+    matrix products; *context_by* says how context parallelism brings queries and keys together.
+    What is computed again for the backward pass is attention scores if *recompute* is selective,
+    and all of a layer if it is full. Fused attention, such as FlashAttention, computes its scores
+    again in any case and stores none, so that none is the same as selective. With operations,
+    results of attention and of every second product of a layer are kept, and the rest is computed
+    again, as torchtitan does by default.
+    """
+
+    what: ClassVar[str] = noted("layout")
+    elsewhere: ClassVar[Mapping[str, str]] = LAYOUT_FIELDS
+
+    name: str = "as given"
+    tensor: Count = 1
+    pipeline: Count = 1
+    context: Count = 1
+    expert: Count = 1
+    expert_tensor: Count = 0
+    data: Count = 1
+    virtual: Count = 1
+    microbatches: Count = 1
+    micro_batch: Count = 1
+    sequence: Count = 8192
+    zero_stage: ZeroStage = 1
+    shard_ranks: Count = 0
+    recompute: Again = "selective"
+    sequence_parallel: bool = True
+    first_layers: Count = 0
+    last_layers: Count = 0
+    precision: Precision = "16-bit"
+    context_by: ContextBy = "all-to-all"
+    source: str = "as given"
+
+    def __post_init__(self) -> None:
+        for name in (
+            "tensor", "pipeline", "context", "expert", "data", "virtual", "microbatches",
+            "micro_batch", "sequence",
+        ):  # fmt: skip
+            whole(name, getattr(self, name))
+        for name in ("expert_tensor", "shard_ranks", "first_layers", "last_layers"):
+            whole(name, getattr(self, name), 0)
+        one_of("precision", self.precision, get_args(Precision))
+        one_of("context_by", self.context_by, get_args(ContextBy))
+        one_of("zero_stage", self.zero_stage, (0, 1, 2, 3))
+        one_of("recompute", self.recompute, get_args(Again))
+        one_of("sequence_parallel", self.sequence_parallel, (False, True))
+        refuse_layout(self)
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The layout written as *text*: a name, or fields.
+
+        Raises:
+            ValueError: a name or a field is unknown, or a value is not valid.
+        """
+        if is_configuration(text):
+            raise ValueError(
+                say(
+                    "a configuration does not say how many GPUs there are: give it where the"
+                    " cluster is known, or write data=…"
+                )
+            )
+        return super().read(text)
+
+    @classmethod
+    def on(cls, given: str | Mapping[str, object], gpus: int, layers: int = 0) -> Self:
+        """The layout that *given* says, which may be a configuration, on *gpus* GPUs.
+
+        A configuration leaves to data parallelism what its degrees do not divide; the *layers* of
+        the model say how many chunks an interleaved pipeline has.
+
+        Raises:
+            ValueError: a name or a field is unknown, or a value is not valid.
+        """
+        if isinstance(given, str) and not is_configuration(given):
+            return cls.read(given)
+        found = layout_fields(given)
+        if found is not None:
+            own = {name: given[name] for name in hints_of(cls) if name in given} if isinstance(given, Mapping) else {}
+            return cls.of({**found.on(gpus, layers), **own})
+        return cls.of(given if isinstance(given, Mapping) else {})
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of the whole run."""
+        return self.tensor * self.pipeline * self.context * self.data
+
+    @property
+    def shards(self) -> int:
+        """Ranks that hold the same weights, over which ZeRO shards unless sharding is hybrid."""
+        return self.context * self.data
+
+    @property
+    def expert_split(self) -> int:
+        """Ranks that share an expert.
+
+        Where it is not given: *tensor* ranks, or one if the experts must be spread over the tensor
+        parallel ranks to have enough of them.
+        """
+        split = expert_split(self.expert_tensor, self.tensor, self.shards, self.expert)
+        return int(split)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of one step."""
+        return self.data * self.microbatches * self.micro_batch * self.sequence
+
+    @classmethod
+    def known(cls) -> "Mapping[str, Self]":
+        """The records in this module, by name."""
+        return LAYOUTS  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe(Record):
+    """Bytes of a weight, of its gradient, of its optimizer state, and of an activation.
+
+    *reduced_bytes* are those of a gradient while ranks sum it. *logit_bytes* are those of a logit
+    with its gradient: 2 where a fused cross-entropy writes the gradient over 16-bit logits, 12
+    where PyTorch's has FP32 logarithms of the softmax, their gradient and that of the logits.
+    """
+
+    what: ClassVar[str] = noted("recipe")
+
+    name: str = "as given"
+    weight_bytes: Bytes = 2.0
+    gradient_bytes: Bytes = 2.0
+    optimizer_bytes: Bytes = 12.0
+    element_bytes: Bytes = 2.0
+    reduced_bytes: Bytes = 2.0
+    logit_bytes: Bytes = 2.0
+    source: str = "as given"
+
+    def __post_init__(self) -> None:
+        positive("weight_bytes", self.weight_bytes)
+        at_least("gradient_bytes", self.gradient_bytes, 0)
+        at_least("optimizer_bytes", self.optimizer_bytes, 0)
+        for name in ("element_bytes", "reduced_bytes", "logit_bytes"):
+            positive(name, getattr(self, name))
+
+    @classmethod
+    def known(cls) -> "Mapping[str, Self]":
+        """The records in this module, by name."""
+        return RECIPES  # type: ignore[return-value]
+
+
+_TABLE_4 = (
+    "Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, table 4; 8 chunks per device"
+    " follow from section 3.3.2, where a chunk that loses one layer has only the embedding left"
+)
+_LAYOUTS = (
+    Layout(
+        name="Llama 3 405B on 8192 GPUs", tensor=8, pipeline=16, data=64, microbatches=32,
+        virtual=8, zero_stage=2, context_by="all-gather", source=_TABLE_4,
+    ),
+    Layout(
+        name="Llama 3 405B on 16384 GPUs", tensor=8, pipeline=16, data=128, microbatches=16,
+        virtual=8, zero_stage=2, context_by="all-gather", source=_TABLE_4,
+    ),
+    Layout(
+        name="Llama 3 405B, 128K tokens", tensor=8, pipeline=16, context=16, data=8,
+        microbatches=16, virtual=8, sequence=131_072, zero_stage=2, context_by="all-gather",
+        source=_TABLE_4,
+    ),
+    Layout(
+        name="DeepSeek-V3 on 2048 GPUs", pipeline=16, expert=64, data=128, microbatches=120,
+        sequence=4096, zero_stage=1, sequence_parallel=False, precision="8-bit",
+        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.2 and 4.2, as 1F1B",
+    ),
+)  # fmt: skip
+LAYOUTS: Mapping[str, Layout] = MappingProxyType({known.name: known for known in _LAYOUTS})
+
+_RECIPES = (
+    Recipe(
+        name="Megatron", gradient_bytes=4.0,
+        source="Megatron Core, package distrib_optimizer: 18 bytes per parameter, gradients summed"
+        " in FP32 as in Grattafiori et al., arXiv:2407.21783, section 3.3.2; sent in 16 bits",
+    ),
+    Recipe(name="mixed", source="Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1: 16"),
+    Recipe(
+        name="FSDP2", weight_bytes=4.0, gradient_bytes=4.0, optimizer_bytes=8.0,
+        reduced_bytes=4.0, logit_bytes=12.0,
+        source="torchtitan, docs/fsdp.md: FP32 weights and Adam, BF16 gathered, FP32 reduced: 16",
+    ),
+    Recipe(name="no master copy", optimizer_bytes=8.0, source="BF16 weights updated in place: 12"),
+    Recipe(
+        name="FP32", weight_bytes=4.0, gradient_bytes=4.0, optimizer_bytes=8.0, element_bytes=4.0,
+        reduced_bytes=4.0, logit_bytes=12.0, source="Kingma and Ba, Adam, arXiv:1412.6980: 16",
+    ),
+)  # fmt: skip
+RECIPES: Mapping[str, Recipe] = MappingProxyType({known.name: known for known in _RECIPES})

@@ -1,0 +1,258 @@
+"""Named records that formulas take: a GPU, a model's shape, a layout."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, replace
+from difflib import get_close_matches
+from functools import lru_cache
+from reprlib import repr as short
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
+
+from app.core.translation import language, noted, offer, say
+from app.core.units import COUNT, Unit, parse_or_base
+
+_LONGEST_NAME = 300  # letters of an unknown name that are quoted
+_REMEMBERED = 4096  # texts of numbers, each read once
+_HINTS: dict[type, Mapping[str, Any]] = {}
+_FORMS: dict[type, Mapping[str, "_FieldForm"]] = {}
+_NAMES: dict[type, Mapping[str, str]] = {}
+_YES, _NO = {"true", "yes", "1", "t", "y"}, {"false", "no", "0", "f", "n"}
+_FIELD = re.compile(r"(?:^|[\s,;])-{0,2}(\w+(?:-\w+)*)\s*=")
+
+
+@dataclass(frozen=True)
+class Record:
+    """Base of the records that a formula takes; the unit of each field is in its annotation.
+
+    A record is written as a known name, as `field=value` pairs, or as a name with some fields
+    changed: `Llama-3.1-405B`, `tensor=8 pipeline=16`, `Llama-3.1-8B layers=40`.
+    """
+
+    what: ClassVar[str] = "record"
+    unpublished: ClassVar[frozenset[str]] = frozenset()  # fields where 0 means unpublished
+    elsewhere: ClassVar[Mapping[str, str]] = {}  # fields by the names that others have for them
+
+    @classmethod
+    def known(cls) -> "Mapping[str, Self]":
+        """The records with a published name."""
+        return {}
+
+    @classmethod
+    def has(cls, name: str) -> bool:
+        """Whether a known record has this *name*; case, spaces and punctuation do not matter."""
+        return _plain(name) in _plain_names(cls)
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """The record called *name*; case, spaces and punctuation do not matter.
+
+        Raises:
+            ValueError: there is none; the message offers the closest name.
+        """
+        plain = _plain_names(cls)
+        if (key := plain.get(_plain(name))) is not None:
+            return cls.known()[key]
+        raise ValueError(cls._unknown(name))
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """The record written as *text*.
+
+        Raises:
+            ValueError: a name or a field is unknown, or a value is not valid.
+        """
+        pieces = _FIELD.split(text)
+        name = pieces[0].strip(" ,;")
+        # The last one counts, so that fields can be changed behind the text of a record.
+        given = {key: value.strip(" ,;") for key, value in zip(pieces[1::2], pieces[2::2], strict=True)}
+        return cls._changed(cls.named(name), given) if name else cls.of(given)
+
+    @classmethod
+    def of(cls, given: Mapping[str, object]) -> Self:
+        """The record with the fields *given*: numbers in base units, texts with units, records.
+
+        If it has the name of a known record, the fields that are not given are those of that
+        record, as in `{"name": "Llama-3.1-8B", "layers": 40}`.
+
+        Raises:
+            ValueError: a field is unknown or missing, or a value is not valid.
+        """
+        name = given.get("name")
+        known = _plain_names(cls).get(_plain(name)) if isinstance(name, str) else None
+        if known is not None:
+            others = {key: value for key, value in given.items() if key != "name"}
+            return cls._changed(cls.known()[known], others)
+        values = {key: _value(cls, key, value) for key, value in given.items()}
+        needed = [key for key, form in _forms(cls).items() if form.needed and key not in values]
+        if not needed:
+            return cls(**values)
+        raise ValueError(cls._lacks(", ".join(needed), name))
+
+    @classmethod
+    def _lacks(cls, names: str, name: object) -> str:
+        if isinstance(name, str):
+            form = noted("a new {what} also needs {names}; {problem}")
+            return say(form, what=cls.what, names=names, problem=cls._unknown(name))
+        known = _all(cls.known())
+        return say("a {what} also needs {names}{known}", what=cls.what, names=names, known=known)
+
+    @classmethod
+    def _changed(cls, known: Self, given: Mapping[str, object]) -> Self:
+        changed = {key: _value(cls, key, value) for key, value in given.items()}
+        return replace(known, **changed) if changed else known
+
+    @classmethod
+    def _unknown(cls, name: str) -> str:
+        plain, name = _plain_names(cls), name[:_LONGEST_NAME]
+        closest = get_close_matches(_plain(name), plain, n=1, cutoff=0.5)
+        near = say("; did you mean {name!r}?", name=plain[closest[0]]) if closest else ""
+        return say("no {what} is called {name!r}{offer}", what=cls.what, name=name, offer=near or _all(cls.known()))
+
+    @property
+    def text(self) -> str:
+        """The text from which `read` returns this record."""
+        for name, record in self.known().items():
+            if record == self:
+                return name
+        pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return " ".join(f"{k}={v.text if isinstance(v, Record) else v}" for k, v in pairs)
+
+
+def _all(known: Mapping[str, object]) -> str:
+    return say("; known are {names}", names=", ".join(known)) if known else ""
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _plain_names(cls: type[Record]) -> Mapping[str, str]:
+    if cls not in _NAMES:
+        _NAMES[cls] = {_plain(name): name for name in cls.known()}
+    return _NAMES[cls]
+
+
+def hints_of(cls: type[Record]) -> Mapping[str, Any]:
+    """The annotation of every field of *cls*."""
+    if cls not in _HINTS:
+        hints = get_type_hints(cls, include_extras=True)
+        _HINTS[cls] = {field.name: hints[field.name] for field in fields(cls)}
+    return _HINTS[cls]
+
+
+class _FieldForm(NamedTuple):
+    """What the value of a field is: a *record*, one of *choices*, a number in *unit*, or text."""
+
+    needed: bool
+    record: type[Record] | None
+    choices: tuple[Any, ...]
+    unit: Unit | None
+
+
+def _forms(cls: type[Record]) -> Mapping[str, _FieldForm]:
+    if cls not in _FORMS:
+        hints = hints_of(cls)
+        _FORMS[cls] = {f.name: _form(f.default is MISSING, hints[f.name]) for f in fields(cls)}
+    return _FORMS[cls]
+
+
+def _form(needed: bool, hint: Any) -> _FieldForm:
+    record = hint if isinstance(hint, type) and issubclass(hint, Record) else None
+    unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
+    return _FieldForm(needed, record, (True, False) if hint is bool else choices, unit)
+
+
+def _value(cls: type[Record], key: str, given: object) -> Any:
+    """The value of the field *key* that *given* stands for."""
+    forms = _forms(cls)
+    if key not in forms:
+        near = _offered(cls.elsewhere.get(key.lower().strip("-").replace("-", "_"))) or offer(
+            key, forms, say(": it has {names}", names=", ".join(forms))
+        )
+        raise ValueError(say("a {what} has no field {name!r}{offer}", what=cls.what, name=key, offer=near))
+    form = forms[key]
+    if form.record is not None:
+        return _nested(form.record, key, given)
+    if isinstance(given, float) and given.is_integer() and form.unit in (COUNT, None):
+        given = int(given)
+    if form.choices:
+        return choice_named(key, given if isinstance(given, str) else _written(given), form.choices)
+    if isinstance(given, str):
+        return given if form.unit is None else _number(key, given, form.unit)
+    if form.unit is not None and isinstance(given, int | float):
+        return given
+    takes = noted("a number, or text with a unit") if form.unit else noted("text")
+    raise ValueError(say("{name} must be {takes}, not {value}", name=key, takes=takes, value=_written(given)))
+
+
+def _offered(name: str | None) -> str:
+    return say("; did you mean {name!r}?", name=name) if name else ""
+
+
+def _written(given: object) -> str:
+    """*given* as JSON writes it, shortened."""
+    if given is None:
+        return "null"
+    return str(given).lower() if isinstance(given, bool) else short(given)
+
+
+def _nested(record: type[Record], key: str, given: object) -> Record:
+    if isinstance(given, str):
+        return record.read(given)
+    if isinstance(given, Mapping):
+        return record.of(given)
+    raise ValueError(
+        say(
+            "{name} must be a {what}, its name or its fields, not {value}",
+            name=key,
+            what=record.what,
+            value=_written(given),
+        )
+    )
+
+
+def _number(key: str, text: str, unit: Unit) -> float:
+    return _number_in(language(), key, text, unit)
+
+
+@lru_cache(_REMEMBERED)
+def _number_in(_language: str, key: str, text: str, unit: Unit) -> float:
+    """What *text* is on a page in that language: 1,750 may be 1.75."""
+    try:
+        value = parse_or_base(text, unit)
+    except ValueError as error:
+        raise ValueError(say("{name}: {problem}", name=key, problem=error)) from None
+    return int(value) if unit is COUNT and value == int(value) else value
+
+
+def choice_named(key: str, text: str, choices: tuple[Any, ...]) -> Any:
+    """The one of *choices* that *text* names; yes and no mean true and false.
+
+    Raises:
+        ValueError: there is none; the message offers the closest choice.
+    """
+    written = text.strip().lower()
+    if choices == (True, False) and written in _YES | _NO:
+        return written in _YES
+    known = {str(choice).lower(): choice for choice in choices}
+    if written in known:
+        return known[written]
+    raise ValueError(
+        say(
+            "{name} must be one of {allowed}, not {value!r}{offer}",
+            name=key,
+            allowed=", ".join(known),
+            value=text,
+            offer=offer(written, known),
+        )
+    )
+
+
+def field_value(cls: type[Record], key: str, text: str) -> Any:
+    """The value of the field *key* of *cls* that *text* stands for.
+
+    Raises:
+        ValueError: the field does not exist, or the text is not a value of it.
+    """
+    return _value(cls, key, text)

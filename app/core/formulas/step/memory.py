@@ -1,0 +1,234 @@
+"""Bytes on a rank of a pipeline stage, part by part."""
+
+from typing import Any, NamedTuple
+
+from app.core.formulas.parallelism.degrees import Degrees, Middle, in_flight, is_plain_zero, stage_of
+from app.core.formulas.parallelism.numbers import PLAIN, Numbers, Value
+from app.core.formulas.step.layer_bytes import LayerBytes, along
+from app.core.formulas.step.parameters import (
+    LayerParameters,
+    StageLayers,
+    end_parameters,
+    padded_vocabulary,
+    weights_by_shape,
+)
+from app.core.units import Bytes
+
+WORKSPACE = 48 * 2**20  # 32 MiB of cuBLAS on Hopper and later, and small buffers
+# Elements of a module per hidden one: inputs of two norms, and their results, joined; recomputed,
+# the second input.
+_JOINED, _JOINED_AGAIN = 4, 1
+_GATHERED = 2  # layers whose weights ZeRO 3 holds whole: the present one and the one that follows
+
+
+class StageMemory(NamedTuple):
+    """Bytes on a rank of a stage at its peak, by part; or columns of them.
+
+    *transient* is what a backward pass holds for a moment, *workspace* what stays allocated.
+    """
+
+    weights: Bytes
+    gradients: Bytes
+    optimizer: Bytes
+    activations: Bytes
+    logits: Bytes
+    transient: Bytes
+    workspace: Bytes
+
+    @property
+    def total(self) -> Bytes:
+        """What is allocated at the peak: the sum of all parts."""
+        return sum(self)
+
+    @property
+    def buffers(self) -> Bytes:
+        """Everything but state and activations."""
+        return self.logits + self.transient + self.workspace
+
+
+class States(NamedTuple):
+    """Bytes of weights, gradients and optimizer state that a rank holds of one of its parameters.
+
+    Of a parameter that all ranks of a replica have, or of a parameter of an expert.
+    """
+
+    weights: Value
+    gradients: Value
+    optimizer: Value
+
+    @classmethod
+    def of(cls, recipe: Any, on: Degrees, shards: Value, by: Numbers) -> "States":
+        """The bytes where ZeRO shards over *shards* ranks."""
+        share = 1 / shards
+        return cls(
+            recipe.weight_bytes * by.where(on.zero_stage > 2, share, 1),  # noqa: PLR2004
+            recipe.gradient_bytes * by.where(on.zero_stage > 1, share, 1),
+            recipe.optimizer_bytes * by.where(on.zero_stage > 0, share, 1),
+        )
+
+
+class RankMemoryTerms(NamedTuple):
+    """What the stages of a layout have in common: a layer's parameters and bytes on a rank.
+
+    *rows* of the embedding are on a rank. *logits* and *head* are there while the output head runs
+    its backward pass, *sharding* for every parameter of the largest layer. *kinds* are one weight
+    of each shape, as bytes: of attention, and what a dense and a mixed layer have beside. *joined*
+    are a module's: what it keeps of a micro-batch beside its layer, and the projection as bytes.
+    """
+
+    middle: Middle
+    layer: LayerParameters
+    held: LayerBytes
+    states: States
+    expert_states: States
+    rows: Value
+    logits: Value
+    head: Value
+    sharding: Value
+    kinds: tuple[Value, Value, Value]
+    joined: tuple[Value, Value]
+
+    @classmethod
+    def of(cls, shape: Any, parts: Any, recipe: Any, on: Degrees, by: Numbers = PLAIN) -> "RankMemoryTerms":
+        """A rank of a layout; *parts* are those of the shape's layers."""
+        size, rows = recipe.element_bytes, padded_vocabulary(shape, on.tensor, by) / on.tensor
+        gathered = by.where((on.sequence_parallel > 0) & (on.tensor > 1), 2, 0)
+        norm = 3 * along(on, by)  # in and out of the last norm, and its gradient
+        weights = by.where(on.zero_stage > 2, _GATHERED * size, 0)  # noqa: PLR2004
+        return cls(
+            Middle.of(shape.layers, on),
+            LayerParameters.of(shape, parts, on),
+            LayerBytes.of(shape, recipe, on, by),
+            States.of(recipe, on, on.sharded, by),
+            States.of(recipe, on, by.larger(1, on.expert_shards), by),
+            rows,
+            recipe.logit_bytes * on.tokens * rows * (1 + shape.multi_token),
+            size * shape.hidden * (rows + on.tokens * (gathered + norm)),
+            weights + by.where(on.zero_stage > 1, recipe.reduced_bytes, 0),
+            _one_of_each(shape, size, on, by),
+            (
+                by.where(on.full, _JOINED_AGAIN, _JOINED) * (size * on.tokens * shape.hidden * along(on, by)),
+                size * 2 * shape.hidden**2 / on.tensor,
+            ),
+        )
+
+
+def _one_of_each(shape: Any, size: Value, on: Degrees, by: Numbers) -> tuple[Value, Value, Value]:
+    attention, dense, shared, expert, alike = weights_by_shape(shape)
+    expert = expert - by.where(on.expert_tensor == on.tensor, alike, 0)
+    mixed = shared / on.tensor + expert / on.expert_tensor
+    return size * attention / on.tensor, size * dense / on.tensor, size * mixed
+
+
+class StateBytes(NamedTuple):
+    """Bytes on a rank that depend on its parameters and the ZeRO stage.
+
+    *sharding* are weights that ZeRO gathers, and gradients that it reduces.
+    """
+
+    weights: Value
+    gradients: Value
+    optimizer: Value
+    sharding: Value
+
+    @classmethod
+    def of(cls, shape: Any, on: Degrees, rank: RankMemoryTerms, at: StageLayers, by: Numbers) -> "StateBytes":
+        """Those of the stage *at*."""
+        layer = rank.layer
+        every = at.dense * layer.dense + end_parameters(shape, on, at, rank.rows, by)
+        experts = 0 * at.mixtures
+        if shape.experts:
+            every = every + at.mixtures * layer.mixed
+            experts = at.mixtures * layer.experts
+        largest = _larger(shape, at, layer.dense, layer.mixed + layer.experts, by)
+        weights, gradients, optimizer = (
+            every * one + experts * other for one, other in zip(rank.states, rank.expert_states, strict=True)
+        )
+        return cls(weights, gradients, optimizer, largest * rank.sharding)
+
+
+class PassBytes(NamedTuple):
+    """Bytes on a rank that depend on the micro-batch and the layers of the stage.
+
+    *kept* by each micro-batch in flight; *logits* and *transient* at the peak of a backward pass.
+    """
+
+    kept: Value
+    logits: Value
+    transient: Value
+    workspace: Value
+
+    @classmethod
+    def of(cls, shape: Any, rank: RankMemoryTerms, at: StageLayers, by: Numbers) -> "PassBytes":
+        """Those of the stage *at*."""
+        kept = at.dense * rank.held.dense_kept
+        if shape.multi_token:
+            kept = kept + by.where(at.last, shape.multi_token * rank.joined[0], 0)
+        if shape.experts:
+            kept = kept + at.mixtures * rank.held.mixed_kept
+        attention, dense, mixed = rank.kinds
+        workspace = WORKSPACE + _larger(shape, at, attention, attention, by)
+        workspace = workspace + by.where(at.dense > 0, dense, 0)
+        if shape.experts:
+            workspace = workspace + by.where(at.mixtures > 0, mixed, 0)
+        if shape.multi_token:
+            workspace = workspace + by.where(at.last, rank.joined[1], 0)
+        return cls(kept, *_peak(shape, at, rank, by), workspace)
+
+
+def stage_bytes(shape: Any, on: Degrees, rank: RankMemoryTerms, stage: Value, by: Numbers = PLAIN) -> StageMemory:
+    """Bytes on a rank of stage number *stage*, from 0."""
+    at = StageLayers.of(shape, on, rank.middle, stage, by)
+    state = StateBytes.of(shape, on, rank, at, by)
+    passing = PassBytes.of(shape, rank, at, by)
+    return StageMemory(
+        state.weights,
+        state.gradients,
+        state.optimizer,
+        in_flight(on, stage, by) * passing.kept,
+        passing.logits,
+        passing.transient + state.sharding,
+        passing.workspace,
+    )
+
+
+def _peak(shape: Any, at: StageLayers, rank: RankMemoryTerms, by: Numbers) -> tuple[Value, Value]:
+    """Logits, and what the backward pass holds beside: of the head, or of a layer if larger."""
+    logits, head = by.where(at.last, rank.logits, 0), by.where(at.last, rank.head, 0)
+    layer = _larger(shape, at, rank.held.dense_working, rank.held.mixed_working, by)
+    in_layer = layer > logits + head
+    return by.where(in_layer, 0, logits), by.where(in_layer, layer, head)
+
+
+def _larger(shape: Any, at: StageLayers, dense: Value, mixed: Value, by: Numbers) -> Value:
+    """The larger of two values, of those kinds of layers that the stage has."""
+    plain = by.where(at.dense > 0, dense, 0)
+    if not shape.experts:
+        return plain
+    return by.larger(plain, by.where(at.mixtures > 0, mixed, 0))
+
+
+def fullest_stages(shape: Any, on: Degrees, middle: Middle, by: Numbers = PLAIN) -> tuple[Value, ...]:
+    """Numbers of stages of which one is the fullest.
+
+    An earlier stage holds more micro-batches, so of stages with the same layers the first is the
+    fullest: the first stage, the first in the middle, the first that is longer; where the layers
+    begin to have experts, that stage, the next, and the first after it that is longer; the last.
+    """
+    last, longer = on.pipeline - 1, middle.start + middle.low
+    chosen: tuple[Value, ...] = (0, by.smaller(longer, last))
+    if not is_plain_zero(on.first):
+        chosen += (by.smaller(middle.start, last),)
+    if shape.experts and shape.dense_layers:
+        turns = stage_of(shape.dense_layers - 1, on, middle, by)
+        then = by.smaller(turns + 1, last)
+        chosen += (by.smaller(turns, last), then, by.smaller(by.larger(then, longer), last))
+    return (*chosen, last)
+
+
+def most_memory(shape: Any, on: Degrees, rank: RankMemoryTerms, by: Numbers = PLAIN) -> Value:
+    """Bytes that are allocated on the fullest stage: the total alone, for a search."""
+    most: Value = 0
+    for stage in fullest_stages(shape, on, rank.middle, by):
+        most = by.larger(most, stage_bytes(shape, on, rank, stage, by).total)
+    return most

@@ -1,0 +1,184 @@
+"""Computation of a layer, of a step and of a token, including attention."""
+
+from typing import get_args
+
+from app.core.formulas.checks import Recompute, one_of, whole
+from app.core.formulas.refusals import larger_than
+from app.core.translation import noted
+from app.core.units import Count, Flops, Ratio
+
+
+def layer_flops(
+    sequence: Count, batch: Count, hidden: Count, causal: bool = False, recompute: Recompute = "none"
+) -> Flops:
+    """Computation of one transformer layer, forward and backward.
+
+    Products with the 12 h² weights cost 24 h² per token; attention scores and their products with
+    the values cost 4 s h, which a causal mask can halve: A is without a mask, C with it. The
+    backward pass costs twice as much as the forward pass F, so both cost 3 F. Selective
+    recomputation adds the attention once more, full recomputation a whole forward pass: 4 F.
+
+        W = 24 batch * sequence * hidden^2
+        A = 4 batch * sequence^2 * hidden
+        C = A / 2
+
+    Convention:
+        For a layer of 12 h² parameters: a feed-forward of four times the hidden size, no gate, no
+        grouped heads. The papers of Megatron and FlashAttention do not halve attention for causal
+        masks; Megatron's code now does. With recomputation, the result is hardware FLOP, for HFU
+        and not for MFU.
+
+    Args:
+        sequence: tokens of one sequence.
+        batch: number of sequences.
+        hidden: hidden size of the layer.
+        causal: whether to count only the half of the scores that a causal mask keeps.
+        recompute: none, selective (attention scores) or full (everything).
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Narayanan et al., arXiv:2104.04473, appendix; Korthikanti et al., arXiv:2205.05198,
+        appendix A.
+    """
+    one_of("causal", causal, (False, True))
+    one_of("recompute", recompute, get_args(Recompute))
+    tokens, wide = (whole("batch", batch) * whole("sequence", sequence), whole("hidden", hidden))
+    weights = 24.0 * tokens * wide**2
+    attention = (2.0 if causal else 4.0) * tokens * sequence * wide
+    passes, again = {"none": (3, 0), "selective": (3, 1), "full": (4, 0)}[recompute]
+    return passes * (weights + attention) + again * attention
+
+
+def step_flops(
+    batch: Count, sequence: Count, layers: Count, hidden: Count, vocabulary: Count, recompute: Recompute = "none"
+) -> Flops:
+    """Computation of a training step of a whole model.
+
+    The layers, and the products with the output head (V), which are not recomputed. N is without
+    recomputation, S with selective and R with full recomputation.
+
+        B = 72 FLOP * batch * sequence * layers * hidden^2
+        V = vocabulary / (12 hidden * layers)
+        N = B * (1 + sequence / (6 hidden) + V)
+        S = B * (1 + sequence / (3 hidden) + V)
+        R = B * 4 / 3 * (1 + sequence / (6 hidden) + vocabulary / (16 hidden * layers))
+
+    Convention:
+        N is model FLOP, for MFU; S and R are hardware FLOP, for HFU. Megatron's table of 2021 is R,
+        so its percentage of peak is not an MFU. S counts the attention again forward and, as in
+        the paper, also backward. Attention is not halved for the causal mask.
+
+    Args:
+        batch: sequences per step.
+        sequence: tokens of one sequence.
+        layers: layers of the model.
+        hidden: hidden size of the model.
+        vocabulary: entries of the vocabulary.
+        recompute: none, selective (attention scores) or full (every layer).
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Narayanan et al., arXiv:2104.04473, equation 3; Korthikanti et al., arXiv:2205.05198,
+        equations 7 and 8.
+    """
+    one_of("recompute", recompute, get_args(Recompute))
+    deep, wide = whole("layers", layers), whole("hidden", hidden)
+    words, length = whole("vocabulary", vocabulary), whole("sequence", sequence)
+    base = 72.0 * whole("batch", batch) * length * deep * wide**2
+    head = words / (12.0 * wide * deep)
+    if recompute == "full":
+        return base * 4 / 3 * (1 + length / (6.0 * wide) + words / (16.0 * wide * deep))
+    attention = length / ((3.0 if recompute == "selective" else 6.0) * wide)
+    return base * (1 + attention + head)
+
+
+def token_flops(
+    parameters: Count,
+    layers: Count,
+    heads: Count,
+    head_size: Count,
+    sequence: Count,
+    causal: bool = False,
+    embedding: Count = 0,
+    rope: Count = 0,
+) -> Flops:
+    """Computation of training per token, including attention.
+
+    Six FLOP per parameter: two forward, four backward. In each layer, a token's query is multiplied
+    with the keys, W elements wide, and the scores with the values of the sequence: 12 a d s in
+    total if both are as wide as a head, half of that with a causal mask. T is without a mask, C
+    with it.
+
+        N = parameters - embedding
+        W = head_size + rope
+        C = (6 N + 3 layers * heads * (W + head_size) * sequence) * 1 FLOP
+        T = (6 N + 6 layers * heads * (W + head_size) * sequence) * 1 FLOP
+
+    Convention:
+        PaLM, which defined MFU with this count, and the FlashAttention papers do not halve it. For
+        a mixture of experts, use the active parameters. The input embedding is looked up, not
+        multiplied: frameworks that print FLOP leave it out, 6 N D counts it.
+
+    Args:
+        parameters: parameters that process a token.
+        layers: layers of the model.
+        heads: query heads.
+        head_size: size of a head.
+        sequence: tokens of one sequence.
+        causal: whether to count only the half of the scores that a causal mask keeps.
+        embedding: those of the parameters that are the input embedding, to leave them out.
+        rope: more elements of a query and key, with latent attention.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Chowdhery et al., PaLM, arXiv:2204.02311, appendix B; DeepSeek-V2, arXiv:2405.04434,
+        section 2.1 (query and key of latent attention).
+    """
+    one_of("causal", causal, (False, True))
+    wide = whole("heads", heads) * (2 * whole("head_size", head_size) + whole("rope", rope, 0))
+    scores = 1.0 * whole("layers", layers) * wide * whole("sequence", sequence)
+    multiplied = whole("parameters", parameters) - whole("embedding", embedding, 0)
+    if multiplied < 0:
+        raise larger_than("embedding", embedding, noted("the parameters"), parameters)
+    return 6.0 * multiplied + (3 if causal else 6) * scores
+
+
+def attention_share(
+    parameters: Count, layers: Count, heads: Count, head_size: Count, sequence: Count, causal: bool = False
+) -> Ratio:
+    """Computation for attention scores, relative to the six FLOP per parameter.
+
+    The part that 6 N D does not count. T is without a causal mask, C with it.
+
+        C = layers * heads * head_size * sequence / parameters
+        T = 2 layers * heads * head_size * sequence / parameters
+
+    Convention:
+        Relative to 6 N D, not a share of the total. For Llama 3.1 405B, causal: 4.2 % at 8,192
+        tokens and 66.7 % at 131,072.
+
+    Args:
+        parameters: parameters that process a token.
+        layers: layers of the model.
+        heads: query heads.
+        head_size: size of a head.
+        sequence: tokens of one sequence.
+        causal: whether to count only the half of the scores that a causal mask keeps.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Kaplan et al., arXiv:2001.08361, section 2.1; Chowdhery et al., arXiv:2204.02311,
+        appendix B.
+    """
+    one_of("causal", causal, (False, True))
+    wide = whole("heads", heads) * whole("head_size", head_size)
+    scores = 1.0 * whole("layers", layers) * wide * whole("sequence", sequence)
+    return (1 if causal else 2) * scores / whole("parameters", parameters)

@@ -1,0 +1,181 @@
+"""The lines of training logs to runs: whose step a line is, and where another run begins."""
+
+import re
+from dataclasses import dataclass, field
+
+from app.core.measurements.logs.families import LOG_FAMILIES, LogFamily
+from app.core.measurements.logs.fields import LineNumbers, line_numbers, without_colors
+from app.core.measurements.logs.foreign import foreign_family
+from app.core.measurements.logs.line_clock import line_clock, line_source
+from app.core.measurements.logs.open_step import OpenStep
+from app.core.measurements.logs.runs import MOST_STEPS, LoggedStep, LogRun, StepCount
+from app.core.measurements.logs.settings import LogSettings, read_settings
+from app.core.measurements.logs.tools import foreign_tool
+from app.core.measurements.number_checks import read_number
+
+MOST_RUNS = 16
+_SERIES = re.compile(r"train_step_timing in s: *\[([\d., ]+)\]")
+_TRAINER = re.compile(r"^\W{0,3}[\"']?(?:loss|train_runtime)[\"']?: ")
+_A_SUMMARY = re.compile(r"[\"']train_steps_per_second[\"']: [\"']?([\d.e+-]{1,20})")
+_A_RUN = re.compile(r"[\"']train_runtime[\"']: [\"']?([\d.e+-]{1,20})")
+_STEP_WORDS = ("iter", "step", "Step", "PerSec", "%|")
+
+
+@dataclass(slots=True)
+class LogReader:
+    """Takes the lines of a text one by one."""
+
+    runs: list[LogRun] = field(default_factory=lambda: [LogRun()])
+    left_out: int = 0  # lines of runs after the first MOST_RUNS
+    foreign: str = ""  # what the text is of, where that is not read
+    _pending: LogSettings = field(default_factory=LogSettings)
+    _waiting: list[LoggedStep] = field(default_factory=list)  # without a number, of the next step
+    _open: OpenStep | None = None
+    _last: str = ""
+
+    def take(self, line: str) -> bool:
+        """Read *line*; whether it was that of a step."""
+        self._last = line
+        line = without_colors(line)
+        family = _family_of(line)
+        if family is not None:
+            self._close()
+            self._open = OpenStep.of(family, line)
+            return True
+        if self._open is not None:
+            if self._open.goes_on(line):
+                return True
+            self._close()
+        return self._take_unnumbered(line) or self._take_setting(line)
+
+    def finish(self) -> list[LogRun]:
+        """The runs that have steps."""
+        self._close(cut=bool(self._last.strip()))
+        self.runs[-1].unnumbered += self._waiting
+        return [run for run in self.runs if run.is_one]
+
+    def _close(self, *, cut: bool = False) -> None:
+        """Take the step whose lines are complete."""
+        now, self._open = self._open, None
+        if now is None:
+            return
+        found = now.numbers()
+        match = now.family.step.search(now.pieces[0])
+        if match is None:
+            return
+        if cut and (kept := now.numbers_without_last()) is not None:
+            self.runs[-1].cut_off = not self.runs[-1].counts
+            found = found if self.runs[-1].cut_off else kept
+        self._take_step(now.family, match, now.pieces[0], found)
+
+    def _take_step(self, family: LogFamily, match: re.Match[str], line: str, found: LineNumbers) -> None:
+        at, fine = line_clock(line)
+        number, total, micro = _counted(match)
+        step = LoggedStep(number, at, found.values, micro)
+        run = self._run_of(family, step, line_source(line), total)
+        if run is None:
+            self.left_out += 1
+            return
+        for name, text in found.odd.items():
+            run.odd.setdefault(name, text)
+        count = run.counts.setdefault(_key(family, total), StepCount(family))
+        count.total = count.total or total
+        count.coarse = count.coarse and not fine
+        count.counter.began_again(line_source(line), number, known=True)
+        count.add(step)
+
+    def _run_of(self, family: LogFamily, step: LoggedStep, source: str, total: str) -> LogRun | None:
+        """The run of a step: the last one, an earlier one of its family, or a new one."""
+        run = self.runs[-1]
+        count = run.counts.get(_key(family, total))
+        if not family.companion and not _shares(run, family):
+            return self._other_family(family)
+        if family.companion and total:  # a bar, of which every evaluation has another
+            ended = run.summary and (count is None or step.number < max(count.steps))
+            return self._after(self._new_run() if ended else run)
+        if run.counts and self._pending and run.settings.differs(self._pending):
+            return self._after(self._new_run())
+        if count is not None and count.begins_again(step, source, total):
+            return self._after(self._new_run())
+        return self._after(run)
+
+    def _other_family(self, family: LogFamily) -> LogRun | None:
+        earlier = next((run for run in self.runs if family.counter in run.counts), None)
+        if earlier is None:
+            return self._after(self._new_run())
+        earlier.broken = self.runs[-1].broken = True
+        return earlier
+
+    def _after(self, run: LogRun | None) -> LogRun | None:
+        """*run* with the settings that were printed since the last step."""
+        if run is not None:
+            run.settings.merge(self._pending)
+            run.unnumbered += self._waiting
+            self._pending, self._waiting = LogSettings(), []
+        return run
+
+    def _new_run(self) -> LogRun | None:
+        if not self.runs[-1].counts:
+            return self.runs[-1]
+        if len(self.runs) >= MOST_RUNS:
+            return None
+        # What the program printed of the machine holds for its next run.
+        before = self.runs[-1].settings
+        self.runs.append(LogRun(settings=LogSettings(gpu=before.gpu)))
+        return self.runs[-1]
+
+    def _take_unnumbered(self, line: str) -> bool:
+        run = self.runs[-1]
+        if "timing" in line and (series := _SERIES.search(line)):
+            times = [value for word in series[1].split(",") if (value := read_number(word.strip()))]
+            run.unnumbered += [LoggedStep(0, None, {"step_time": value}) for value in times]
+        elif "epoch" in line and _TRAINER.search(line):
+            self._take_trainer(run, line)
+        elif "Step Time" in line and len(self._waiting) + len(run.unnumbered) < MOST_STEPS:
+            self._waiting.append(LoggedStep(0, line_clock(line)[0], line_numbers(line).values))
+        else:
+            return False
+        return True
+
+    def _take_trainer(self, run: LogRun, line: str) -> None:
+        run.trainer = True
+        if (found := _A_SUMMARY.search(line)) and (rate := read_number(found[1])):
+            run.summary["step_time"] = 1 / rate
+            if (time := _A_RUN.search(line)) and (seconds := read_number(time[1])):
+                run.summary["steps"] = rate * seconds
+        elif (values := line_numbers(line).values) and len(run.unnumbered) < MOST_STEPS:
+            run.unnumbered.append(LoggedStep(0, None, values))
+
+    def _take_setting(self, line: str) -> bool:
+        if (found := read_settings(line)) is not None:
+            target = self._pending if self.runs[-1].counts else self.runs[-1].settings
+            target.merge(found)
+        if not self.foreign and not self.runs[-1].counts:
+            self.foreign = foreign_family(line) or foreign_tool(line)
+        return False
+
+
+def _family_of(line: str) -> LogFamily | None:
+    if not any(word in line for word in _STEP_WORDS):
+        return None
+    return next((family for family in LOG_FAMILIES if family.step.search(line)), None)
+
+
+def _key(family: LogFamily, total: str) -> str:
+    return f"{family.counter}/{total}" if family.companion and total else family.counter
+
+
+def _shares(run: LogRun, family: LogFamily) -> bool:
+    """Whether *run* is of *family*, or has no steps yet but those of a library beside it."""
+    own = [one for one in run.counts.values() if not one.family.companion]
+    return not own or family.counter in run.counts
+
+
+def _counted(match: re.Match[str]) -> tuple[int, str, int]:
+    """The number of a step, of how many, and of which micro-batch."""
+    groups = {name.rstrip("1"): text for name, text in match.groupdict().items() if text}
+    total, micro = groups.get("total", ""), int(groups.get("micro", 0))
+    if "step" in groups:
+        return int(groups["step"]), "" if "within" in groups else total, micro
+    each = int(total) if total.isdigit() else 0
+    return int(groups.get("epoch", 0)) * (each + 1) + int(groups.get("within", 0)), "", micro

@@ -1,0 +1,172 @@
+"""What the steps of a run have in common: medians after warm-up, and what does not add up."""
+
+import statistics
+from collections.abc import Iterator
+
+from app.core.measurements.logs.families import family_title
+from app.core.measurements.logs.layout import printed_cluster, printed_layout, world_of
+from app.core.measurements.logs.model import printed_model
+from app.core.measurements.logs.reader import LogReader
+from app.core.measurements.logs.runs import LogRun
+from app.core.measurements.logs.steady import SteadyRun, batch_of, measured_step_time
+from app.core.measurements.logs.utilization import utilization
+from app.core.measurements.number_checks import unknown_units
+from app.core.measurements.reports import TrainingLog, join_doubts
+from app.core.units import FLOP_PER_SECOND, SECOND, FlopsPerSecond, Seconds, show
+
+_COUNTED_OFF = 0.05  # of tokens per second
+_WHOLE = "torchtitan"  # the family whose tokens per second are those of all in a step
+_WHOLE_TO = 0.02  # of a number of sequences
+_PARTLY = 0.75  # of a sequence, below which GPUs share one
+_PER_PARAMETER = 6  # FLOP for a token, forward and backward
+_MOST_PARAMETERS = 2e12
+_IN_TURN = 2  # steps, at most, between lines of another run
+_UNSTEADY = 3  # between the quartiles of the steps
+
+
+def training_logs(log: LogReader, trouble: str = "") -> Iterator[TrainingLog]:
+    """The runs that *log* has read, each with what its steps have in common."""
+    found = [report for run in log.finish() if (report := _report(run))]
+    left_out = f"{log.left_out} lines of further runs are left out" if log.left_out else ""
+    for number, report in enumerate(found, 1):
+        several = ""
+        if len(found) > 1:
+            turns = statistics.median(one.steps for one in found) <= _IN_TURN < len(found)
+            how = "lines of several runs stand in turn" if turns else "each has steps of its own"
+            several = f"run {number} of {len(found)} in this text: {how}"
+        yield report.doubted([trouble, several, left_out])
+
+
+def _report(run: LogRun) -> TrainingLog | None:
+    """What *run* says; None if it has no number."""
+    steady = SteadyRun.of(run)
+    time, about_time = measured_step_time(steady)
+    tokens, about_tokens = _tokens(steady, time)
+    flops, mfu, about_mfu = utilization(steady)
+    tokens, about_size = _of_some_model(tokens, flops)
+    if time is None and tokens is None and flops is None and mfu is None and not about_mfu:
+        return None
+    batch = batch_of(steady)
+    model, layout = printed_model(run.settings), printed_layout(run.settings, batch)
+    return TrainingLog(
+        family=steady.family,
+        steps=steady.count,
+        step_time=time,
+        tokens_per_second_per_gpu=tokens,
+        flops_per_gpu=flops,
+        mfu=mfu,
+        doubts=join_doubts(
+            [about_time, about_size or about_tokens, *about_mfu, *_about_run(run, steady), _unsteady(steady)]
+        ),
+        model=model.text,
+        cluster=printed_cluster(run.settings),
+        layout=layout.text,
+        model_guesses=model.guesses,
+        layout_guesses=layout.guesses,
+        printed=model.printed,
+        missing=model.missing,
+    )
+
+
+def _about_run(run: LogRun, steady: SteadyRun) -> Iterator[str]:
+    """Doubts about the text itself."""
+    left_out = sum(count.left_out for count in run.counts.values())
+    if left_out:
+        yield f"{left_out} lines of further steps are left out"
+    yield unknown_units({k: v for k, v in run.odd.items() if steady.median(k) is None})
+    if run.summary and not steady.each("step_time") and steady.by_clock()[0] is None:
+        yield "the time of a step is that of the whole run, with all that lies between its steps"
+    if run.broken:
+        yield "lines of another run lie between these steps: its settings may be of the other"
+    if run.cut_off:
+        yield "the text ends with a number, which may go on"
+    yield from _foreign_settings(run)
+    for key, one, other in run.settings.contradicted.values():
+        yield f"the log says {key} twice, {one} and {other}: neither is used"
+
+
+def _foreign_settings(run: LogRun) -> Iterator[str]:
+    """A doubt if the lines above the steps are those of another program."""
+    own = {name for count in run.counts.values() for name in count.family.settings_of}
+    for name in sorted(run.settings.printed_by - own) if run.counts else ():
+        yield (
+            f"settings are printed as {family_title(name)} does, and these steps are not: they may be of another run"
+        )
+
+
+def _unsteady(steady: SteadyRun) -> str:
+    """A doubt if steps differ so much that a median says little."""
+    times = sorted(steady.each("step_time"))
+    if len(times) < 4:  # noqa: PLR2004 (quartiles)
+        return ""
+    low, _, high = statistics.quantiles(times, n=4)
+    if high <= _UNSTEADY * low:
+        return ""
+    return (
+        f"a quarter of the steps takes less than {show(low, SECOND)}, and a quarter more than"
+        f" {show(high, SECOND)}: steps of several kinds, or of several runs"
+    )
+
+
+def _tokens(steady: SteadyRun, time: Seconds | None) -> tuple[float | None, str]:
+    """Tokens per second and GPU: as printed, else by batch, sequence, GPUs and time."""
+    said = steady.run.settings
+    printed, world = steady.median("tokens_per_second_per_gpu"), world_of(said)
+    every, of_all = steady.median("tokens_per_second"), ""
+    if printed is None and every and world:
+        printed, of_all = every / world, _divided(every, world)
+    batch, length = batch_of(steady), said.count("sequence")
+    if not (batch and length and world and time):
+        if steady.family != _WHOLE or not (printed and length and time):
+            return printed, of_all or _of_all(printed, every)
+        return printed, _about_sequences(printed, time, length, world or 1)
+    counted = batch * length / world / time
+    if printed is None or abs(counted / printed - 1) <= _COUNTED_OFF:
+        return printed or counted, ""  # both sources agree, or there is one
+    return printed, (
+        f"the log prints {printed:,.0f} tokens per second and GPU; {batch:g} sequences of {length}"
+        f" tokens on {world} GPUs in {show(time, SECOND)} are {counted:,.0f}"
+    )
+
+
+def _of_some_model(tokens: float | None, flops: FlopsPerSecond | None) -> tuple[float | None, str]:
+    """Tokens per second, if a model can need that many FLOP for each: a second source, and a limit.
+
+    A token takes about 6 FLOP per parameter.
+    """
+    if not tokens or not flops or flops / tokens <= _PER_PARAMETER * _MOST_PARAMETERS:
+        return tokens, ""
+    size = flops / tokens / _PER_PARAMETER
+    return None, (
+        f"{tokens:,.4g} tokens per second at {show(flops, FLOP_PER_SECOND)} would be a model of"
+        f" {size / 1e12:,.3g} trillion parameters: one of the numbers is of something else, or cut"
+    )
+
+
+def _divided(every: float, world: int) -> str:
+    return f"the log prints {every:,.0f} tokens per second, which are divided by {world} GPUs here"
+
+
+def _of_all(printed: float | None, every: float | None) -> str:
+    if printed is not None or every is None:
+        return ""
+    return (
+        f"the log prints {every:,.0f} tokens per second of all GPUs together, and does not say how many GPUs there are"
+    )
+
+
+def _about_sequences(printed: float, time: Seconds, length: int, world: int) -> str:
+    """A doubt if a step has no whole number of sequences, by the tokens per second and the clock.
+
+    Where several GPUs share a sequence and the log does not say how many GPUs there are, one over
+    the sequences of a GPU is whole.
+    """
+    count = printed * time * world / length
+    parts = 1 / count if 0 < count < _PARTLY else count
+    if not count or abs(parts - round(parts)) <= _WHOLE_TO * max(parts, 1):
+        return ""
+    return (
+        f"{printed:,.0f} tokens per second in steps of {show(time, SECOND)} are {count:.2f}"
+        f" sequences of {length:,} tokens, which should be a whole number: the clock or the tokens"
+        " per second are of something else"
+    )

@@ -1,0 +1,229 @@
+"""A table as it was read to a test: whose numbers are used, and what does not add up."""
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from app.core.measurements.pieces import pieces
+from app.core.measurements.ranks import Interval, agrees, common_ratio, factor_of, ranks_by, tells_ranks
+from app.core.measurements.reports import CollectiveTest, SizeRow, join_doubts
+from app.core.measurements.row_checks import checked_rows
+from app.core.measurements.table import CollectiveTable, RawRow, element_size, nodes_of, prints_bandwidths, sound_rows
+from app.core.measurements.table_split import tests_in
+from app.core.units import SECOND, show, show_size
+
+_FAST = 0.5e9  # bytes per second: enough digits are printed to compare them
+_TOLERANCE = 0.02
+_CLIFF = 2.5  # a time that grows so much more than the size
+_SLOW = 1e-3  # seconds, above which a jump is more than noise
+_FEWEST = 3
+_GIGA = 1e9
+_SPREAD = (False, True, False)
+_UNNAMED = "no line names the collective"
+# The columns of each collective: it reduces, its array is shared out, it has a root.
+_COLUMNS = {
+    (True, True, True): ("reduce_scatter",),
+    (True, True, False): ("reduce_scatter",),
+    (True, False, True): ("reduce",),
+    (True, False, False): ("all_reduce",),
+    (False, True, True): ("gather", "scatter"),
+    (False, True, False): ("all_gather", "alltoall"),
+    (False, False, True): ("broadcast",),
+    (False, False, False): ("sendrecv",),
+}
+
+
+def judge_tests(table: CollectiveTable) -> Iterator[CollectiveTest]:
+    """The tests of which *table* has rows, each judged by itself."""
+    return map(_judge, tests_in(table))
+
+
+def _judge(table: CollectiveTable) -> CollectiveTest:
+    """The test in *table*, and the doubts about it."""
+    rows = sound_rows(table)
+    printed = rows if prints_bandwidths(table) else []
+    collective, unnamed = _collective(table, printed)
+    if not printed:
+        rows = sound_rows(replace(table, collective=collective))
+    ratio, agree = common_ratio(printed)
+    ranks, about_ranks = _ranks(table, collective, ratio if agree else None)
+    rows, resized = _whole_arrays(rows, ranks)
+    hardware = "".join(filter(str.isprintable, table.hardware or ", ".join(table.gpus)))
+    doubts = [
+        *table.doubts,
+        unnamed,
+        about_ranks,
+        _about_unprinted(table, collective, ranks),
+        *_about_bandwidths(collective, rows, ratio, agree=agree),
+        resized,
+        *_about_times(rows),
+        *_about_results(table, rows),
+    ]
+    shown = checked_rows(table, rows, ranks, hardware)
+    return CollectiveTest(
+        collective=collective,
+        ranks=ranks,
+        hosts=nodes_of(table),
+        hardware=hardware,
+        tool=table.tool,
+        rows=shown.rows,
+        pieces=pieces([(row.size, row.time) for row in shown.rows]),
+        doubts=join_doubts([*shown.doubts, *(doubts if shown.rows or not rows else table.doubts)]),
+    )
+
+
+def _collective(table: CollectiveTable, rows: Sequence[SizeRow]) -> tuple[str | None, str]:
+    """The collective that is named, or the one that the columns tell; and a doubt."""
+    guesses = _guesses(table, rows)
+    if table.collective or not guesses:
+        return table.collective, _misnamed(table) if table.collective else _UNNAMED
+    if len(guesses) == 1:
+        return guesses[0], ""
+    return guesses[0], f"{_UNNAMED}; its columns are those of {' or '.join(guesses)}"
+
+
+def _misnamed(table: CollectiveTable) -> str:
+    """A doubt where the name is of a collective that reduces, and the rows are not, or reversed."""
+    operations = {row.redop for row in table.rows if row.redop}
+    reduces = table.collective in {"all_reduce", "reduce", "reduce_scatter"}
+    if not operations or (operations != {"none"}) == reduces:
+        return ""
+    return f"named {table.collective}, but the rows reduce by {', '.join(sorted(operations))}"
+
+
+def _guesses(table: CollectiveTable, rows: Sequence[SizeRow]) -> tuple[str, ...]:
+    """Which collectives print such columns: how a row is reduced, its root, its elements."""
+    first = next((row for row in table.rows if row.size), None)
+    if first is None:
+        return ()
+    ratio, _ = common_ratio(rows)
+    reduces = first.redop not in {"", "none"}
+    shared = _parts_of(first) > 1
+    if ratio and not reduces and not shared:  # old versions count the elements of all parts
+        shared = ratio.high < 0.99  # noqa: PLR2004 (1 - 1/n of fewer than 100 ranks)
+    rooted = first.root is not None and first.root >= 0
+    if first.redop == "" and table.columns is not None and (reduces, shared, rooted) == _SPREAD:
+        # Before 2022, an all-to-all had a title for its reduction, and an all-gather had not.
+        return ("alltoall",) if "redop" in table.columns else ("all_gather",)
+    return _COLUMNS[reduces, shared, rooted]
+
+
+def _parts_of(row: RawRow) -> int:
+    """Into how many parts the array of a row is cut: one for each rank, or one."""
+    element = element_size(row.type)
+    return round(row.size / (row.count * element)) if element and row.count else 1
+
+
+def _ranks(table: CollectiveTable, collective: str | None, ratio: Interval | None) -> tuple[int | None, str]:
+    """How many ranks took part, and a doubt if that is not what the table says."""
+    said = table.said
+    if ratio is None or not tells_ranks(collective):
+        return said or table.called, ""
+    if said and agrees(collective, said, ratio):
+        return said, ""
+    if ratio.high < 1e-3:  # noqa: PLR2004 (no bus bandwidth at all)
+        alone = "the bus bandwidth is 0, as on one rank: was nccl-tests built with MPI=1?"
+        return 1, alone
+    tells = ranks_by(collective, ratio)
+    if tells is None:
+        return said or table.called, ""
+    if said is not None:
+        return tells.likely, f"said to be {said} ranks, but the bandwidths say {tells.likely}"
+    if tells.fewest == tells.most:
+        return tells.likely, ""
+    return tells.likely, (f"no line says how many ranks there are; the bandwidths say {tells.fewest} to {tells.most}")
+
+
+def _about_bandwidths(
+    collective: str | None, rows: Sequence[SizeRow], ratio: Interval | None, *, agree: bool
+) -> Iterator[str]:
+    fast = [row.busbw / row.algbw for row in rows if row.algbw > _FAST]
+    if not agree:
+        every = fast or [row.busbw / row.algbw for row in rows if row.algbw]
+        yield (
+            "the ratio of bus to algorithm bandwidth differs between rows"
+            f" ({min(every):.3f} to {max(every):.3f}): the table was edited or joined"
+        )
+    if ratio and collective == "all_reduce" and 1e-3 < ratio.high < 0.999:  # noqa: PLR2004
+        yield (
+            "the bus bandwidth is below the algorithm bandwidth, which no all-reduce has:"
+            " another collective, or an edited table"
+        )
+    if ratio and collective and not tells_ranks(collective) and not ratio.low <= 1 <= ratio.high:
+        yield f"bus and algorithm bandwidth differ, which they do not in a {collective}"
+    if ratio and tells_ranks(collective) and ratio.low > factor_of(collective, 1 << 30):
+        yield f"the bus bandwidth is higher than {collective} can have on any number of ranks"
+
+
+def _about_unprinted(table: CollectiveTable, collective: str | None, ranks: int | None) -> str:
+    if prints_bandwidths(table) or ranks or not tells_ranks(collective):
+        return ""
+    return "no bus bandwidth is printed, and nothing tells the ranks: it is the algorithm bandwidth"
+
+
+def _whole_arrays(rows: list[SizeRow], ranks: int | None) -> tuple[list[SizeRow], str]:
+    """The *rows* with the size of the whole array, where a file has that of one rank's part."""
+    fast = [row.algbw * row.time / row.size for row in rows if row.algbw > _FAST]
+    if not ranks or ranks < 2 or not fast:  # noqa: PLR2004 (one rank has all)
+        return rows, ""
+    if abs(statistics.median(fast) / ranks - 1) > _TOLERANCE:
+        return rows, ""
+    whole = [replace(row, size=row.size * ranks) for row in rows]
+    return whole, f"the sizes are those of one rank's part: they are multiplied by {ranks} here"
+
+
+def _about_times(rows: Sequence[SizeRow]) -> Iterator[str]:
+    for row in rows:
+        if row.algbw > _FAST and abs(row.size / row.time / row.algbw - 1) > _TOLERANCE:
+            yield (
+                f"{row.size:.0f} bytes in {show(row.time, SECOND)} are"
+                f" {row.size / row.time / _GIGA:.2f} GB/s, not {row.algbw / _GIGA:.2f}"
+            )
+            break
+    ordered = sorted(rows, key=lambda row: row.size)
+    for small, large in zip(ordered, ordered[1:], strict=False):
+        growth = large.time / small.time
+        if large.time > _SLOW and growth > _CLIFF * large.size / small.size:
+            yield (
+                f"from {show_size(small.size)} to {show_size(large.size)} the time grows"
+                f" {growth:.1f} times: another algorithm, protocol or path"
+            )
+
+
+def _about_results(table: CollectiveTable, rows: Sequence[SizeRow]) -> Iterator[str]:
+    wrong = max([table.wrong, *(_wrong(row) for row in table.rows)])
+    if wrong:
+        yield f"{wrong} values arrived wrong (#wrong), so the times say nothing"
+    if not rows:
+        yield "no row has a time above 0 and both bandwidths"
+    elif len({row.size for row in rows}) < _FEWEST:
+        yield f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}: too few sizes to fit a line"
+    yield from _about_average(table)
+    if table.left_out:
+        yield f"{table.left_out} rows after the first {len(table.rows)} are left out"
+
+
+def _wrong(row: RawRow) -> int:
+    """The wrong values of a row; 0 where the results were not checked."""
+    counts = [*row.out_of_place[3:4], *row.in_place[3:4]]
+    return max((int(float(text)) for text in counts if _is_count(text)), default=0)
+
+
+def _is_count(text: str) -> bool:
+    try:
+        return 0 < float(text) < 1 << 60
+    except ValueError:
+        return False
+
+
+def _about_average(table: CollectiveTable) -> Iterator[str]:
+    """Whether the printed mean is that of the rows; a listing is often cut."""
+    columns = [place[2] for row in table.rows for place in (row.out_of_place, row.in_place) if place[2:]]
+    values = [float(text) for text in columns if text.replace(".", "", 1).isdigit()]
+    if table.average and values:
+        mean = statistics.fmean(values)
+        if abs(mean - table.average) > _TOLERANCE * table.average + 0.01:
+            yield (
+                f"the average bus bandwidth is printed as {table.average:g} GB/s, and that of these"
+                f" rows is {mean:.4g}: rows are missing"
+            )

@@ -1,0 +1,236 @@
+"""Tables of nccl-tests and rccl-tests in a text, whatever a launcher wrote into its lines."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from app.core.measurements.readers.base import CollectiveReader
+from app.core.measurements.table import CollectiveTable, RawRow, collective_named, number
+from app.core.measurements.table_split import doubt_mixed_tables
+from app.core.measurements.table_titles import VALUE, WHOLE, TableTitle, is_title, raw_row
+
+_COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+# "[1,0]<stdout>:" of mpirun, "[prterun-node1-7@1,0]<stdout>:" of its newer versions, "[0]" of
+# Intel MPI; also inside of a line, as nccl-tests prints a row in parts.
+_TAG = re.compile(r"\[(?:[\w.-]+@)?\d+(?:,\d+)*\](?:<std(?:out|err)>:?)?")
+_TYPES = r"float(?:8|16|32|64)?\w*|double|half|b?float16|bf16|fp8\w*|f8\w*|u?int(?:8|32|64)?|char"
+_ROW = re.compile(rf"(?<![\w.])(\d{{1,18}})\s+(\d{{1,18}})\s+({_TYPES})(?=\s|$)(.*)$", re.ASCII)
+_HEADER = re.compile(r"\b(?:size\s+count|bytes\s+N)\s+type\b")
+_UNITS = re.compile(r"\(elements\).*\((ms|us)\)")
+_RANK = re.compile(
+    r"\b(?:Rank\s+(?P<rank>\d{1,7})\s+(?:Group\s+\d+\s+)?(?:Pid\s+\d+\s+)?(?:uses|on\s+(?P<host>\S+))"
+    r"\s+device\s+\d+|Device\s+(?P<device>\d{1,7})\s+->\s+\d+)\s*(?:\[[^\]]*\])?\s*(?P<gpu>.*)$"
+)
+_PROGRAM = re.compile(r"\b(\w+?)_(?:perf|test)(?:_mpi)?(?:\.exe)?\b")
+_CALL = re.compile(r"\bstarting\b|\s-[befgn]\s*\d")  # it is run here, and not only named
+# How many ranks a call asks for: processes, and GPUs and threads of each.
+_PROCESSES = re.compile(r"\b(?:mpirun|mpiexec|orterun|srun)\b.{0,400}?\s(?:-np|-n|--ntasks)[ =]+(\d{1,6})\b")
+_TASKS = re.compile(
+    r"\bsrun\b(?=.{0,400}\s(?:-N|--nodes)[ =]?(\d{1,6})\b)"
+    r".{0,400}\s--ntasks-per-node[ =](\d{1,3})\b"
+)
+_EACH = re.compile(r"\s-[gt]\s*(\d{1,3})\b")
+_SAID = re.compile(r"^\s*#\s*(collective|ranks|nodes|hardware):\s*(.*\S)\s*$")
+_OPTIONS = re.compile(r"\bnThread\s+\d+\s+nGpus\s+\d+")
+_COMMUNICATOR = re.compile(r"\bnranks\s+(\d{1,7})\b", re.IGNORECASE)
+_AVERAGE = re.compile(r"Avg bus bandwidth\s*:\s*(\S+)")
+_FAILED = re.compile(r"\bTest (?:NCCL |CUDA )?(?:failure|timeout)\b")
+_WRONG = re.compile(r"Out of bounds values\s*:\s*(\d{1,18})")
+# Words without which a line is of no use.
+_WORDS = (
+    "float", "half", "double", "int8", "int32", "int64", "int ", "char", "bf16", "f8", "fp8", "ank",
+    "evice", "_perf", "_test", "#", "size", "bytes", "elements", "bandwidth", "bounds", "Test",
+)  # fmt: skip
+_MOST_WORDS = 64  # of a row
+_VALUES = 4  # time, algorithm bandwidth, bus bandwidth, wrong values
+_MOST_GPUS = 8  # different names that are kept
+
+
+@dataclass
+class TableReader(CollectiveReader):
+    """Takes the lines of a text one by one; `tables` are the tests in it."""
+
+    reads: ClassVar = "output of nccl-tests or rccl-tests"
+    looks: ClassVar = "table of nccl-tests (a row is size, count, type, ..., time, algbw, busbw)"
+    sample: ClassVar = """\
+#       size         count      type   redop    root     time   algbw   busbw #wrong
+     8388608       2097152     float     sum      -1    301.7   27.80   48.65      0
+"""
+    tables: list[CollectiveTable] = field(default_factory=list)
+    _now: CollectiveTable = field(default_factory=CollectiveTable)
+    _titles: list[str] = field(default_factory=list)
+    _title: TableTitle | None = None
+    _wrapped: bool = False  # the title may go on
+    _before: int | None = None  # words between the type and the times, in the row above
+    _begun: tuple[re.Match[str], list[str]] | None = None  # a row whose values are to come
+
+    def take(self, line: str) -> bool:
+        """Read *line*; whether it was one of nccl-tests."""
+        if not (self._begun or self._wrapped or any(word in line for word in _WORDS)):
+            return False
+        line = _TAG.sub(" ", _COLOR.sub("", line)).replace("|", " ")
+        if row := _ROW.search(line):
+            self._take_row(row, row[4].replace(",", ".").split())  # a spreadsheet wrote commas
+            return True
+        if self._begun and self._goes_on(line):
+            return True
+        self._drop_begun()
+        return self._take_header(line) or self._take_rank(line) or self._take_other(line)
+
+    def finish(self) -> list[CollectiveTable]:
+        """The tables that have rows."""
+        self._drop_begun()
+        self._next()
+        doubt_mixed_tables(self.tables)
+        return self.tables
+
+    def _next(self) -> None:
+        """What follows is of the next test."""
+        if self._now.rows:
+            self.tables.append(self._now)
+            self._now = CollectiveTable()
+            self._title = self._before = None
+
+    def _take_row(self, start: re.Match[str], rest: list[str]) -> None:
+        """Keep a row; one whose values are missing goes on in the next line."""
+        self._wrapped = False
+        row = self._row_of(start, rest)
+        self._begun = None if row else (start, rest)
+        if row:
+            self._now.add(row)
+
+    def _row_of(self, start: re.Match[str], rest: list[str]) -> RawRow | None:
+        if self._title is None:
+            return _untitled_row(start, rest)
+        row = self._title.row(start, rest, self._before)
+        if row is not None:
+            self._before = (row.redop != "") + (row.root is not None)
+        return row
+
+    def _drop_begun(self) -> None:
+        """Give up a row whose values never came; with the title that says how many there are."""
+        if self._begun and self._title and len(self._begun[1]) > 1:
+            self._now.misfits += 1
+        self._begun = None
+
+    def _goes_on(self, line: str) -> bool:
+        """Whether *line* has nothing but values of the row that a launcher broke in parts."""
+        words = line.split()
+        if not words or self._begun is None or not all(map(VALUE.match, words)):
+            return False
+        start, before = self._begun
+        self._take_row(start, [*before, *words][:_MOST_WORDS])
+        return True
+
+    def _take_header(self, line: str) -> bool:
+        if header := _HEADER.search(line):
+            self._next()
+            self._take_titles(line[header.end() :].split())
+            return True
+        if self._wrapped and is_title(words := line.replace("# ", " ").split()):
+            self._take_titles([*self._titles, *words])
+            return True
+        self._wrapped = False
+        if units := _UNITS.search(line):
+            self._now.in_milliseconds = units[1] == "ms"
+            return True
+        return False
+
+    def _take_titles(self, words: list[str]) -> None:
+        self._titles, self._wrapped = words, True
+        self._title = title = TableTitle.read(words)
+        self._now.titled = True
+        self._now.columns = title.before if title else None
+        self._now.unknown = title.unknown if title else ()
+        self._now.without_bandwidths = bool(title and not title.has_bandwidths)
+        self._now.cpu_time = title.cpu_time if title else False
+
+    def _take_rank(self, line: str) -> bool:
+        if not (found := _RANK.search(line)):
+            return False
+        self._next()
+        now, gpu = self._now, found["gpu"].strip()
+        rank = int(found["rank"] or found["device"])
+        now.said = max(now.said or 0, rank + 1)
+        now.listed.add(rank)
+        if found["host"]:
+            now.hosts.add(found["host"])
+        if gpu and gpu not in now.gpus and len(now.gpus) < _MOST_GPUS:
+            now.gpus.append(gpu)
+        return True
+
+    def _take_other(self, line: str) -> bool:
+        if said := _SAID.match(line):
+            self._next()
+            self._take_said(said[1], said[2])
+            return True
+        if average := _AVERAGE.search(line):
+            self._now.average, self._now.ended = number(average[1]), True
+            return True
+        if _FAILED.search(line):
+            self._now.failed = True
+            return True
+        if wrong := _WRONG.search(line):
+            self._now.wrong, self._now.ended = int(wrong[1]), True
+            return True
+        return self._take_start(line)
+
+    def _take_start(self, line: str) -> bool:
+        """What is printed before a test: its program, its options, the size of a communicator."""
+        if _OPTIONS.search(line):
+            self._next()
+            return True
+        if (program := _PROGRAM.search(line)) and (name := collective_named(program[1])):
+            if "concluded" not in line:
+                self._next()
+                called = _CALL.search(line)
+                self._now.collective = name if called else self._now.collective or name
+                self._now.called = _called(line) or self._now.called
+            return True
+        if not self._now.said and (ranks := _COMMUNICATOR.search(line)):
+            self._now.said = int(ranks[1])
+        return False
+
+    def _take_said(self, what: str, says: str) -> None:
+        now = self._now
+        if what == "collective":
+            now.collective = collective_named(says) or now.collective
+        elif what == "hardware":
+            now.hardware = says[:200]
+        elif WHOLE.match(says):
+            now.said, now.nodes = (int(says[:7]), now.nodes) if what == "ranks" else (now.said, int(says[:7]))
+
+
+def _called(line: str) -> int | None:
+    """The ranks that a call of a test asks for; None if it does not tell."""
+    ranks = math.prod(int(each) for each in _EACH.findall(line)[:2])
+    if processes := _PROCESSES.search(line):
+        return ranks * int(processes[1])
+    if tasks := _TASKS.search(line):
+        return ranks * int(tasks[1]) * int(tasks[2])
+    return ranks if ranks > 1 else None
+
+
+def _untitled_row(start: re.Match[str], rest: list[str]) -> RawRow | None:
+    """The row that begins with *start*, where no title was printed; None while values are missing.
+
+    Values come in fours: the time, both bandwidths, wrong values.
+    """
+    count = _columns_of(rest)
+    values = tuple(rest[count : count + 2 * _VALUES])
+    if len(values) < _VALUES - 1 or not all(map(VALUE.match, values[: _VALUES - 1])):
+        return None
+    return raw_row(start, rest[:count], (values[:_VALUES], values[_VALUES:]))
+
+
+def _columns_of(rest: Sequence[str]) -> int:
+    """How many words precede the values: a reduction, a root, both, or none of them."""
+    last = len(rest)
+    while last and not VALUE.match(rest[last - 1]):
+        last -= 1  # the time of day, at the end
+    count = 0
+    while count < min(last, 2) and not VALUE.match(rest[count]):
+        count += 1
+    return count + ((last - count) % _VALUES == 1 and bool(WHOLE.match(rest[count])))

@@ -1,0 +1,247 @@
+"""What a GPU did, in columns: a million events in some tens of megabytes."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from heapq import merge
+from itertools import chain, pairwise
+from math import nan
+
+from app.core.measurements.trace.communication import whole_number
+from app.core.measurements.trace.events import SAID, Arguments, Event
+from app.core.measurements.trace.foreign_devices import ForeignActivity
+from app.core.measurements.trace.kernel_families import communicates
+
+COMPUTE, COMMUNICATION, COPY = range(3)
+MOST = 1_500_000  # events of the GPU that are kept
+_MOST_CALLS = 3_000_000
+MOST_COLLECTIVES = 200_000
+_MOST_STEPS = 100_000
+_DISTINCT = 20_000  # names of kernels that are told apart
+_LONGEST_NAME = 400  # letters of a kernel's name that tell it from others
+_RUN = 1 << 18  # entries that are sorted at once
+_LATEST = 1e17  # microseconds: more than three thousand years
+_NONE = -(1 << 62)  # no correlation
+_GPU = {"kernel": COMPUTE, "gpu_memcpy": COPY, "gpu_memset": COPY, "memcpy": COPY, "memset": COPY}
+_LAUNCHES = {
+    "cuda_runtime",
+    "cuda_driver",
+    "runtime",
+    "xpu_runtime",
+    "xpu_driver",
+    "privateuse1_runtime",
+    "privateuse1_driver",
+}
+_GRAPH = re.compile(r"GraphLaunch|CommandBufferEnqueue")  # launches many kernels one by one
+_IDLE_CALL = re.compile(r"Query|Get|Occupancy|IsCapturing|PeekAt|SetAttribute|Event(?:Record|Create|Destroy)|WaitEvent")
+STEP = "ProfilerStep#"
+CPU_COLLECTIVE = "record_param_comms"
+
+
+@dataclass
+class Activity:
+    """The events of one rank's GPU, a column each; times in microseconds, as in the file."""
+
+    begin: array[float] = field(default_factory=lambda: array("d"))
+    duration: array[float] = field(default_factory=lambda: array("d"))
+    sort: array[int] = field(default_factory=lambda: array("b"))
+    name: array[int] = field(default_factory=lambda: array("i"))
+    stream: array[int] = field(default_factory=lambda: array("i"))
+    launched: array[float] = field(default_factory=lambda: array("d"))  # until then; or NaN
+    copied: array[int] = field(default_factory=lambda: array("q"))  # bytes, 0 if unknown
+    names: list[str] = field(default_factory=list)
+    streams: list[str] = field(default_factory=list)
+    devices: set[object] = field(default_factory=set)
+    steps: list[tuple[float, float]] = field(default_factory=list)
+    collectives: dict[int, Arguments] = field(default_factory=dict)  # by event
+    foreign: ForeignActivity = field(default_factory=ForeignActivity)
+    untold: int = 0  # events of communication after the first MOST_COLLECTIVES
+    impossible: int = 0  # events whose times cannot be
+    beyond: int = 0  # events of the GPU after the first MOST
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+
+@dataclass
+class Collector:
+    """Sorts the events of a file into columns."""
+
+    found: Activity = field(default_factory=Activity)
+    communicates: Callable[[str], bool] = communicates
+    _correlation: array[int] = field(default_factory=lambda: array("q"))
+    _call: array[int] = field(default_factory=lambda: array("q"))
+    _called: array[float] = field(default_factory=lambda: array("d"))
+    _lasted: array[float] = field(default_factory=lambda: array("f"))
+    _names: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _streams: dict[tuple[object, object], int] = field(default_factory=dict)
+    _steps: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _said: dict[int, Arguments] = field(default_factory=dict)  # by external id: the CPU's
+    _external: dict[int, int] = field(default_factory=dict)  # by event: where the GPU says nothing
+    _shared: dict[tuple[str, ...], Arguments] = field(default_factory=dict)
+
+    def add(self, events: Iterable[Event]) -> None:
+        """Keep what is needed of *events*."""
+        for event in events:
+            if event.ph != "X":
+                self.found.foreign.take(event)
+                continue
+            category = event.cat.lower()
+            if category in _GPU:
+                self._add_work(event, _GPU[category])
+            elif category in _LAUNCHES:
+                if may_launch(event.name):
+                    self._add_call(event)
+            elif event.name.startswith(STEP):
+                self._add_step(event, category)
+            elif event.name == CPU_COLLECTIVE:
+                self._add_said(event)
+            else:
+                self.found.foreign.take(event)
+
+    def activity(self) -> Activity:
+        """Everything that was added: launches joined, steps in order."""
+        self.found.steps = sorted(self._steps.values())
+        self._join()
+        for event, external in self._external.items():
+            if external in self._said:
+                self.found.collectives[event] = self._said[external]
+        return self.found
+
+    def _add_work(self, event: Event, sort: int) -> None:
+        found, args = self.found, event.args or _NO_ARGUMENTS
+        if not _possible(event):
+            found.impossible += 1
+            return
+        if len(found) >= MOST:
+            found.beyond += 1
+            return
+        communication, name = self._named(event.name)
+        if sort == COMPUTE and communication:
+            sort = COMMUNICATION
+            self._add_communication(len(found), args)
+        found.begin.append(event.ts)
+        found.duration.append(event.dur)
+        found.sort.append(sort)
+        found.name.append(name)
+        found.stream.append(self._lane(event, args))
+        found.copied.append(max(whole_number(args.bytes) or 0, 0) if sort == COPY else 0)
+        correlation = whole_number(args.correlation)
+        self._correlation.append(_NONE if correlation is None else correlation)
+
+    def _add_communication(self, event: int, args: Arguments) -> None:
+        """Keep what is said about an *event*, once for all that say the same."""
+        if len(self.found.collectives) >= MOST_COLLECTIVES:
+            self.found.untold += 1
+            return
+        if args.collective is None and (external := whole_number(args.external)) is not None:
+            self._external[event] = external
+        key = tuple(map(str, (getattr(args, name) for name in SAID)))
+        if len(self._shared) < _DISTINCT:
+            args = self._shared.setdefault(key, args)
+        self.found.collectives[event] = args
+
+    def _named(self, name: str) -> tuple[int, int]:
+        """Whether a kernel of this name communicates, and its number among the names."""
+        key = name[:_LONGEST_NAME]
+        if (known := self._names.get(key)) is None:
+            full = len(self._names) >= _DISTINCT
+            known = (int(self.communicates(name)), _DISTINCT if full else len(self._names))
+            if full:
+                if len(self.found.names) == _DISTINCT:
+                    self.found.names.append("other kernels")
+                return known
+            self._names[key] = known
+            self.found.names.append(key)
+        return known
+
+    def _lane(self, event: Event, args: Arguments) -> int:
+        """The number of the event's stream."""
+        stream = event.tid if args.stream is None else args.stream
+        device = event.pid if args.device is None else args.device
+        key = (str(device)[:_LONGEST_NAME], str(stream)[:_LONGEST_NAME])
+        if (lane := self._streams.get(key)) is None:
+            if len(self._streams) >= _DISTINCT:
+                return 0
+            lane = self._streams[key] = len(self._streams)
+            self.found.streams.append(key[1])
+            self.found.devices.add(key[0])
+        return lane
+
+    def _add_call(self, event: Event) -> None:
+        correlation = whole_number(event.args.correlation) if event.args else None
+        if correlation is not None and _possible(event) and len(self._call) < _MOST_CALLS:
+            self._call.append(correlation)
+            self._called.append(event.ts)
+            self._lasted.append(0.0 if _GRAPH.search(event.name) else event.dur)
+
+    def _add_step(self, event: Event, category: str) -> None:
+        """A step as the CPU sees it; the GPU's annotation of it covers other times."""
+        if category != "gpu_user_annotation" and _possible(event) and len(self._steps) < _MOST_STEPS:
+            self._steps.setdefault(event.name, (event.ts, event.ts + event.dur))
+
+    def _add_said(self, event: Event) -> None:
+        external = whole_number(event.args.external) if event.args else None
+        if event.args is None or external is None or event.args.collective is None:
+            return
+        if len(self._said) < MOST_COLLECTIVES:
+            self._said.setdefault(external, event.args)
+
+    def _join(self) -> None:
+        """Find when each event was launched.
+
+        That is at the end of the call, which may load a module or compile first, and not after
+        the event began. The call for a graph launches as it goes: there, its beginning counts.
+        """
+        launched = array("d", [nan]) * len(self._correlation)
+        calls = ordered(self._call)
+        at = next(calls, None)
+        for event in ordered(self._correlation):
+            correlation = self._correlation[event]
+            while at is not None and self._call[at] < correlation:
+                at = next(calls, None)
+            if at is not None and self._call[at] == correlation:
+                begin = self._called[at]
+                end = min(begin + self._lasted[at], self.found.begin[event])
+                launched[event] = max(begin, end)
+        self.found.launched = launched
+
+
+_NO_ARGUMENTS = Arguments()
+
+
+def _possible(event: Event) -> bool:
+    """Whether its times are times; NaN is not, nor what no clock shows."""
+    return -_LATEST < event.ts < _LATEST and 0 <= event.dur < _LATEST
+
+
+def works(category: str) -> bool:
+    """Whether events of this *category* are work of the GPU."""
+    return category.lower() in _GPU
+
+
+def calls(category: str) -> bool:
+    """Whether events of this *category* are calls of the host."""
+    return category.lower() in _LAUNCHES
+
+
+@lru_cache(maxsize=1024)
+def may_launch(name: str) -> bool:
+    """Whether a call of this *name* may launch work: most calls of a busy host do not."""
+    return _IDLE_CALL.search(name) is None
+
+
+def ordered(column: array[int] | array[float]) -> Iterator[int]:
+    """The positions of *column*, from its smallest entry to its largest, without a copy of it."""
+    key = column.__getitem__
+    runs = [
+        array("i", sorted(range(start, min(start + _RUN, len(column))), key=key))
+        for start in range(0, len(column), _RUN)
+    ]
+    if all(column[one[-1]] <= column[other[0]] for one, other in pairwise(runs)):
+        return chain.from_iterable(runs)
+    return merge(*runs, key=key)

@@ -1,0 +1,30 @@
+"""Runs that others measured and published, and what the formulas say of them.
+
+A file in `data` is a source: tables as they were printed, each row with a whole layout. What a row
+leaves open is written down as an assumption, and what sets it apart from the formulas as a reason.
+Simulations are not among them: every row was measured.
+"""
+
+from app.core.published.predictions import NEAR, Outcome, PublishedAccuracy, StepPrediction, accuracy, outcome, outcomes
+from app.core.published.rows import PrintedNumbers, PublishedMachine, PublishedRun, Source, SourceTable, layout_degrees
+from app.core.published.sources import published_run, published_runs, read_source, sources
+
+__all__ = [
+    "NEAR",
+    "PublishedAccuracy",
+    "PublishedMachine",
+    "Outcome",
+    "StepPrediction",
+    "PrintedNumbers",
+    "PublishedRun",
+    "Source",
+    "SourceTable",
+    "accuracy",
+    "layout_degrees",
+    "outcome",
+    "outcomes",
+    "published_run",
+    "published_runs",
+    "read_source",
+    "sources",
+]

@@ -1,0 +1,149 @@
+"""A published run: what was run, on what, and what was printed of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.core.formulas.presets import GPUS, Cluster, Layout, ModelShape, Recipe
+from app.core.formulas.transformer import active_parameters, step_flops, token_flops
+from app.core.units import Bytes, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds
+
+_TRILLION = 10**12
+_HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """The table or file that a row was taken from."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A source of rows; *assumes*: what its rows leave open, and how it is read here.
+
+    *recipe* are the bytes of each kind of number in its runs; *counts* is how it counts FLOP.
+    """
+
+    id: str
+    title: str
+    about: str
+    license: str
+    assumes: tuple[str, ...]
+    recipe: Recipe
+    counts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedMachine:
+    """A machine as the source calls it, and as the formulas know it."""
+
+    name: str
+    cluster: Cluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedNumbers:
+    """The numbers that a source prints of a run; 0 where it prints none.
+
+    *token_rate* and *rate* are per GPU; *gpu_hours* are those of the whole run of *run_tokens*.
+    """
+
+    seconds: Seconds = 0.0
+    token_rate: PerSecond = 0.0
+    rate: FlopsPerSecond = 0.0
+    utilization: Ratio = 0.0
+    memory: Bytes = 0.0
+    hours_per_trillion: float = 0.0
+    gpu_hours: float = 0.0
+    run_tokens: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedRun:
+    """A row of a source; *apart* is what sets it apart from what the formulas describe.
+
+    Without a *shape* or a *layout* it is not predicted, and *unknown* says why.
+    """
+
+    id: str
+    source: Source
+    table: SourceTable
+    place: str
+    model: str
+    shape: ModelShape | None
+    machine: PublishedMachine
+    layout: Layout | None
+    precision: str
+    release: str
+    note: str
+    batch: int
+    sequence: int
+    printed: PrintedNumbers
+    apart: tuple[str, ...]
+    unknown: str = ""
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of the run."""
+        return self.machine.cluster.gpus
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of a step."""
+        return self.batch * self.sequence
+
+    @property
+    def is_dense_16_bit(self) -> bool:
+        """Whether all its products are dense, and of operands of 16 bits."""
+        dense = self.shape is not None and not self.shape.experts
+        return dense and self.precision in ("BF16", "FP16")
+
+    @property
+    def calibrates(self) -> tuple[str, ...]:
+        """The GPUs whose presets have numbers from this paper, which then does not test them."""
+        paper = self.table.address.removeprefix("https://arxiv.org/abs/")
+        return tuple(dict.fromkeys(gpu.name for gpu in GPUS.values() if paper in gpu.source))
+
+    @property
+    def step_time(self) -> Seconds:
+        """The measured time of a step, from the first of the numbers that tell it; 0 if none."""
+        printed = self.printed
+        if printed.seconds:
+            return printed.seconds
+        if printed.token_rate:
+            return self.tokens / (printed.token_rate * self.gpus)
+        if printed.hours_per_trillion:
+            spent = printed.hours_per_trillion * _HOUR / self.gpus
+            return spent * self.tokens / _TRILLION
+        if printed.rate and self.shape:
+            return self._flops(self.shape) / (printed.rate * self.gpus)
+        return 0.0
+
+    @property
+    def said(self) -> str:
+        """The run in a few words."""
+        degrees = f", {self.note}" if self.note else ""
+        return f"{self.model} on {self.gpus:,} {self.machine.cluster.gpu.name}{degrees}"
+
+    def _flops(self, shape: ModelShape) -> Flops:
+        """FLOP of a step, counted as the source does."""
+        if self.source.counts == "recomputed":
+            return step_flops(self.batch, self.sequence, shape.layers, shape.hidden, shape.vocabulary, "full")
+        return self.tokens * token_flops(
+            active_parameters(shape), shape.layers, shape.heads, shape.head_size, self.sequence, causal=True
+        )
+
+
+def layout_degrees(layout: Layout) -> Mapping[str, int]:
+    """The degrees of a layout that are not 1, by the kind of parallelism."""
+    named = {
+        "tensor": layout.tensor,
+        "pipeline": layout.pipeline,
+        "virtual": layout.virtual,
+        "context": layout.context,
+        "expert": layout.expert,
+        "data": layout.data,
+    }
+    return {name: degree for name, degree in named.items() if degree > 1}

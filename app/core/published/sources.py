@@ -1,0 +1,249 @@
+"""The sources, read once from their files; a row is a line of a table as it was printed."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from app.core.errors import ContentError, NotFoundError, Problem, nearest
+from app.core.formulas.presets import Cluster, Gpu, Layout, ModelShape, Recipe
+from app.core.published.files import MEASURES, RowInFile, SourceInFile
+from app.core.published.rows import PublishedMachine, PublishedRun, Source, SourceTable
+from app.core.units import BYTE_PER_SECOND, parse
+from app.core.validation import problem_text, problems_of
+from app.core.yaml_file import KeyPath, YamlDocument, read_document
+
+_HERE = Path(__file__).parent / "data"
+
+
+@cache
+def sources() -> Mapping[Source, tuple[PublishedRun, ...]]:
+    """Every source and its rows.
+
+    Raises:
+        ContentError: a file is not valid; all problems are listed.
+    """
+    found: dict[Source, tuple[PublishedRun, ...]] = {}
+    problems: list[Problem] = []
+    for path in _files().values():
+        try:
+            source, rows = _known_source(path)
+            found[source] = rows
+        except ContentError as error:
+            problems += error.problems
+    if problems:
+        raise ContentError(problems)
+    return dict(sorted(found.items(), key=lambda pair: -len(pair[1])))
+
+
+def _files() -> Mapping[str, Path]:
+    """The file of each source; the ids of its rows begin with its name."""
+    return {path.stem: path for path in sorted(_HERE.glob("*.yaml"))}
+
+
+@cache
+def _known_source(path: Path) -> tuple[Source, tuple[PublishedRun, ...]]:
+    return read_source(path)
+
+
+def published_runs() -> tuple[PublishedRun, ...]:
+    """Every row of every source."""
+    return tuple(run for rows in sources().values() for run in rows)
+
+
+def published_run(name: str) -> PublishedRun:
+    """The row with the id *name*, such as `llama-3 table row 2`.
+
+    Raises:
+        NotFoundError: there is none; the message offers the nearest.
+    """
+    path = _files().get(name.partition(" ")[0])
+    if path:  # the others need not be read: explorers name five runs when they are imported
+        known = {run.id: run for run in _known_source(path)[1]}
+    if not path or name not in known:
+        known = {run.id: run for run in published_runs()}
+    if name not in known:
+        raise NotFoundError(f"no published run is called {name[:60]!r}{nearest(name[:60], known)}")
+    return known[name]
+
+
+def read_source(path: Path) -> tuple[Source, tuple[PublishedRun, ...]]:
+    """The source in the file at *path*, and its rows.
+
+    Raises:
+        ContentError: it is not valid; all problems are listed.
+    """
+    document = read_document(path)
+    try:
+        file = SourceInFile.model_validate(document.values)
+    except ValidationError as error:
+        raise ContentError(list(_problems(document, (), error))) from error
+    reading = _Reading(document, file)
+    rows = tuple(run for key in file.rows for run in reading.row(key))
+    if reading.problems:
+        raise ContentError(reading.problems)
+    return reading.source, rows
+
+
+class _Reading:
+    """The rows of a file, and the problems found in them."""
+
+    def __init__(self, document: YamlDocument, file: SourceInFile) -> None:
+        self.document, self.file = document, file
+        self.problems: list[Problem] = []
+        self.source = Source(
+            id=document.path.stem,
+            title=file.title,
+            about=file.about.strip(),
+            license=file.license,
+            assumes=tuple(says.strip() for says in file.assumes),
+            recipe=self._recipe(),
+            counts=file.counts,
+        )
+
+    def _recipe(self) -> Recipe:
+        try:
+            return Recipe.read(self.file.recipe)
+        except ValueError as error:
+            raise ContentError([self.document.problem(("recipe",), str(error))]) from error
+
+    def row(self, key: str) -> Iterator[PublishedRun]:
+        """The row called *key*; none if it has problems."""
+        before = len(self.problems)
+        row = self._values(key)
+        if row is None or not self._refers(key, row):
+            return
+        try:
+            shape, cluster = self._shape(row), self._cluster(row)
+        except ValueError as error:
+            self._add(key, "model or machine", str(error))
+            return
+        copies = self._copies(key, row)
+        if len(self.problems) > before:
+            return
+        layout, unknown = self._laid_out(row, *copies)
+        yield PublishedRun(
+            id=f"{self.source.id} {key}",
+            source=self.source,
+            table=SourceTable(**self.file.tables[key.split()[0]].model_dump()),
+            place=key,
+            model=row.model,
+            shape=shape,
+            machine=PublishedMachine(row.machine, cluster),
+            layout=layout,
+            precision=row.precision,
+            release=row.release,
+            note=row.note,
+            batch=row.batch,
+            sequence=row.sequence,
+            printed=row.printed,
+            apart=tuple(self.file.reasons[name].strip() for name in row.apart),
+            unknown=unknown,
+        )
+
+    def _values(self, key: str) -> RowInFile | None:
+        cells, columns = self.file.rows[key], self.file.columns
+        if len(cells) != len(columns):
+            says = f"has {len(cells)} values for the {len(columns)} columns"
+            self._add(key, "", says)
+            return None
+        given = {name: cell for name, cell in zip(columns, cells, strict=True) if cell is not None}
+        try:
+            return RowInFile.model_validate({**self.file.common, **given})
+        except ValidationError as error:
+            self.problems += _problems(self.document, ("rows", key), error)
+            return None
+
+    def _refers(self, key: str, row: RowInFile) -> bool:
+        """Whether everything that the row refers to is in the file."""
+        before, file = len(self.problems), self.file
+        known = (
+            ("table", [key.split()[0]], file.tables),
+            ("model", [row.model], {**file.models, **file.unknown}),
+            ("machine", [row.machine], file.machines),
+            ("apart", row.apart, file.reasons),
+        )
+        for column, names, among in known:
+            for name in names:
+                if name not in among:
+                    self._add(key, column, f"{name!r} is not in this file{nearest(name, among)}")
+        if not any(getattr(row, name) for name in MEASURES) and not (row.teraflops and file.counts):
+            wanted = f"{', '.join(MEASURES)}, or teraflops in a file that says how it counts"
+            self._add(key, "", f"tells no time of a step: it needs one of {wanted}")
+        return len(self.problems) == before
+
+    def _cluster(self, row: RowInFile) -> Cluster:
+        machine = self.file.machines[row.machine]
+        return Cluster(
+            name=f"{row.gpus} of {row.machine}",
+            gpu=Gpu.read(machine.gpu),
+            gpus=row.gpus,
+            gpus_per_node=machine.gpus_per_node,
+            intra_bandwidth=parse(machine.intra_bandwidth, BYTE_PER_SECOND),
+            inter_bandwidth=parse(machine.inter_bandwidth, BYTE_PER_SECOND),
+        )
+
+    def _copies(self, key: str, row: RowInFile) -> tuple[int, int]:
+        """Data-parallel ranks and micro-batches."""
+        copy = row.tensor * row.pipeline * row.context
+        data, rest = divmod(row.gpus, copy)
+        if rest:
+            self._add(key, "gpus", f"{row.gpus} is not a multiple of the {copy} of a copy")
+            return 1, 1
+        count, rest = divmod(row.batch, data * row.micro_batch)
+        if rest:
+            says = f"{row.batch} does not divide over {data} ranks in micro-batches of"
+            self._add(key, "batch", f"{says} {row.micro_batch}")
+        return data, count
+
+    def _shape(self, row: RowInFile) -> ModelShape | None:
+        text = self.file.models.get(row.model)
+        return ModelShape.read(text) if text else None
+
+    def _laid_out(self, row: RowInFile, data: int, count: int) -> tuple[Layout | None, str]:
+        """The layout, or why there is none."""
+        if row.model in self.file.unknown:
+            return None, self.file.unknown[row.model].strip()
+        try:
+            return _layout(row, data, count), ""
+        except ValueError as error:
+            return None, str(error)
+
+    def _add(self, key: str, column: str, says: str) -> None:
+        place = f"row {key!r}, {column}" if column else f"row {key!r}"
+        line = self.document.line(("rows", key))
+        self.problems.append(Problem(self.document.path, line, f"{place}: {says}"))
+
+
+def _layout(row: RowInFile, data: int, count: int) -> Layout:
+    """The layout of a row with *data* data-parallel ranks and *count* micro-batches.
+
+    Raises:
+        ValueError: the layout does not exist.
+    """
+    return Layout(
+        tensor=row.tensor,
+        pipeline=row.pipeline,
+        context=row.context,
+        context_by=row.context_by,
+        expert=row.expert,
+        data=data,
+        virtual=row.virtual,
+        microbatches=count,
+        micro_batch=row.micro_batch,
+        sequence=row.sequence,
+        zero_stage=row.zero_stage,
+        recompute=row.recompute,
+        sequence_parallel=row.sequence_parallel,
+        precision=row.operands,
+    )
+
+
+def _problems(document: YamlDocument, where: KeyPath, error: ValidationError) -> Iterator[Problem]:
+    """What is wrong in the row or file at *where*."""
+    row = f"row {where[-1]!r}, " if where else ""
+    model = RowInFile if where else SourceInFile
+    for inside, says in problems_of(error.errors(include_url=False), model):
+        line = document.line(where or inside)
+        yield Problem(document.path, line, row + problem_text(inside, says))

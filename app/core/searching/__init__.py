@@ -1,0 +1,13 @@
+"""The search over all layouts of a model on a cluster: what fits, what is fastest, and why.
+
+It is not a formula, which returns numbers: a search returns layouts. Every number in it is computed
+by the core of the formulas, `app.core.formulas.step`: over columns where NumPy is installed, and
+otherwise each part once for everything that it depends on.
+"""
+
+from app.core.searching.deadline import search_in_time
+from app.core.searching.fixed_fields import fixed_fields
+from app.core.searching.search import Ranked, SearchResult, find_layouts
+from app.core.searching.space import Space
+
+__all__ = ["SearchResult", "Ranked", "Space", "fixed_fields", "find_layouts", "search_in_time"]

@@ -1,0 +1,161 @@
+"""The search: every layout of a space is evaluated, and the best are told with what limits them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.util import find_spec
+from time import perf_counter
+
+from app.core.formulas.layout import projected_utilization, step_time
+from app.core.formulas.memory import memory_budget
+from app.core.formulas.presets import GIVEN, Layout, Recipe, Shares
+from app.core.formulas.step.cluster_speeds import reduced_by, speeds_of
+from app.core.searching import columns, plain
+from app.core.searching.best_layouts import RankedLayout, Ranking
+from app.core.searching.space import Space, Terms
+from app.core.translation import joined, noted, say
+from app.core.units import Bytes, Ratio, Seconds
+
+LARGEST = 100_000_000  # layouts of a search: a minute or two with NumPy
+MOST_TOP = 1000
+_SENT, _KEPT = Recipe.named("mixed"), Recipe.named("Megatron")  # of step_time and of fits
+_SPENT: Mapping[str, tuple[str, ...]] = {
+    "compute": ("products", "attention", "element_wise", "head", "launches", "optimizer"),
+    "recomputation": ("recompute",),
+    "tensor parallelism": ("tensor",),
+    "context parallelism": ("context",),
+    "expert parallelism": ("expert",),
+    "data parallelism": ("data",),
+    "pipeline bubble": ("bubble", "messages"),
+    "slower GPUs": ("skew",),
+}
+_LEAST = 0.0005  # of a step: what takes less limits nothing
+Search = Callable[[Space, Terms, Ranking], Iterator[int]]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A layout, the time of its step, the memory of its fullest GPU, and what the time goes to.
+
+    *limits* are shares of the step, the largest first.
+    """
+
+    layout: Layout
+    step_time: Seconds
+    memory: Bytes
+    mfu: Ratio
+    limits: Mapping[str, Ratio]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """What a search found: *layouts* is the number that fit and that were rejected, together.
+
+    *rejected* counts by the first rule that refuses a layout; the last is the memory. *top* are the
+    fastest that fit, and *front* those that fit and that no other beats in both time and memory.
+    *least* needs the least memory, where none fits.
+    """
+
+    layouts: int
+    seconds: Seconds
+    fit: int
+    rejected: Mapping[str, int]
+    top: tuple[Ranked, ...]
+    front: tuple[Ranked, ...]
+    least: Ranked | None
+
+
+def find_layouts(
+    space: Space,
+    shares: Shares = GIVEN,
+    recipe: Recipe | None = None,
+    top: int = 20,
+    largest: int = LARGEST,
+    progress: Progress | None = None,
+    search: Search | None = None,
+) -> SearchResult:
+    """The *top* fastest layouts of *space* that fit, the front, and why others were rejected.
+
+    Times are those of `layout.step_time` and memory is that of `memory.memory_budget`, with their
+    own recipes unless there is a *recipe*.
+
+    Raises:
+        ValueError: the space has more than *largest* layouts; the message says how many, and what
+            to fix.
+    """
+    started, space = perf_counter(), replace(space, shares=shares)
+    size = space.size
+    if size > largest:
+        raise ValueError(_too_large(space, size, largest))
+    speeds = speeds_of(space.model, space.cluster, shares, space.precision)
+    terms = Terms(speeds, reduced_by(recipe or _SENT), recipe or _KEPT)
+    ranking = Ranking(top, space.cluster.gpu.memory)
+    seen = 0
+    for count in (search or quickest())(space, terms, ranking):
+        seen += count
+        if progress:
+            progress(seen, size)
+    ranked = partial(_ranked, space, shares, recipe)
+    least = ranking.least if not ranking.fit else None
+    return SearchResult(
+        layouts=seen,
+        seconds=perf_counter() - started,
+        fit=ranking.fit,
+        rejected=ranking.rejected,
+        top=tuple(map(ranked, ranking.top)),
+        front=tuple(map(ranked, ranking.front)),
+        least=ranked(least) if least else None,
+    )
+
+
+def quickest() -> Search:
+    """The search over columns where NumPy is installed, otherwise the one in plain Python."""
+    return columns.search_columns if find_spec("numpy") else plain.search_plainly
+
+
+def _ranked(space: Space, shares: Shares, recipe: Recipe | None, one: RankedLayout) -> Ranked:
+    layout = space.layout(**one.key._asdict())
+    given = space.model, space.cluster, layout, shares, recipe or _SENT
+    parts = step_time(*given)
+    spent = {name: sum(getattr(parts, part) for part in some) / parts.total for name, some in _SPENT.items()}
+    most = sorted(spent.items(), key=lambda item: -item[1])
+    return Ranked(
+        layout=layout,
+        step_time=parts.total,
+        memory=memory_budget(space.model, layout, recipe or _KEPT, space.kernels).total,
+        mfu=projected_utilization(*given),
+        limits={name: share for name, share in most if share >= _LEAST},
+    )
+
+
+def _too_large(space: Space, size: int, largest: int) -> str:
+    tried = {
+        "tensor": _near(space, "tensor", space.cluster.gpus_per_node),
+        "pipeline": _near(space, "pipeline", 8),
+        "context": 1,
+        "expert": 1,
+        "micro_batch": 1,
+        "recompute": "selective",
+        "zero_stage": 1,
+        "sequence_parallel": True,
+    }
+    left = {f"{name}={value}": space.fixing(name, value).size for name, value in tried.items() if name in space.free}
+    least = sorted(left.items(), key=lambda item: item[1])[:3]
+    form, more = noted("{degree} ({count} layouts)"), noted("{first}, {others}")
+    offers = [say(form, degree=text, count=f"{count:,}") for text, count in least]
+    return say(
+        "there are {count} layouts, and a search takes at most {most}{offer}",
+        count=f"{size:,}",
+        most=f"{largest:,}",
+        offer=_offer(", ".join(space.free), joined(offers, more)) if offers else "",
+    )
+
+
+def _offer(names: str, offers: str) -> str:
+    return say("; fix some of {names}, such as {offers}", names=names, offers=offers)
+
+
+def _near(space: Space, name: str, most: int) -> int:
+    """The largest degree up to *most* that *name* can be fixed at."""
+    return max(grid for grid in space.degrees(name) if grid <= most)

@@ -1,0 +1,290 @@
+"""The space of a search: every degree that divides what it splits, for one model and cluster."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from app.core.formulas.checks import AttentionKernels, recorded, whole
+from app.core.formulas.parallelism.degrees import expert_split
+from app.core.formulas.parallelism.numbers import PLAIN, Numbers
+from app.core.formulas.parallelism.rules import WITHOUT_A_LAYER
+from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
+from app.core.formulas.refusals import nearest_of
+from app.core.formulas.step.cluster_speeds import attention_kernels
+from app.core.formulas.step.speeds import Reduced, Speeds
+from app.core.translation import noted, say
+
+MOST_GPUS, MOST_SEQUENCES, MOST_LAYERS, MOST_EXPERTS = 2**20, 2**24, 2**16, 2**16
+BATCH = noted("the batch divides into data-parallel ranks and micro-batches")
+RECOMPUTE = ("none", "selective", "full")
+RECOMPUTE_FUSED = ("selective", "full")  # none is the same as selective
+SEARCHED = (
+    "tensor",
+    "pipeline",
+    "context",
+    "data",
+    "expert",
+    "virtual",
+    "micro_batch",
+    "recompute",
+    "sequence_parallel",
+    "zero_stage",
+)
+_DIVIDING = ("tensor", "pipeline", "context", "data")  # their product is the number of GPUs
+CONSTANT = ("expert_tensor", "shard_ranks", "first_layers", "last_layers", "precision", "context_by")
+
+
+class Terms(NamedTuple):
+    """What all layouts have in common: speeds, bytes that are sent, the recipe of the memory."""
+
+    speeds: Speeds
+    sent: Reduced
+    recipe: Recipe
+
+
+class Grid(NamedTuple):
+    """Degrees whose product is the number of GPUs, and the experts' degree; or columns of them."""
+
+    tensor: Any
+    pipeline: Any
+    context: Any
+    data: Any
+    expert: Any
+
+
+class Variants(NamedTuple):
+    """What does not change how the GPUs are divided: all combinations of these."""
+
+    passes: tuple[tuple[str, bool], ...]  # recomputation, and sequence parallelism
+    stages: tuple[int, ...]  # of ZeRO
+
+
+@dataclass(frozen=True, kw_only=True)
+class Space:
+    """Every layout of *model* on *cluster* with *batch* sequences in a step.
+
+    *fixed* are fields of Layout that are not searched, with their values; *shares* say which
+    kernels attention has.
+
+    Raises:
+        ValueError: the cluster or the batch is too large to search, or a fixed degree does not
+            divide what it splits.
+    """
+
+    model: ModelShape
+    cluster: Cluster
+    batch: int
+    sequence: int
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    shares: Shares = GIVEN
+    _known: dict[tuple[bool, bool], Variants] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        recorded("model", self.model, ModelShape)
+        recorded("cluster", self.cluster, Cluster)
+        whole("sequence", self.sequence)
+        _at_most(noted("GPUs in the cluster"), self.cluster.gpus, MOST_GPUS)
+        _at_most(noted("layers of the model"), self.model.layers, MOST_LAYERS)
+        _at_most(noted("experts of the model"), self.model.experts, MOST_EXPERTS)
+        _at_most(noted("sequences per step"), whole("batch", self.batch), MOST_SEQUENCES)
+        for name in _DIVIDING:
+            self._must_divide(name, self.cluster.gpus, noted("GPUs"))
+        self._must_divide("micro_batch", self.batch, noted("sequences per step"))
+        together = math.prod(self.fixed.get(name, 1) for name in _DIVIDING)
+        if self.cluster.gpus % together:
+            raise ValueError(
+                say(
+                    "the fixed degrees take {together} GPUs together, which do not divide {gpus}",
+                    together=f"{together:,}",
+                    gpus=f"{self.cluster.gpus:,}",
+                )
+            )
+
+    def _must_divide(self, name: str, total: int, what: str) -> None:
+        value = self.fixed.get(name, 1)
+        if total % value:
+            raise ValueError(
+                say(
+                    "{name} is fixed at {value}, which does not divide the {total} {what}; {nearest}",
+                    name=name,
+                    value=value,
+                    total=f"{total:,}",
+                    what=what,
+                    nearest=_nearest(value, divisors(total)),
+                )
+            )
+
+    def grids(self) -> Iterator[Grid]:
+        """The ways to divide the GPUs, and the experts."""
+        experts = self._experts()
+        for tensor, pipeline, context, data in self._dense():
+            for expert in experts:
+                yield Grid(tensor, pipeline, context, data, expert)
+
+    def _dense(self) -> Iterator[tuple[int, int, int, int]]:
+        for tensor in self._degrees("tensor", self.cluster.gpus):
+            rest = self.cluster.gpus // tensor
+            for pipeline in self._degrees("pipeline", rest):
+                left = rest // pipeline
+                for context in self._degrees("context", left):
+                    data = left // context
+                    if self.fixed.get("data", data) == data:
+                        yield tensor, pipeline, context, data
+
+    def _degrees(self, name: str, total: int) -> Sequence[int]:
+        if name in self.fixed:
+            return () if total % self.fixed[name] else (self.fixed[name],)
+        return divisors(total)
+
+    def _experts(self) -> Sequence[int]:
+        if "expert" in self.fixed:
+            return (self.fixed["expert"],)
+        return divisors(max(1, self.model.experts))
+
+    def chunks(self, pipeline: int) -> Sequence[int]:
+        """Chunks per stage: one, and every number that makes chunks of as many layers.
+
+        The embedding and the output head may count as a layer each.
+        """
+        if "virtual" in self.fixed:
+            return (self.fixed["virtual"],)
+        if pipeline == 1:
+            return (1,)
+        given = self.fixed.get("first_layers", 0) + self.fixed.get("last_layers", 0)
+        return _chunks(self.model.layers, pipeline, given > 0)
+
+    def micro_batches(self, data: int) -> Sequence[int]:
+        """Sequences per micro-batch; 1, which is not legal, if the batch does not divide."""
+        if "micro_batch" in self.fixed:
+            return (self.fixed["micro_batch"],)
+        return (1,) if self.batch % data else divisors(self.batch // data)
+
+    def microbatches(self, data: int, micro_batch: int) -> int:
+        """Micro-batches of a rank, or 0 if the batch does not divide."""
+        count, rest = divmod(self.batch, data * micro_batch)
+        return 0 if rest else count
+
+    def variants(self, grid: Grid) -> Variants:
+        """The variants of *grid*, without those that are the same on one rank."""
+        return self._variants(grid.tensor, grid.data * grid.context)
+
+    def _variants(self, tensor: int, shards: int) -> Variants:
+        key = tensor > 1, shards == 1 and not self.model.experts
+        if key not in self._known:
+            self._known[key] = self._made(*key)
+        return self._known[key]
+
+    def _made(self, is_split: bool, is_alone: bool) -> Variants:
+        parallel: tuple[bool, ...] = (True, False) if is_split else (True,)
+        stages: tuple[int, ...] = (0,) if is_alone else (0, 1, 2, 3)
+        if "sequence_parallel" in self.fixed:
+            parallel = (self.fixed["sequence_parallel"],)
+        if "zero_stage" in self.fixed:
+            stages = (self.fixed["zero_stage"],)
+        searched = RECOMPUTE if self.kernels == "unfused" else RECOMPUTE_FUSED
+        kept = (self.fixed["recompute"],) if "recompute" in self.fixed else searched
+        return Variants(tuple((one, other) for one in kept for other in parallel), stages)
+
+    @property
+    def size(self) -> int:
+        """How many layouts there are, with those that a rule refuses."""
+        count = 0
+        for tensor, pipeline, context, data in self._dense():
+            kinds = self._variants(tensor, data * context)
+            each = len(kinds.passes) * len(kinds.stages) * len(self.chunks(pipeline))
+            count += each * len(self.micro_batches(data))
+        return count * len(self._experts())
+
+    def fixing(self, name: str, value: Any) -> "Space":
+        """The same space with one more field that is not searched."""
+        return replace(self, fixed={**self.fixed, name: value})
+
+    def degrees(self, name: str) -> Sequence[int]:
+        """The values of a degree that divide the GPUs beside those that are fixed."""
+        others = math.prod(value for key, value in self.fixed.items() if key in _DIVIDING and key != name)
+        return self._degrees(name, self.cluster.gpus // others)
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """The fields that are searched."""
+        return tuple(name for name in SEARCHED if name not in self.fixed)
+
+    def numbers(self, grid: Grid, by: Numbers = PLAIN) -> Mapping[str, Any]:
+        """The numbers of Degrees that are not searched; *grid* may have columns."""
+        fixed, shards = self.fixed, grid.context * grid.data
+        given = fixed.get("expert_tensor", 0)
+        return {
+            "sequence": self.sequence,
+            "expert_tensor": expert_split(given, grid.tensor, shards, grid.expert, by),
+            "sharded": fixed.get("shard_ranks", 0) or shards,
+            "first": fixed.get("first_layers", 0),
+            "last": fixed.get("last_layers", 0),
+            "exchanged": 1 if fixed.get("context_by", "all-to-all") == "all-to-all" else 0,
+        }
+
+    def layout(self, **fields: Any) -> Layout:
+        """A layout of this space."""
+        constant = {name: self.fixed[name] for name in CONSTANT if name in self.fixed}
+        return Layout(sequence=self.sequence, **constant, **fields)
+
+    @property
+    def kernels(self) -> AttentionKernels:
+        """Which kernels attention has."""
+        return attention_kernels(self.model, self.cluster.gpu, self.shares)
+
+    @property
+    def precision(self) -> Any:
+        """The operands of products."""
+        return self.fixed.get("precision", "16-bit")
+
+
+def passes_of(recompute: str, parallel: bool, kernels: AttentionKernels) -> Mapping[str, int]:
+    """Recomputation and sequence parallelism as Degrees has them."""
+    fused = kernels == "fused" and recompute == "none"
+    return {
+        "full": int(recompute == "full"),
+        "selective": int(recompute == "selective" or fused),
+        "operations": int(recompute == "operations"),
+        "sequence_parallel": int(parallel),
+    }
+
+
+def _at_most(what: str, value: int, most: int) -> None:
+    if value > most:
+        raise ValueError(
+            say("a search takes at most {most} {what}, not {value}", most=f"{most:,}", what=what, value=f"{value:,}")
+        )
+
+
+def _nearest(value: int, among: Sequence[int]) -> str:
+    below = [one for one in among if one < value][-1:]
+    above = [one for one in among if one > value][:1]
+    return nearest_of((*below, *above))
+
+
+@lru_cache(maxsize=4096)
+def divisors(number: int) -> Sequence[int]:
+    """Every divisor of *number*, from 1.
+
+    >>> divisors(12)
+    (1, 2, 3, 4, 6, 12)
+    """
+    low = [one for one in range(1, math.isqrt(number) + 1) if number % one == 0]
+    high = (number // one for one in reversed(low) if one * one != number)
+    return (*low, *high)
+
+
+@lru_cache(maxsize=4096)
+def _chunks(layers: int, pipeline: int, uneven: bool) -> Sequence[int]:
+    most = (layers + WITHOUT_A_LAYER) // pipeline
+    whole_chunks = (layers, layers + WITHOUT_A_LAYER)
+    return (
+        1,
+        *(
+            count
+            for count in range(2, most + 1)
+            if uneven or any(total % (pipeline * count) == 0 for total in whole_chunks)
+        ),
+    )

@@ -1,0 +1,32 @@
+"""Schedules that learners write as programs, one per rank, played on a small machine."""
+
+from app.core.simulators.programs.instructions import (
+    COMPUTE,
+    Instruction,
+    Name,
+    ScheduleError,
+    memory_name,
+    read_program,
+)
+from app.core.simulators.programs.known_schedules import known_schedules
+from app.core.simulators.programs.player import PlayedSchedule, PlayedSpan, ScheduleMachine, play_schedule
+from app.core.simulators.programs.ranks import STREAMS, Summed
+from app.core.simulators.programs.short_form import read_schedule_code, schedule_code
+
+__all__ = [
+    "COMPUTE",
+    "Instruction",
+    "Name",
+    "PlayedSchedule",
+    "PlayedSpan",
+    "STREAMS",
+    "ScheduleError",
+    "ScheduleMachine",
+    "Summed",
+    "known_schedules",
+    "memory_name",
+    "play_schedule",
+    "read_program",
+    "read_schedule_code",
+    "schedule_code",
+]

@@ -1,0 +1,165 @@
+"""Instructions of a rank in a schedule, read from what a learner's program returned."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from app.core.quotation import quote_value
+from app.core.translation import noted, say
+
+LONGEST = 2000  # instructions of a rank
+_LARGEST = 10**6  # of layers and micro-batches
+_SHOWN = 60  # characters of a value in a sentence
+_KINDS = ("x", "g", "W", "d", "D", "c", "done")  # of what is in memory
+_MOST_PLACES = 2  # in a name: its layer and its micro-batch
+
+Name = tuple[str | int, ...]  # of something in memory: ("x", layer, micro_batch), ("W", layer)
+
+COMPUTE = frozenset({"F", "B", "I", "G", "drop"})
+SENDING = frozenset({"send", "pass"})
+RECEIVING = frozenset({"recv", "add"})
+TOGETHER = frozenset({"gather", "scatter", "reduce"})  # all ranks at once
+
+_FORMS = {
+    **dict.fromkeys(("F", "B", "I", "G"), "({0!r}, layer, micro_batch)"),
+    "drop": "({0!r}, name)",
+    **dict.fromkeys(SENDING | RECEIVING, "({0!r}, rank, name)"),
+    **dict.fromkeys(TOGETHER, "({0!r}, layer)"),
+}
+
+
+_Where = tuple[int, int]  # a rank, and the place of an instruction in its program
+
+
+class ScheduleError(ValueError):
+    """A schedule that cannot be played: the message says where and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction: what it does, on which layer and micro-batch, or with whom and on what.
+
+    *place* is its place in the program of its rank, and *after* that of the computation written
+    before it, -1 if there is none.
+    """
+
+    op: str
+    place: int
+    after: int
+    layer: int = 0
+    batch: int = 0
+    peer: int = 0
+    name: Name = ()
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The streams of the rank that it takes."""
+        if self.op in COMPUTE:
+            return ("compute",)
+        if self.op in TOGETHER:
+            return ("out", "in")
+        return ("out",) if self.op in SENDING else ("in",)
+
+    def __str__(self) -> str:
+        if self.op == "drop":
+            return f"drop {memory_name(self.name)}"
+        if self.op in SENDING:
+            form = noted("{op} {name} to rank {peer}")
+            return say(form, op=self.op, name=memory_name(self.name), peer=self.peer)
+        if self.op in RECEIVING:
+            form = noted("{op} {name} from rank {peer}")
+            return say(form, op=self.op, name=memory_name(self.name), peer=self.peer)
+        if self.op in TOGETHER:
+            return f"{self.op}[{self.layer}]"
+        return f"{self.op}[{self.layer}, {self.batch}]"
+
+
+def memory_name(name: Name) -> str:
+    """The name of something in memory as sentences write it: x[2, 0]."""
+    kind, *places = name
+    return f"{kind}[{', '.join(map(str, places))}]"
+
+
+def read_program(rank: int, program: object, known: Collection[str], ranks: int) -> tuple[Instruction, ...]:
+    """The instructions that the program of a *rank* returned; *known* are those of this machine.
+
+    Raises:
+        ScheduleError: it is not a list of them; the message says where, and what is expected.
+    """
+    if not isinstance(program, list | tuple):
+        form = noted("program({rank}) must return a list of instructions, not {value}")
+        raise ScheduleError(say(form, rank=rank, value=_shown_instructions(program)))
+    if len(program) > LONGEST:
+        form = noted("program({rank}) returns {count} instructions; at most {most} are played")
+        raise ScheduleError(say(form, rank=rank, count=f"{len(program):,}", most=f"{LONGEST:,}"))
+    return tuple(_read_instructions(rank, program, known, ranks))
+
+
+def _read_instructions(
+    rank: int, program: Sequence[object], known: Collection[str], ranks: int
+) -> Iterator[Instruction]:
+    after = -1
+    for place, step in enumerate(program):
+        where = rank, place
+        op, operands = _split(where, step, known)
+        yield _instruction(where, (rank, place, after), op, operands, ranks)
+        if op in COMPUTE:
+            after = place
+
+
+def _refusal(where: _Where, problem: str) -> ScheduleError:
+    rank, place = where
+    form = noted("rank {rank}, instruction {place}: {problem}")
+    return ScheduleError(say(form, rank=rank, place=place, problem=problem))
+
+
+def _split(where: _Where, step: object, known: Collection[str]) -> tuple[str, Sequence[object]]:
+    if not isinstance(step, list | tuple) or not step or not isinstance(step[0], str):
+        form = noted("{step} is not an instruction such as ('F', 0, 0)")
+        raise _refusal(where, say(form, step=_shown_instructions(step)))
+    op, *operands = step
+    if op not in known:
+        form = noted("{op} cannot be used here, only {known}")
+        raise _refusal(where, say(form, op=_shown_instructions(op), known=", ".join(sorted(known))))
+    form = _FORMS[op].format(op)
+    if len(operands) != form.count(","):
+        raise _refusal(where, say("{step} should be {form}", step=_shown_instructions(step), form=form))
+    return op, operands
+
+
+def _instruction(
+    where: _Where, at: tuple[int, int, int], op: str, operands: Sequence[object], ranks: int
+) -> Instruction:
+    rank, place, after = at
+    if op in SENDING | RECEIVING:
+        peer, name = operands
+        if not _is_whole(peer) or not 0 <= peer < ranks or peer == rank:
+            form = noted("the rank must be another one, from 0 to {last}, not {rank}")
+            raise _refusal(where, say(form, last=ranks - 1, rank=_shown_instructions(peer)))
+        return Instruction(op, place, after, peer=peer, name=_name(where, name))
+    if op == "drop":
+        return Instruction(op, place, after, name=_name(where, operands[0]))
+    numbers = [one for one in operands if _is_whole(one)]
+    if len(numbers) < len(operands):
+        raise _refusal(where, say("layers and micro-batches are whole numbers"))
+    layer, batch = (*numbers, 0)[:2]
+    return Instruction(op, place, after, layer, batch)
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST
+
+
+def _name(where: _Where, value: object) -> Name:
+    parts = value if isinstance(value, list | tuple) else ()
+    kind, *places = parts[: _MOST_PLACES + 2] or ("",)
+    is_one = isinstance(kind, str) and kind in _KINDS and 1 <= len(places) <= _MOST_PLACES
+    numbers = [place for place in places if _is_whole(place)]
+    if not is_one or len(numbers) < len(places):
+        form = noted("{value} is not a name such as ('x', 0, 0)")
+        raise _refusal(where, say(form, value=_shown_instructions(value)))
+    return (kind, *numbers)
+
+
+def _shown_instructions(value: object) -> str:
+    return quote_value(value, _SHOWN)

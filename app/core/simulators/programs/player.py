@@ -1,0 +1,287 @@
+"""Schedules that learners write, played on ranks that have three streams each.
+
+A rank computes, sends and receives at once; a collective takes its sending and its receiving.
+Each stream runs its instructions in the order of the program. A message or a collective starts as
+soon as its data are there and the computation written before it has begun.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.core.simulators.programs.instructions import (
+    RECEIVING,
+    SENDING,
+    TOGETHER,
+    Instruction,
+    Name,
+    ScheduleError,
+    memory_name,
+    read_program,
+)
+from app.core.simulators.programs.ranks import STREAMS, ScheduledRank, Summed
+from app.core.translation import joined, noted, say
+
+_LATEST = 10_000  # units of time
+
+
+@dataclass(frozen=True)
+class ScheduleMachine:
+    """What a schedule is played on: layers, what the ranks hold at first, costs and sizes.
+
+    *start* is what each rank holds, by name; *costs* are units of time by instruction, a hop for
+    messages; *sizes* are units of memory by the first word of a name, 0 of those left out. *limit*
+    is what a rank should hold at most, which is drawn and not enforced.
+    """
+
+    layers: int
+    start: tuple[Mapping[Name, Summed], ...]
+    costs: Mapping[str, int]
+    sizes: Mapping[str, int]
+    limit: int | None = None
+
+    @property
+    def ops(self) -> set[str]:
+        """The instructions that it knows."""
+        messages = SENDING | RECEIVING if "hop" in self.costs else frozenset[str]()
+        return {*self.costs, *messages, "drop"} - {"hop"}
+
+    def cost(self, op: str) -> int:
+        """Units of time of an instruction."""
+        return 0 if op == "drop" else self.costs.get(op, self.costs.get("hop", 0))
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedSpan:
+    """An instruction on a stream of a rank, from when to when."""
+
+    rank: int
+    stream: str
+    start: int
+    end: int
+    instruction: Instruction
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedSchedule:
+    """A schedule as it was played: when it ended, what was held, and what was done when.
+
+    *memory* is, for each moment at which it changes, what each rank holds; *problem* says why it
+    could not be played to its end.
+    """
+
+    machine: ScheduleMachine
+    time: int
+    memory: tuple[tuple[int, tuple[int, ...]], ...]
+    spans: tuple[PlayedSpan, ...]
+    held: tuple[Mapping[Name, Summed], ...]
+    problem: str = ""
+
+    @property
+    def peaks(self) -> tuple[int, ...]:
+        """The most that each rank held."""
+        return tuple(map(max, zip(*(held for _, held in self.memory), strict=True)))
+
+    @property
+    def sends(self) -> int:
+        """Messages and parts in collectives that the ranks send, all ranks together."""
+        return sum(span.stream == "out" for span in self.spans)
+
+    @property
+    def first_wait(self) -> PlayedSpan | None:
+        """The first computation that did not follow on the one before it on its rank."""
+        ends: dict[int, int] = {}
+        work = (span for span in self.spans if span.stream == "compute")
+        for span in sorted(work, key=lambda span: (span.start, span.end)):
+            if span.start > ends.get(span.rank, span.start):
+                return span
+            ends[span.rank] = span.end
+        return None
+
+
+def play_schedule(machine: ScheduleMachine, programs: Sequence[object], order: Sequence[int] = ()) -> PlayedSchedule:
+    """Play one program per rank; nothing depends on the *order* in which ranks are looked at."""
+    ranks = len(machine.start)
+    game = _Game(machine, list(order) or list(range(ranks)))
+    try:
+        for rank, program in enumerate(programs):
+            game.ranks[rank].load(read_program(rank, program, machine.ops, ranks))
+        game.play()
+    except ScheduleError as error:
+        return game.result(str(error))
+    return game.result("")
+
+
+@dataclass(slots=True)
+class _Job:
+    """What is under way until *end*: an instruction of each rank that takes part."""
+
+    end: int
+    parts: list[tuple[int, Instruction]]
+    carried: Summed = None
+
+
+class _Game:
+    """A schedule while it is played."""
+
+    def __init__(self, machine: ScheduleMachine, order: list[int]) -> None:
+        self.machine = machine
+        self.order = order
+        self.ranks = [ScheduledRank(number, machine.sizes) for number in range(len(machine.start))]
+        for one, held in zip(self.ranks, machine.start, strict=True):
+            for name, what in held.items():
+                one.hold(name, what)
+        self.now = 0
+        self.running: list[_Job] = []
+        self.spans: list[PlayedSpan] = []
+        self.memory: list[tuple[int, tuple[int, ...]]] = []
+
+    def result(self, problem: str) -> PlayedSchedule:
+        """What was played so far."""
+        self._measure()
+        return PlayedSchedule(
+            self.machine,
+            self.now,
+            tuple(self.memory),
+            tuple(self.spans),
+            tuple(one.held for one in self.ranks),
+            problem,
+        )
+
+    def play(self) -> None:
+        """Play to the end.
+
+        Raises:
+            ScheduleError: it waits forever, takes too long, or adds something twice.
+        """
+        while True:
+            while self._settle():
+                pass
+            self._measure()
+            if not self.running:
+                break
+            self.now = min(job.end for job in self.running)
+            if self.now > _LATEST:
+                form = noted("it takes longer than {units} units of time")
+                raise ScheduleError(say(form, units=f"{_LATEST:,}"))
+        if stuck := [text for one in self.ranks if (text := self._waiting(one))]:
+            raise ScheduleError(joined(stuck))
+
+    def _settle(self) -> bool:
+        """End and start what can be at this moment; whether anything changed."""
+        done = [job for job in self.running if job.end <= self.now]
+        self.running = [job for job in self.running if job.end > self.now]
+        for job in done:
+            for number, step in job.parts:
+                self.ranks[number].end(step, self.machine.layers)
+                self._finish(self.ranks[number], step, job.carried)
+        started = [self._compute(number) or self._message(number) for number in self.order]
+        return bool(done) or any(started) or self._collective()
+
+    def _compute(self, number: int) -> bool:
+        one = self.ranks[number]
+        step = one.head("compute")
+        if not step or not one.is_free(step) or one.lacks(step, self.machine.layers):
+            return False
+        self._begin(_Job(self._end(step), [(number, step)]))
+        return True
+
+    def _message(self, number: int) -> bool:
+        one = self.ranks[number]
+        step = one.head("out")
+        if not step or step.op not in SENDING or not self._can(one, step):
+            return False
+        other = self.ranks[step.peer]
+        there = other.head("in")
+        if not there or there.op not in RECEIVING or there.peer != number:
+            return False
+        if not self._can(other, there):
+            return False
+        if there.name != step.name:
+            form = noted("rank {rank} expects {name} from rank {other}, which sends {sent}")
+            expected, sent = memory_name(there.name), memory_name(step.name)
+            raise ScheduleError(say(form, rank=step.peer, name=expected, other=number, sent=sent))
+        parts = [(number, step), (step.peer, there)]
+        self._begin(_Job(self._end(step), parts, one.held[step.name]))
+        return True
+
+    def _collective(self) -> bool:
+        heads = [one.head("out") for one in self.ranks]
+        first = heads[0]
+        if not first or first.op not in TOGETHER:
+            return False
+        for one, step in zip(self.ranks, heads, strict=True):
+            same = step and (step.op, step.layer) == (first.op, first.layer)
+            if not step or not same or one.head("in") != step or not self._can(one, step):
+                return False
+        total = self._total(first) if first.op != "gather" else None
+        parts = [(one.number, step) for one, step in zip(self.ranks, heads, strict=True) if step]
+        self._begin(_Job(self._end(first), parts, total))
+        return True
+
+    def _total(self, step: Instruction) -> Summed:
+        total: frozenset[int] = frozenset()
+        for one in self.ranks:
+            own = one.held[("d", step.layer)] or frozenset()
+            if twice := total & own:
+                numbers = ", ".join(map(str, sorted(twice)))
+                form = noted("{step} adds the contribution of {numbers} twice")
+                raise ScheduleError(say(form, step=step, numbers=numbers))
+            total |= own
+        return total
+
+    def _can(self, one: ScheduledRank, step: Instruction) -> bool:
+        return one.is_free(step) and not one.lacks(step, self.machine.layers)
+
+    def _end(self, step: Instruction) -> int:
+        return self.now + self.machine.cost(step.op)
+
+    def _begin(self, job: _Job) -> None:
+        for number, step in job.parts:
+            self.ranks[number].begin(step, self.machine.layers)
+            self.spans.append(PlayedSpan(number, step.streams[0], self.now, job.end, step))
+        self.running.append(job)
+
+    def _finish(self, one: ScheduledRank, step: Instruction, carried: Summed) -> None:
+        """What is in memory once *step* has ended."""
+        layer, batch = step.layer, step.batch
+        if step.op == "F":
+            is_last = layer == self.machine.layers - 1
+            one.hold(("g" if is_last else "x", layer + 1, batch))
+        elif step.op in ("B", "I", "G"):
+            self._backward(one, step)
+        elif step.op == "gather":
+            one.hold(("W", layer))
+        elif step.op in ("drop", "pass"):
+            one.drop(step.name)
+        elif step.op == "recv":
+            one.hold(step.name, carried)
+        elif step.op == "add":
+            one.contribute(step.name, carried)
+        elif step.op in ("scatter", "reduce"):
+            one.drop(("d", layer))
+            one.hold(("d" if step.op == "reduce" else "D", layer), carried)
+
+    def _backward(self, one: ScheduledRank, step: Instruction) -> None:
+        layer, batch = step.layer, step.batch
+        if step.op in ("B", "I") and layer:
+            one.hold(("g", layer, batch))
+        if step.op == "I":
+            one.hold(("done", layer, batch))
+            return
+        one.contribute(("d", layer), frozenset([batch]))
+        for name in (("x", layer, batch), ("g", layer + 1, batch), ("done", layer, batch)):
+            one.drop(name)
+
+    def _measure(self) -> None:
+        held = tuple(one.used for one in self.ranks)
+        if not self.memory or self.memory[-1][1] != held:
+            self.memory.append((self.now, held))
+
+    def _waiting(self, one: ScheduledRank) -> str:
+        """Where a rank has stopped, and for what; empty if it is done."""
+        for stream in STREAMS:
+            if step := one.head(stream):
+                lacks = one.lacks(step, self.machine.layers) or noted("the other ranks")
+                form = noted("rank {rank} waits at {step} for {lacks}")
+                return say(form, rank=one.number, step=step, lacks=lacks)
+        return ""

@@ -1,0 +1,26 @@
+"""Arrays and tokens spread over ranks, with everything that is sent counted."""
+
+from app.core.simulators.sharding.blocks import MULTIPLY, Block, Blocks, Move, MoveKind, RankMesh, ShardedLayout
+from app.core.simulators.sharding.plans import LONGEST, WorkingPlan, working_plans
+from app.core.simulators.sharding.player import BlockDifference, PlanStep, PlayedPlan, Resharding, play_plan
+from app.core.simulators.sharding.routing import Routed, route
+
+__all__ = [
+    "Block",
+    "BlockDifference",
+    "Blocks",
+    "LONGEST",
+    "MULTIPLY",
+    "Move",
+    "MoveKind",
+    "PlanStep",
+    "PlayedPlan",
+    "RankMesh",
+    "Resharding",
+    "Routed",
+    "ShardedLayout",
+    "WorkingPlan",
+    "play_plan",
+    "route",
+    "working_plans",
+]

@@ -1,0 +1,191 @@
+"""A plan of moves from arrays as they are to a target layout, and what comes of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from app.core.simulators.sharding.blocks import (
+    MULTIPLY,
+    Block,
+    Blocks,
+    IllegalMoveError,
+    Move,
+    MoveKind,
+    RankMesh,
+    ShardedLayout,
+    apply_move,
+    multiplied,
+    numbers_of,
+    place_array,
+    sent,
+)
+from app.core.translation import say
+
+Sent = Mapping[str, float]  # what each rank sends, as parts of each array
+
+
+@dataclass(frozen=True)
+class Resharding:
+    """Arrays that ranks *have*, by name, and the one that they *want*.
+
+    The target is one of them, or the product of two matrices, which share the dimension that
+    is summed.
+    """
+
+    mesh: RankMesh
+    have: tuple[tuple[str, ShardedLayout], ...]
+    want: tuple[str, ShardedLayout]
+
+    @property
+    def has_product(self) -> bool:
+        """Whether the target is a product."""
+        return self.want[0] not in dict(self.have)
+
+    @cached_property
+    def dims(self) -> Mapping[str, tuple[str, ...]]:
+        """The dimensions of each array."""
+        return {name: layout.dims for name, layout in (*self.have, self.want)}
+
+    @cached_property
+    def numbers(self) -> Mapping[str, tuple[int, ...]]:
+        """The numbers of each array, row by row; those of a product multiplied one by one."""
+        small = self.mesh.small
+        found = {name: numbers_of(at, len(layout.dims), small) for at, (name, layout) in enumerate(self.have)}
+        if self.has_product:
+            left, right = found.values()
+            found[self.want[0]] = tuple(
+                sum(left[i * small + j] * right[j * small + k] for j in range(small))
+                for i in range(small)
+                for k in range(small)
+            )
+        return found
+
+    @cached_property
+    def start(self) -> Mapping[str, Blocks]:
+        """What the ranks hold at first."""
+        return {name: place_array(self.mesh, cut, self.numbers[name]) for name, cut in self.have}
+
+    @cached_property
+    def goal(self) -> Blocks:
+        """What the ranks must hold at last."""
+        name, layout = self.want
+        return place_array(self.mesh, layout, self.numbers[name])
+
+    def menu(self, name: str) -> Iterator[Move]:
+        """Every move of the array called *name*; only a product can have partial sums."""
+        has_sums = self.has_product and name == self.want[0]
+        kinds = [MoveKind.ALL_GATHER, *([MoveKind.ALL_REDUCE] if has_sums else [])]
+        splits = [MoveKind.REDUCE_SCATTER] if has_sums else []
+        for axis in self.mesh.axes:
+            yield from (Move(kind, name, axis) for kind in kinds)
+            for kind in (*splits, MoveKind.ALL_TO_ALL, MoveKind.KEEP):
+                yield from (Move(kind, name, axis, along) for along in self.dims[name])
+
+    @property
+    def moves(self) -> list[Move]:
+        """Every move that a plan may have."""
+        product = [MULTIPLY] if self.has_product else []
+        late = [*self.menu(self.want[0])] if self.has_product else []
+        return [*(move for name, _ in self.have for move in self.menu(name)), *product, *late]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """A move that was made: what each rank sent, as a part of the array, and what all hold then."""
+
+    move: Move
+    sent: float
+    arrays: Mapping[str, Blocks]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedPlan:
+    """A plan that was played; *problem* says why the move after the last step is illegal."""
+
+    task: Resharding
+    steps: tuple[PlanStep, ...]
+    arrays: Mapping[str, Blocks]
+    is_right: bool
+    problem: str = ""
+
+    @property
+    def sent(self) -> Sent:
+        """What each rank sent, as parts of each array."""
+        total: dict[str, float] = {}
+        for step in self.steps:
+            if step.sent:
+                total[step.move.array] = total.get(step.move.array, 0.0) + step.sent
+        return total
+
+    @property
+    def difference(self) -> "BlockDifference | None":
+        """How the first rank whose block is not that of the target differs."""
+        held = self.arrays.get(self.task.want[0])
+        if held is None:
+            return None
+        ranks = self.task.mesh.ranks
+        wrong = (at for at in range(len(ranks)) if held[at] != self.task.goal[at])
+        at = next(wrong, None)
+        return None if at is None else _difference(self.task, at, held[at])
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDifference:
+    """How the block of a *rank* differs from that of the target, in cells.
+
+    *lacks* and *extra* are parts of the whole array; *wrong* are numbers that are not those of the
+    array, all of them the right one *times* a whole number, if that is not 0.
+    """
+
+    rank: tuple[int, ...]
+    lacks: float
+    extra: float
+    wrong: bool
+    times: int
+
+
+def _difference(task: Resharding, at: int, block: Block) -> BlockDifference:
+    whole, goal = task.numbers[task.want[0]], task.goal[at]
+    there = [(cell, right) for cell, right in zip(block, whole, strict=True) if cell is not None]
+    pairs = list(zip(block, goal, strict=True))
+    ratios = {cell / right for cell, right in there if right}
+    ratio = ratios.pop() if len(ratios) == 1 else 0
+    return BlockDifference(
+        rank=task.mesh.ranks[at],
+        lacks=sum(cell is None and right is not None for cell, right in pairs) / len(pairs),
+        extra=sum(cell is not None and right is None for cell, right in pairs) / len(pairs),
+        wrong=any(cell != right for cell, right in there),
+        times=int(ratio) if ratio > 1 and ratio == int(ratio) else 0,
+    )
+
+
+def play_plan(task: Resharding, plan: Sequence[Move]) -> PlayedPlan:
+    """What the ranks hold after each move of *plan*, up to the first that is illegal."""
+    arrays = dict(task.start)
+    steps: list[PlanStep] = []
+    for move in plan:
+        try:
+            part = _make(task, arrays, move)
+        except IllegalMoveError as error:
+            return PlayedPlan(task, tuple(steps), arrays, False, str(error))
+        steps.append(PlanStep(move, part, dict(arrays)))
+    return PlayedPlan(task, tuple(steps), arrays, arrays.get(task.want[0]) == task.goal)
+
+
+def _make(task: Resharding, arrays: dict[str, Blocks], move: Move) -> float:
+    """Make *move* on *arrays*; what each rank sends.
+
+    Raises:
+        IllegalMoveError: it cannot be made.
+    """
+    if move.kind is MoveKind.MULTIPLY:
+        if task.want[0] in arrays:
+            raise IllegalMoveError(say("the product is there already"))
+        left, right = (arrays[name] for name, _ in task.have)
+        arrays[task.want[0]] = multiplied(left, right, task.mesh.small)
+        return 0.0
+    if move.array not in arrays:
+        raise IllegalMoveError(say("{array} is not there yet: multiply first", array=move.array))
+    before = arrays[move.array]
+    arrays[move.array] = apply_move(task.mesh, before, move, task.dims[move.array])
+    return sent(move.kind, before, task.mesh.along(move.axis))

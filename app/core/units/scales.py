@@ -1,0 +1,235 @@
+"""Every unit that can be written, with its factor to the base unit."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from app.core.translation import say
+from app.core.units.physics import PHYSICAL, physical_spelling, physical_unit
+from app.core.units.unit import (
+    BYTE,
+    BYTE_PER_SECOND,
+    DOLLAR,
+    DOLLAR_PER_JOULE,
+    DOLLAR_PER_SECOND,
+    FLOP,
+    FLOP_PER_BYTE,
+    FLOP_PER_SECOND,
+    JOULE,
+    PER_SECOND,
+    RATIO,
+    SECOND,
+    WATT,
+    Unit,
+)
+
+DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+SMALL = {"n": 1e-9, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "m": 1e-3}
+BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
+WORDS = {"kilo": "k", "mega": "M", "giga": "G", "tera": "T", "peta": "P", "exa": "E"}
+WORDS |= {"kibi": "Ki", "mebi": "Mi", "gibi": "Gi", "tebi": "Ti", "pebi": "Pi"}
+# Of counts, such as 7B.
+LETTERS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "b": 1e9, "bn": 1e9, "G": 1e9, "T": 1e12}
+LARGE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+HOUR, DAY = 3600.0, 86400.0
+# What is counted, and what passes in a second; a plural that is not in -s is written out.
+_COUNTED = (
+    "step rank GPU node parameter param token sequence layer stage head element bubble replica "
+    "worker request prompt chunk expert group server card link cable switch:switches slot block "
+    "copy:copies batch:batches microbatch:microbatches micro-batch:micro-batches sample rollout "
+    "message user H100 H200 B200 A100 round failure restart checkpoint row column tile page"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A unit as written, such as "GiB", with its factor to the base unit."""
+
+    symbol: str
+    unit: Unit
+    factor: float
+
+
+def _scales() -> dict[str, Scale]:
+    """Every symbol; where two rows have the same symbol, the later one counts."""
+    return {
+        symbol: Scale(symbol, unit, factor)
+        for symbols, unit, factor in (*_prefixed(), *_times(), *_others())
+        for symbol in symbols.split()
+    }
+
+
+_Row = tuple[str, Unit, float]  # symbols, separated by spaces, the unit and the factor
+
+
+def _prefixed() -> Iterator[_Row]:
+    """Units with metric and binary prefixes."""
+    for p, scale in (DECIMAL | BINARY).items():
+        yield f"{p}B {p}byte {p}bytes {p}Byte {p}Bytes", BYTE, scale
+        yield f"{p}bit {p}bits {p}b", BYTE, scale / 8
+        yield f"{p}B/s {p}Bps {p}byte/s {p}bytes/s", BYTE_PER_SECOND, scale
+        yield f"{p}bit/s {p}bits/s {p}bps {p}b/s", BYTE_PER_SECOND, scale / 8
+    for p, scale in DECIMAL.items():
+        yield f"{p}FLOP {p}FLOPs {p}flop {p}flops", FLOP, scale
+        yield f"{p}FLOP/s {p}FLOPs/s {p}FLOPS {p}flop/s", FLOP_PER_SECOND, scale
+        yield f"{p}FLOP/B {p}FLOP/byte {p}FLOPs/byte", FLOP_PER_BYTE, scale
+        yield f"{p}J", JOULE, scale
+        yield f"{p}Wh", JOULE, scale * HOUR
+        yield f"{p}W", WATT, scale
+        yield f"${p} {p}$ {p}USD", DOLLAR, scale
+    for p, scale in SMALL.items():
+        yield f"{p}s {p}sec {p}secs", SECOND, scale
+        yield f"{p}J", JOULE, scale
+        yield f"{p}W", WATT, scale
+
+
+def _times() -> Iterator[_Row]:
+    yield "s sec secs second seconds", SECOND, 1.0
+    for word, factor in {"milli": 1e-3, "micro": 1e-6, "nano": 1e-9}.items():
+        yield f"{word}second {word}seconds", SECOND, factor
+    yield "min mins minute minutes", SECOND, 60.0
+    yield "h hr hrs hour hours GPU-h GPU-hours GPU-hour", SECOND, HOUR
+    yield "d day days", SECOND, DAY
+    yield "week weeks", SECOND, 7 * DAY
+    yield "month months", SECOND, 365.25 * DAY / 12
+    yield "year years yr yrs y", SECOND, 365.25 * DAY
+
+
+def _others() -> Iterator[_Row]:
+    yield "PF-days PF-day PFLOP/s-days PFLOP/s-day PFLOPS-days", FLOP, 1e15 * DAY
+    yield "petaFLOP-days petaFLOP/s-days petaflop-days petaflop/s-days", FLOP, 1e15 * DAY
+    yield "dollar dollars", DOLLAR, 1.0
+    yield "cent cents ct ¢", DOLLAR, 0.01
+    yield "$/s USD/s", DOLLAR_PER_SECOND, 1.0
+    yield "$/h USD/h $/GPU-h", DOLLAR_PER_SECOND, 1 / HOUR
+    yield "$/J USD/J", DOLLAR_PER_JOULE, 1.0
+    yield "$/kWh USD/kWh", DOLLAR_PER_JOULE, 1 / (1e3 * HOUR)
+    yield "1/s /s Hz seqs/s seq/s", PER_SECOND, 1.0
+    yield "% percent", RATIO, 0.01
+    yield "points point", RATIO, 0.01
+    yield "x × times", RATIO, 1.0
+    for word, factor in LARGE.items():
+        yield word, RATIO, factor
+        yield f"${word} {word}$ {word}dollars {word}USD", DOLLAR, factor
+    yield "$B B$", DOLLAR, LARGE["billion"]
+    yield "Ψ", RATIO, 1.0
+    for one, _, many in (word.partition(":") for word in _COUNTED.split()):
+        yield f"{one} {many or one + 's'}", RATIO, 1.0
+        yield f"{one}/s {many or one + 's'}/s", PER_SECOND, 1.0
+
+
+def _spelled_out() -> dict[str, Scale]:
+    """Units spelled out, such as gigabytes."""
+    prefixes, found = DECIMAL | BINARY, {}
+    for word, prefix in WORDS.items():
+        for base, bytes_ in (("byte", 1.0), ("bytes", 1.0), ("bit", 1 / 8), ("bits", 1 / 8)):
+            found[word + base] = Scale(word + base, BYTE, prefixes[prefix] * bytes_)
+    return found
+
+
+SCALES = _scales() | _spelled_out()
+_SPELLINGS = {"us": "µs", "μs": "µs", "uJ": "µJ", "uW": "µW"}
+
+
+def spelling(symbol: str) -> str:
+    """How a unit is shown that may be typed as *symbol*: µs for us, m/s² for m/s^2."""
+    return _SPELLINGS.get(symbol) or physical_spelling(symbol)
+
+
+def singular(word: str) -> str:
+    """The singular of a *word* for what is counted; any other word as it is.
+
+    >>> singular("steps"), singular("batches"), singular("times")
+    ('step', 'batch', 'times')
+    """
+    one = "copy" if word == "copies" else word.removesuffix("es" if word.endswith("ches") else "s")
+    known, single = SCALES.get(word), SCALES.get(one)
+    return one if known and single and known.unit is single.unit else word
+
+
+# What people type in other languages; programs and files write the symbols above.
+_TYPED = {
+    "days": "Tag Tage Tagen 天",
+    "h": "Stunde Stunden GPU-Stunde GPU-Stunden 小时 GPU小时",
+    "min": "Minute Minuten 分钟",
+    "s": "Sekunde Sekunden 秒",
+    "weeks": "Woche Wochen 周",
+    "months": "Monat Monate Monaten 个月",
+    "years": "Jahr Jahre Jahren 年",
+    "PF-days": "PF-Tage PF-天",
+    "steps": "Schritt Schritte 步",
+    "nodes": "Knoten 节点 个节点",
+    "tokens": "token Token Tokens 个token",
+    "sequences": "Sequenz Sequenzen 序列 条序列",
+    "tokens/s": "Token/s Tokens/s token/s",
+    "sequences/s": "Sequenzen/s 序列/s",
+    "steps/s": "Schritte/s 步/s",
+    "workers": "Worker",
+    "requests": "Anfrage Anfragen 请求 个请求",
+    "requests/s": "Anfragen/s 请求/s",
+    "cents": "Cent 美分",
+    "million": "Million Millionen Mio 百万",
+    "billion": "Milliarde Milliarden Mrd 十亿",
+    "trillion": "Billion Billionen 万亿",
+}
+TYPED = {word: SCALES[symbol] for symbol, words in _TYPED.items() for word in words.split()}
+TYPED |= {word: Scale(word, RATIO, factor) for word, factor in (("万", 1e4), ("亿", 1e8))}
+PLAIN = Scale("", RATIO, 1.0)
+
+
+def scale_of(symbol: str) -> Scale:
+    """The unit that is written as *symbol*.
+
+    >>> scale_of("GiB").factor
+    1073741824.0
+
+    Raises:
+        ValueError: the unit does not exist.
+    """
+    if not symbol:
+        return PLAIN
+    scale = known_scale(symbol)
+    if scale is None:
+        raise ValueError(say("{symbol!r} is not a unit here{offer}", symbol=symbol, offer=close_symbols(symbol)))
+    return scale
+
+
+def known_scale(symbol: str) -> Scale | None:
+    """The unit that a file writes as *symbol*, of physics or not; None if there is none."""
+    return SCALES.get(symbol) or physical_scale(symbol)
+
+
+@cache
+def physical_scale(symbol: str) -> Scale | None:
+    """The physical unit that is written as *symbol*, such as kg·m/s²; None if there is none."""
+    found = physical_unit(symbol)
+    return Scale(physical_spelling(symbol), *found) if found else None
+
+
+PHYSICAL_SCALES = {symbol: Scale(symbol, unit, float(size)) for symbol, (unit, size) in PHYSICAL.items()}
+
+
+@cache
+def takes_prefix(scale: Scale) -> bool:
+    """Whether *scale* is one of several units that differ in a prefix, such as ms and s.
+
+    >>> takes_prefix(scale_of("GB")), takes_prefix(scale_of("days"))
+    (True, False)
+    """
+    if scale.unit in (RATIO, DOLLAR):
+        return False
+    if scale.symbol not in SCALES and physical_unit(scale.symbol):
+        return True
+    bases = [scale.symbol.removeprefix(prefix) for prefix in DECIMAL | SMALL | BINARY]
+    return any(
+        (known := SCALES.get(prefix + base)) and known.unit is scale.unit and known != scale
+        for base in bases
+        if base in SCALES and SCALES[base].unit is scale.unit
+        for prefix in ("", "k", "m")
+    )
+
+
+def close_symbols(symbol: str) -> str:
+    """The end of a sentence that offers the units that differ from *symbol* in case only."""
+    same = [known for known in SCALES if known.lower() == symbol.lower()]
+    return say("; did you mean {names}?", names=" or ".join(same)) if same else ""

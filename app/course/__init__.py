@@ -1,0 +1,1 @@
+"""The course: kinds of exercises, what is in it, and what a learner knows of it."""

@@ -1,0 +1,49 @@
+"""Things to play with: controls, figures and numbers, all from the formulas and simulators."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+from types import MappingProxyType
+
+from app.core.charts.svg import Figure
+from app.course.explorers.base import Explored, Explorer, Explorers, Foreseen, KeyFigure, StateTable, Values, YesOrNo
+from app.course.explorers.controls import (
+    Control,
+    ControlValue,
+    Select,
+    Slider,
+    address_text,
+    group_controls,
+    read_controls,
+    shown_text,
+    slider_place,
+)
+from app.course.explorers.earlier_state import since, with_ghosts
+from app.course.explorers.explorer_translation import translate_explored
+from app.course.explorers.guess import guess_question, predicted_figure, settings_text, untold
+from app.course.explorers.state_check import OpenExplorer, open_explorer
+
+
+def _written() -> Iterator[Explorer]:
+    """Every explorer that a module of this package defines: writing one is all it takes."""
+    for found in iter_modules(__path__):
+        module = import_module(f"{__name__}.{found.name}")
+        yield from (value for value in vars(module).values() if isinstance(value, Explorer))
+
+
+EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _written()})
+
+
+def explorer_pages() -> tuple[Explorer, ...]:
+    """The explorers that have a page of their own."""
+    return tuple(one for one in EXPLORERS.values() if not one.part_of)
+
+
+__all__ = [
+    "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
+    "KeyFigure", "OpenExplorer", "Select", "Slider", "StateTable", "Values", "address_text",
+    "explorer_pages",
+    "group_controls", "open_explorer", "predicted_figure", "guess_question", "read_controls",
+    "settings_text", "shown_text", "since", "slider_place", "translate_explored", "untold",
+    "YesOrNo", "with_ghosts",
+]  # fmt: skip

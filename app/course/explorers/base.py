@@ -1,0 +1,229 @@
+"""The types that every explorer is made of."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.core.charts.axes import percent_text
+from app.core.charts.svg import Figure
+from app.core.translation import Numeral, noted, translate
+from app.core.units import RATIO, Unit, figures, show
+from app.course.explorers.controls import Control, ControlValue
+
+_NOISE = 1e-9  # of a sum
+COUNTED = (  # the nouns that are counted, one and many
+    noted("GPU"), noted("GPUs"), noted("copy"), noted("copies"), noted("layer"), noted("layers"),
+    noted("step"), noted("steps"), noted("clean step"), noted("clean steps"),
+    noted("rank"), noted("ranks"), noted("data-parallel rank"), noted("data-parallel ranks"),
+    noted("micro-batch"), noted("micro-batches"), noted("sequence"), noted("sequences"),
+    noted("node"), noted("nodes"), noted("other group"), noted("other groups"),
+    noted("pipeline stage"), noted("pipeline stages"), noted("pipeline chunk"),
+    noted("pipeline chunks"),
+)  # fmt: skip
+
+
+class Values(dict[str, ControlValue]):
+    """The values of the controls, by name, in base units."""
+
+    def number(self, name: str) -> float:
+        """A number."""
+        value = self[name]
+        if isinstance(value, str):
+            raise TypeError(f"{name} is a choice")
+        return value
+
+    def count(self, name: str) -> int:
+        """A whole number."""
+        return round(self.number(name))
+
+    def word(self, name: str) -> str:
+        """A choice."""
+        return str(self[name])
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigure:
+    """A number beside the figures, with its name; *exact* and *unit* if it can be predicted.
+
+    One that is not a number is predicted by choosing *among* some; *right* are those that are.
+    *beside* is a number to compare it with, such as a measured one.
+    """
+
+    label: str
+    value: str
+    exact: float | None = None
+    unit: Unit = RATIO
+    among: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
+    beside: str = ""
+
+
+def quantity_figure(label: str, value: float, unit: Unit, digits: int = 4) -> KeyFigure:
+    """A number with its unit."""
+    return KeyFigure(label, show(value, unit, digits), value, unit)
+
+
+def share_figure(label: str, value: float) -> KeyFigure:
+    """A share, as a percentage."""
+    return KeyFigure(label, percent_text(value), value)
+
+
+def left(whole: float, part: float) -> float:
+    """*whole* minus *part*; 0 if they differ only by rounding, as sums in different orders do."""
+    rest = whole - part
+    return rest if abs(rest) > _NOISE * abs(whole) else 0.0
+
+
+def counted(number: float, noun: str, plural: str = "") -> str:
+    """*number* of a thing, in words that agree with it.
+
+    >>> counted(1, "GPU"), counted(16384, "GPU"), counted(0, "copy", "copies")
+    ('1 GPU', '16,384 GPUs', '0 copies')
+    """
+    return f"{figures(number)} {translate(noun if number == 1 else plural or noun + 's')}"
+
+
+def divisor(total: int, most: int) -> int:
+    """The largest divisor of *total* that is at most *most*."""
+    return next(part for part in range(min(most, total), 0, -1) if total % part == 0)
+
+
+def plain_figure(label: str, value: float, digits: int = 4) -> KeyFigure:
+    """A number without a unit."""
+    return KeyFigure(label, figures(value, digits), value)
+
+
+def change_words(now: float, before: float) -> str:
+    """How far *now* is from *before*, in percent or, from twice on, as a factor.
+
+    >>> change_words(110, 100), change_words(50, 100), change_words(300, 100), change_words(1, 1)
+    ('+10 %', '−50 %', '× 3', 'the same')
+    """
+    ratio = now / before
+    if ratio >= 2:  # noqa: PLR2004
+        return Numeral(f"× {ratio:.3g}")
+    percent = float(f"{100 * abs(ratio - 1):.2g}")
+    if percent < 0.01:  # noqa: PLR2004
+        return translate("the same")
+    return Numeral(f"{'+' if ratio > 1 else '−'}{percent:g} %")
+
+
+def figure_summary(says: str) -> str:
+    """*says* without its emphasis (Markdown), as the summary of a figure."""
+    return says.replace("*", "")
+
+
+@dataclass(frozen=True, slots=True)
+class YesOrNo:
+    """The answer to a yes-or-no question: in a few words, and in a sentence."""
+
+    good: bool
+    title: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateRow:
+    """Another state of the explorer, as a row of a table: the controls that differ, the cells."""
+
+    name: str
+    state: Mapping[str, str]
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateTable:
+    """Other states to go to; *says* is Markdown. A *folded* one opens by click."""
+
+    title: str
+    says: str
+    header: tuple[str, ...] = ()
+    rows: tuple[StateRow, ...] = ()
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """An explorer's output for some values: a text (Markdown), numbers and figures.
+
+    *ended*: a control that plays has reached its last value. *notice*: the values do not go
+    together, and what is shown instead. *tables* lead to other states.
+    """
+
+    says: str
+    facts: tuple[KeyFigure, ...]
+    figures: tuple[Figure, ...]
+    ended: bool = False
+    notice: str = ""
+    verdict: YesOrNo | None = None
+    tables: tuple[StateTable, ...] = ()
+
+
+def _numbers(values: Values) -> Mapping[str, float]:
+    return {name: value for name, value in values.items() if not isinstance(value, str)}
+
+
+def _none(values: Values) -> Iterable[tuple[float, str]]:
+    return ()
+
+
+def _nothing(chosen: str) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """Wrong predictions whose cause is known.
+
+    *exercise* asks for the same number (for one of several, its name is in *answer*), so that its
+    wrong answers have the same causes; *given* is what it is given, by its own names and in base
+    units: the controls, if they bear the same names. *others* are more wrong numbers, with what to
+    say of each; *chosen* is what to say of a wrong choice.
+    """
+
+    exercise: str = ""
+    answer: str = "answer"
+    given: Callable[[Values], Mapping[str, float]] = _numbers
+    others: Callable[[Values], Iterable[tuple[float, str]]] = _none
+    chosen: Callable[[str], str] = _nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A state with a name."""
+
+    name: str
+    state: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explorer:
+    """An interactive page: controls, and a function from their values to text and figures.
+
+    *question* asks for a prediction first. *predicts* is the label of the fact to predict, or
+    empty; *asks* is the question without the initial values. *open* are the indexes of the figures
+    that do not give the answer away and are shown beside the question. *presets* are states to
+    start from. If it *compares*, a state is shown beside the one before it. *part_of* is the
+    explorer whose page shows it, as chapters show it by itself; empty: it has one of its own.
+
+    Raises:
+        ValueError: (by *explore*) the values are not compatible; the message says why.
+    """
+
+    name: str
+    title: str
+    summary: str
+    question: str
+    predicts: str
+    chapter: str
+    formulas: Sequence[str]
+    controls: Sequence[Control]
+    explore: Callable[[Values], Explored]
+    asks: str = ""
+    open: tuple[int, ...] = ()
+    foreseen: Foreseen = Foreseen()
+    presets: tuple[Preset, ...] = ()
+    compares: bool = False
+    part_of: str = ""
+
+
+Explorers = Mapping[str, Explorer]

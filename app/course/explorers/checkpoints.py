@@ -1,0 +1,99 @@
+"""The checkpoint interval: how often to save."""
+
+from app.core.charts.axes import Axis, percent_text
+from app.core.charts.color import Color
+from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
+from app.core.formulas.faults import daly_interval, expected_waste, young_interval
+from app.core.simulators.faults import run_until
+from app.core.translation import noted, translate
+from app.core.units import RATIO, SECOND, show
+from app.course.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    figure_summary,
+    quantity_figure,
+    share_figure,
+)
+from app.course.explorers.controls import Slider
+
+_INTERVALS = 2000  # in a simulated run
+_HOPELESS = 2.0  # times the time between failures: longer intervals would almost never succeed
+_AROUND, _POINTS = 8, 24  # a curve goes from 1/8 of Young's interval to 8 times it, and to yours
+_PLACES = (1 / 4, 1 / 2, 1, 2, 4)  # simulated intervals, in Young's intervals
+
+
+def _checkpoints(values: Values) -> Explored:
+    cost, mtbf, restart = (values.number(name) for name in ("checkpoint", "mtbf", "restart"))
+    interval = values.number("interval")
+    young, daly = young_interval(cost, mtbf), daly_interval(cost, mtbf)
+    first, last = min(young / _AROUND, interval), max(young * _AROUND, interval)
+    taken = [first * (last / first) ** (place / _POINTS) for place in range(_POINTS + 1)]
+    wastes = tuple((t, expected_waste(t, cost, mtbf, restart)) for t in taken)
+    simulated = tuple(
+        (young * place, _simulated(young * place, cost, mtbf, restart))
+        for place in _PLACES
+        if young * place + cost + restart < _HOPELESS * mtbf
+    )
+    series = [Series(Color.BLUE, translate("first order"), wastes)]
+    series += [Series(Color.ORANGE, translate("simulated"), simulated)] if simulated else []
+    own = expected_waste(interval, cost, mtbf, restart)
+    best = expected_waste(young, cost, mtbf, restart)
+    says = translate(
+        "Saving every {interval} wastes **{own}** of the time: {cost} for writing "
+        "checkpoints and {interval_2} for repeating lost work. Young's interval, "
+        "{young}, wastes {best}; Daly's is {daly}.",
+        interval=show(interval, SECOND),
+        own=percent_text(own),
+        cost=percent_text(cost / interval),
+        interval_2=percent_text(interval / 2 / mtbf),
+        young=show(young, SECOND),
+        best=percent_text(best),
+        daly=show(daly, SECOND),
+    )
+    facts = (
+        quantity_figure(noted("Young's interval"), young, SECOND),
+        quantity_figure(noted("Daly's interval"), daly, SECOND),
+        share_figure(noted("waste at Young's interval"), best),
+        share_figure(noted("waste at your interval"), own),
+    )
+    marks = (
+        LabeledPoint(young, best, translate("Young: {share}", share=percent_text(best))),
+        LabeledPoint(interval, own, translate("yours: {share}", share=percent_text(own)), Grip("interval")),
+    )
+    plot = Plot(
+        title=translate("Time wasted"),
+        summary=figure_summary(says),
+        x=Axis(translate("interval between checkpoints"), SECOND, log=True),
+        y=Axis(translate("share of the time"), RATIO, percent=True),
+        series=tuple(series),
+        marks=marks,
+    )
+    return Explored(says, facts, (plot,))
+
+
+def _simulated(interval: float, cost: float, mtbf: float, restart: float) -> float:
+    """Wasted share of the time in a simulated run of many intervals."""
+    run = run_until(1, _INTERVALS, interval, cost, mtbf, restart)
+    return 1 - run.kept / run.clock
+
+
+CHECKPOINTS = Explorer(
+    name="checkpoints",
+    title=noted("How often should a run save?"),
+    summary=noted("Wasted time over the interval, first order and simulated, with Young's and Daly's."),
+    question=noted("A machine fails every 24 hours; a checkpoint takes 98 s. What is the best interval?"),
+    predicts=noted("Young's interval"),
+    chapter="checkpoints",
+    formulas=("faults.young_interval", "faults.daly_interval", "faults.expected_waste"),
+    controls=(
+        Slider("interval", noted("Interval"), (1, 1440), default=60, unit="min", log=True, whole=False, aside=True),
+        Slider("checkpoint", noted("Time of a checkpoint"), (1, 3600), default=98, unit="s", log=True, whole=False),
+        Slider("mtbf", noted("Time between failures"), (0.5, 500), default=24, unit="h", log=True, whole=False),
+        Slider("restart", noted("Time of a restart"), (0, 3600), default=0, unit="s", aside=True),
+    ),
+    explore=_checkpoints,
+    asks=noted("What is the best interval between checkpoints, by Young's formula?"),
+    foreseen=Foreseen(exercise="checkpoints/young-interval", answer="interval"),
+)

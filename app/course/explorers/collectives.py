@@ -1,0 +1,154 @@
+"""All-reduce algorithms compared over the size of the array."""
+
+from collections.abc import Callable, Iterator
+
+from app.core.charts.axes import Axis
+from app.core.charts.color import Color
+from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
+from app.core.formulas.collectives import (
+    double_binary_tree_all_reduce_time,
+    hierarchical_all_reduce_time,
+    naive_all_reduce_time,
+    ring_all_reduce_steps,
+    ring_all_reduce_time,
+    ring_double_tree_crossover_size,
+    tree_all_reduce_steps,
+    tree_all_reduce_time,
+)
+from app.core.translation import noted, translate
+from app.core.units import BYTE, SECOND, show
+from app.course.explorers.base import Explored, Explorer, Foreseen, Values, figure_summary, quantity_figure
+from app.course.explorers.controls import Slider
+
+_SIZES = tuple(10 ** (3 + place / 4) for place in range(33))  # 1 kB to 100 GB
+_COLORS = {
+    noted("naive"): Color.GRAY,
+    noted("ring"): Color.BLUE,
+    noted("tree"): Color.ORANGE,
+    noted("double tree"): Color.PURPLE,
+    noted("hierarchical"): Color.GREEN,
+}
+_TimeOfSize = Callable[[float], float]
+
+
+def _race(values: Values) -> Explored:
+    ranks, size = values.count("ranks"), values.number("size")
+    algorithms = _algorithms(values)
+    own = {name: time(size) for name, time in algorithms.items()}
+    fastest = min(own, key=lambda name: own[name])
+    crossover = ring_double_tree_crossover_size(ranks, values.number("bandwidth"), values.number("latency"))
+    says = f"{show(size, BYTE)}: {show(own[fastest], SECOND)}"
+    marks = [LabeledPoint(size, own[fastest], says, Grip("size"))]
+    if _SIZES[0] < crossover < _SIZES[-1]:
+        label = translate("ring = double tree at {crossover}", crossover=show(crossover, BYTE))
+        marks.append(LabeledPoint(crossover, algorithms["ring"](crossover), label))
+    node = values.count("node")
+    says = translate(
+        "At {size} on {ranks:,} ranks the **{fastest}** algorithm is fastest. A ring "
+        "takes {ring_all_reduce_steps:,} steps and a tree {tree_all_reduce_steps}; the "
+        "ring wins above {crossover}, where bandwidth matters more than latency. ",
+        size=show(size, BYTE),
+        ranks=ranks,
+        fastest=translate(fastest),
+        ring_all_reduce_steps=ring_all_reduce_steps(ranks),
+        tree_all_reduce_steps=tree_all_reduce_steps(ranks),
+        crossover=show(crossover, BYTE),
+    ) + (
+        translate("The hierarchical algorithm keeps most traffic inside the nodes of {node}.", node=node)
+        if "hierarchical" in own
+        else translate("The hierarchical algorithm needs at least two full nodes of {node} GPUs.", node=max(node, 2))
+    )
+    facts = (
+        quantity_figure(noted("crossover"), crossover, BYTE),
+        *(quantity_figure(name, time, SECOND) for name, time in own.items()),
+    )
+    plot = Plot(
+        title=translate("Time of an all-reduce"),
+        summary=figure_summary(says),
+        x=Axis(translate("array size"), BYTE, log=True),
+        y=Axis(translate("time of the all-reduce"), SECOND, log=True),
+        series=tuple(
+            Series(_COLORS[name], name, tuple((s, time(s)) for s in _SIZES)) for name, time in algorithms.items()
+        ),
+        marks=tuple(marks),
+    )
+    return Explored(says, facts, (plot,))
+
+
+def _algorithms(values: Values) -> dict[str, _TimeOfSize]:
+    """The time of each algorithm over the size; the hierarchical one needs full nodes."""
+    ranks, node = values.count("ranks"), values.count("node")
+    bandwidth, latency = values.number("bandwidth"), values.number("latency")
+    inside = values.number("inside")
+    found: dict[str, _TimeOfSize] = {
+        "naive": lambda size: naive_all_reduce_time(size, ranks, bandwidth, latency),
+        "ring": lambda size: ring_all_reduce_time(size, ranks, bandwidth, latency),
+        "tree": lambda size: tree_all_reduce_time(size, ranks, bandwidth, latency),
+        "double tree": lambda size: double_binary_tree_all_reduce_time(size, ranks, bandwidth, latency),
+    }
+    if ranks > node > 1 and ranks % node == 0:
+        found["hierarchical"] = lambda size: hierarchical_all_reduce_time(
+            size, ranks // node, node, inside, bandwidth, latency, latency
+        )
+    return found
+
+
+def _not_the_crossover(values: Values) -> Iterator[tuple[float, str]]:
+    """Sizes that are taken for the one where a ring and a double tree are equally fast."""
+    ranks = values.count("ranks")
+    chunk = values.number("latency") * values.number("bandwidth")
+    yield (
+        ranks * chunk,
+        translate(
+            "There the ring spends as much time on latency as on transfer. The double tree is "
+            "ahead until the ring's shorter transfer makes up for its extra steps."
+        ),
+    )
+    yield (chunk, translate("That is the size of one chunk; the array has as many chunks as there are ranks."))
+    yield (
+        chunk * (ring_all_reduce_steps(ranks) - tree_all_reduce_steps(ranks)),
+        translate(
+            "That is the product of bandwidth and the extra latency of the ring. A ring sends only "
+            "1/N of the array less than a double tree, so the size is N times as large."
+        ),
+    )
+
+
+RACE = Explorer(
+    name="all-reduce",
+    title=noted("Which all-reduce is fastest?"),
+    summary=noted("Naive, ring, tree, double tree and hierarchical all-reduce at every size, and where they cross."),
+    question=noted("Above which size does a ring beat the double tree on 64 ranks?"),
+    predicts=noted("crossover"),
+    chapter="collectives",
+    formulas=(
+        "collectives.ring_all_reduce_time",
+        "collectives.tree_all_reduce_time",
+        "collectives.double_binary_tree_all_reduce_time",
+        "collectives.naive_all_reduce_time",
+        "collectives.ring_double_tree_crossover_size",
+        "collectives.hierarchical_all_reduce_time",
+    ),
+    controls=(
+        Slider("size", noted("Size"), (0.001, 100_000), default=100, unit="MB", log=True, whole=False, aside=True),
+        Slider("ranks", noted("Ranks"), (2, 16384), default=64, doubles=True),
+        Slider(
+            "bandwidth", noted("Bandwidth between nodes"), (1, 1000), default=50, unit="GB/s", log=True, whole=False
+        ),
+        Slider("latency", noted("Latency per step"), (0.1, 100), default=5, unit="us", log=True, whole=False),
+        Slider("node", noted("GPUs per node"), (1, 72), default=8, aside=True),
+        Slider(
+            "inside",
+            noted("Bandwidth within a node"),
+            (1, 2000),
+            default=450,
+            unit="GB/s",
+            log=True,
+            whole=False,
+            aside=True,
+        ),
+    ),
+    explore=_race,
+    asks=noted("Above which size does a ring beat the double tree?"),
+    foreseen=Foreseen(others=_not_the_crossover),
+)

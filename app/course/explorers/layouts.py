@@ -1,0 +1,259 @@
+"""A model laid out over a cluster: memory per GPU, traffic, step time."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+from app.core.charts.axes import Axis, percent_text
+from app.core.charts.bars import Bar, Bars, Part
+from app.core.charts.color import Tone
+from app.core.formulas.layout import fits, projected_utilization, step_time
+from app.core.formulas.memory import memory_budget
+from app.core.formulas.pipeline import bubble_fraction
+from app.core.formulas.presets import MODELS as KNOWN_MODELS
+from app.core.formulas.presets import Cluster, Layout, ModelShape
+from app.core.formulas.step.cluster_speeds import attention_kernels
+from app.core.translation import noted, translate
+from app.core.units import BYTE, SECOND, show
+from app.course.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    KeyFigure,
+    Values,
+    counted,
+    figure_summary,
+    plain_figure,
+    quantity_figure,
+    share_figure,
+)
+from app.course.explorers.controls import Select, Slider, in_group
+from app.course.explorers.placements import (
+    CARDS,
+    MODELS,
+    NETWORK_PER_GPU,
+    PRECISIONS,
+    RACKS,
+    RECOMPUTE,
+    SEQUENCES_PER_STEP,
+    TOKENS_PER_SEQUENCE,
+    Placement,
+    degree_controls,
+    placement,
+)
+from app.course.explorers.published_runs import MFU, published_as
+from app.course.explorers.traffic import traffic_bars
+
+_MEMORY_TONES = {
+    noted("weights"): Tone.WEIGHTS,
+    noted("gradients"): Tone.GRADIENTS,
+    noted("optimizer"): Tone.OPTIMIZER,
+    noted("activations"): Tone.ACTIVATIONS,
+    noted("buffers"): Tone.BUFFERS,
+}  # buffers: logits, what a backward pass holds for a moment, workspaces
+_TIME_TONES = {
+    "products": Tone.COMPUTE,
+    "attention": Tone.COMPUTE,
+    "element_wise": Tone.COMPUTE,
+    "head": Tone.COMPUTE,
+    "recompute": Tone.RECOMPUTE,
+    "launches": Tone.IDLE,
+    "bubble": Tone.IDLE,
+    "skew": Tone.IDLE,
+    "optimizer": Tone.OPTIMIZER,
+}  # the others are communication
+PARTS = (  # of a step, and the kinds of parallelism that communicate
+    noted("products"),
+    noted("attention"),
+    noted("element-wise"),
+    noted("head"),
+    noted("recompute"),
+    noted("launches"),
+    noted("bubble"),
+    noted("skew"),
+    noted("optimizer"),
+    noted("tensor"),
+    noted("pipeline"),
+    noted("context"),
+    noted("expert"),
+    noted("data"),
+    noted("messages"),
+)
+MORE_CARDS = ("B300", *RACKS)
+# Presets in the list after those that are asked for most; a shape is there once.
+MORE_MODELS = tuple(
+    name
+    for name, shape in KNOWN_MODELS.items()
+    if name == shape.name and name not in (*MODELS, "Llama-3.1-8B", "Llama-3.1-70B")
+)
+_NEIGHBORS = 3  # faster layouts that are named
+
+
+def _explored(values: Values) -> Explored:
+    placed = placement(values)
+    model, cluster, layout = placed.model, placed.cluster, placed.layout
+    memory, times = placed.memory, step_time(model, cluster, layout)
+    room, used = cluster.gpu.memory, projected_utilization(model, cluster, layout)
+    largest = max(_MEMORY_TONES, key=lambda part: float(getattr(memory, part)))
+    verdict = (
+        translate("It **fits**, with {room} to spare.", room=show(room - memory.total, BYTE))
+        if fits(model, cluster, layout)
+        else translate(
+            "It does **not fit**: {total} on a card of {room}, most of it {largest}.",
+            total=show(memory.total, BYTE),
+            room=show(room, BYTE),
+            largest=translate(largest),
+        )
+    )
+    says = translate(
+        "{data_parallel_rank}, {micro_batch} each. {verdict} A step of {tokens:,} "
+        "tokens takes {total}, **{used}** of the peak.{better}\n\n[How far to trust "
+        "this](/trust): the same formulas against published runs.",
+        data_parallel_rank=counted(layout.data, "data-parallel rank"),
+        micro_batch=counted(layout.microbatches, "micro-batch", "micro-batches"),
+        verdict=verdict,
+        tokens=layout.tokens,
+        total=show(times.total, SECOND),
+        used=percent_text(used),
+        better=_better(model, cluster, layout),
+    )
+    facts = (
+        plain_figure(noted("data parallel"), layout.data),
+        quantity_figure(noted("memory per GPU"), memory.total, BYTE),
+        quantity_figure(noted("step"), times.total, SECOND),
+        share_figure(noted("projected MFU"), used),
+        share_figure(noted("bubble"), bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)),
+        *_measured(placed),
+    )
+    figures = (
+        memory_bars(model, cluster, layout, figure_summary(verdict)),
+        _time_bars(model, cluster, layout),
+        traffic_bars(model, cluster, layout),
+    )
+    return Explored(says, facts, figures, notice=placed.notice)
+
+
+def _measured(placed: Placement) -> Iterator[KeyFigure]:
+    """The utilization that was measured with this very layout."""
+    run = published_as(placed)
+    for printed in run.printed if run else ():
+        if printed.measure is MFU:
+            yield share_figure(noted("measured, Llama 3 paper"), printed.value)
+
+
+def memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: str) -> Bars:
+    """The memory of the fullest GPU, against what there is."""
+    kernels = attention_kernels(model, cluster.gpu)
+    memory, room = memory_budget(model, layout, kernels=kernels), cluster.gpu.memory
+    parts = tuple(Part(tone, name, float(getattr(memory, name))) for name, tone in _MEMORY_TONES.items())
+    return Bars(
+        title=translate("Memory of the fullest GPU"),
+        summary=summary,
+        axis=Axis(translate("bytes"), BYTE),
+        bars=(Bar(translate("memory"), parts),),
+        limit=room,
+        limit_says=translate("{room} of memory", room=show(room, BYTE)),
+    )
+
+
+def _time_bars(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
+    times = step_time(model, cluster, layout)
+    spent = {name: float(getattr(times, name)) for name in times._fields}
+    return Bars(
+        title=translate("Time of a step"),
+        summary=translate("Where the time of a step goes"),
+        axis=Axis(translate("time"), SECOND),
+        bars=tuple(Bar(_words(name), (Part(_tone(name), _words(name), time),)) for name, time in spent.items() if time),
+    )
+
+
+def _tone(part: str) -> Tone:
+    return _TIME_TONES.get(part, Tone.COMMUNICATION)
+
+
+def _words(part: str) -> str:
+    return translate(part.replace("_", "-"))
+
+
+def _better(model: ModelShape, cluster: Cluster, layout: Layout) -> str:
+    """The best neighbors that fit, as a sentence."""
+    own = projected_utilization(model, cluster, layout)
+    found = []
+    for name, other in _neighbors(layout):
+        try:
+            if fits(model, cluster, other):
+                found.append((projected_utilization(model, cluster, other), name))
+        except ValueError:
+            continue
+    found.sort(reverse=True)
+    best = [f"{name} ({percent_text(used)})" for used, name in found[:_NEIGHBORS] if used > own]
+    if not best:
+        return translate(" No neighboring layout that fits is faster.")
+    return translate(" Faster neighbors: {best}.", best=", ".join(best))
+
+
+def _neighbors(layout: Layout) -> Iterator[tuple[str, Layout]]:
+    """Layouts with one degree doubled or halved; data parallelism makes up for it."""
+    sequences = layout.data * layout.microbatches
+    for name in ("tensor", "pipeline", "context"):
+        degree = getattr(layout, name)
+        for changed in (degree * 2, degree // 2):
+            copies = layout.data * degree
+            if changed and copies % changed == 0 and sequences % (copies // changed) == 0:
+                data = copies // changed
+                degrees = {name: changed, "data": data, "microbatches": sequences // data}
+                with suppress(ValueError):  # chunks that interleave go into fewer micro-batches
+                    yield f"{translate(name)} {changed}", replace(layout, **degrees)
+
+
+def _not_the_utilization(values: Values) -> Iterator[tuple[float, str]]:
+    """Shares that are taken for the projected utilization."""
+    placed = placement(values)
+    layout = placed.layout
+    bubble = bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)
+    yield (
+        1 - bubble,
+        translate(
+            "That counts the bubble alone. Communication that is not hidden and recomputation take "
+            "time as well, and kernels do not reach the peak."
+        ),
+    )
+    yield bubble, translate("That is the bubble: the share of the step in which a GPU waits.")
+    times = step_time(placed.model, placed.cluster, layout)
+    yield (
+        times.compute / times.total,
+        translate("That is the share of the step that computes; while it computes, a GPU does not reach its peak."),
+    )
+
+
+CONFIGURATOR = Explorer(
+    name="layout",
+    title=noted("Which parallel layout is fastest?"),
+    summary=noted("Model, cluster and degrees: memory per GPU, step time, traffic, and faster neighbors."),
+    question=noted("Llama 3.1 405B on 16,384 H100s, tensor 8, pipeline 16, 8 chunks: what MFU does it reach?"),
+    predicts=noted("projected MFU"),
+    chapter="meshes",
+    formulas=("layout.step_time", "layout.projected_utilization", "layout.fits", "memory.memory_budget"),
+    controls=(
+        *in_group(
+            noted("Model and machine"),
+            Select("model", noted("Model"), {name: name for name in (*MODELS, *MORE_MODELS)}),
+            Select("gpu", noted("GPU"), {name: name for name in (*CARDS, *MORE_CARDS)}),
+            Slider("gpus", noted("GPUs"), (1, 16384), default=16384, doubles=True),
+            NETWORK_PER_GPU,
+        ),
+        *degree_controls(32),
+        *in_group(
+            noted("Batch and recomputation"),
+            SEQUENCES_PER_STEP,
+            Slider("micro", noted("Sequences per micro-batch"), (1, 64), default=1, doubles=True),
+            TOKENS_PER_SEQUENCE,
+            Select("recompute", noted("Recomputation"), dict(RECOMPUTE)),
+            Select("precision", noted("Products in"), {name: name for name in PRECISIONS}),
+        ),
+    ),
+    explore=_explored,
+    asks=noted("What MFU does the layout reach?"),
+    foreseen=Foreseen(others=_not_the_utilization),
+    part_of="fit",
+)

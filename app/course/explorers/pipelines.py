@@ -1,0 +1,207 @@
+"""Pipeline schedules, simulated pass by pass."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from app.core.charts.axes import Axis, percent_text
+from app.core.charts.color import Color
+from app.core.charts.plot import Plot, Series
+from app.core.charts.timeline import SCHEDULE_NAMES, moment_when, schedule_timeline
+from app.core.formulas.pipeline import bubble_fraction
+from app.core.simulators.pipeline import PipelineSchedule, Played, Times, build, kept_over_time, simulate_schedule
+from app.core.translation import noted, translate, translate_known
+from app.core.units import RATIO, SECOND, show
+from app.course.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    counted,
+    plain_figure,
+    quantity_figure,
+    share_figure,
+)
+from app.course.explorers.controls import Select, Slider, in_group
+
+_FOLLOWED = {
+    "none": noted("nothing"),
+    "first": noted("the first micro-batch"),
+    "middle": noted("the middle micro-batch"),
+    "last": noted("the last micro-batch"),
+}
+_MOST_BARS = 2_000  # that a figure shows
+_TWICE = ("dualpipe", "dualpipe_v")
+
+
+def _played(name: str, values: Values) -> tuple[Played, str]:
+    """The schedule with the nearest numbers that it supports, and a sentence if they differ."""
+    stages, microbatches, virtual = (values.count(n) for n in ("stages", "microbatches", "virtual"))
+    asked = (stages, microbatches)
+    virtual = virtual if name == "interleaved" else 1
+    if name == "dualpipe":
+        stages += stages % 2
+        microbatches += microbatches % 2
+    if name in _TWICE:
+        microbatches = max(microbatches, 2 * stages)
+    if virtual > 1:
+        microbatches = -(-microbatches // stages) * stages
+    times = Times(
+        values.number("forward"), values.number("input"), values.number("weight"), values.number("communication")
+    )
+    changed = ""
+    if (stages, microbatches) != asked:
+        changed = translate(
+            " Shown with {stages} stages and {microbatches} micro-batches, as it requires.",
+            stages=stages,
+            microbatches=microbatches,
+        )
+    return _run(name, stages, microbatches, virtual, times), changed
+
+
+@lru_cache(maxsize=4)
+def _run(name: str, stages: int, microbatches: int, virtual: int, times: Times) -> Played:
+    return simulate_schedule(_built(name, stages, microbatches, virtual), times)
+
+
+@lru_cache(maxsize=4)  # most controls change times alone
+def _built(name: str, stages: int, microbatches: int, virtual: int) -> PipelineSchedule:
+    return build(name, stages, microbatches, virtual)
+
+
+def _says(name: str, played: Played, changed: str) -> str:
+    tail = (
+        translate(
+            " From the first pass to the last, {makespan} go by: a device that is done "
+            "starts the next step while others finish this one, so gray at the ends of a "
+            "row belongs to the previous and the next step. The optimizer must not wait "
+            "for all devices.",
+            makespan=show(played.makespan, SECOND),
+        )
+        if played.overlaps
+        else ""
+    )
+    return translate(
+        "**{schedule}** takes {step_time}; a device is idle for "
+        "{bubble_fraction} of that ({bubble_ratio} of the ideal {ideal_time}) and "
+        "holds at most {micro_batch}.{changed}{tail}",
+        schedule=translate_known(SCHEDULE_NAMES[name]),
+        step_time=show(played.step_time, SECOND),
+        bubble_fraction=percent_text(played.bubble_fraction),
+        bubble_ratio=percent_text(played.bubble_ratio),
+        ideal_time=show(played.ideal_time, SECOND),
+        micro_batch=counted(max(played.in_flight), "micro-batch", "micro-batches"),
+        changed=changed,
+        tail=tail,
+    )
+
+
+def _schedules(values: Values) -> Explored:
+    names = [values.word("schedule")]
+    if values.word("against") not in ("none", names[0]):
+        names.append(values.word("against"))
+    runs = [(name, *_played(name, values)) for name in names]
+    until = moment_when([played for _, played, _ in runs], _MOST_BARS)
+    end = min(until, max(played.makespan for _, played, _ in runs))
+    says = " ".join(_says(name, played, changed) for name, played, changed in runs)
+    facts = []
+    for name, played, _ in runs:
+        facts += [
+            quantity_figure(
+                translate("{schedule}, step", schedule=translate_known(SCHEDULE_NAMES[name])), played.step_time, SECOND
+            ),
+            share_figure(noted("bubble over the step"), played.bubble_fraction),
+            share_figure(noted("bubble over the ideal"), played.bubble_ratio),
+            plain_figure(noted("held at most"), max(played.in_flight)),
+        ]
+    timelines = tuple(
+        replace(schedule_timeline(played, until), end=end, traced=_followed(played, values)) for _, played, _ in runs
+    )
+    return Explored(says, tuple(facts), (*timelines, *(_held(n, p) for n, p, _ in runs)))
+
+
+def _followed(played: Played, values: Values) -> str:
+    """The label of the highlighted micro-batch."""
+    count = played.schedule.microbatches
+    return {"first": "0", "middle": str(count // 2), "last": str(count - 1)}.get(values.word("follow"), "")
+
+
+def _on(device: int, held: float) -> str:
+    return translate("{held:g} on GPU {device}", held=held, device=device)
+
+
+def _held(name: str, played: Played) -> Plot:
+    """Micro-batches whose activations the first, the middle and the last GPU hold."""
+    devices = played.schedule.devices
+    most = played.in_flight
+    shown = dict(zip((0, devices // 2, devices - 1), (Color.BLUE, Color.ORANGE, Color.PURPLE), strict=True))
+    series = tuple(
+        Series(color, translate("GPU {device}", device=device), kept_over_time(played, device), at_peak=True)
+        for device, color in shown.items()
+    )
+    return Plot(
+        title=translate("Micro-batches held, {schedule}", schedule=translate_known(SCHEDULE_NAMES[name])),
+        summary=translate("At most {shown}", shown=", ".join(_on(device, most[device]) for device in shown)),
+        x=Axis(translate("time"), SECOND),
+        y=Axis(translate("micro-batches held"), RATIO),
+        series=series,
+    )
+
+
+def _not_the_bubble(values: Values) -> Iterator[tuple[float, str]]:
+    """Shares that are taken for the bubble of the step."""
+    played, _ = _played(values.word("schedule"), values)
+    stages, microbatches = values.count("stages"), values.count("microbatches")
+    yield (played.bubble_ratio, translate("That is idle over the ideal time. Here it is the whole step."))
+    yield (
+        bubble_fraction(stages, microbatches),
+        translate(
+            "That is the bubble of 1F1B and GPipe; this is {schedule}.",
+            schedule=translate_known(SCHEDULE_NAMES[values.word("schedule")]),
+        ),
+    )
+    yield (
+        1 - bubble_fraction(stages, microbatches),
+        translate("That is the share of the step in which a device works."),
+    )
+
+
+SCHEDULES_SHOWN = Explorer(
+    name="pipeline",
+    title=noted("How large is a pipeline's bubble?"),
+    summary=noted("Nine schedules pass by pass: bubbles, micro-batches held, and two schedules compared."),
+    question=noted("4 stages, 8 micro-batches: what share of the step is bubble?"),
+    predicts=noted("bubble over the step"),
+    chapter="pipelines",
+    formulas=(
+        "pipeline.bubble_fraction",
+        "pipeline.bubble_ratio",
+        "pipeline.schedule_bubble",
+        "pipeline.in_flight_microbatches",
+    ),
+    controls=(
+        *in_group(
+            noted("Pipeline"),
+            Select("schedule", noted("Schedule"), SCHEDULE_NAMES),
+            Slider("stages", noted("Stages"), (2, 16), default=4),
+            Slider("microbatches", noted("Micro-batches"), (1, 64), default=8),
+            Slider("virtual", noted("Chunks per GPU (interleaved)"), (1, 8), default=2),
+        ),
+        *in_group(
+            noted("Comparison"),
+            Select("against", noted("Compare with"), {"none": noted("nothing"), **SCHEDULE_NAMES}, aside=True),
+            Select("follow", noted("Highlight"), _FOLLOWED, aside=True),
+        ),
+        *in_group(
+            noted("Times"),
+            Slider("forward", noted("Forward"), (0.1, 1000), default=10, unit="ms", log=True, whole=False),
+            Slider("input", noted("Backward, input"), (0.1, 1000), default=10, unit="ms", log=True, whole=False),
+            Slider("weight", noted("Backward, weights"), (0.1, 1000), default=10, unit="ms", log=True, whole=False),
+            Slider("communication", noted("Time per message"), (0, 100), default=0, unit="ms", whole=False),
+        ),
+    ),
+    explore=_schedules,
+    asks=noted("What share of the step is bubble?"),
+    foreseen=Foreseen(exercise="pipelines/bubble-two-ways", answer="fraction", others=_not_the_bubble),
+    open=(0,),
+)

@@ -1,0 +1,202 @@
+"""A whole training run: its length and its bill."""
+
+from collections.abc import Iterator, Sequence
+
+from app.core.charts.axes import Axis, money_text, percent_text, time_text
+from app.core.charts.color import Color
+from app.core.charts.diagram import Arrow, Drawing, Sheet, Words
+from app.core.charts.paper import Paper
+from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
+from app.core.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost
+from app.core.formulas.throughput import training_time
+from app.core.formulas.transformer import training_flops
+from app.core.translation import Numeral, localized, noted, translate
+from app.core.units import DOLLAR, FLOP, JOULE, RATIO, SECOND, figures, show
+from app.course.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    KeyFigure,
+    Values,
+    counted,
+    figure_summary,
+    quantity_figure,
+    share_figure,
+)
+from app.course.explorers.controls import Slider, in_group
+
+_SHARES = tuple(place / 100 for place in range(15, 71, 5))
+_POINTS = 8  # of the curve, from there to a utilization that is farther away
+_KILOWATT_HOUR = 3.6e6  # joules
+_RECEIPT, _LINE = 440, 28  # pixels, width of the bill and height of a line
+_RENT = 3  # the line of the bill that sums up
+_DAY = 24 * 3600.0
+
+
+def _run(values: Values) -> Explored:
+    gpus, peak, used = values.count("gpus"), values.number("peak"), values.number("mfu") / 100
+    flops = training_flops(round(values.number("parameters")), values.number("tokens"))
+    took = values.number("days") * _DAY
+    if took:
+        used = flops / (gpus * peak * took)
+    notice = ""
+    if used > 1:
+        notice = translate(
+            "{took} would take {used} times the peak of these GPUs. Shown at the full peak, the shortest time.",
+            took=show(took, SECOND),
+            used=figures(used, 3),
+        )
+        took, used = 0.0, 1.0
+    time = took or training_time(flops, gpus, peak, used)
+    rent = rental_cost(gpus, time, values.number("price"))
+    joules = energy(gpus, values.number("watts"), time)
+    power = electricity_cost(gpus, values.number("watts"), time, values.number("electricity") / 100)
+    says = translate(
+        "{flops} on {gpu} at {used} of the peak take **{time}** and cost {rent} to "
+        "rent. They use {energy_text}, {power} of electricity.",
+        flops=show(flops, FLOP),
+        gpu=counted(gpus, "GPU"),
+        used=percent_text(used),
+        time=show(time, SECOND, 3),
+        rent=money_text(rent),
+        energy_text=energy_text(joules),
+        power=money_text(power),
+    )
+    facts = (
+        quantity_figure(noted("time"), time, SECOND, 3),
+        share_figure(noted("utilization"), used),
+        _hours(gpus, time),
+        KeyFigure(noted("rent"), money_text(rent), rent, DOLLAR),
+        KeyFigure(noted("energy"), energy_text(joules), joules, JOULE),
+        KeyFigure(noted("electricity"), money_text(power), power, DOLLAR),
+    )
+    shares = sorted({*_SHARES, *_beyond(used)})
+    curve = tuple((share, training_time(flops, gpus, peak, share)) for share in shares)
+    plot = Plot(
+        title=translate("Length of the run"),
+        summary=figure_summary(says),
+        x=Axis(translate("model FLOPs utilization"), RATIO, percent=True),
+        y=Axis(translate("time"), SECOND, log=True),
+        series=(Series(Color.BLUE, translate("this run"), curve),),
+        marks=(
+            LabeledPoint(used, time, f"{percent_text(used)}: {time_text(time)}", None if took else Grip("mfu", 100)),
+        ),
+    )
+    return Explored(says, facts, (plot, _bill(values, facts)), notice=notice)
+
+
+def _beyond(used: float) -> Iterator[float]:
+    """Utilizations from the nearest end of the curve to *used*, if it is not on it."""
+    end = min(max(used, _SHARES[0]), _SHARES[-1])
+    if used != end:
+        yield from (used * (end / used) ** (place / _POINTS) for place in range(_POINTS))
+
+
+def _bill(values: Values, facts: Sequence[KeyFigure]) -> Drawing:
+    """The run as a bill, line by line."""
+    shown = {fact.label: localized(fact.value) for fact in facts}
+    flops = training_flops(round(values.number("parameters")), values.number("tokens"))
+    lines = (
+        (translate("6 FLOP per parameter and token"), show(flops, FLOP)),
+        (
+            translate("{gpu} at {shown}", gpu=counted(values.count("gpus"), "GPU"), shown=shown["utilization"]),
+            shown["time"],
+        ),
+        (translate("GPU-hours"), shown["GPU-hours"]),
+        (translate("Rent at {price} an hour", price=money_text(values.number("price"))), shown["rent"]),
+        (translate("Energy at {watts:,.0f} W", watts=values.number("watts")), shown["energy"]),
+        (
+            translate("Of it, electricity at {electricity:.3g} ¢/kWh", electricity=values.number("electricity")),
+            shown["electricity"],
+        ),
+    )
+    return bill_drawing(lines)
+
+
+def bill_drawing(lines: Sequence[tuple[str, str]]) -> Drawing:
+    """A bill of *lines*, of which the fourth is the rent."""
+    return Drawing(
+        title=translate("The bill"),
+        summary=", ".join(f"{what}: {localized(amount)}" for what, amount in lines),
+        on=lambda paper: _receipt(lines, paper),
+        table=((translate("Line"), translate("Amount")), *lines),
+    )
+
+
+def _receipt(lines: Sequence[tuple[str, str]], paper: Paper) -> Sheet:
+    right = min(paper.width, _RECEIPT) - 1.0
+    words, rules = [], []
+    for place, (what, amount) in enumerate(lines):
+        y, sum_of_all = 18 + place * _LINE, place == _RENT
+        words.append(Words(0, y, what, quiet=not sum_of_all, strong=sum_of_all))
+        words.append(Words(right, y, amount, anchor="end", strong=sum_of_all))
+        rules.append(Arrow(0, y + 9, right, y + 9, color=Color.PALE, head=False))
+    return Sheet(height=len(lines) * _LINE + 4, arrows=tuple(rules), words=tuple(words))
+
+
+def energy_text(joules: float) -> str:
+    """Energy as a bill has it."""
+    for symbol, size in (("GWh", 3.6e12), ("MWh", 3.6e9)):
+        if joules >= size:
+            return f"{figures(float(f'{joules / size:.3g}'), 3)} {symbol}"
+    return f"{figures(float(f'{joules / _KILOWATT_HOUR:.3g}'), 3)} kWh"
+
+
+def _hours(gpus: int, time: float) -> KeyFigure:
+    hours = gpu_hours(gpus, time)
+    return KeyFigure(noted("GPU-hours"), Numeral(f"{hours:,.0f}"), hours)
+
+
+def _not_the_days(values: Values) -> Iterator[tuple[float, str]]:
+    """Times that are taken for the length of the run."""
+    flops = training_flops(round(values.number("parameters")), values.number("tokens"))
+    gpus, peak, used = values.count("gpus"), values.number("peak"), values.number("mfu") / 100
+    forward = training_time(flops, gpus, peak, used) / 3
+    yield forward, translate("That is 2 FLOP per parameter and token: the forward pass alone.")
+    yield training_time(flops, gpus, peak, 1.0), translate("That is at full peak.")
+    yield (training_time(flops, gpus, 2 * peak, used), translate("That is at twice the peak, with sparsity."))
+
+
+RUN = Explorer(
+    name="run",
+    title=noted("How long does a run take, and what does it cost?"),
+    summary=noted("A training run from FLOPs to days, dollars and kilowatt-hours, with its bill."),
+    question=noted("How many days do 16,384 H100s need for Llama 3.1 405B at 40 % utilization?"),
+    predicts=noted("time"),
+    chapter="capstone",
+    part_of="fit",
+    formulas=("transformer.training_flops", "throughput.training_time", "cost.rental_cost", "cost.energy"),
+    controls=(
+        *in_group(
+            noted("Training"),
+            Slider("parameters", noted("Parameters"), (0.1, 2000), default=405, unit="billion", log=True, whole=False),
+            Slider("tokens", noted("Tokens"), (0.01, 100), default=15.6, unit="trillion", log=True, whole=False),
+        ),
+        *in_group(
+            noted("GPUs"),
+            Slider("gpus", noted("GPUs"), (1, 100_000), default=16384, log=True),
+            Slider("peak", noted("Peak per GPU"), (50, 5000), default=989, unit="TFLOP/s", log=True),
+            Slider("mfu", noted("Utilization in percent"), (5, 70), default=40, whole=False),
+            Slider("days", noted("Or days taken (0: use the utilization)"), (0, 1000), default=0, whole=False),
+        ),
+        *in_group(
+            noted("Bill"),
+            Slider("price", noted("Dollars per GPU-hour"), (0.1, 20), default=2, log=True, whole=False, aside=True),
+            Slider("watts", noted("Power per GPU"), (100, 2000), default=700, unit="W", aside=True),
+            Slider("electricity", noted("Cents per kWh"), (1, 60), default=5, whole=False, aside=True),
+        ),
+    ),
+    explore=_run,
+    asks=noted("How many days does the run take?"),
+    foreseen=Foreseen(
+        exercise="capstone/days-of-the-run",
+        answer="days",
+        given=lambda values: {
+            "parameters": values.number("parameters"),
+            "tokens": values.number("tokens"),
+            "gpus": values.count("gpus"),
+            "mfu": values.number("mfu") / 100,
+        },
+        others=_not_the_days,
+    ),
+)

@@ -1,0 +1,107 @@
+"""Answers that a policy writes: how long they are, whether they teach, and who waits."""
+
+from collections.abc import Sequence
+
+from app.core.charts.color import Tone
+from app.core.charts.diagram import Rect, Sheet, Words
+from app.core.charts.paper import Paper
+from app.core.formulas.checks import several, whole
+from app.core.translation import translate
+from app.core.units import Count, figures
+from app.course.illustrations.base import GAP, Illustration, Piece, Sketch, box, few, gaps, key, row, sketch
+
+_ROW, _BAR, _STEP = 30.0, 14.0, 19.0
+
+
+def _answers(lengths: Sequence[Count]) -> Sketch:
+    tokens = [whole("lengths", one) for one in several("lengths", lengths)]
+
+    def on(paper: Paper) -> Sheet:
+        scale = (paper.width - 60) / max(tokens)
+        rects = [box(0, at * _STEP, one * scale, _BAR, "", Tone.COMPUTE) for at, one in enumerate(tokens)]
+        words = [Words(round(one * scale + 6, 2), at * _STEP + 11, f"{figures(one)}") for at, one in enumerate(tokens)]
+        return Sheet(height=len(tokens) * _STEP, rects=tuple(rects), words=tuple(words))
+
+    return sketch(
+        translate("The answers of a step"), translate("{tokens} answers and their tokens", tokens=len(tokens)), on
+    )
+
+
+def _groups(group: Count) -> Sketch:
+    whole("group", group, 2)
+    names = ((Tone.COMPUTE, translate("right")), (Tone.DROPPED, translate("wrong")))
+    rows = (
+        (translate("all right"), 1.0),
+        (translate("some right"), 0.6),
+        (translate("one right"), 0.0),
+        (translate("all wrong"), -1.0),
+    )
+
+    def on(paper: Paper) -> Sheet:
+        rects: list[Rect] = []
+        words: list[Words] = []
+        cell = min(22.0, (paper.width - 90) / group)
+        for at, (says, share) in enumerate(rows):
+            right = max(1, round(share * group)) if share >= 0 else 0
+            tones = [Tone.COMPUTE] * right + [Tone.DROPPED] * (group - right)
+            y = at * (_BAR + 8)
+            rects += [box(k * cell, y, cell - 2, _BAR, "", tone) for k, tone in enumerate(tones)]
+            words.append(Words(round(group * cell + 8, 2), y + 11, says))
+        samples, said, foot = key(names, len(rows) * (_BAR + 8) + 4, paper)
+        return Sheet(height=foot, rects=(*rects, *samples), words=(*words, *said))
+
+    return sketch(translate("Groups of answers to one prompt"), translate("{group} answers each", group=group), on)
+
+
+def _policy_step() -> Sketch:
+    names = (
+        (Tone.COMPUTE, translate("writing")),
+        (Tone.IDLE, translate("waiting for the longest answer")),
+        (Tone.BACKWARD, translate("scoring and learning")),
+    )
+
+    def on(paper: Paper) -> Sheet:
+        one = [Piece(4, "", Tone.COMPUTE), Piece(3, "", Tone.IDLE), Piece(3, "", Tone.BACKWARD)]
+        rects = row([*one, *one], 0, paper.width, 20, _ROW)
+        words = [Words(0, 12, translate("one after the other, on all GPUs"), quiet=True)]
+        words.append(Words(0, 20 + _ROW + 20, translate("side by side, on two sets of GPUs"), quiet=True))
+        top = 20 + _ROW + 28
+        for at, tone in enumerate((Tone.COMPUTE, Tone.BACKWARD)):
+            rects += row([Piece(1, "", tone)] * 4, 0, paper.width, top + at * 18, 15)
+        samples, said, foot = key(names, top + 42, paper)
+        return Sheet(height=foot, rects=(*rects, *samples), words=(*words, *said))
+
+    return sketch(translate("Steps in two ways, not to scale"), translate("writing, waiting, learning"), on)
+
+
+def _copies(trainers: Count, ranks: Count) -> Sketch:
+    whole("trainers", trainers)
+    whole("ranks", ranks)
+
+    def on(paper: Paper) -> Sheet:
+        above = [Piece(1, "" if k is not None else GAP, Tone.BACKWARD) for k in few(trainers, 24)]
+        parts = [Piece(1, "", Tone.WEIGHTS) for _ in few(ranks, 16)]
+        half = paper.width * 0.42
+        rects = row(above, 0, paper.width, 20, 18)
+        words = [
+            Words(
+                0,
+                12,
+                translate("{trainers:,} GPUs train, each with its part of the weights", trainers=trainers),
+                quiet=True,
+            ),
+            *gaps(above, 0, paper.width, 20, 18),
+            Words(0, 68, translate("copies that generate, {ranks:,} GPUs each", ranks=ranks), quiet=True),
+            Words(round(paper.width / 2, 2), 88, GAP, anchor="middle"),
+        ]
+        for left in (0.0, paper.width - half):
+            rects += row(parts, left, left + half, 76, 18)
+        return Sheet(height=98, rects=tuple(rects), words=tuple(words))
+
+    return sketch(translate("New weights on their way"), translate("from the GPUs that train to those that write"), on)
+
+
+ANSWERS = Illustration("answers", "the answers of a step, and how long they are", _answers)
+GROUPS = Illustration("groups", "groups of answers, right and wrong", _groups)
+POLICY_STEP = Illustration("policy-step", "writing and learning, in two ways", _policy_step)
+COPIES = Illustration("copies", "GPUs that train, and copies of the model that write", _copies)

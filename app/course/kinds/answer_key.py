@@ -1,0 +1,225 @@
+"""The key of a quantity in one variant: what counts as right, and feedback on what does not."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from app.core.expressions import Names, Quantity
+from app.core.translation import localized, translate
+from app.core.units import Reading, inward, show_in
+from app.course.kinds.answers import PartVerdict
+from app.course.kinds.common_mistakes import common_mistake, in_another_unit, in_the_wrong_unit
+from app.course.kinds.diagnosis_key import key_told
+from app.course.kinds.near_misses import no_factor, not_whole, too_coarse
+from app.course.kinds.quantity import AskedQuantity
+from app.course.kinds.question_numbers import QuestionNumbers, told_by_the_question
+
+_FIGURES, _ALL_FIGURES = 4, 13  # of a displayed value: as few as suffice
+_SHOWN_OF_RANGE = 0.9  # of the accepted range, when its ends are rounded inward
+_TELLING = 3  # characters of a figure that cannot be there by chance
+_APART = 2.0  # tolerances between a mistake and the right answer
+
+Fill = Callable[[str, Names], str]
+
+
+def keys_of(
+    asked: Mapping[str, AskedQuantity], names: Names, fill: Fill, numbers: QuestionNumbers | None = None
+) -> dict[str, "AnswerKey"]:
+    """The key of each quantity in *asked*; one may build on those before it.
+
+    The *numbers* of the question, if it is an exercise, decide what a wrong factor can come from.
+
+    Raises:
+        ExpressionError: an expression has no value there.
+    """
+    known, keys = dict(names), dict[str, AnswerKey]()
+    for name, one in asked.items():
+        right = one.value(one.answer, known)
+        known[name] = Quantity(right, one.scale.unit.dimension)
+        other = one.value(one.accept, known) if one.accept else right
+        slack = one.slack(right)
+        keys[name] = AnswerKey(
+            asked=one,
+            right=right,
+            slack=slack,
+            low=min(right, other) - slack,
+            high=max(right, other) + slack,
+            names=dict(known),
+            fill=fill,
+            numbers=numbers,
+            keys=keys,
+        )
+    return keys
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerKey:
+    """The range that counts as right in one variant, and the mistakes with their feedback."""
+
+    asked: AskedQuantity
+    right: float
+    slack: float
+    low: float
+    high: float
+    names: Names = field(repr=False)
+    fill: Fill = field(repr=False)
+    numbers: QuestionNumbers | None = None
+    keys: Mapping[str, "AnswerKey"] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def mistakes(self) -> tuple[tuple[float, str], ...]:
+        """The values of the listed mistakes with their feedback, worked out on demand.
+
+        Raises:
+            ExpressionError: an expression has no value there.
+        """
+        return tuple(
+            (self.asked.value(expression, self.names), self.fill(mistake.says, self.names))
+            for expression, mistake in self.asked.mistakes.items()
+        )
+
+    def holds(self, reading: Reading) -> bool:
+        """Whether *reading* counts as right, in one of the ways to read it."""
+        return any(value is not None and self.low <= value <= self.high for value in (reading.value, reading.other))
+
+    def judge(self, reading: Reading) -> PartVerdict:
+        """The verdict on *reading*, with its value where the learner wrote arithmetic."""
+        if self.holds(reading):
+            return PartVerdict(True, self.praise() + self.asked.echo(reading))
+        says = self.blame(reading)
+        is_said = says.startswith(localized(self.asked.shown(reading.value)))
+        wordings = (mistake.says for mistake in self.asked.mistakes.values())
+        told = key_told(says, (text for _, text in self.mistakes), wordings)
+        says = localized(says)
+        says = says if is_said else says + self.asked.echo(reading)
+        return PartVerdict(False, says, told, self._worth(reading))
+
+    def _worth(self, reading: Reading) -> float:
+        """The share of the points that a wrong *reading* gets: that of the mistake that it is."""
+        listed = zip(self.asked.mistakes.values(), self.mistakes, strict=True)
+        return next(
+            (
+                mistake.score
+                for mistake, (wrong, _) in listed
+                if self.asked.is_mistake(reading.value, wrong, reading.step)
+            ),
+            0.0,
+        )
+
+    def shown(self) -> str:
+        """The right value as a person writes it, to as many figures as count as right."""
+        scale = self.asked.scale
+        for digits in range(_FIGURES, _ALL_FIGURES):
+            if self.low <= float(f"{self.right / scale.factor:.{digits}g}") * scale.factor <= self.high:
+                return show_in(self.right, scale, digits)
+        return self.asked.typed(self.right)
+
+    def praise(self) -> str:
+        """Feedback on a right answer."""
+        if self.asked.tolerance == "exact":
+            return translate("Right: {value}.", value=self._told[0])
+        value, low, high = self._told
+        return translate("Right: {value}. Anything from {low} to {high} counts.", value=value, low=low, high=high)
+
+    @cached_property
+    def _told(self) -> tuple[str, str, str]:
+        """The right value and the ends of the accepted range, as praise says them."""
+        return (self.shown(), *(("", "") if self.asked.tolerance == "exact" else self._ends()))
+
+    def _ends(self) -> tuple[str, str]:
+        """The ends of the accepted range, to as many figures as tell them apart."""
+        factor = self.asked.scale.factor
+        least, most = self.low / factor, self.high / factor
+        for digits in range(_FIGURES, _ALL_FIGURES):
+            low, high = inward(least, most, digits)
+            if high - low >= _SHOWN_OF_RANGE * (most - least):
+                break
+        scale = self.asked.scale
+        return show_in(low * factor, scale, digits), show_in(high * factor, scale, digits)
+
+    def blame(self, reading: Reading) -> str:
+        """Feedback on a wrong answer: the mistake behind it, where its value gives it away."""
+        shown = self.asked.shown(reading.value)
+        is_large = reading.value > self.right
+        return self.diagnosis(reading) or (
+            translate("{value} is too large.", value=shown)
+            if is_large
+            else translate("{value} is too small.", value=shown)
+        )
+
+    def diagnosis(self, reading: Reading) -> str:
+        """The mistake behind a wrong answer; empty where its value does not give it away."""
+        scale = self.asked.scale
+        return (
+            self._in_the_wrong_unit(reading)
+            or self.asked.foreseen(reading.value, self.mistakes, reading.step)
+            or self._of_another(reading)
+            or self._common(reading)
+            or too_coarse(reading, self.right, self.asked.tolerance, scale)
+            or (self.asked.tolerance == "exact" and not_whole(reading, self.right, scale))
+            or no_factor(reading, self.right, scale, self.slack)
+            or self._of_the_question(reading)
+        )
+
+    def _of_the_question(self, reading: Reading) -> str:
+        """Feedback from the numbers of the question; none on predictions, which are estimates."""
+        if self.numbers is None:
+            return ""
+        return told_by_the_question(reading, self.right, self.asked.scale, self.numbers)
+
+    def _in_the_wrong_unit(self, reading: Reading) -> str:
+        """Feedback on 1.75 Gb where 1.75 GB is right, unless a listed mistake is as near."""
+        typed, shown = reading.scale, self.asked.scale
+        if typed is None:
+            return ""
+        off = abs(reading.value - self.right * typed.factor / shown.factor)
+        if any(abs(reading.value - wrong) <= off for wrong, _ in self.mistakes):
+            return ""
+        return in_the_wrong_unit(reading.value, self.right, self.slack, typed, shown)
+
+    def _of_another(self, reading: Reading) -> str:
+        """Feedback on the right answer to another part of the question."""
+        dimension = self.asked.scale.unit.dimension
+        for key in self.keys.values():
+            title = self.fill(key.asked.prompt, key.names)
+            is_alike = key is not self and key.asked.scale.unit.dimension == dimension
+            if title and is_alike and key.holds(reading):
+                return translate("That is the answer to another part: *{title}*.", title=title)
+        return ""
+
+    def _common(self, reading: Reading) -> str:
+        shown, right = self.asked.scale, self.right
+        eight = self.numbers is not None and self.numbers.has_eight
+        if reading.scale is None and (
+            says := in_another_unit(reading.value, right, self.slack, shown, has_eight=eight)
+        ):
+            return says
+        if not right:
+            return ""
+        ratio, off = reading.value / right, self.slack / abs(right)
+        return common_mistake(ratio, reading.scale or shown, off, has_eight=eight)
+
+    def clashes(self) -> Iterator[tuple[str, str]]:
+        """Each listed mistake too close to the right answer or to another mistake, and why.
+
+        Raises:
+            ExpressionError: a mistake has no value there.
+        """
+        seen: dict[str, float] = {}
+        for expression, (value, _) in zip(self.asked.mistakes, self.mistakes, strict=True):
+            room = self.slack * (_APART - 1)
+            if self.low - room <= value <= self.high + room:
+                near, right = self.asked.shown(value), self.asked.shown(self.right)
+                says = f"is {near}, within twice the tolerance of the right answer, {right}"
+                yield expression, says
+            for other, earlier in seen.items():
+                if abs(value - earlier) <= _APART * self.asked.slack(earlier):
+                    yield expression, f"cannot be told apart from the mistake {other!r}"
+            seen[expression] = value
+
+
+def telling_figures(keys: Iterable[AnswerKey]) -> set[str]:
+    """The right values of *keys* without units, unless too short to be telling."""
+    shown = {key.asked.shown(key.right).split()[0] for key in keys}
+    figures = shown | {figure.replace(",", "") for figure in shown}
+    return {figure for figure in figures if len(figure) >= _TELLING}

@@ -1,0 +1,239 @@
+"""Whether the calls made at every seed tell the right program from nearly right ones.
+
+Nearly right programs are the typical wrong ones, and those that differ from the right one by one
+small change. A change that no combination of arguments reveals does not count, nor does one that
+never runs. This is measured in the sandbox when an exercise is proven, never during grading.
+"""
+
+import inspect
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from app.core.errors import UnavailableError
+from app.course.kinds.base import Finding
+from app.course.kinds.code import agreement
+from app.course.kinds.code.calls import Argument, plain_argument, python
+from app.course.kinds.code.feedback import refuse_lost
+from app.course.kinds.code.mutants import Altered, alterations
+from app.course.sandbox.execution import CallReturned, Outcome, Plain, Stopped
+from app.course.sandbox.runner import Runner
+
+_ROWS = 2000  # combinations of arguments that are looked at
+_AT_ONCE = 20_000  # calls of one run
+_TWICE = 2  # calls that reveal a changed program, where there are that many
+_SHOWN = 3  # survivors that are named
+_GLUE = """
+CALLS = [*{always!r}, *combinations({columns!r}, {places!r})]
+def found(source, calls):
+    for value in results(program(source, {entry!r}), calls):
+        yield float(value) if {floats!r} and type(value) is int else value
+EXPECTED = list(found({right!r}, CALLS))
+def search(what, source, other, count):
+    calls = CALLS[:count] if count else CALLS
+    if what == "failing":
+        return failing(EXPECTED)
+    expected = found(other, calls) if other else EXPECTED
+    return (first if what == "first" else differing)(found(source, calls), expected, alike)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Adequacy:
+    """How many of the programs that differ from the right one fail, and those that do not."""
+
+    differing: int
+    survivors: tuple[Altered, ...]
+
+    @property
+    def share(self) -> float:
+        """The share that fails."""
+        return 1 - len(self.survivors) / self.differing if self.differing else 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contest:
+    """Right and wrong programs, and the arguments with which they can be called."""
+
+    entry: str
+    right: str
+    wrong: Sequence[str]
+    arguments: Mapping[str, Sequence[Argument]]
+    always: Sequence[Sequence[Argument]]  # the calls that grade at every seed
+    places: Sequence[int]  # of the combinations that make sense
+    floats: bool  # whether an int stands for a float
+
+    async def failing(self, runner: Runner) -> Finding | None:
+        """A finding if the right program fails for some combination."""
+        (place,) = await self._searched(runner, "failing", [("", "")])
+        if isinstance(place, int) and place >= 0:
+            return Finding(("right",), f"the right program fails on {self._text(place)}")
+        return None
+
+    async def measured(self, runner: Runner) -> Adequacy:
+        """The share of changed programs that fail one of the calls made at every seed."""
+        changed = [one for one in alterations(self.right) if _compiles(one.source)]
+        pairs = [(one.source, "") for one in changed]
+        found = await self._searched(runner, "first", pairs)
+        count, survivors = 0, []
+        for one, result in zip(changed, found, strict=True):
+            if not isinstance(result, list):  # it never ends, so it fails
+                continue
+            place, ran = result
+            if place == -1 or not ran:  # the same everywhere, or no program at all
+                continue
+            count += 1
+            if int(str(place)) >= len(self.always):
+                survivors.append(one)
+        return Adequacy(count, tuple(survivors))
+
+    async def findings(self, runner: Runner) -> list[Finding]:
+        """Findings on wrong programs that pass the calls made at every seed, with better calls."""
+        if found := await self.failing(runner) or await self._unrevealed(runner):
+            return [found]
+        measured = await self.measured(runner)
+        says = []
+        if alike := await self._passing(runner):
+            says.append(f"no call made at every seed tells {alike}")
+        if measured.survivors:
+            says.append(
+                f"{len(measured.survivors)} of {measured.differing} programs with one small change "
+                f"pass every call made at all seeds: {_listed(measured.survivors)}"
+            )
+        if not says:
+            return []
+        cure = await self._cure(runner)
+        return [Finding(("always",), one, cure) for one in says[: None if self.always else 1]]
+
+    async def _unrevealed(self, runner: Runner) -> Finding | None:
+        """A finding if a typical wrong program is right for every combination of arguments."""
+        found = await self._searched(runner, "first", [(program, "") for program in self.wrong])
+        for index, result in enumerate(found):
+            if isinstance(result, list) and result[0] == -1:
+                says = "is right for every combination of the arguments: they do not reveal it"
+                return Finding(("wrong", index), says, "add arguments for which it goes wrong")
+        return None
+
+    async def _passing(self, runner: Runner) -> str:
+        """Typical wrong programs that the calls made at every seed do not tell apart."""
+        pairs = self._wrong_pairs()
+        found = await self._searched(runner, "first", [pair for pair, _ in pairs])
+        return "; ".join(
+            says
+            for (_, says), result in zip(pairs, found, strict=True)
+            if isinstance(result, list) and not 0 <= int(str(result[0])) < len(self.always)
+        )
+
+    def _wrong_pairs(self) -> list[tuple[tuple[str, str], str]]:
+        """Pairs of programs that must differ somewhere; an empty one is the right program."""
+        pairs = []
+        for late, program in enumerate(self.wrong):
+            pairs.append(((program, ""), f"wrong program {late} from the right one"))
+            for early, other in enumerate(self.wrong[:late]):
+                pairs.append(((program, other), f"wrong program {late} from {early}"))
+        return pairs
+
+    async def _cure(self, runner: Runner) -> str:
+        """A few calls that tell apart all that can be told apart, ready to paste."""
+        changed = [(one.source, "") for one in alterations(self.right) if _compiles(one.source)]
+        pairs = [*changed, *(pair for pair, _ in self._wrong_pairs())]
+        found = await self._searched(runner, "differing", pairs)
+        bits = [result for result in found if isinstance(result, int) and result]
+        rows = [self._rows[place] for place in _cover(bits, self._rows)]
+        return f"write always: {json.dumps(rows, ensure_ascii=False)}"
+
+    async def _searched(
+        self, runner: Runner, what: str, pairs: Sequence[tuple[str, str]], count: int = 0
+    ) -> list[Plain]:
+        """The result of a search for each of *pairs*; None where it did not finish."""
+        found: list[Plain] = []
+        at_once = max(1, _AT_ONCE // (count or len(self._rows)))
+        while len(found) < len(pairs):
+            calls = [(what, *pair, count) for pair in pairs[len(found) : len(found) + at_once]]
+            report = await runner.run(self._source, "search", calls)
+            refuse_lost(report)
+            if report.body or not report.outcomes:
+                raise UnavailableError(f"the sandbox did not run a search: {report.body}")
+            found += _found(report.outcomes)
+        return found
+
+    @cached_property
+    def _rows(self) -> list[Sequence[Argument]]:
+        """The calls to try: those made at every seed, then all that make sense."""
+        columns = list(self.arguments.values())
+        return [*self.always, *agreement.combinations(columns, self.places)]
+
+    @cached_property
+    def _source(self) -> str:
+        glue = _GLUE.format(
+            always=[tuple(map(plain_argument, row)) for row in self.always],
+            columns=[[plain_argument(value) for value in values] for values in self.arguments.values()],
+            places=list(self.places),
+            entry=self.entry,
+            floats=self.floats,
+            right=self.right,
+        )
+        return f"{inspect.getsource(agreement)}\n{glue}"
+
+    def _text(self, place: int) -> str:
+        arguments = [python(plain_argument(value)) for value in self._rows[place]]
+        return f"{self.entry}({', '.join(arguments)})"
+
+
+def sensible(
+    arguments: Mapping[str, Sequence[Argument]], makes_sense: Callable[[Sequence[Argument]], bool]
+) -> list[int]:
+    """The combinations to try, by their place among all: every one, or a few thousand."""
+    columns = list(arguments.values())
+    total = prod(map(len, columns))
+    source = random.Random("combinations")
+    some = list(range(total))
+    if total > _ROWS:
+        some = sorted({int(source.random() * total) for _ in range(_ROWS)})
+    rows = zip(some, agreement.combinations(columns, some), strict=True)
+    return [place for place, row in rows if makes_sense(row)]
+
+
+def _found(outcomes: Sequence[Outcome]) -> Iterator[Plain]:
+    """The result of each call, up to one that was stopped: the next run starts with it."""
+    for index, outcome in enumerate(outcomes):
+        if isinstance(outcome, Stopped) and index:
+            return
+        yield outcome.value if isinstance(outcome, CallReturned) else None
+
+
+def _compiles(source: str) -> bool:
+    try:
+        compile(source, "changed", "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
+def _cover(differing: Sequence[int], rows: Sequence[Sequence[Argument]]) -> list[int]:
+    """A few of *rows*, so that each of *differing* has two of its bits set, if it has that many.
+
+    The choice is greedy: the row that tells most programs apart, then the one with newer values.
+    """
+    chosen: list[int] = []
+    left = Counter({bits: min(_TWICE, bits.bit_count()) for bits in differing})
+    known: set[str] = set()
+
+    def worth(place: int) -> tuple[int, int]:
+        new = {f"{index} {value}" for index, value in enumerate(rows[place])} - known
+        return sum(bits >> place & 1 for bits in left), len(new)
+
+    while left:
+        best = max((place for place in range(len(rows)) if place not in chosen), key=worth)
+        chosen.append(best)
+        known |= {f"{index} {value}" for index, value in enumerate(rows[best])}
+        left -= Counter(bits for bits in left if bits >> best & 1)
+    return sorted(chosen)
+
+
+def _listed(survivors: Sequence[Altered]) -> str:
+    return "; ".join(map(str, survivors[:_SHOWN]))

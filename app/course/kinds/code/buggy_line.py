@@ -1,0 +1,285 @@
+"""Exercises that show a listing in which exactly one line is wrong."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import Literal, Self
+
+from pydantic import Field, PrivateAttr, model_validator
+
+from app.core.errors import UnavailableError
+from app.core.expressions import ExpressionError, evaluate
+from app.core.translation import noted, translate
+from app.core.validation import PlacedError
+from app.course.kinds.answers import Answer, Verdict
+from app.course.kinds.base import Finding, Where
+from app.course.kinds.code.adequacy import sensible
+from app.course.kinds.code.agreement import alike, combinations
+from app.course.kinds.code.base import CodeExercise
+from app.course.kinds.code.calls import Argument, TrialCall, function_in, refuse_absent_lines, rounded
+from app.course.kinds.code.edits import Operator
+from app.course.kinds.code.feedback import refuse_lost
+from app.course.kinds.code.interpreter import ListingError
+from app.course.kinds.code.line_number import read_line
+from app.course.kinds.code.mutation import SAYS, Listing, Mutant, Mutants, dead_lines, effect_of
+from app.course.kinds.code.other_cures import equally_guilty, mended_elsewhere, scaled_elsewhere
+from app.course.kinds.code.symptoms import symptom_of, symptom_text
+from app.course.kinds.diagnosis_key import mistake_key
+from app.course.kinds.drawn_values import Draw, shuffled
+from app.course.kinds.memo import Remembered
+from app.course.kinds.strict import Markdown, Strict
+from app.course.sandbox.execution import CallReturned
+from app.course.sandbox.runner import Runner
+
+_MORE = 60  # calls, at most, to describe what a bug does
+_ENOUGH = 4  # listed bugs, beside which none is drawn from the listing
+_DRAWN = 10  # as many times as one listed bug a bug from the listing itself is drawn
+
+
+@dataclass(frozen=True, slots=True)
+class BuggyLineQuestion:
+    """The listing."""
+
+    lines: tuple[str, ...]
+
+
+class Bug(Strict):
+    """One line that is shown instead of the right one."""
+
+    line: int = Field(ge=1)
+    shown: str = Field(min_length=1, description="the wrong line, with its indentation")
+    says: Markdown = Field(description="why it is wrong, and what would be right")
+    symptom: str = Field(default="", description="the text that {symptom} stands for")
+
+
+class BuggyLine(CodeExercise):
+    """Find the line with the bug."""
+
+    kind_title = noted("Find the bug")
+    sample = "collectives/estimate-off-by-a-factor"
+    kind: Literal["buggy_line"]
+    code: str = Field(min_length=1, description="the RIGHT listing")
+    bugs: list[Bug] = Field(default_factory=list, description="line, shown, says, symptom; one of them is drawn")
+    mutate: list[Operator] = Field(
+        default_factory=list, description="draw bugs from the listing: constant, operator, factor, off-by-one, swap"
+    )
+    also: list[str] = Field(
+        default_factory=list,
+        description="expressions of what it returns in a list after the reference: values on the "
+        "way, without which another line could be changed instead",
+    )
+    elsewhere: dict[int, Markdown] = Field(default_factory=dict, description="feedback on a line that is right")
+    entry: str = Field(default="", description="the function to call; the first one if empty")
+    _drawn_bugs: Remembered[int, Bug] = PrivateAttr(default_factory=Remembered)
+
+    @model_validator(mode="after")
+    def _lines_exist(self) -> Self:
+        if not (self.bugs or self.mutate):
+            raise ValueError("give bugs, or use mutate to draw them")
+        lines = self.code.splitlines()
+        named: dict[Where, int] = {("elsewhere", line): line for line in self.elsewhere}
+        named |= {("bugs", place, "line"): bug.line for place, bug in enumerate(self.bugs)}
+        refuse_absent_lines(lines, named)
+        for place, bug in enumerate(self.bugs):
+            if lines[bug.line - 1].strip() == bug.shown.strip():
+                says = f"the wrong line {bug.line} is the same as the right one"
+                raise PlacedError(says, ("bugs", place, "shown"), "write what is wrong there")
+        function_in(self.code)
+        return self
+
+    @property
+    def variation(self) -> str:
+        """What another seed changes."""
+        draws = self.mutate or len(self.bugs) > 1
+        return translate("Draws another bug.") if draws else super().variation
+
+    def bug(self, seed: int) -> Bug:
+        """The bug that *seed* draws; at 0 the first one.
+
+        Raises:
+            ExpressionError: none can be drawn from the listing.
+        """
+        if seed == 0 and self.bugs:
+            return self.bugs[0]
+        share = random.Random(f"bug {seed}").random()
+        if not self.mutate:
+            return self.bugs[int(share * len(self.bugs))]
+        if share < len(self.bugs) / (len(self.bugs) + _DRAWN):
+            return self.bugs[int(share * (len(self.bugs) + _DRAWN))]
+        return self._drawn_bugs.of(seed, lambda: self._first_mutant(seed))
+
+    def _first_mutant(self, seed: int) -> Bug:
+        found = next(self.mutants(seed), None)
+        if found is None:
+            raise ExpressionError("no change of one line shows in the drawn calls")
+        return self._bug_of(found)
+
+    def mutants(self, seed: int) -> Iterator[Mutant]:
+        """The bugs that can be drawn from the listing, in the order of *seed*.
+
+        Raises:
+            ExpressionError: it is more than arithmetic.
+        """
+        try:
+            yield from self._mutants.drawn(lambda edits: shuffled(seed, edits))
+        except ListingError as error:
+            raise ExpressionError(f"no bugs can be drawn from the code: {error}") from error
+
+    @cached_property
+    def _mutants(self) -> Mutants:
+        return Mutants(self._right_listing, self.mutate)
+
+    @cached_property
+    def _right_listing(self) -> Listing:
+        """The right listing, with calls that tell bugs, and more that describe them."""
+        columns = self.arguments.values()
+        places = sensible(self.arguments, self.makes_sense)[:: 1 + prod(map(len, columns)) // _MORE]
+        rows = combinations(list(columns), places)
+        more = [self.call(self._called, row) for row in rows]
+        return Listing(self.code.splitlines(), self._called, self.calls(self._called, 0), more)
+
+    def _call(self, entry: str, row: Sequence[Argument]) -> TrialCall:
+        """The call, and all that the function should return."""
+        call = super()._call(entry, row)
+        if not self.also:
+            return call
+        names = self.argument_names(row)
+        others = [evaluate(expression, names).value for expression in self.also]
+        return replace(call, expected=[call.expected, *others])
+
+    @property
+    def _called(self) -> str:
+        """The function that is called."""
+        return self.entry or function_in(self.code)
+
+    def _bug_of(self, mutant: Mutant) -> Bug:
+        """*mutant*, with what its line is about where the author says it."""
+        says = SAYS[mutant.operator]
+        if about := self.elsewhere.get(mutant.line):
+            says = f"{says} {about}"
+        symptom = symptom_of(mutant.effect)
+        return Bug(line=mutant.line, shown=mutant.shown, says=says, symptom=symptom)
+
+    def _draw(self, seed: int) -> Draw:
+        """The drawn values, and the symptom of the bug that is shown."""
+        drawn = super()._draw(seed)
+        return replace(drawn, shown={**drawn.shown, "symptom": self.bug(seed).symptom})
+
+    def listing(self, bug: Bug) -> list[str]:
+        """The lines with *bug* among them."""
+        lines = self.code.splitlines()
+        lines[bug.line - 1] = bug.shown.rstrip()
+        return lines
+
+    def question(self, seed: int) -> BuggyLineQuestion:
+        """The listing with the bug."""
+        return BuggyLineQuestion(tuple(self.listing(self.bug(seed))))
+
+    def right_answer(self, seed: int) -> Answer:
+        """The number of the line."""
+        return str(self.bug(seed).line)
+
+    def reveal(self, seed: int) -> str:
+        """The line, and how it reads when it is right."""
+        line = self.bug(seed).line
+        right = self.code.splitlines()[line - 1].strip()
+        return translate("Line **{line}**. It should read `{right}`.", line=line, right=right)
+
+    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+        """Each right line that the author speaks of."""
+        for line, says in self.elsewhere.items():
+            if line != self.bug(seed).line:
+                yield str(line), self.fill(says, self.draw(seed))
+
+    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+        """Compare the number of the line."""
+        bug, drawn = self.bug(seed), self.draw(seed)
+        line = read_line(answer, len(self.code.splitlines()))
+        if line == bug.line:
+            return Verdict(True, 1.0, (symptom_text(self.fill(bug.says, drawn)), self.reveal(seed)))
+        if says := self.elsewhere.get(line):
+            return Verdict(False, 0.0, (self.fill(says, drawn),), mistake=mistake_key(says))
+        return Verdict(False, 0.0, (translate("Line {line} is correct as written.", line=line),))
+
+    def texts(self) -> Iterator[tuple[Where, str]]:
+        """The sentences of bugs and of other lines, too."""
+        yield from super().texts()
+        yield from ((("bugs", index, "says"), bug.says) for index, bug in enumerate(self.bugs))
+        yield from ((("elsewhere", line), says) for line, says in self.elsewhere.items())
+
+    def untold(self) -> Iterator[tuple[Where, str]]:
+        """The symptoms, which stand in the prompt."""
+        yield from ((("bugs", n, "symptom"), bug.symptom) for n, bug in enumerate(self.bugs))
+
+    def telling(self, seed: int) -> set[str]:
+        """The number of the line."""
+        return {f"line {self.bug(seed).line}"}
+
+    async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
+        """The right listing agrees with the reference, and each bug shows in a result."""
+        entry = self._called
+        try:
+            calls = [call for seed in seeds for call in self.calls(entry, seed)]
+        except ExpressionError as error:
+            return [Finding(("reference",), str(error))]
+        findings = []
+        if self.mutate and len(self.bugs) >= _ENOUGH:
+            says = f"{len(self.bugs)} bugs are listed: draw none by chance"
+            findings.append(Finding(("mutate",), says, "remove it; listed ones teach more"))
+        if disagreement := await self._disagreement(self.code, entry, calls, runner):
+            findings.append(Finding(("code",), f"the right code fails: {disagreement}"))
+        for line in dead_lines(self._right_listing):
+            findings.append(Finding(("code",), f"line {line} changes no result", "remove it"))
+        drawn = [self._bug_of(mutant) for mutant in self.mutants(0)] if self.mutate else []
+        for index, bug in enumerate((*self.bugs, *drawn)):
+            where = ("bugs", index) if index < len(self.bugs) else ("mutate",)
+            source = "\n".join(self.listing(bug))
+            if not await self._disagreement(source, entry, calls, runner):
+                says = f"line {bug.line} changes no result"
+                findings.append(Finding(where, says, "draw arguments that show it"))
+            findings += self._prove_guilt(where, bug)
+        return findings
+
+    def _prove_guilt(self, where: Where, bug: Bug) -> Iterator[Finding]:
+        """Only a fix of the line of *bug* helps, and its symptom says what happens."""
+        wrong = replace(self._right_listing, lines=self.listing(bug))
+        raises = effect_of(wrong).raises
+        if raises and "raise" not in bug.symptom:
+            yield Finding(where, f"raises {raises}, which its symptom does not say")
+        listed = bug in self.bugs  # such a bug can be chosen better
+        argued = () if listed else self.elsewhere
+        cure = "say under elsewhere why that line is right, or change the listing"
+        says = f"could be fixed instead of line {bug.line}"
+        if other := equally_guilty(wrong, bug.line, self.elsewhere):
+            yield Finding(where, f"line {other} {says}", cure)
+        elif (
+            (found := mended_elsewhere(wrong, bug.line, argued))
+            or listed
+            and (found := scaled_elsewhere(wrong, bug.line))
+        ):
+            yield Finding(where, f"line {found[0]} {says}, with {found[1]}", cure)
+
+    def notes(self) -> Iterator[str]:
+        """The number of bugs that can be drawn from the listing, by what is changed."""
+        if self.mutate:
+            by = Counter(mutant.operator for mutant in self.mutants(0))
+            parts = ", ".join(f"{name} {count}" for name, count in by.most_common())
+            yield f"{by.total()} bugs can be drawn from the code ({parts})"
+
+    async def _disagreement(self, source: str, entry: str, calls: Sequence[TrialCall], runner: Runner) -> str:
+        """The first call whose result is not that of the reference; nothing if all agree."""
+        report = await runner.run(source, entry, [call.arguments for call in calls])
+        refuse_lost(report)
+        if report.body:
+            return str(report.body)
+        for call, outcome in zip(calls, report.outcomes, strict=False):
+            if not isinstance(outcome, CallReturned):
+                return f"{call.text}: {outcome}"
+            if not alike(outcome.value, call.expected):
+                return f"{call.text} gives {rounded(outcome.value)}, not {rounded(call.expected)}"
+        if len(report.outcomes) < len(calls):
+            raise UnavailableError("the sandbox lost a run")
+        return ""

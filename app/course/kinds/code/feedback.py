@@ -1,0 +1,193 @@
+"""Feedback on a function that a learner writes: examples, results of runs, diagnoses."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from app.core.errors import UnavailableError
+from app.core.quotation import visible_lines
+from app.core.translation import noted, translate
+from app.core.units import Scale
+from app.course.kinds.code.agreement import CLOSE, alike, as_float
+from app.course.kinds.code.call_sentences import (
+    Says,
+    exception_kind,
+    in_line,
+    returns_nothing,
+    says_of_call,
+    says_of_nothing,
+    says_of_secret,
+    says_of_secret_nothing,
+)
+from app.course.kinds.code.calls import Argument, TrialCall, plain_argument, rounded
+from app.course.kinds.common_mistakes import common_mistake
+from app.course.kinds.strict import Markdown, Strict
+from app.course.sandbox.execution import CallReturned, Execution, Outcome, Plain, Stopped
+
+_NOT_RUN = {
+    "lost": noted("the server lost this run: please submit it again"),
+    "busy": noted("the server is too busy to run this program: please submit it again in a minute"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A call that the learner sees, and its right result."""
+
+    call: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionQuestion:
+    """The function to write."""
+
+    entry: str
+    starter: str
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRun:
+    """The result of one visible example; *says* is Markdown, empty when it passed."""
+
+    call: str
+    expected: str
+    got: str
+    printed: str
+    passed: bool
+    says: str
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A run of the visible examples; *problem* is what stopped the code before them."""
+
+    problem: str
+    line: int | None
+    printed: str
+    runs: tuple[TrialRun, ...]
+
+
+class Wrong(Strict):
+    """A typical wrong program, and the feedback on programs with the same results."""
+
+    code: str = Field(min_length=1)
+    says: Markdown
+
+
+class Worked(Strict):
+    """A visible call with its result, where no formula is the reference."""
+
+    call: list[Argument] = Field(description="arguments in order")
+    returns: Argument | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """The calls that grade: *drawn* ones, then those of every seed.
+
+    The right results of the latter stay secret: they cannot be collected from seed to seed.
+    """
+
+    drawn: tuple[TrialCall, ...]
+    always: tuple[TrialCall, ...]
+
+    @property
+    def calls(self) -> tuple[TrialCall, ...]:
+        """All of them, in order."""
+        return (*self.drawn, *self.always)
+
+    def says_of(self, index: int, outcomes: Sequence[Outcome]) -> str:
+        """What went wrong in the call number *index*, from 0."""
+        call, outcome = self.calls[index], outcomes[index]
+        secret = index >= len(self.drawn)
+        says = says_of_secret if secret else says_of_call
+        if returns_nothing(self.calls, outcomes):
+            says = says_of_secret_nothing if secret else says_of_nothing
+        return f"{call_place(index, len(self.calls))}: {says(call, outcome)}"
+
+
+def returned(example: Worked) -> Plain:
+    """What *example* says that its call returns."""
+    return None if example.returns is None else plain_argument(example.returns)
+
+
+def passes(call: TrialCall, outcome: Outcome) -> bool:
+    """Whether *outcome* is what *call* should return."""
+    return isinstance(outcome, CallReturned) and alike(outcome.value, call.expected)
+
+
+def trial_runs(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> tuple[TrialRun, ...]:
+    """The results of the visible examples *calls*."""
+    says = says_of_nothing if returns_nothing(calls, outcomes) else says_of_call
+    return tuple(_trial_run(*pair, says) for pair in zip(calls, outcomes, strict=False))
+
+
+def _trial_run(call: TrialCall, outcome: Outcome, says: Says) -> TrialRun:
+    passed = passes(call, outcome)
+    return TrialRun(
+        call=call.text,
+        expected=rounded(call.expected),
+        got=rounded(outcome.value) if isinstance(outcome, CallReturned) else exception_kind(outcome),
+        printed=visible_lines(outcome.printed),
+        passed=passed,
+        says="" if passed else says(call, outcome),
+        line=in_line(outcome),
+    )
+
+
+def call_place(index: int, count: int) -> str:
+    """Which call of how many."""
+    return translate("Call {place} of {count}", place=index + 1, count=count)
+
+
+def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
+    """Whether two programs return the same for all calls."""
+    return len(some) == len(others) and all(
+        isinstance(a, CallReturned) and isinstance(b, CallReturned) and alike(a.value, b.value)
+        for a, b in zip(some, others, strict=True)
+    )
+
+
+def was_stopped(report: Execution) -> bool:
+    """Whether a limit stopped the run: on a busy machine another run may get further."""
+    return any(isinstance(outcome, Stopped) for outcome in (report.body, *report.outcomes))
+
+
+def refuse_lost(report: Execution) -> None:
+    """Refuse a run that says nothing about the program.
+
+    Raises:
+        UnavailableError: the server lost it, or was too busy to run it.
+    """
+    for outcome in (report.body, *report.outcomes):
+        if isinstance(outcome, Stopped) and outcome.reason in _NOT_RUN:
+            raise UnavailableError(translate(_NOT_RUN[outcome.reason]))
+
+
+def common_mistake_in(calls: Sequence[TrialCall], outcomes: Sequence[Outcome], scale: Scale) -> str:
+    """Feedback on a program whose results are all off by the same well-known factor."""
+    ratios = list(_ratios(calls, outcomes))
+    first = ratios[0] if ratios else 0.0
+    if not first or any(abs(ratio / first - 1) > CLOSE for ratio in ratios):
+        return ""
+    return common_mistake(first, scale, CLOSE)
+
+
+def _ratios(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> Iterator[float]:
+    for call, outcome in zip(calls, outcomes, strict=False):
+        number = _number(outcome)
+        if (expected := as_float(call.expected)) and number is not None:
+            yield number / expected
+
+
+def _number(outcome: Outcome) -> float | None:
+    """The finite number that a call returned."""
+    if not isinstance(outcome, CallReturned) or type(outcome.value) not in (int, float):
+        return None
+    number = as_float(outcome.value)
+    return number if math.isfinite(number) else None

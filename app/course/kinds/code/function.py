@@ -1,0 +1,200 @@
+"""Exercises whose answer is a Python function, called in the sandbox with drawn arguments."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from pydantic import Field, PrivateAttr
+
+from app.core.expressions import ExpressionError
+from app.core.quotation import visible_lines
+from app.core.translation import localized, noted, translate
+from app.core.units import scale_of
+from app.course.kinds.answers import Answer, Verdict
+from app.course.kinds.base import Finding, Where
+from app.course.kinds.code.adequacy import Contest, sensible
+from app.course.kinds.code.boundary_proof import boundary_findings
+from app.course.kinds.code.call_sentences import in_line, outcome_sentence
+from app.course.kinds.code.called_function import CalledFunction, paired_outcomes
+from app.course.kinds.code.calls import TrialCall, rounded, source_in
+from app.course.kinds.code.feedback import (
+    Example,
+    FunctionQuestion,
+    Hidden,
+    Trial,
+    Wrong,
+    common_mistake_in,
+    passes,
+    same_results,
+    trial_runs,
+    was_stopped,
+)
+from app.course.kinds.diagnosis_key import mistake_key
+from app.course.kinds.memo import Remembered
+from app.course.sandbox.execution import CallReturned, Execution, Outcome
+from app.course.sandbox.runner import Runner
+
+Foreseen = list[tuple[tuple[Outcome, ...], str]]  # results of a wrong program, its sentence
+_ANY = -1  # in place of a seed, where all have the same
+
+
+class Function(CalledFunction):
+    """Write a function."""
+
+    kind_title = noted("Write code")
+    sample = "collectives/write-ring-time"
+    pace = 5.0
+    runs_code = True
+    kind: Literal["function"]
+    wrong: list[Wrong] = Field(
+        min_length=1, description="code and says of typical mistakes; each must fail a drawn call"
+    )
+    _foreseen: Remembered[int, Foreseen] = PrivateAttr(default_factory=Remembered)
+
+    def question(self, seed: int) -> FunctionQuestion:
+        """The function to write, and visible examples of it."""
+        examples = tuple(Example(call.text, rounded(call.expected)) for call in self.visible_calls())
+        return FunctionQuestion(self.entry, self.starter, examples)
+
+    def right_answer(self, seed: int) -> Answer:
+        """A right program."""
+        return self.right
+
+    def reveal(self, seed: int) -> str:
+        """A right program, as a listing."""
+        return f"```python\n{self.right.rstrip()}\n```"
+
+    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+        """Each typical wrong program."""
+        drawn = self.draw(seed)
+        for wrong in self.wrong:
+            yield wrong.code, self.fill(wrong.says, drawn)
+
+    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+        """Run the program on drawn calls; the first failing one is shown."""
+        source = source_in(answer)
+        hidden = await self.hidden_calls(seed, runner)
+        calls = hidden.calls
+        report = await self.run_calls(source, calls, runner, learner)
+        if report.body:
+            return Verdict(False, 0.0, (outcome_sentence(report.body),))
+        passed = [passes(call, outcome) for call, outcome in paired_outcomes(calls, report)]
+        if all(passed) and len(passed) == len(calls):
+            says = translate("All {calls} calls return the right value.", calls=len(calls))
+            return Verdict(True, 1.0, (says,))
+        told = [hidden.says_of(passed.index(False), report.outcomes)]
+        diagnosis = await self._diagnosis(seed, hidden, report, runner)
+        if diagnosis:
+            told.append(localized(self.fill(diagnosis, self.draw(seed))))
+        known = mistake_key(diagnosis) if diagnosis else ""
+        return Verdict(False, sum(passed) / len(calls), tuple(told), mistake=known)
+
+    async def try_out(self, seed: int, source: str, runner: Runner, learner: str = "") -> Trial:
+        """Run the visible examples.
+
+        Raises:
+            AnswerError: there is nothing to run.
+            UnavailableError: the sandbox cannot run it.
+        """
+        calls = self.visible_calls()
+        report = await self.run_calls(source_in(source), calls, runner, learner)
+        if report.body:
+            problem = outcome_sentence(report.body)
+            line = in_line(report.body)
+            return Trial(problem=problem, line=line, printed=visible_lines(report.printed), runs=())
+        runs = trial_runs(calls, report.outcomes)
+        return Trial(problem="", line=None, printed=visible_lines(report.printed), runs=runs)
+
+    async def _diagnosis(self, seed: int, hidden: Hidden, report: Execution, runner: Runner) -> str:
+        """The wording of the listed mistake with the same results, or of a common one."""
+        if not all(isinstance(outcome, CallReturned) for outcome in report.outcomes):
+            return ""
+        calls, outcomes = hidden.always or hidden.drawn, report.outcomes
+        foreseen = await self._wrong_outcomes(seed, calls, runner)
+        for wrong, (results, says) in zip(self.wrong, foreseen, strict=True):
+            if not same_results(outcomes[-len(calls) :], results):
+                continue
+            if not hidden.always or await self._agrees(wrong, hidden.drawn, outcomes, runner):
+                return says
+        return common_mistake_in(hidden.calls, outcomes, scale_of(self.unit))
+
+    async def _agrees(
+        self, wrong: Wrong, drawn: Sequence[TrialCall], outcomes: Sequence[Outcome], runner: Runner
+    ) -> bool:
+        """Whether a typical wrong program has the results *outcomes* in the *drawn* calls, too."""
+        other = await self.run_calls(wrong.code, drawn, runner, "")
+        return same_results(outcomes[: len(drawn)], other.outcomes)
+
+    async def _wrong_outcomes(self, seed: int, calls: Sequence[TrialCall], runner: Runner) -> Foreseen:
+        """The results of each typical wrong program; stored unless one of them was stopped.
+
+        Calls of every seed tell wrong programs apart, as lint proves: they are run for them once.
+        """
+        key = _ANY if self.always else seed
+        if key in self._foreseen:
+            return self._foreseen[key]
+        reports = [(await self.run_calls(w.code, calls, runner, ""), w.says) for w in self.wrong]
+        found = [(report.outcomes, says) for report, says in reports]
+        if not any(was_stopped(report) for report, _ in reports):
+            self._foreseen.keep(key, found)
+        return found
+
+    def texts(self) -> Iterator[tuple[Where, str]]:
+        """The sentences of wrong programs, too."""
+        yield from super().texts()
+        for index, wrong in enumerate(self.wrong):
+            yield ("wrong", index, "says"), wrong.says
+
+    async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
+        """The right program passes, wrong ones fail at any seed and get their sentences."""
+        try:
+            findings = await self._prove_right(runner)
+            findings = findings or await self.contest().findings(runner)
+            findings = findings or await self._prove_boundaries(runner)
+            for seed in seeds:
+                findings += [] if findings else await self._prove(seed, runner)
+        except ExpressionError as error:
+            return [Finding(("reference",), str(error))]
+        return findings
+
+    async def _prove_boundaries(self, runner: Runner) -> list[Finding]:
+        """Every boundary of the right program is met by a call of every seed."""
+        rows = self.rows_of_every_seed()
+        return await boundary_findings(self.right, self.entry, rows, self.makes_sense, runner)
+
+    def contest(self) -> Contest:
+        """The right program against nearly right ones."""
+        return Contest(
+            entry=self.entry,
+            right=self.right,
+            wrong=[wrong.code for wrong in self.wrong],
+            arguments=self.arguments,
+            always=self.rows_of_every_seed(),
+            places=sensible(self.arguments, self.makes_sense),
+            floats=bool(self.reference) and self.result == "float",
+        )
+
+    async def _prove(self, seed: int, runner: Runner) -> list[Finding]:
+        findings = []
+        verdict = await self.grade(seed, self.right, runner)
+        if not verdict.correct:
+            findings.append(Finding(("right",), f"the right program fails: {verdict.feedback[0]}"))
+        for index, wrong in enumerate(self.wrong):
+            verdict = await self.grade(seed, wrong.code, runner)
+            if verdict.correct:
+                says = f"seed {seed}: passes every drawn call: the arguments do not reveal it"
+                cure = "add arguments for which it goes wrong"
+                findings.append(Finding(("wrong", index), says, cure))
+            elif self.fill(wrong.says, self.draw(seed)) not in verdict.feedback:
+                says = f"seed {seed}: does not get its feedback, but: {' '.join(verdict.feedback)}"
+                findings.append(Finding(("wrong", index), says))
+        return findings
+
+    async def _prove_right(self, runner: Runner) -> list[Finding]:
+        """The right program runs, and returns what the examples say."""
+        trial = await self.try_out(0, self.right, runner)
+        if trial.problem:
+            return [Finding(("right",), f"the right program fails: {trial.problem}")]
+        failed = [(index, run.says) for index, run in enumerate(trial.runs) if not run.passed]
+        if failed and self.reference:
+            return [Finding(("right",), f"the right program fails: {failed[0][1]}")]
+        return [Finding(("examples", index), f"the right program disagrees: {says}") for index, says in failed]

@@ -1,0 +1,252 @@
+"""Bugs drawn from a right listing: one small change of one line, proven to matter."""
+
+import ast
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from app.core.translation import noted
+from app.course.kinds.code.calls import TrialCall
+from app.course.kinds.code.edits import Edit, Operator, all_edits
+from app.course.kinds.code.interpreter import CompiledListing, FailedError, ListingError
+from app.course.sandbox.execution import Plain
+
+CallResult = tuple["Plain | FailedError", Plain]  # of a call, and what it should be
+SAYS: dict[Operator, str] = {
+    "constant": noted("The constant in this line is wrong."),
+    "operator": noted("The operator in this line is wrong."),
+    "factor": noted("A factor is missing from this line."),
+    "off-by-one": noted("This line is off by one."),
+    "swap": noted("This line uses the wrong variable."),
+}
+_CLOSE = 1e-6
+_NOTICED = 0.01  # how far from 1 a ratio is that someone would see
+_TELLING = 0.5  # of the calls must come out wrong
+_OTHER_VALUES = ("0", "987.5")  # of a line whose value may not matter
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The difference between the results of a changed listing and the right ones."""
+
+    ratio: float | None = None  # of the wrong result to the right one, where it is always the same
+    lean: Literal["", "large", "small"] = ""  # never on the other side of the right result
+    raises: str = ""  # the exception that Python raises
+    always: bool = True  # it raises at every call
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One changed line of a listing, *shown* instead of the right one."""
+
+    line: int
+    shown: str
+    operator: Operator
+    effect: Effect
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A listing, calls of its function *entry* that tell bugs, and *more* to describe them."""
+
+    lines: Sequence[str]
+    entry: str
+    calls: Sequence[TrialCall]
+    more: Sequence[TrialCall] = ()
+
+    def results(self, calls: Sequence[TrialCall]) -> list[CallResult]:
+        """The result of each of *calls*, and the right one.
+
+        Raises:
+            ListingError: a call does more than arithmetic.
+        """
+        program = CompiledListing(_parsed(self.lines), self.entry)
+        return [(_result(program, call), call.expected) for call in calls]
+
+    def changed(self, edit: Edit) -> "Listing":
+        """This listing with *edit* in it."""
+        lines = [*self.lines[: edit.line - 1], edit.text, *self.lines[edit.line :]]
+        return replace(self, lines=lines)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every call returns what it should."""
+        try:
+            return self.is_right_as(CompiledListing(_parsed(self.lines), self.entry))
+        except ListingError:
+            return False
+
+    def is_right_as(self, program: CompiledListing) -> bool:
+        """Whether every call of *program* returns what that of the listing should."""
+        try:
+            calls = (*self.calls, *self.more)
+            return all(_agree(_result(program, c), c.expected) for c in calls)
+        except ListingError:
+            return False
+
+
+class Mutants:
+    """Small changes of one line of a right listing that show in its results.
+
+    A change counts when the changed listing is wrong on half of the calls or more, and no change
+    of another line makes all of them right again: then exactly one line is at fault.
+    """
+
+    def __init__(self, right: Listing, operators: Sequence[Operator]) -> None:
+        """Look at *right*.
+
+        Raises:
+            ListingError: it is more than arithmetic, or does not return what it should.
+        """
+        for (value, expected), call in zip(right.results(right.calls), right.calls, strict=True):
+            if not _agree(value, expected):
+                raise ListingError(f"{call.text} does not return {expected}")
+        self._right = right
+        self._all = all_edits(right.lines)
+        self._edits = [edit for edit in self._all if edit.operator in operators]
+        self._known: dict[Edit, Mutant | None] = {}
+
+    def drawn(self, mixed: Callable[[list[Edit]], list[Edit]]) -> Iterator[Mutant]:
+        """Those that count, in a *mixed* order."""
+        for edit in mixed(self._edits):
+            if edit not in self._known:
+                self._known[edit] = self._judged(edit)
+            if mutant := self._known[edit]:
+                yield mutant
+
+    def _judged(self, edit: Edit) -> Mutant | None:
+        changed = self._right.changed(edit)
+        others = [other for other in self._all if other.line != edit.line]
+        if not _is_told(changed) or cured_by(changed, others):
+            return None
+        effect = effect_of(changed)
+        if effect.ratio and abs(effect.ratio - 1) < _NOTICED:
+            return None
+        return Mutant(edit.line, edit.text, edit.operator, effect)
+
+
+def effect_of(listing: Listing) -> Effect:
+    """The effect of the bug in *listing* on its results."""
+    try:
+        pairs = listing.results([*listing.calls, *listing.more])
+    except ListingError:
+        pairs = listing.results(listing.calls)
+    raised = [value.kind for value, _ in pairs if isinstance(value, FailedError)]
+    if raised:
+        kinds = set(raised)
+        kind = kinds.pop() if len(kinds) == 1 else "exception"
+        return Effect(raises=kind, always=len(raised) == len(pairs))
+    numbers = [
+        (value, right) for value, right in pairs if isinstance(value, int | float) and isinstance(right, int | float)
+    ]
+    if len(numbers) != len(pairs):
+        return Effect()
+    return Effect(None if _has_one_length(listing.calls) else _ratio(numbers), _lean(numbers))
+
+
+def _has_one_length(calls: Sequence[TrialCall]) -> bool:
+    """Whether a list is always as long: a ratio may come of its length, which no one sees."""
+    for values in zip(*(call.arguments for call in calls), strict=True):
+        lengths = {len(value) for value in values if isinstance(value, list)}
+        if len(lengths) == 1:
+            return True
+    return False
+
+
+def _is_told(listing: Listing) -> bool:
+    """Whether a listing with one change is wrong often enough, and runs at all."""
+    try:
+        pairs = listing.results(listing.calls)
+    except (SyntaxError, ListingError):
+        return False
+    if not all(isinstance(v, FailedError) or _comparable(v, right) for v, right in pairs):
+        return False
+    wrong = [isinstance(v, FailedError) or not _agree(v, right) for v, right in pairs]
+    return sum(wrong) >= _TELLING * len(pairs)
+
+
+def cured_by(listing: Listing, others: Sequence[Edit]) -> int | None:
+    """The line of the first of *others* that makes every call right."""
+    for other in others:
+        try:
+            if listing.changed(other).is_right:
+                return other.line
+        except SyntaxError:
+            continue
+    return None
+
+
+def _parsed(lines: Sequence[str]) -> ast.Module:
+    return ast.parse("\n".join(lines))
+
+
+def _result(program: CompiledListing, call: TrialCall) -> "Plain | FailedError":
+    """What *call* returns, or the exception that it raises."""
+    try:
+        return program.run(call.arguments)
+    except FailedError as error:
+        return error
+
+
+def _comparable(value: Plain, expected: Plain) -> bool:
+    """Whether the type alone would not give the mutant away."""
+    return type(value) is type(expected) or (type(value) is int and type(expected) is float)
+
+
+def _agree(value: "Plain | FailedError", expected: Plain) -> bool:
+    if isinstance(value, int | float) and isinstance(expected, int | float):
+        return math.isclose(value, expected, rel_tol=_CLOSE, abs_tol=1e-12)
+    if isinstance(value, list) and isinstance(expected, list):
+        return len(value) == len(expected) and all(map(_agree, value, expected))
+    return value == expected
+
+
+def _ratio(numbers: Sequence[tuple[float, float]]) -> float | None:
+    """The ratio of every result to the right one, where it is always the same."""
+    if any(value and not right for value, right in numbers):
+        return None
+    ratios = {float(f"{value / right:.6g}") for value, right in numbers if right}
+    return ratios.pop() if len(ratios) == 1 else None
+
+
+def _lean(numbers: Sequence[tuple[float, float]]) -> Literal["", "large", "small"]:
+    """The side on which every result is that is wrong, where none is negative."""
+    if any(value < 0 or right < 0 for value, right in numbers):
+        return ""
+    wrong = [(value, right) for value, right in numbers if not _agree(value, right)]
+    if all(value > right for value, right in wrong):
+        return "large"
+    return "small" if all(value < right for value, right in wrong) else ""
+
+
+def dead_lines(listing: Listing) -> list[int]:
+    """The lines of the right *listing* that could set anything, and every call would be right."""
+    return [
+        statement.lineno
+        for statement in _statements(listing)
+        if isinstance(statement, ast.Assign)
+        and all(listing.changed(_set(listing, statement, to)).is_right for to in _OTHER_VALUES)
+    ]
+
+
+def _set(listing: Listing, statement: ast.Assign, to: str) -> Edit:
+    line = listing.lines[statement.lineno - 1]
+    indent = line[: statement.col_offset]
+    return Edit(statement.lineno, f"{indent}{ast.unparse(statement.targets[0])} = {to}", "constant")
+
+
+def _statements(listing: Listing) -> Iterator[ast.stmt]:
+    tree = ast.parse("\n".join(listing.lines))
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef):
+            yield from walked(function.body)
+
+
+def walked(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """*statements*, and those inside loops and conditions."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, ast.For | ast.If):
+            yield from walked(statement.body)
+            yield from walked(statement.orelse)

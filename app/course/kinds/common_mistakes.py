@@ -1,0 +1,228 @@
+"""Common mistakes with units and factors, recognized even where no author listed them.
+
+A cause is only named where the quantity can have it: bytes and bandwidths have bits, GB has GiB
+and MB has MiB, a share has percent. For any other quantity the feedback names the factor alone.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from app.core.translation import noted, say
+from app.core.units import BYTE, BYTE_PER_SECOND, RATIO, SECOND, Scale, scale_of
+from app.core.units.scales import DECIMAL, SCALES, takes_prefix
+
+_CLOSE = 0.005  # how near a factor must be met: three figures
+_CLOSER = 0.002  # the same for 1.024, since many wrong numbers are close to it
+_FAMILIES = {
+    BYTE: "B kB MB GB TB PB bit Mbit Gbit Tbit",
+    BYTE_PER_SECOND: "B/s kB/s MB/s GB/s TB/s bit/s Mbit/s Gbit/s Tbit/s",
+    SECOND: "ns µs ms s min h days years",
+}
+_TIMES = (60, 3600)
+_THOUSANDS = (1e3, 1e6, 1e9)
+_OF_EIGHT = ("bits-as-bytes", "bytes-as-bits", "times-8", "over-8")
+_WORDS = {"B": noted("bytes"), "bit": noted("bits")}
+_PREFIXED = re.compile(r"([kKMGTP])(i?)(\D+)")
+
+
+@dataclass(frozen=True, slots=True)
+class CommonMistake:
+    """A wrong answer that is *factor* times the right one, where the unit *can* have it.
+
+    Its *key* is stored, and never changes.
+    """
+
+    key: str
+    factor: float
+    says: str
+    can: Callable[[Scale], bool]
+
+
+def common_mistake(ratio: float, scale: Scale, tolerance: float, *, has_eight: bool = False) -> str:
+    """Feedback on an answer that is *ratio* times the right one; empty if that is not common.
+
+    *scale* is the unit that was typed, else the one that the page shows; *tolerance* is that of
+    the exercise, and a mistake is only named when the figures match closely. Where the question
+    *has_eight*, a factor of 8 is left to it.
+    """
+    closer, close = min(tolerance, _CLOSER), min(tolerance, _CLOSE)
+    for _, factor, says in _binary(scale):
+        if abs(ratio / factor - 1) <= closer:
+            return says
+    for known in _COMMON:
+        if has_eight and known.key in _OF_EIGHT:
+            continue
+        if abs(ratio / known.factor - 1) <= close and known.can(scale):
+            return known.says
+    return ""
+
+
+def in_another_unit(value: float, right: float, slack: float, shown: Scale, *, has_eight: bool = False) -> str:
+    """Feedback on a bare number, read as *value*, that is right in a unit other than *shown*."""
+    number = value / shown.factor
+    for other in map(scale_of, _family(shown)):
+        if has_eight and "bit" in other.symbol and "bit" not in shown.symbol:
+            continue
+        if other.factor != shown.factor and abs(number * other.factor - right) <= slack:
+            return _right_in(other, shown)
+    return ""
+
+
+def in_the_wrong_unit(value: float, right: float, slack: float, typed: Scale, shown: Scale) -> str:
+    """Feedback on a number that is right in the unit *shown*, but was written with *typed*."""
+    meant = value / typed.factor * shown.factor
+    if typed.factor == shown.factor or abs(meant - right) > slack:
+        return ""
+    if shown.unit is RATIO:
+        return _NO_PERCENTAGE if _is_a_share(typed) and shown.factor == 1 else ""
+    twin = _twin(typed)
+    if twin is not None and twin.factor == shown.factor:
+        return next(says for _, _, says in _binary(typed))
+    for other in map(scale_of, _family(shown)):
+        if other.factor == typed.factor:
+            return _written_in(other, shown)
+    return ""
+
+
+def _written_in(other: Scale, shown: Scale) -> str:
+    named = _WORDS.get(other.symbol, other.symbol)
+    form = noted("The number is right in {shown}, but your answer is in {unit}.")
+    return say(form, unit=named, shown=shown.symbol)
+
+
+def _right_in(other: Scale, shown: Scale) -> str:
+    named = _WORDS.get(other.symbol, other.symbol)
+    form = noted("Right in {unit}, but a number without a unit is in {shown} here.")
+    return say(form, unit=named, shown=shown.symbol)
+
+
+def common_wordings() -> Iterator[tuple[str, str]]:
+    """The key of every common mistake, and what is said of it."""
+    yield from ((known.key, known.says) for known in _COMMON)
+    yield "percent-written", _NO_PERCENTAGE
+    for scale in SCALES.values():
+        yield from ((key, says) for key, _, says in _binary(scale))
+        for symbol in _family(scale):
+            other = scale_of(symbol)
+            yield f"{symbol}-for-{scale.symbol}", _right_in(other, scale)
+            yield f"{symbol}-written-for-{scale.symbol}", _written_in(other, scale)
+
+
+def _family(shown: Scale) -> list[str]:
+    """The units that a learner may have meant by a bare number."""
+    if shown.unit in _FAMILIES:
+        return _FAMILIES[shown.unit].split()
+    return [symbol for prefix in DECIMAL if (symbol := prefix + shown.unit.symbol) in SCALES]
+
+
+def _binary(scale: Scale) -> Iterator[tuple[str, float, str]]:
+    """The mistakes between *scale* and its twin, such as GB and GiB, with their keys."""
+    twin = _twin(scale)
+    if twin is None:
+        return
+    larger = max(scale.factor, twin.factor) / min(scale.factor, twin.factor)
+    said = {"twin": twin.symbol, "unit": scale.symbol, "factor": f"{larger:.4g}"}
+    yield f"labeled-{scale.symbol}", scale.factor / twin.factor, say(_LABELED, **said)
+    yield f"mixed-up-{scale.symbol}", twin.factor / scale.factor, say(_MIXED_UP, **said)
+
+
+def _twin(scale: Scale) -> Scale | None:
+    """GiB for GB and GB for GiB; None for what has no such twin."""
+    match = _PREFIXED.fullmatch(scale.symbol)
+    if match is None or not _counts_data(scale):
+        return None
+    prefix, binary, stem = match.groups()
+    large = prefix.upper()
+    other = (("k" if large == "K" else large) if binary else f"{large}i") + stem
+    return SCALES.get(other)
+
+
+def _counts_data(scale: Scale) -> bool:
+    return scale.unit in (BYTE, BYTE_PER_SECOND)
+
+
+def _is_a_share(scale: Scale) -> bool:
+    return scale.unit is RATIO and scale.factor < 1
+
+
+def _is_time(scale: Scale) -> bool:
+    return scale.unit is SECOND
+
+
+def _anything(scale: Scale) -> bool:
+    return True
+
+
+def _times(number: float, form: str) -> str:
+    return say(form, times=f"{number:,.10g}")
+
+
+def _share(number: float, form: str) -> str:
+    return say(form, share=f"1/{number:,.10g}")
+
+
+_LABELED = noted(
+    "The figure is right in {twin}: it was computed in {twin} and labeled {unit}. They differ by a factor of {factor}."
+)
+_MIXED_UP = noted(
+    "Your number is off by a factor of {factor}: {unit} and {twin} were mixed up. The prefix of GB "
+    "is a power of 1000, that of GiB a power of 1024."
+)
+_NO_PERCENTAGE = noted("The number is right, but it is not a percentage: leave out the percent sign.")
+_POINT = noted("Your number is {times} times the right one: check the decimal point.")
+_SMALL_POINT = noted("Your number is {share} of the right one: check the decimal point.")
+_TOO_LARGE = noted("Your number is {times} times the right one.")
+_TOO_SMALL = noted("Your number is {share} of the right one.")
+_LARGE_PREFIX = noted("Your number is {times} times the right one: check the unit prefixes.")
+_SMALL_PREFIX = noted("Your number is {share} of the right one: check the unit prefixes.")
+_TIMES_TIME = noted("Your number is {times} times the right one: check seconds, minutes and hours.")
+_SHARE_TIME = noted("Your number is {share} of the right one: check seconds, minutes and hours.")
+_COMMON = (
+    CommonMistake(
+        "bits-as-bytes",
+        8,
+        _times(8, noted("Your number is {times} times the right one: were bits counted as bytes? A byte is 8 bits.")),
+        _counts_data,
+    ),
+    CommonMistake(
+        "bytes-as-bits",
+        1 / 8,
+        _share(8, noted("Your number is {share} of the right one: were bytes divided by 8 as if they were bits?")),
+        _counts_data,
+    ),
+    CommonMistake(
+        "both-directions",
+        2,
+        noted("Your number is twice the right one: does the question ask for one direction, or both?"),
+        lambda scale: scale.unit is BYTE_PER_SECOND,
+    ),
+    CommonMistake(
+        "one-direction",
+        1 / 2,
+        noted("Your number is half the right one: does the question ask for one direction, or both?"),
+        lambda scale: scale.unit is BYTE_PER_SECOND,
+    ),
+    CommonMistake("twice", 2, noted("Your number is twice the right one: is something counted twice?"), _anything),
+    CommonMistake("half", 1 / 2, noted("Your number is half the right one: is a factor of 2 missing?"), _anything),
+    CommonMistake("times-8", 8, _times(8, _TOO_LARGE), _anything),
+    CommonMistake("over-8", 1 / 8, _share(8, _TOO_SMALL), _anything),
+    *(CommonMistake(f"time-times-{n}", n, _times(n, _TIMES_TIME), _is_time) for n in _TIMES),
+    *(CommonMistake(f"time-over-{n}", 1 / n, _share(n, _SHARE_TIME), _is_time) for n in _TIMES),
+    CommonMistake("sign", -1, noted("The magnitude is right, but the sign is wrong."), _anything),
+    *(CommonMistake(f"prefix-times-{n:.0f}", n, _times(n, _LARGE_PREFIX), takes_prefix) for n in _THOUSANDS),
+    *(CommonMistake(f"prefix-over-{n:.0f}", 1 / n, _share(n, _SMALL_PREFIX), takes_prefix) for n in _THOUSANDS),
+    *(CommonMistake(f"times-{n:.0f}", n, _times(n, _TOO_LARGE), _anything) for n in _THOUSANDS),
+    *(CommonMistake(f"over-{n:.0f}", 1 / n, _share(n, _TOO_SMALL), _anything) for n in _THOUSANDS),
+    CommonMistake(
+        "percent-as-fraction",
+        100,
+        _times(100, noted("Your number is {times} times the right one: was a percentage used as a fraction?")),
+        _is_a_share,
+    ),
+    CommonMistake(
+        "fraction-as-percent", 1 / 100, noted("You entered a fraction, but the answer is a percentage."), _is_a_share
+    ),
+    *(CommonMistake(f"point-{n}", n, _times(n, _POINT), _anything) for n in (10, 100)),
+    *(CommonMistake(f"point-{1 / n:g}", 1 / n, _share(n, _SMALL_POINT), _anything) for n in (10, 100)),
+)

@@ -1,0 +1,266 @@
+"""Exercises that ask for several values that together meet every condition."""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Annotated, Literal
+
+from pydantic import Field, PrivateAttr
+
+from app.core.errors import AnswerError, nearest
+from app.core.expressions import ExpressionError, Quantity, evaluate, fill, fill_known, holds
+from app.core.translation import noted, translate
+from app.course.kinds.answers import Answer, Verdict
+from app.course.kinds.base import Base, Finding, Where
+from app.course.kinds.diagnosis_key import mistake_key
+from app.course.kinds.drawn_values import Draw
+from app.course.kinds.knob import DesignQuestion, Knob, KnobRow, shown_value
+from app.course.kinds.memo import Remembered
+from app.course.kinds.strict import Markdown
+from app.course.kinds.training_run import TrainingRun
+from app.course.sandbox.runner import Runner
+
+_MOST = 1000  # ways to choose, of which lint tries every one
+BETTER = noted("This works, but another choice is even better.")
+_HALF = 0.5  # the score of a design that works and is not the best
+Identifier = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$", max_length=30)]
+Chosen = Mapping[str, int]  # the place of each choice in its list
+
+
+class Design(Base):
+    """Choose the best values that meet every condition."""
+
+    kind_title = noted("Design")
+    sample = "memory/the-mildest-stage"
+    asks_for_numbers = True
+    pace = 4.0
+    only_draws = True
+    kind: Literal["design"]
+    choose: dict[Identifier, Knob] = Field(
+        min_length=1, max_length=6, description="name: says, and among: the values to choose from"
+    )
+    derive: dict[Identifier, str | int | float] = Field(
+        default_factory=dict, description="named values that follow from the choices"
+    )
+    run: TrainingRun | None = Field(
+        default=None,
+        description="a training run whose layout is chosen, with degrees such as tensor; the best"
+        " is then the fastest of all layouts that fit, not of the choices",
+    )
+    require: dict[str, Markdown] = Field(min_length=1, description="condition: feedback when it does not hold")
+    least: str = Field(default="", description="an expression that the best design minimizes")
+    within: float = Field(default=0.001, gt=0, lt=1, description="how close to the best still counts, 0.05")
+    better: Markdown = Field(default=BETTER, description="feedback on a design that works but is not the best")
+    shows: dict[str, str] = Field(default_factory=dict, description="label: text with values, shown with every verdict")
+    _works: Remembered[int, list[tuple[float, Chosen]]] = PrivateAttr(default_factory=Remembered)
+
+    def question(self, seed: int) -> DesignQuestion:
+        """The values to choose, and the options for each."""
+        drawn = self.draw(seed)
+        return DesignQuestion(
+            tuple(
+                KnobRow(name, self.fill(knob.says, drawn), tuple(map(shown_value, knob.among)))
+                for name, knob in self.choose.items()
+            )
+        )
+
+    def right_answer(self, seed: int) -> Answer:
+        """The best design; the first of several.
+
+        Raises:
+            ExpressionError: no design works.
+        """
+        works = self._working(seed)
+        if not works:
+            raise ExpressionError("no choice meets every condition")
+        return self._written(works[0][1])
+
+    def reveal(self, seed: int) -> str:
+        """The best design, and what comes of it."""
+        right = self.right_answer(seed)
+        texts = right.items() if isinstance(right, dict) else ()
+        chosen = ", ".join(f"{self.choose[name].says} **{text}**" for name, text in texts)
+        return "\n\n".join([chosen, *self._shows(self._names(seed, self._working(seed)[0][1]))])
+
+    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+        """For each condition, a design that fails it alone."""
+        for condition, chosen in self._deciding(seed).items():
+            names = self._names(seed, chosen)
+            yield self._written(chosen), self._filled(self.require[condition], names)
+
+    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+        """Say which conditions fail; of a design that works, how near the best it is."""
+        chosen = self._read(answer)
+        names = self._names(seed, chosen)
+        failed = self._failed(names)
+        if failed:
+            says = [self._filled(self.require[condition], names) for condition in failed]
+            share = 1 - len(failed) / len(self.require)
+            mistake = mistake_key(self.require[failed[0]])
+            return Verdict(False, _HALF * share, (*says, *self._shows(names)), mistake=mistake)
+        if self.least and not self._is_best(evaluate(self.least, names).value, seed):
+            says = [self._better(names), *self._shows(names)]
+            return Verdict(False, _HALF, tuple(says), mistake=mistake_key(self.better))
+        return Verdict(True, 1.0, (translate("Right: it meets every condition."), *self._shows(names)))
+
+    def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
+        """A field "answer.NAME" for each choice."""
+        return {n: form[f"answer.{n}"][0] for n in self.choose if form.get(f"answer.{n}")}
+
+    def texts(self) -> Iterator[tuple[Where, str]]:
+        """The values to choose, too."""
+        yield from super().texts()
+        for name, knob in self.choose.items():
+            yield ("choose", name, "says"), knob.says
+
+    def untold(self) -> Iterator[tuple[Where, str]]:
+        """The sentences of the conditions, which the design that was chosen fills."""
+        for condition, says in self.require.items():
+            yield ("require", condition), says
+        yield ("better",), self.better
+        yield from ((("shows", label), text) for label, text in self.shows.items())
+
+    def diagnosis(self, key: str, seed: int) -> str:
+        """The feedback on a design that fails the condition with that *key* alone."""
+        for condition, chosen in self._deciding(seed).items():
+            if self.kept_key(mistake_key(self.require[condition])) == key:
+                return self._filled(self.require[condition], self._names(seed, chosen))
+        return self._better({}) if key == self.kept_key(mistake_key(self.better)) else ""
+
+    def prove(self, drawn: Draw) -> Iterator[Finding]:
+        """Some designs work, each condition alone decides somewhere, and texts can be filled."""
+        ways = math.prod(len(knob.among) for knob in self.choose.values())
+        if ways > _MOST:
+            yield Finding(("choose",), f"{ways:,} ways to choose are more than {_MOST:,}")
+            return
+        try:
+            works = self._working(drawn.seed)
+        except ValueError as error:  # of the run
+            yield Finding(("run",), str(error))
+            return
+        if not works:
+            yield Finding(("require",), "no choice meets every condition")
+            return
+        deciding = self._deciding(drawn.seed)
+        for condition in self.require:
+            if condition not in deciding:
+                cure = "remove it, or offer choices that only it forbids"
+                yield Finding(
+                    ("require", condition), "decides nothing alone: no choice fails this condition alone", cure
+                )
+        if self.run and not (self.least and self._is_best(works[0][0], drawn.seed)):
+            cure = "offer its degrees, and minimize step"
+            yield Finding(("run",), "no choice is as good as the fastest layout there is", cure)
+        if self.least and all(self._is_best(value, drawn.seed) for value, _ in works):
+            cure = "offer choices that work and are not the best"
+            yield Finding(("least",), "decides nothing: every choice that works is the best", cure)
+        yield from self._prove_texts(drawn.seed)
+
+    def _prove_texts(self, seed: int) -> Iterator[Finding]:
+        """The sentences about every design can be filled, each reported once."""
+        known = set[Where]()
+        for chosen in self._ways():
+            names = self._names(seed, chosen)
+            failed = self._failed(names)
+            texts: dict[Where, str] = {("require", one): self.require[one] for one in failed}
+            if not failed:
+                texts[("better",)] = self.better
+                texts |= {("shows", label): text for label, text in self.shows.items()}
+            for where in texts.keys() - known:
+                try:
+                    fill(texts[where], names, {})
+                except ExpressionError as error:
+                    known.add(where)
+                    design = ", ".join(f"{n} {text}" for n, text in self._written(chosen).items())
+                    cure = "add a condition that says what is wrong with such a design"
+                    yield Finding(where, f"with {design}: {error}", cure if failed else "")
+
+    def _working(self, seed: int) -> list[tuple[float, Chosen]]:
+        """Every design that works, the best first."""
+        return self._works.of(seed, lambda: sorted(self._found(seed), key=itemgetter(0)))
+
+    def _found(self, seed: int) -> Iterator[tuple[float, Chosen]]:
+        for chosen in self._ways():
+            names = self._names(seed, chosen)
+            if not self._failed(names):
+                yield (evaluate(self.least, names).value if self.least else 0.0), chosen
+
+    def _deciding(self, seed: int) -> dict[str, Chosen]:
+        """For each condition, a design that fails it and no other."""
+        found: dict[str, Chosen] = {}
+        for chosen in self._ways():
+            failed = self._failed(self._names(seed, chosen))
+            if len(failed) == 1:
+                found.setdefault(failed[0], chosen)
+        return found
+
+    def _ways(self) -> Iterator[Chosen]:
+        places = (range(len(knob.among)) for knob in self.choose.values())
+        for way in itertools.product(*places):
+            yield dict(zip(self.choose, way, strict=True))
+
+    def _names(self, seed: int, chosen: Chosen) -> dict[str, Quantity]:
+        """The drawn values, the chosen ones, and what follows from them as far as it can."""
+        names = dict(self.draw(seed).names)
+        for name, place in chosen.items():
+            names[name] = evaluate(str(self.choose[name].among[place]), {})
+        if self.run:
+            names |= self.run.names(names, {name: names[name] for name in chosen})
+        for name, expression in self.derive.items():
+            try:
+                names[name] = evaluate(str(expression), names)
+            except ExpressionError:
+                continue  # a condition that needs it does not hold
+        return names
+
+    def _failed(self, names: Mapping[str, Quantity]) -> list[str]:
+        """The conditions that do not hold; those that cannot be decided only if no other fails."""
+        failed, undecided = [], []
+        for condition in self.require:
+            try:
+                if not holds(condition, names):
+                    failed.append(condition)
+            except ExpressionError:
+                undecided.append(condition)
+        return failed or undecided
+
+    def _is_best(self, value: float, seed: int) -> bool:
+        works = self._working(seed)
+        best = self._names(seed, works[0][1])["fastest"].value if self.run else works[0][0]
+        return value <= best + abs(best) * self.within
+
+    def _shows(self, names: Mapping[str, Quantity]) -> list[str]:
+        lines = [f"- {label}: {self._filled(text, names)}" for label, text in self.shows.items()]
+        return ["\n".join(lines)] if lines else []
+
+    def _better(self, names: Mapping[str, Quantity]) -> str:
+        """What is said of a design that works and is not the best."""
+        return translate(BETTER) if self.better == BETTER else self._filled(self.better, names)
+
+    def _filled(self, text: str, names: Mapping[str, Quantity]) -> str:
+        return fill_known(text, names).strip()
+
+    def _written(self, chosen: Chosen) -> dict[str, str]:
+        return {name: shown_value(self.choose[name].among[place]) for name, place in chosen.items()}
+
+    def _read(self, answer: Answer) -> Chosen:
+        if not isinstance(answer, dict):
+            raise AnswerError(translate("the answer must be an object with {choose}", choose=", ".join(self.choose)))
+        for name in answer:
+            if name not in self.choose:
+                raise AnswerError(
+                    translate("no choice is called {name!r}{near}", name=name, near=nearest(name, self.choose))
+                )
+        if missing := [name for name in self.choose if not answer.get(name, "").strip()]:
+            raise AnswerError(translate("still to be chosen: {missing}", missing=", ".join(missing)))
+        return {name: self._place(name, text) for name, text in answer.items()}
+
+    def _place(self, name: str, text: str) -> int:
+        knob = self.choose[name]
+        if (place := knob.place(text)) is not None:
+            return place
+        among = ", ".join(map(shown_value, knob.among))
+        raise AnswerError(
+            translate("{name} must be one of {among}, not {text!r}", name=name, among=among, text=text[:40])
+        )

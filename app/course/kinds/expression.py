@@ -1,0 +1,274 @@
+"""Exercises whose answer is a formula: derived, typed, and judged by its values."""
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, PrivateAttr, model_validator
+
+from app.core.errors import AnswerError
+from app.core.expressions import ExpressionError, Names, Node, Quantity, evaluate, latex, parse_plain
+from app.core.translation import localized, noted, translate
+from app.core.units import Scale, scale_of, show, unit_of
+from app.core.validation import PlacedError
+from app.course.kinds.answers import Answer, Verdict, single_text
+from app.course.kinds.base import Base, Finding, Where
+from app.course.kinds.diagnosis_key import key_told
+from app.course.kinds.drawn_values import Draw, DrawnValue, UnitName
+from app.course.kinds.equivalence import dimension_words, near, of_another_kind, same_values, value_at, why_none
+from app.course.kinds.memo import Remembered
+from app.course.kinds.mistake import MISTAKES, Mistake, ScoredMistake, worth_sentence
+from app.course.kinds.strict import Markdown, Strict
+from app.course.kinds.unclear_numbers import refuse_unclear
+from app.course.sandbox.runner import Runner
+
+_POINTS = 12
+_DIGITS = 2  # of a drawn value: round numbers read better where one is shown
+_FACTORS = {
+    2.0: noted("Your formula is always twice the right one."),
+    0.5: noted("Your formula is always half the right one."),
+}
+SymbolName = Annotated[str, Field(pattern="^[A-Za-z]\\w*$", max_length=20)]
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRow:
+    """A symbol of the formula; *unit* is that of its values."""
+
+    name: str
+    says: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionQuestion:
+    """The symbols of the formula, and the unit of its result."""
+
+    symbols: tuple[SymbolRow, ...]
+    unit: str
+
+
+class Symbol(Strict):
+    """A symbol of the formula, and the range of its values."""
+
+    says: Markdown = Field(description="what it stands for")
+    range: tuple[DrawnValue, DrawnValue] = Field(description="from and to; whole numbers if both are whole")
+
+    @property
+    def ends(self) -> tuple[Quantity, Quantity]:
+        """The smallest and the largest value."""
+        low, high = (evaluate(str(end), {}) for end in self.range)
+        return low, high
+
+    def at(self, source: random.Random) -> Quantity:
+        """A value between the ends, small ones as likely as large ones."""
+        low, high = self.ends
+        value = low.value * (high.value / low.value) ** source.random()
+        rough = float(f"{value:.{_DIGITS}g}")
+        if all(isinstance(end, int) for end in self.range):
+            rough = round(rough)
+        return Quantity(min(max(rough, low.value), high.value), low.dimension)
+
+
+class Expression(Base):
+    """Derive a formula and type it."""
+
+    kind_title = noted("Formula")
+    sample = "collectives/derive-the-volume"
+    pace = 3.0
+    kind: Literal["expression"]
+    answer: str = Field(description="the formula, in the symbols alone")
+    reference: str = Field(default="", description="a formula of the core that it must equal, called with the symbols")
+    unit: UnitName = Field(default="", description="of the result: s, B, or empty")
+    symbols: dict[SymbolName, Symbol] = Field(
+        min_length=1, description="symbol: says and range, such as [1 MB, 4 GB] or [2, 1024]"
+    )
+    wrong: dict[str, Mistake] = Field(min_length=2, alias="mistakes", description=MISTAKES)
+    _points: Remembered[int, tuple[Names, ...]] = PrivateAttr(default_factory=Remembered)
+
+    @model_validator(mode="after")
+    def _symbols_have_ranges(self) -> Self:
+        for name, symbol in self.symbols.items():
+            low, high = symbol.ends
+            if not 0 < low.value < high.value or low.dimension != high.dimension:
+                says = "must go from a value above 0 to a larger one in the same unit"
+                raise PlacedError(
+                    f"{says}, not from {low} to {high}",
+                    ("symbols", name, "range"),
+                    "write the smaller one first, as in [1 MB, 4 GB]",
+                )
+        return self
+
+    @property
+    def scale(self) -> Scale:
+        """The unit of the result."""
+        return scale_of(self.unit)
+
+    def question(self, seed: int) -> ExpressionQuestion:
+        """The symbols, and the unit of the result."""
+        drawn = self.draw(seed)
+        rows = (
+            SymbolRow(name, self.fill(symbol.says, drawn), _unit_of(symbol.ends[0]))
+            for name, symbol in self.symbols.items()
+        )
+        return ExpressionQuestion(tuple(rows), self.unit)
+
+    def right_answer(self, seed: int) -> Answer:
+        """The formula as the author typed it."""
+        return self.answer
+
+    def reveal(self, seed: int) -> str:
+        """The formula as mathematics, and as it may be typed."""
+        return f"${latex(parse_plain(self.answer, self.symbols))}$, typed `{self.answer}`"
+
+    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+        """Each foreseen wrong formula."""
+        drawn = self.draw(seed)
+        for expression, mistake in self.wrong.items():
+            yield expression, self.fill(mistake.says, drawn)
+
+    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+        """Compare the values of the formula with those of the right one, at drawn points."""
+        node = self._read(single_text(answer))
+        shown = translate("Read as ${formula}$.", formula=latex(node))
+        points = self.points(seed)
+        values = [value_at(node, names) for names in points]
+        if not any(values):
+            raise AnswerError(translate("this formula has no value: {why_none}", why_none=why_none(node, points[0])))
+        right = [evaluate(parse_plain(self.answer, self.symbols), names) for names in points]
+        if same_values(values, right):
+            return Verdict(True, 1.0, (translate("Right at every point that was tested."), shown))
+        refuse_unclear(single_text(answer))
+        known = self._foreseen(seed, values)
+        drawn = self.draw(seed)
+        says = (
+            (self.fill(known.says, drawn) if known else "")
+            or of_another_kind(values, right)
+            or self._factor(values, right)
+            or self._counterexample(seed, values, right)
+        )
+        wordings = [mistake.says for mistake in self.wrong.values()]
+        mistake = key_told(says, (self.fill(text, drawn) for text in wordings), wordings)
+        score = known.score if known else 0.0
+        told = (localized(says), shown, worth_sentence(score)) if score else (localized(says), shown)
+        return Verdict(False, score, told, mistake=mistake)
+
+    def points(self, seed: int) -> tuple[Names, ...]:
+        """Values of the symbols at which formulas are compared."""
+        return self._points.of(seed, lambda: tuple(self._drawn_points(seed)))
+
+    def _drawn_points(self, seed: int) -> Iterator[Names]:
+        source = random.Random(f"points {seed}")
+        for _ in range(_POINTS):
+            yield {name: symbol.at(source) for name, symbol in self.symbols.items()}
+
+    def _foreseen(self, seed: int, values: Sequence[Quantity | None]) -> ScoredMistake | None:
+        """The mistake with the same values."""
+        for expression, mistake in self.wrong.items():
+            node = parse_plain(expression, self.symbols)
+            others = [evaluate(node, names) for names in self.points(seed)]
+            if same_values(values, others):
+                return mistake
+        return None
+
+    def _factor(self, values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
+        """Feedback on a formula that is always off by the same factor."""
+        ratios = {
+            float(f"{value.value / expected.value:.9g}") if value and expected.value else math.nan
+            for value, expected in zip(values, right, strict=True)
+        }
+        ratio = ratios.pop()
+        if ratios or not math.isfinite(ratio):
+            return ""
+        if ratio == -1:
+            return "The magnitude is right, but the sign is wrong."  # a common mistake, told below
+        if ratio in _FACTORS:
+            return translate(_FACTORS[ratio])
+        return translate("Your formula is always {ratio:.4g} times the right one.", ratio=ratio)
+
+    def _counterexample(self, seed: int, values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
+        for names, value, expected in zip(self.points(seed), values, right, strict=True):
+            if value is None or not near(value, expected):
+                where = ", ".join(f"{name} = {quantity}" for name, quantity in names.items())
+                right_one = self._shown(expected)
+                if value is None:
+                    return translate(
+                        "For {where} your formula has no value; {right} is right.", where=where, right=right_one
+                    )
+                return translate(
+                    "For {where} your formula gives {got}; {right} is right.",
+                    where=where,
+                    got=self._shown(value),
+                    right=right_one,
+                )
+        return ""
+
+    def _shown(self, quantity: Quantity) -> str:
+        return show(quantity.value, self.scale.unit, 5)
+
+    def _read(self, text: str) -> Node:
+        """The formula that *text* says: symbols, figures and plain functions, no more.
+
+        Raises:
+            AnswerError: it says none.
+        """
+        if not text.strip():
+            raise AnswerError(translate("the answer is empty: enter a formula"))
+        try:
+            return parse_plain(text, self.symbols)
+        except ExpressionError as error:
+            raise AnswerError(str(error)) from error
+
+    def texts(self) -> Iterator[tuple[Where, str]]:
+        """The meanings of the symbols and the feedback on mistakes, too."""
+        yield from super().texts()
+        for name, symbol in self.symbols.items():
+            yield ("symbols", name, "says"), symbol.says
+        for expression, mistake in self.wrong.items():
+            yield ("mistakes", expression), mistake.says
+
+    def telling(self, seed: int) -> set[str]:
+        """The formula as the author typed it."""
+        return {self.answer}
+
+    def prove(self, drawn: Draw) -> Iterator[Finding]:
+        """The answer equals the reference, and no mistake equals it or another mistake."""
+        points = self.points(drawn.seed)
+        try:
+            right = [evaluate(parse_plain(self.answer, self.symbols), names) for names in points]
+        except ExpressionError as error:
+            yield Finding(("answer",), str(error))
+            return
+        if right[0].dimension != self.scale.unit.dimension:
+            yield Finding(("unit",), f"the answer is {dimension_words(right[0])}")
+        if self.reference:
+            yield from self._prove_reference(points, right)
+        seen = {"the answer": right}
+        for expression in self.wrong:
+            where = ("mistakes", expression)
+            try:
+                node = parse_plain(expression, self.symbols)
+                values = [evaluate(node, names) for names in points]
+            except ExpressionError as error:
+                yield Finding(where, str(error))
+                continue
+            same = next((other for other, earlier in seen.items() if same_values(values, earlier)), "")
+            if same:
+                yield Finding(where, f"has the same values as {same}")
+            seen[expression] = values
+
+    def _prove_reference(self, points: Sequence[Names], right: Sequence[Quantity]) -> Iterator[Finding]:
+        try:
+            values = [evaluate(self.reference, names) for names in points]
+        except ExpressionError as error:
+            yield Finding(("reference",), str(error))
+            return
+        if not same_values(values, right):
+            yield Finding(("reference",), "does not equal the answer")
+
+
+def _unit_of(quantity: Quantity) -> str:
+    unit = unit_of(quantity.dimension)
+    return unit.symbol if unit else ""

@@ -1,0 +1,144 @@
+"""Errors of the schema of exercise files, in plain words and with a cure."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from app.core.errors import nearest
+from app.core.quotation import plain
+from app.core.units.scales import SCALES
+from app.core.validation import (
+    SENTENCES,
+    TYPES,
+    bounds_of,
+    model_at,
+    model_keys,
+    own_words,
+    placed,
+    unknown_key,
+    without_branches,
+)
+from app.course.kinds import KINDS, Where
+
+_NOT_WRITTEN = {"id", "digest", "chapter_parameters"}
+_UNIT = re.compile(r"'([^']+)' is not a unit here")
+_UNITS = "units are written as in 2 GB, 50 GB/s, 5 us, 989 TFLOP/s; /authoring/units lists them"
+_ELSEWHERE = "/authoring lists what is allowed here"
+_LONGEST = 40  # characters of a value that is quoted
+
+# The sentence where it is another one in a file, and the cure; {given} is the value in the file.
+_NOT = {kind: f"must be {what}, not {{given}}" for kind, what in TYPES.items()}
+_SAYS: Mapping[str, str] = {
+    **_NOT,
+    **SENTENCES,
+    "dict_type": "must be keys with values, not {given}",
+    "model_type": "must be keys with values, not {given}",
+    "string_too_short": "is too short: {given}",
+    "string_too_long": "is too long",
+    "string_pattern_mismatch": ("is {given}, and a name here has lowercase letters, digits and hyphens"),
+}
+_DIGITS = "write digits only"
+_CURES: Mapping[str, str] = {
+    "list_type": "put it in brackets: [{given}]",
+    "tuple_type": "put it in brackets: [{given}]",
+    "dict_type": "write name: value, one per line",
+    "model_type": "write name: value, one per line",
+    "string_type": 'put it in quotes: "{given}"',
+    "int_type": _DIGITS,
+    "int_parsing": _DIGITS,
+    "int_from_float": _DIGITS,
+    "float_parsing": _DIGITS,
+    "finite_number": _DIGITS,
+    "bool_parsing": "write true or false",
+    "url_parsing": "write it in full: https://...",
+    "url_scheme": "write it in full: https://...",
+    "string_too_short": "write at least {min_length} characters",
+    "string_too_long": "write at most {max_length} characters",
+    "too_short": "add more",
+    "too_long": "remove some",
+    "greater_than_equal": "write {ge} or more",
+    "less_than_equal": "write {le} or less",
+    "greater_than": "write more than {gt}",
+    "less_than": "write less than {lt}",
+    "literal_error": "write one of {expected}",
+    "string_pattern_mismatch": "rename it, such as first-one",
+}
+
+
+def faults(
+    error: ValidationError, values: Mapping[str, object], model: type[BaseModel] | None = None
+) -> Iterator[tuple[Where, str, str]]:
+    """Where *values* are wrong, what is wrong there, and how to fix it.
+
+    They are the values of a *model*, or of an exercise, whose kind they name.
+    """
+    seen = set()
+    for found in error.errors(include_url=False):
+        where: Where = tuple(found["loc"])
+        if model is None and where and where[0] in KINDS:  # the tag is not a key of the file
+            where = where[1:]
+        inner = placed(found)
+        where = (*without_branches(where), *(inner.where if inner else ()))
+        fault = _fault(found, where, values, model or KINDS.get(str(values.get("kind"))))
+        if fault not in seen:
+            seen.add(fault)
+            yield fault
+
+
+def _fault(
+    found: ErrorDetails, where: Where, values: Mapping[str, object], model: type[BaseModel] | None
+) -> tuple[Where, str, str]:
+    kind = found["type"]
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        near = nearest(str(values.get("kind", "")), KINDS)
+        return ("kind",), f"must be one of {', '.join(KINDS)}{near}", "name a kind: /authoring"
+    if kind == "extra_forbidden":
+        return where, *_unknown(where, values, model)
+    if kind == "missing":
+        return where, "is missing", _meaning(where, model) or f"add {where[-1]}"
+    if kind not in _SAYS:
+        inner, says = placed(found), own_words(found)
+        cure = inner.cure if inner else unit_cure(says)
+        return where, says, cure or _meaning(where, model) or _ELSEWHERE
+    given = found["input"] if kind in TYPES else plain(found["input"])
+    texts = {**bounds_of(found), "given": str(given)[:_LONGEST]}
+    cure = _CURES.get(kind, "").format(**texts)
+    return where, _SAYS[kind].format(**texts), cure or _meaning(where, model) or _ELSEWHERE
+
+
+def unit_cure(says: str) -> str:
+    """The cure for a misspelled unit, where *says* mentions one."""
+    found = _UNIT.search(says)
+    return cure_of_unit(found[1]) if found else ""
+
+
+def cure_of_unit(name: str) -> str:
+    """The cure for *name*, which is not a unit."""
+    return f"{_near_unit(name)} {_UNITS}".strip()
+
+
+def _near_unit(name: str) -> str:
+    """A question that offers the unit closest to *name*, or else the one that it begins with."""
+    near = nearest(name, SCALES).removeprefix("; ")
+    begins = max((one for one in SCALES if name.startswith(one)), key=len, default="")
+    return near or (f"did you mean {begins!r}?" if begins else "")
+
+
+def _unknown(where: Where, values: Mapping[str, object], model: type[BaseModel] | None) -> tuple[str, str]:
+    """The sentence on an unknown key, and the keys that exist there."""
+    around = model_at(where[:-1], model)
+    known = sorted(model_keys(around) - _NOT_WRITTEN) if around else []
+    cure = f"the keys here are {', '.join(known)}" if known else "remove it"
+    present = values if len(where) == 1 else ()
+    return unknown_key(where, model, {*present, *_NOT_WRITTEN}), cure
+
+
+def _meaning(where: Where, model: type[BaseModel] | None) -> str:
+    """The description that the schema has of the key at *where*."""
+    around = model_at(where[:-1], model)
+    for name, field in (around.model_fields if around else {}).items():
+        if where[-1:] in ((name,), (field.alias,)) and field.description:
+            return f"it is {field.description}"
+    return ""

@@ -1,0 +1,216 @@
+"""A worker process as the server sees it; everything that comes from it is hostile.
+
+Whatever can fail between the server and a worker fails in `_spawn`, `_write` or `_bytes`.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from app.core.errors import UnavailableError
+
+MEGABYTES = 96  # of a submission
+_WORKER = Path(__file__).resolve().parent / "worker.py"
+_LARGEST = 4 << 20  # bytes of a frame: twice what a worker passes on of its replies, escaped
+_LARGE = 32 << 10  # bytes of a frame, from which on it is parsed in another thread
+_START = 60.0  # seconds, on a machine with much else to do
+_GRACE = 10.0  # seconds until the pipes of a dead worker are at their end
+_QUIET = 1.0  # seconds between two looks at a worker that does not answer
+_WORK = 3.0  # seconds of processor time after its limit, in which its clock must have stopped it
+_STARVED = 60.0  # seconds without any processor time, after which a run is given up
+_LOOKS, _LOOK = 10, 0.02  # times, and seconds between them, until a worker counts as idle
+_TICKS = os.sysconf("SC_CLK_TCK")  # per second
+
+
+# A heap that returns unused memory to the system, whatever the last program did to it.
+_HEAP = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1048576"}
+
+
+class WorkerLostError(Exception):
+    """The worker froze, or its reply is not valid."""
+
+
+class DiedError(WorkerLostError):
+    """The worker died; the request may be sent to another one."""
+
+
+class StarvedError(WorkerLostError):
+    """The worker was given no processor time: the machine has too much else to do."""
+
+
+class _Effort:
+    """What a run costs: seconds of processor time, and of the clock since there was any."""
+
+    def __init__(self, used: float) -> None:
+        self._first = self._used = used
+        self._since = time.monotonic()
+
+    def note(self, used: float) -> None:
+        """Note what the worker has used by now."""
+        if used > self._used:
+            self._used, self._since = used, time.monotonic()
+
+    @property
+    def spent(self) -> float:
+        return self._used - self._first
+
+    @property
+    def rested(self) -> float:
+        return time.monotonic() - self._since
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerProcess:
+    """One started worker; *locked* where the system lets it lock itself down."""
+
+    process: asyncio.subprocess.Process
+    locked: bool
+
+    @classmethod
+    async def start(cls, component: Path, paths: Sequence[str], *, lock: bool) -> Self:
+        """Start a worker and wait for its greeting.
+
+        Raises:
+            UnavailableError: it could not start, or could not lock itself down.
+        """
+        spawning = asyncio.ensure_future(cls._spawn(component, paths, lock=lock))
+        try:
+            worker = cls(await asyncio.shield(spawning), lock)
+        except OSError as error:
+            says = f"a sandbox worker cannot start: {error.strerror}"
+            raise UnavailableError(says) from error
+        except asyncio.CancelledError:
+            await cls(await spawning, lock).kill()  # a half-started process could not be killed
+            raise
+        try:
+            await worker._greet()
+        except (UnavailableError, asyncio.CancelledError):
+            await worker.kill()
+            raise
+        return worker
+
+    async def ask(self, request: Mapping[str, object], wall: float) -> dict[str, object]:
+        """The worker's answer to *request*, which it stops after *wall* seconds of processor time.
+
+        Raises:
+            LostError: there was no answer.
+        """
+        frame = json.dumps({**request, "wall": wall}).encode()
+        try:
+            self._write(len(frame).to_bytes(4, "big") + frame)
+        # uvloop raises a RuntimeError if the worker died and its pipe is closed.
+        except (OSError, RuntimeError) as error:
+            raise DiedError from error
+        receiving = asyncio.ensure_future(self._frame())
+        effort = _Effort(self._used())
+        try:
+            while not await _is_done(receiving, _QUIET):
+                effort.note(self._used())
+                if effort.spent >= wall + _WORK or await self._is_idle(receiving):
+                    raise WorkerLostError
+                if effort.rested >= _STARVED:
+                    raise StarvedError
+            return await _parsed(await receiving)
+        finally:
+            receiving.cancel()
+
+    async def kill(self) -> None:
+        """Kill the process and release its pipes."""
+        with suppress(ProcessLookupError):
+            self.process.kill()
+        await self.process.wait()
+        # asyncio releases the process only once both pipes are at their end.
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                with suppress(RuntimeError, TimeoutError):  # another reader will reach the end
+                    await asyncio.wait_for(stream.read(), _GRACE)
+
+    async def _greet(self) -> None:
+        try:
+            hello = await _parsed(await asyncio.wait_for(self._frame(), _START))
+        except (WorkerLostError, TimeoutError) as error:
+            said = await self._last_words()
+            raise UnavailableError(f"a sandbox worker cannot start: {said}") from error
+        if bool(hello.get("locked")) != self.locked:
+            raise UnavailableError("a sandbox worker did not lock itself down")
+
+    async def _frame(self) -> bytes:
+        try:
+            size = int.from_bytes(await self._bytes(4), "big")
+            if size > _LARGEST:
+                raise WorkerLostError
+            return await self._bytes(size)
+        except (EOFError, ConnectionError) as error:
+            raise DiedError from error
+
+    async def _is_idle(self, receiving: asyncio.Future[bytes]) -> bool:
+        """Whether it neither answers, nor works, nor waits for a busy processor."""
+        used = self._used()
+        for _ in range(_LOOKS):  # a thread that works may sleep for a moment
+            threads = self._stats("task/*/stat")
+            if not threads or any(fields[0] in "RD" for fields in threads):
+                return False
+            if await _is_done(receiving, _LOOK):
+                return False
+        return self._used() == used
+
+    def _used(self) -> float:
+        """Seconds of processor time that it has used."""
+        return sum(int(one[11]) + int(one[12]) for one in self._stats("stat")) / _TICKS
+
+    def _stats(self, pattern: str) -> list[list[str]]:
+        """The fields from the state on, as in proc(5); none where the system has no such files."""
+        found = []
+        for path in Path(f"/proc/{self.process.pid}").glob(pattern):
+            with suppress(OSError):  # it has just ended
+                found.append(path.read_text().rpartition(")")[2].split())
+        return found
+
+    async def _last_words(self) -> str:
+        with suppress(ProcessLookupError):
+            self.process.kill()
+        said = await self.process.stderr.read() if self.process.stderr else b""
+        lines = said.decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "it gave no reason"
+
+    @classmethod
+    async def _spawn(cls, component: Path, paths: Sequence[str], *, lock: bool) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-I", "-S", "-B", str(_WORKER),
+            str(component), str(MEGABYTES), "lock" if lock else "open", *paths,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={"PATH": os.defpath, **_HEAP},
+            limit=_LARGEST,
+        )  # fmt: skip
+
+    def _write(self, frame: bytes) -> None:
+        if self.process.stdin is not None:
+            self.process.stdin.write(frame)
+
+    async def _bytes(self, size: int) -> bytes:
+        return await self.process.stdout.readexactly(size) if self.process.stdout else b""
+
+
+async def _parsed(frame: bytes) -> dict[str, object]:
+    try:
+        # Parsing the largest frames here would block every other request.
+        parsing = asyncio.to_thread(json.loads, frame) if len(frame) > _LARGE else None
+        answer = await parsing if parsing else json.loads(frame)
+    except (ValueError, RecursionError) as error:
+        raise WorkerLostError from error
+    if not isinstance(answer, dict):
+        raise WorkerLostError
+    return answer
+
+
+async def _is_done(answer: asyncio.Future[bytes], timeout: float) -> bool:
+    return bool((await asyncio.wait([answer], timeout=timeout))[0])

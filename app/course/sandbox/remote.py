@@ -1,0 +1,234 @@
+"""A pool whose workers are those of sandbox servers, on this machine or on others."""
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from hashlib import blake2b
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from app.core.errors import UnavailableError
+from app.course.sandbox import wire
+from app.course.sandbox.pool import READY, STARTING, Pool, SandboxHealth, off
+from app.course.sandbox.process import DiedError, StarvedError, WorkerLostError
+from app.server.aside.fair_queue import Client
+from app.server.config import Settings
+from app.server.metrics import SANDBOX_SERVERS
+
+if TYPE_CHECKING:
+    import httpx2  # imported where it is used: most servers have workers of their own
+
+_LOOK = 1.0  # seconds from one look at a server to the next
+_PROMPT = 3.0  # seconds within which a server connects, and says how it is
+_ABSENCE = 15.0  # seconds for which runs wait until one of the servers is back
+_PAUSE = 0.1  # seconds between two looks for a server that is ready
+_TRIES = 4  # servers that may vanish while they run the same program
+_LARGE = 32 << 10  # bytes of a reply, from which on it is parsed in another thread
+_KINDS = {"died": DiedError, "busy": StarvedError, "lost": WorkerLostError}
+_LOST = "the server lost this run; please submit it again"
+_WRONG_TOKEN = "it refuses the token: WALLCLOCK_SANDBOX_TOKEN must have the same value there"
+
+
+class GoneError(Exception):
+    """A sandbox server cannot be reached, or cannot run programs; another one may."""
+
+
+class SandboxServer:
+    """One sandbox server, as this process sees it."""
+
+    def __init__(self, address: str, settings: Settings) -> None:
+        self.address = address
+        self.health = STARTING
+        self.has_said = False
+        self.in_flight = 0
+        self._wall = settings.sandbox_wall
+        self._token = settings.sandbox_token
+        self._http: httpx2.AsyncClient | None = None
+
+    def open(self) -> "httpx2.AsyncClient":
+        """The connections to it."""
+        import httpx2
+
+        path = self.address.removeprefix("unix:") if self.address.startswith("unix:") else None
+        self._http = httpx2.AsyncClient(
+            base_url="http://sandbox" if path else self.address,
+            headers={"Authorization": f"Bearer {self._token}"},
+            transport=httpx2.AsyncHTTPTransport(
+                uds=path, trust_env=False, limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100)
+            ),
+            timeout=httpx2.Timeout(wire.SILENCE, connect=_PROMPT, pool=None),
+            trust_env=False,  # no proxy stands between
+        )
+        return self._http
+
+    async def look(self) -> None:
+        """Ask how it is."""
+        try:
+            self.health = self._judged(await self._sent("GET", wire.STATE, b"", _PROMPT))
+        except GoneError as error:
+            self.health = off(f"{self.address}: {error}")
+
+    async def ask(self, order: bytes) -> dict[str, object]:
+        """What its worker answers.
+
+        Raises:
+            GoneError: it vanished, or cannot run programs.
+            LostError: its worker was lost.
+            UnavailableError: too many runs are waiting there.
+        """
+        self.in_flight += 1
+        try:
+            reply = await self._sent("POST", wire.RUN, order)
+        finally:
+            self.in_flight -= 1
+        parsing = asyncio.to_thread(_reply_of, reply) if len(reply) > _LARGE else None
+        return _answer_of(await parsing if parsing else _reply_of(reply))
+
+    def _judged(self, text: bytes) -> SandboxHealth:
+        try:
+            state = wire.SandboxState.model_validate_json(text)
+        except ValidationError as error:
+            raise GoneError("it does not answer as a sandbox server of this version") from error
+        if state.protocol != wire.PROTOCOL:
+            raise GoneError(f"it is of version {state.version}, which another protocol is for")
+        if state.wall != self._wall:
+            raise GoneError(
+                f"its WALLCLOCK_SANDBOX_WALL is {state.wall:g}, and {self._wall:g} here; set both to the same value"
+            )
+        cause = f"{self.address}: {state.cause or state.says}" if state.state == "off" else ""
+        return SandboxHealth(state.state, state.says, cause)
+
+    async def _sent(self, method: str, path: str, content: bytes, timeout: float | None = None) -> bytes:
+        """The body of its response, of bounded size."""
+        import httpx2
+
+        http = self._http or self.open()
+        body = bytearray()
+        try:
+            async with asyncio.timeout(timeout), http.stream(method, path, content=content) as response:
+                _check(response.status_code)
+                async for piece in response.aiter_raw():
+                    body += piece
+                    if len(body) > wire.REPLY_LIMIT:
+                        raise WorkerLostError
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError, TimeoutError) as error:
+            raise GoneError(f"it cannot be reached: {error or type(error).__name__}") from error
+        return bytes(body)
+
+
+class RemotePool(Pool):
+    """Sandbox servers; a learner's runs go to the same one while it is there.
+
+    That one schedules them in its fair queue. A run on a server that vanishes goes to another, or
+    waits a moment until one is back: it costs nobody a verdict.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self._servers = [SandboxServer(address, settings) for address in settings.sandbox_at]
+        self._ready_at = float("-inf")
+
+    @property
+    def servers(self) -> Mapping[str, SandboxHealth]:
+        """How each of the servers is, by its address."""
+        return {server.address: server.health for server in self._servers}
+
+    async def ask(self, client: Client, request: Mapping[str, object], wall: float, *, long: bool) -> dict[str, object]:
+        """As of any pool."""
+        await self.prepared()
+        order = wire.order(client, request, wall, long=long)
+        for _ in range(_TRIES):
+            server = await self._present(client)
+            try:
+                return await server.ask(order)
+            except GoneError as error:
+                server.health = off(f"{server.address}: {error}")
+        raise UnavailableError(_LOST)
+
+    async def _supervise(self) -> None:
+        """Look at every server for as long as this one runs."""
+        async with AsyncExitStack() as stack:
+            for server in self._servers:
+                await stack.enter_async_context(server.open())
+            async with asyncio.TaskGroup() as tasks:
+                for server in self._servers:
+                    tasks.create_task(self._follow(server))
+
+    async def _follow(self, server: SandboxServer) -> None:
+        while True:
+            await server.look()
+            server.has_said = True
+            if all(one.has_said for one in self._servers) or server.health.state == "ready":
+                self._note()
+            await asyncio.sleep(_LOOK)
+
+    def _note(self) -> None:
+        """Note whether programs can run, which an absence of a moment does not change."""
+        states = [server.health.state for server in self._servers]
+        SANDBOX_SERVERS.set(states.count("ready"))
+        if "ready" in states:
+            self._ready_at = time.monotonic()
+            self._become(READY)
+        elif time.monotonic() - self._ready_at < _ABSENCE:
+            return
+        elif "starting" in states:
+            self._health = STARTING  # not settled yet
+        else:
+            self._failed("; ".join(server.health.cause for server in self._servers))
+
+    async def _present(self, client: Client) -> SandboxServer:
+        """The server for *client*, waited for if all are absent at the moment.
+
+        Raises:
+            UnavailableError: none came back.
+        """
+        end = time.monotonic() + _ABSENCE
+        while self._health.state == "ready":
+            ready = [server for server in self._servers if server.health.state == "ready"]
+            if ready:
+                return _choice(client, ready)
+            if time.monotonic() >= end:
+                break
+            await asyncio.sleep(_PAUSE)
+        raise UnavailableError(off("").says if self._health is READY else self._health.says)
+
+
+def _choice(client: Client, servers: list[SandboxServer]) -> SandboxServer:
+    """The least busy one for many people or requests; for a learner, always the same.
+
+    Source:
+        D. G. Thaler, C. V. Ravishankar, "Using name-based mappings to increase hit rates" (1998):
+        the highest hash of name and server, so that few names move when a server comes or goes.
+    """
+    if client.shared:
+        return min(servers, key=lambda server: server.in_flight)
+    return max(servers, key=lambda server: blake2b(f"{client.name} {server.address}".encode()).digest())
+
+
+def _check(status: int) -> None:
+    if status == HTTPStatus.UNAUTHORIZED:
+        raise GoneError(_WRONG_TOKEN)
+    if status != HTTPStatus.OK:
+        raise GoneError(f"it answered with the status {status}")
+
+
+def _reply_of(text: bytes) -> wire.SandboxReply:
+    try:
+        return wire.SandboxReply.model_validate(json.loads(text))
+    except (ValueError, RecursionError) as error:
+        # An end that is missing: the server was killed or stopped amid its reply.
+        raise GoneError("its reply is not complete") from error
+
+
+def _answer_of(reply: wire.SandboxReply) -> dict[str, object]:
+    if reply.answer is not None:
+        return reply.answer
+    if reply.full:
+        raise UnavailableError(reply.full)
+    if reply.lost:
+        raise _KINDS[reply.lost]
+    raise GoneError(reply.off or "its reply is empty")

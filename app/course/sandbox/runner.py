@@ -1,0 +1,103 @@
+"""The way into the sandbox."""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from secrets import token_hex
+
+from app.course.sandbox.execution import Execution, Plain, Reason, Stopped, request_of
+from app.course.sandbox.pool import FIRST_PAUSE, Pool, SandboxHealth
+from app.course.sandbox.process import DiedError, StarvedError, WorkerLostError, WorkerProcess
+from app.course.sandbox.remote import RemotePool
+from app.course.sandbox.replies import execution_of
+from app.server.aside import aside
+from app.server.aside.fair_queue import Client
+from app.server.config import Settings
+from app.server.metrics import SANDBOX_RUNS
+
+_LARGE = 20_000  # characters of replies, from which on they are parsed in another thread
+_SHORT = 0.1  # seconds of processor time, in which nearly every honest program finishes
+
+
+class Runner:
+    """Run learner code in worker processes; see `run`. For *worker* and *pause*, see `Pool`.
+
+    The workers are those of sandbox servers where the settings name some.
+    """
+
+    def __init__(
+        self, settings: Settings, worker: type[WorkerProcess] = WorkerProcess, pause: float = FIRST_PAUSE
+    ) -> None:
+        self.pool = RemotePool(settings) if settings.sandbox_at else Pool(settings, worker, pause)
+        self._wall = settings.sandbox_wall
+        self._client: Client | None = None
+
+    @property
+    def health(self) -> SandboxHealth:
+        """Whether code can run now."""
+        return self.pool.health
+
+    async def start(self) -> None:
+        """Start preparing in the background; `health` says when it is done."""
+        self.pool.start()
+
+    async def ready(self) -> SandboxHealth:
+        """Wait until the sandbox is ready, or off."""
+        await self.pool.settled()
+        return self.pool.health
+
+    async def close(self) -> None:
+        """Stop every worker."""
+        await self.pool.close()
+
+    def on_behalf_of(self, client: Client) -> "Runner":
+        """The same runner, whose runs are scheduled as those of *client*."""
+        runner = copy(self)
+        runner._client = client
+        return runner
+
+    async def run(self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = "") -> Execution:
+        """Run *source*, then call its function *entry* with each of *calls*.
+
+        Raises:
+            AnswerError: *source* is too long, or not valid Unicode.
+            UnavailableError: the sandbox is not ready, or too many runs are waiting.
+        """
+        request = request_of(source, entry, calls)
+        client = self._client or Client(learner or f"run {token_hex(8)}")
+        try:
+            answer = await self._answer(client, request)
+        except WorkerLostError as error:
+            reason: Reason = "busy" if isinstance(error, StarvedError) else "lost"
+            SANDBOX_RUNS.labels(reason).inc()
+            return Execution(None, "", (Stopped(reason),), self._wall)
+        SANDBOX_RUNS.labels(_outcome(answer)).inc()
+        if _length(answer) > _LARGE:
+            return await aside(execution_of, answer, len(calls))
+        return execution_of(answer, len(calls))
+
+    async def _answer(self, client: Client, request: Mapping[str, object]) -> dict[str, object]:
+        answer = await self._ask(client, request, min(_SHORT, self._wall), long=False)
+        if answer.get("stopped") == "time" and self._wall > _SHORT:
+            return await self._ask(client, request, self._wall, long=True)
+        return answer
+
+    async def _ask(
+        self, client: Client, request: Mapping[str, object], wall: float, *, long: bool
+    ) -> dict[str, object]:
+        try:
+            return await self.pool.ask(client, request, wall, long=long)
+        except DiedError:
+            # Most likely something outside killed the worker. A program that kills it costs one
+            # more.
+            return await self.pool.ask(client, request, wall, long=long)
+
+
+def _outcome(answer: Mapping[str, object]) -> str:
+    stopped = answer.get("stopped")
+    return stopped if isinstance(stopped, str) else "finished"
+
+
+def _length(answer: Mapping[str, object]) -> int:
+    replies = answer.get("replies")
+    texts = replies if isinstance(replies, list) else []
+    return sum(len(text) for text in texts if isinstance(text, str))

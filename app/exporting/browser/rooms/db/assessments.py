@@ -1,6 +1,0 @@
-"""In place of the rows of assessments, in a browser, which takes none."""
-
-from app.db.tables import Assessed as Assessed
-from app.db.tables import KnownChapter as KnownChapter
-
-MOST_CHAPTERS = 500

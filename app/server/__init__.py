@@ -1,0 +1,1 @@
+"""What a server stands on: settings, database, network, and work beside the event loop."""

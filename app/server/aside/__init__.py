@@ -1,0 +1,188 @@
+"""Work beside the event loop: in threads, by turns, on the account of who asked for it.
+
+The door opens an `Account` for each request. What takes long is called with `aside`: it waits for a
+seat, of which an address has at most one while there are others to serve, and its processor time is
+added to the account.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
+from functools import partial
+from time import thread_time
+from typing import Any, ParamSpec, TypeVar
+
+from starlette.exceptions import HTTPException
+
+from app.core.errors import UnavailableError
+from app.core.translation import noted, translate
+from app.server.aside.fair_queue import Client, FairQueue, Lease
+
+_THREADS = 2  # more would only compete with each other and with the event loop
+_WAITING = 400  # pieces of work of one address that may wait: a class that looks at one page
+_AGAIN = 2  # seconds after which to ask again
+_BUSY = noted("too many of your requests are being answered; ask again in a moment")
+_POOL = ThreadPoolExecutor(_THREADS, thread_name_prefix="aside")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Seats:
+    """Seats for work of one sort, handed out fairly; nobody holds one while a client is slow.
+
+    Of several addresses that wait, the one that has used the least lately goes first. One seat is
+    left for others: only where there are three or more does one address hold two.
+    """
+
+    def __init__(self, busy: str = _BUSY, *, count: int = _THREADS, waiting: int = _WAITING) -> None:
+        """At most *waiting* pieces of work of an address may wait; others are told *busy*."""
+        self._busy = busy
+        self._waiting = waiting
+        self._queue = FairQueue[int]()
+        for number in range(count):
+            self._queue.add(number)
+
+    @asynccontextmanager
+    async def seat(self) -> AsyncIterator[Lease[int]]:
+        """A seat for the address of the request that is being handled, released on exit.
+
+        Raises:
+            HTTPException: 503, too much of the same address waits.
+        """
+        payer = _ACCOUNT.get()
+        client = Client(payer.address if payer else "", shared=True, limit=self._waiting)
+        async with AsyncExitStack() as stack:
+            try:
+                lease = await stack.enter_async_context(self._queue.slot(client))
+            except UnavailableError as error:
+                headers = {"Retry-After": str(_AGAIN)}
+                raise HTTPException(503, translate(self._busy), headers) from error
+            yield lease
+
+
+@dataclass(slots=True)
+class RequestAccount:
+    """Seconds of processor time *spent* for one request.
+
+    *address* is the network that it came from. It pays unless *payer* becomes a person, or nobody
+    (an empty text), as for a grader with a token.
+    """
+
+    address: str
+    payer: str
+    seats: Seats
+    advance: str = ""  # who has paid for the request when it arrived
+    spent: float = 0.0
+
+
+_ACCOUNT: ContextVar[RequestAccount | None] = ContextVar("account", default=None)
+
+
+def let_pay(payer: str) -> None:
+    """Charge the request that is being handled to *payer*; to nobody if that is empty."""
+    if found := _ACCOUNT.get():
+        found.payer = payer
+
+
+def is_paid_by_address() -> bool:
+    """Whether the request that is being handled comes from a visitor who is not known."""
+    found = _ACCOUNT.get()
+    return found is None or found.payer == found.address
+
+
+def charge(seconds: float) -> None:
+    """Add *seconds* that another process has worked to the account of the request."""
+    if found := _ACCOUNT.get():
+        found.spent += seconds
+
+
+def client_address() -> str:
+    """The network that the request which is being handled came from; empty outside of requests."""
+    found = _ACCOUNT.get()
+    return found.address if found else ""
+
+
+async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """The result of *work*, run in another thread, in the language of the request.
+
+    Raises:
+        HTTPException: 503, too much of the same address waits.
+    """
+    run = partial(copy_context().run, work, *args, **kwargs)
+    payer = _ACCOUNT.get()
+    if payer is None:
+        return await asyncio.to_thread(run)
+    async with payer.seats.seat() as lease:
+        timed = _Timed(run)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(_POOL, timed)
+        finally:
+            lease.used = timed.seconds
+            payer.spent += timed.seconds
+
+
+class _Timed:
+    """A call that knows afterwards how much processor time it took."""
+
+    def __init__(self, run: Callable[[], Any]) -> None:
+        self._run = run
+        self.seconds = 0.0
+
+    def __call__(self) -> Any:
+        begin = thread_time()
+        try:
+            return self._run()
+        finally:
+            self.seconds = thread_time() - begin
+
+
+async def on_account(payer: RequestAccount, work: Coroutine[Any, Any, T]) -> T:
+    """The result of *work*, whose time in the event loop is added to the account of *payer*."""
+    before = _ACCOUNT.set(payer)
+    try:
+        found: T = await _Metered(work, payer)
+        return found
+    finally:
+        _ACCOUNT.reset(before)
+
+
+class _Metered:
+    """A coroutine that measures each of its steps in the event loop."""
+
+    __slots__ = ("_inner", "_payer")
+
+    def __init__(self, inner: Coroutine[Any, Any, Any], payer: RequestAccount) -> None:
+        self._inner = inner
+        self._payer = payer
+
+    def send(self, value: Any) -> Any:
+        """Take the next step."""
+        begin = thread_time()
+        try:
+            return self._inner.send(value)
+        finally:
+            self._payer.spent += thread_time() - begin
+
+    def throw(self, *error: Any) -> Any:
+        """Take the next step, which begins with *error*."""
+        begin = thread_time()
+        try:
+            return self._inner.throw(*error)
+        finally:
+            self._payer.spent += thread_time() - begin
+
+    def close(self) -> None:
+        """End it."""
+        self._inner.close()
+
+    def __await__(self) -> "_Metered":
+        return self
+
+    def __iter__(self) -> "_Metered":
+        return self
+
+    def __next__(self) -> Any:
+        return self.send(None)

@@ -1,0 +1,225 @@
+"""The tables of persons, classes and assignments.
+
+None of them is read for a visitor without a session: practice needs no person. Codes, sessions and
+links are stored as digests. What belongs to a deleted row is deleted with it.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import BigInteger, Index, Text, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+from app.server.db.columns import RowNumber, UtcDateTime
+from app.server.db.tables import EXERCISE_LIMIT, LEARNER_LIMIT, NAME_LIMIT, now
+
+ISSUER_LIMIT = 255
+SUBJECT_LIMIT = 255
+DIGEST_LENGTH = 64  # of SHA-256, in hexadecimal
+REASON_LIMIT = 500
+ZONE_LIMIT = 64
+
+_PERSON, _CLASS, _ASSIGNMENT = "person.id", "class.id", "assignment.id"
+
+
+class PersonRow(SQLModel, table=True):
+    """Someone who joined a class or signed in; answers are stored under their *learner*."""
+
+    __tablename__ = "person"
+    __table_args__ = (UniqueConstraint("learner", name="uq_person_learner"),)
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
+    learner: str = Field(max_length=LEARNER_LIMIT, description="a random number of 128 bits")
+    name: str = Field(default="", max_length=NAME_LIMIT, description="empty: not given, or deleted")
+    made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+    deleted: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class IdentityRow(SQLModel, table=True):
+    """How a provider of identities, or a learning platform, calls a person."""
+
+    __tablename__ = "identity"
+    __table_args__ = (Index("ix_identity_person", "person"),)
+
+    issuer: str = Field(primary_key=True, max_length=ISSUER_LIMIT, description="of a platform: lti:ID")
+    subject: str = Field(primary_key=True, max_length=SUBJECT_LIMIT)
+    person: int = Field(foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
+    seen: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class SessionRow(SQLModel, table=True):
+    """A browser in which a person is signed in; the cookie holds what the digest is of."""
+
+    __tablename__ = "session"
+    __table_args__ = (Index("ix_session_person", "person"), Index("ix_session_until", "until"))
+
+    digest: str = Field(primary_key=True, max_length=DIGEST_LENGTH)
+    person: int = Field(foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
+    made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+    seen: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+    until: datetime = Field(sa_type=UtcDateTime)
+
+
+class ClassRow(SQLModel, table=True):
+    """A class: its people, assignments and grades.
+
+    The code of its join link follows from *join_number* and the site's secret, so that a teacher
+    can see it again, and a new number makes a new one.
+    """
+
+    __tablename__ = "class"
+    __table_args__ = (UniqueConstraint("join_digest", name="uq_class_join"),)
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
+    name: str = Field(max_length=NAME_LIMIT)
+    zone: str = Field(default="UTC", max_length=ZONE_LIMIT, description="IANA, Europe/Berlin")
+    joining: str = Field(default="open", max_length=10, description="open, roster or closed")
+    join_number: int = Field(default=0)
+    join_digest: str = Field(max_length=DIGEST_LENGTH)
+    pseudonyms: bool = Field(default=False, description="students are asked for an invented name")
+    demo: bool = Field(default=False, description="made of invented answers")
+    lowest: int = Field(default=0, description="assignments of a student that are left out overall")
+    made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+    archived: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class MemberRow(SQLModel, table=True):
+    """A person in a class. *code_digest* is of the seat code, which signs them in anywhere."""
+
+    __tablename__ = "member"
+    __table_args__ = (
+        UniqueConstraint("code_digest", name="uq_member_code"),
+        Index("ix_member_person", "person"),
+        Index("ix_member_outside", "class_id", "outside_id"),
+    )
+
+    class_id: int = Field(primary_key=True, foreign_key=_CLASS, ondelete="CASCADE", sa_type=BigInteger)
+    person: int = Field(primary_key=True, foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
+    role: str = Field(default="student", max_length=10, description="teacher, assistant, student")
+    label: str = Field(default="", max_length=NAME_LIMIT, description="the name in this class")
+    outside_id: str = Field(default="", max_length=SUBJECT_LIMIT, description="in other systems")
+    group_name: str = Field(default="", max_length=NAME_LIMIT, description="empty: in no group")
+    launched: str = Field(default="", max_length=10, description="the role in the latest launch")
+    code_digest: str | None = Field(default=None, max_length=DIGEST_LENGTH)
+    joined: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+    left: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class AssignmentRow(SQLModel, table=True):
+    """Exercises that a class does by a date; see `app.classes.people.policy` for what the rules mean."""
+
+    __tablename__ = "assignment"
+    __table_args__ = (Index("ix_assignment_class", "class_id", "id"),)
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
+    class_id: int = Field(foreign_key=_CLASS, ondelete="CASCADE", sa_type=BigInteger)
+    title: str = Field(max_length=NAME_LIMIT)
+    opens: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    due: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    closes: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    late: float = Field(default=0.0, description="share of the points lost per day begun, 0 to 1")
+    grace: int = Field(default=300, description="seconds after *due* that cost nothing")
+    attempts: int = Field(default=0, description="answers that count; 0: all")
+    variants: str = Field(default="own", max_length=10, description="own, same or many")
+    hints: str = Field(default="free", max_length=10, description="free, cost or off")
+    hint_cost: float = Field(default=0.1, description="share of the points per hint, if they cost")
+    solution: str = Field(default="due", max_length=10, description="shown: free, due or off")
+    show_points: bool = Field(default=True, description="if not, points are hidden until due")
+    sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
+    draws: str = Field(default="", sa_type=Text, description="of each pool: how many exercises a student has")
+    weight: float | None = Field(default=None, description="in the overall grade; none: its points")
+    made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+    changed: datetime | None = Field(
+        default=None, sa_type=UtcDateTime, description="when anything last moved everyone's points"
+    )
+    origins: str = Field(default="", sa_type=Text, description="numbers of those that it is a copy of, oldest first")
+
+
+class AssignedRow(SQLModel, table=True):
+    """An exercise of an assignment, and its points."""
+
+    __tablename__ = "assigned"
+    __table_args__ = (Index("ix_assigned_exercise", "exercise"),)
+
+    assignment: int = Field(primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger)
+    exercise: str = Field(primary_key=True, max_length=EXERCISE_LIMIT)
+    points: float = Field(default=1.0)
+    place: int = Field(default=0)
+    pool: int = Field(default=0, description="1 and so on; 0: everyone has it")
+
+
+class ExtensionRow(SQLModel, table=True):
+    """A later date for one person; by whom, and why."""
+
+    __tablename__ = "extension"
+
+    assignment: int = Field(primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger)
+    person: int = Field(primary_key=True, foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
+    until: datetime = Field(sa_type=UtcDateTime)
+    by: str = Field(default="", max_length=NAME_LIMIT)
+    why: str = Field(default="", max_length=REASON_LIMIT)
+    at: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class GroupDatesRow(SQLModel, table=True):
+    """The dates of an assignment for a group of the class; none: everyone's date holds."""
+
+    __tablename__ = "group_dates"
+
+    assignment: int = Field(primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger)
+    group_name: str = Field(primary_key=True, max_length=NAME_LIMIT)
+    opens: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    due: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    closes: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class SittingRow(SQLModel, table=True):
+    """When a person began an exam: once."""
+
+    __tablename__ = "sitting"
+
+    assignment: int = Field(primary_key=True, foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger)
+    person: int = Field(primary_key=True, foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
+    began: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class RegradeRow(SQLModel, table=True):
+    """The verdict of a mended exercise on a stored answer; the attempt never changes."""
+
+    __tablename__ = "regrade"
+
+    attempt: int = Field(primary_key=True, foreign_key="attempt.id", ondelete="CASCADE", sa_type=BigInteger)
+    digest: str = Field(primary_key=True, max_length=DIGEST_LENGTH, description="of the new file")
+    score: float
+    correct: bool
+    at: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class OverrideRow(SQLModel, table=True):
+    """Points that a teacher gave by hand; appended, the last one holds."""
+
+    __tablename__ = "override"
+    __table_args__ = (Index("ix_override_cell", "assignment", "person", "exercise", "id"),)
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
+    assignment: int = Field(foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger)
+    person: int = Field(foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
+    exercise: str = Field(max_length=EXERCISE_LIMIT)
+    points: float | None = Field(default=None, description="none: the computed points hold again")
+    by: str = Field(default="", max_length=NAME_LIMIT)
+    why: str = Field(default="", max_length=REASON_LIMIT)
+    at: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class MergeRow(SQLModel, table=True):
+    """Two persons who turned out to be one: what of *gone* became that of *kept*."""
+
+    __tablename__ = "merge"
+    __table_args__ = (Index("ix_merge_kept", "kept"), Index("ix_merge_gone", "gone"))
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
+    kept: int = Field(foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
+    gone: int = Field(foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
+    by: str = Field(default="", max_length=NAME_LIMIT)
+    at: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+    undone: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    moved: str = Field(sa_type=Text, description="JSON: the numbers of the rows, by table")

@@ -1,0 +1,254 @@
+"""ASGI middleware around everything: body limits, security headers, HEAD requests, faults."""
+
+import asyncio
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from secrets import token_urlsafe
+from urllib.parse import urlsplit
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.core.translation import noted, translate
+from app.server.network.bodies import LimitedBody
+from app.server.network.budget import Budget
+from app.server.network.drain import Draining
+from app.server.network.head import check_head, without_cookies
+from app.server.network.response_policy import BEYOND, Beyond
+from app.server.network.watch import REQUEST_ID, Watch, public_path, request_id
+
+_log = logging.getLogger(__name__)
+_Headers = list[tuple[bytes, bytes]]
+# 'unsafe-inline' for style attributes: MathML spaces its rows with them; they cannot run scripts.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; "
+    "style-src-attr 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
+    "form-action {forms}; frame-src {frames}; frame-ancestors {ancestors}; base-uri 'none'"
+)
+_NO_PAGE = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'"
+_ALWAYS: _Headers = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+]
+_ALONE = (b"cross-origin-opener-policy", b"same-origin")
+_OPENED = (b"cross-origin-opener-policy", b"unsafe-none")
+_CACHING = b"cache-control"
+_LAST: _Headers = [(b"connection", b"close")]
+_FOR_PROGRAMS: _Headers = [*_ALWAYS, _ALONE, (b"content-security-policy", _NO_PAGE)]
+_OTHER_NAME = noted(
+    "this server was asked for by a name that is not its own; its operator can set WALLCLOCK_URL "
+    "to its address, or list the name in WALLCLOCK_HOSTS"
+)
+_NUMBER = re.compile(r"/[0-9]+(?=/|$)")
+_PAUSE = 0.5  # seconds before a visitor who has used too much is told so
+_SAID = 200  # characters of a fault in the line of the log that names it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The settings of the middleware; *framed*: pages may be in frames of our own pages.
+
+    No browser and no proxy stores what is at a *private* path: the next one at the computer may be
+    another person.
+    *files* are the paths that take a file of any content, with the maximum bytes of their bodies;
+    in them, * stands for a number.
+    """
+
+    owns: Callable[[str], object]  # true or a match: whether a path is for programs, not people
+    respond: Callable[[Request, Exception], Awaitable[Response]]
+    body_limit: int
+    streamed: Collection[str]  # paths whose bodies are unlimited
+    files: Mapping[str, int] = field(default_factory=dict)
+    framed: bool = False
+    private: Callable[[str], object] = lambda path: False
+    admits: Callable[[Scope], bool] = lambda scope: True  # by the name that it was asked for
+    draining: Draining = field(default_factory=partial(Draining, 0.0))
+    ready: Callable[[], Awaitable[None]] | None = None  # returns when requests may be handled
+    budget: Budget | None = None  # of processor time
+    free: Collection[str] = ()  # paths that cost nothing, and are always handled
+
+
+class _ResponseSender:
+    """Passes a response on, with *headers*; without its body if *bodiless*, to be stored by none if
+    *private*.
+
+    The headers are made when the response starts: its handler may have allowed something.
+    """
+
+    __slots__ = ("_headers", "_private", "_scope", "_send", "bodiless", "started", "status")
+
+    def __init__(
+        self, scope: Scope, send: Send, headers: Callable[[], _Headers], *, bodiless: bool, private: bool
+    ) -> None:
+        self._scope = scope
+        self._send = send
+        self._headers = headers
+        self._private = private
+        self.bodiless = bodiless
+        self.started = False
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started, self.status = True, message["status"]
+            inside = message["headers"]
+            if _moves(message):
+                beyond: Beyond | None = self._scope.get("state", {}).get(BEYOND)
+                inside = _inside(inside, beyond.location if beyond else "")
+            if self._private:
+                inside = [*(one for one in inside if one[0] != _CACHING), (_CACHING, b"no-store")]
+            message = {**message, "headers": [*inside, *self._headers(), *_identified(self._scope)]}
+        elif self.bodiless:
+            message = {**message, "body": b""}
+        await self._send(message)
+
+
+class Door:
+    """Refuse what is too large, add headers, answer HEAD, and turn faults into responses.
+
+    A page finds its nonce in the request's state.
+    """
+
+    def __init__(self, app: ASGIApp, rules: Rules, watch: Watch | None = None) -> None:
+        self._app = app
+        self._rules = rules
+        self._watch = watch
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+        elif self._watch:
+            await self._watched(self._watch, scope, receive, send)
+        else:
+            await self._enter(scope, receive, send)
+
+    async def _watched(self, watch: Watch, scope: Scope, receive: Receive, send: Send) -> None:
+        begin, method = time.perf_counter(), scope["method"]
+        if watch.logs:
+            request_id(scope)
+        scope, status = await self._enter(scope, receive, send)
+        watch.note(scope, method, status, time.perf_counter() - begin)
+
+    async def _enter(self, scope: Scope, receive: Receive, send: Send) -> tuple[Scope, int]:
+        """Pass the request on; the scope as its handler left it, and the status of the response."""
+        headers, bodiless = self._headers(scope), scope["method"] == "HEAD"
+        private = bool(self._rules.private(scope["path"]))
+        sender = _ResponseSender(scope, send, headers, bodiless=bodiless, private=private)
+        if sender.bodiless:  # a copy: the server needs the original to know that no body follows
+            scope = {**scope, "method": "GET"}
+        try:
+            await self._pass(scope, receive, sender)
+        except ClientDisconnect:
+            pass  # no one waits for a response
+        except Exception as error:  # whatever it is, the response to it has these headers
+            if sender.started:
+                raise
+            response = await self._rules.respond(Request(scope), error)
+            await response(scope, receive, sender)
+        return scope, sender.status
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            check_head(scope)
+        except HTTPException:
+            scope["headers"] = without_cookies(scope["headers"])
+            raise
+        if not self._rules.admits(scope):
+            raise HTTPException(421, translate(_OTHER_NAME))
+        budget = self._rules.budget
+        if budget is None or scope["path"] in self._rules.free:
+            await self._handle(scope, receive, send)
+            return
+        try:
+            account = budget.account(scope)
+        except HTTPException:
+            await asyncio.sleep(_PAUSE)
+            raise
+        await budget.charged(account, self._handle(scope, receive, send))
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._rules.ready and scope["path"] not in self._rules.free:
+            await self._rules.ready()
+        if scope["path"] not in self._rules.streamed:
+            receive = self._limited(scope, receive)
+        await self._app(scope, receive, send)
+
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+        file = self._rules.files.get(_NUMBER.sub("/*", scope["path"]))
+        return LimitedBody(scope, receive, file or self._rules.body_limit, file=bool(file))
+
+    def _headers(self, scope: Scope) -> Callable[[], _Headers]:
+        if self._rules.owns(scope["path"]):
+            return lambda: [*_FOR_PROGRAMS, *self._parting()]
+        nonce = token_urlsafe(12)
+        scope.setdefault("state", {})["nonce"] = nonce
+        frames = "'self'" if self._rules.framed else "'none'"
+
+        def headers() -> _Headers:
+            beyond: Beyond | None = scope["state"].get(BEYOND)
+            forms = " ".join(("'self'", *sorted(beyond.forms))) if beyond else "'self'"
+            ancestors = " ".join(sorted(beyond.frames)) if beyond else ""
+            policy = _POLICY.format(nonce=nonce, frames=frames, forms=forms, ancestors=ancestors or frames)
+            policies = (b"content-security-policy", policy.encode())
+            opener = _OPENED if beyond and beyond.opener else _ALONE
+            return [*_ALWAYS, opener, policies, *self._parting()]
+
+        return headers
+
+    def _parting(self) -> _Headers:
+        return _LAST if self._rules.draining.has_begun else []
+
+
+def note_fault(request: Request, error: Exception) -> None:
+    """Log a fault of the server, once: a line with the ID that the page shows, and a traceback."""
+    number, path = request_id(request.scope), public_path(request.scope)
+    what = f"{type(error).__name__}: {str(error)[:_SAID]}"
+    fields = {"request": number, "method": request.method, "path": path}
+    _log.error(
+        "request %s failed: %s %s: %s", number, request.method, path, what, exc_info=error, extra={"fields": fields}
+    )
+
+
+def note_trouble(request: Request, error: Exception, cause: str) -> None:
+    """Log that a part of the server is unavailable, with the *cause* that visitors do not see."""
+    because = f" ({cause})" if cause else ""
+    where = public_path(request.scope)
+    _log.warning("%s %s refused: %s%s", request.method, where, error, because)
+
+
+def _identified(scope: Scope) -> _Headers:
+    known = str(scope.get("state", {}).get(REQUEST_ID, ""))
+    return [(b"x-request-id", known.encode())] if known else []
+
+
+def _moves(message: Message) -> bool:
+    status: int = message["status"]
+    return 300 <= status < 400  # noqa: PLR2004
+
+
+def _inside(headers: _Headers, allowed: str = "") -> _Headers:
+    """*headers* with a relative Location: its host came from the client, and is not trusted.
+
+    The address that is *allowed* was chosen by the handler.
+    """
+    return [
+        (name, _path_of(value) if name == b"location" and value != allowed.encode() else value)
+        for name, value in headers
+    ]
+
+
+def _path_of(location: bytes) -> bytes:
+    if location.startswith(b"/"):
+        return location
+    parts = urlsplit(location.decode("latin-1"))
+    query = f"?{parts.query}" if parts.query else ""
+    # Two slashes, or a slash and a backslash, would name another host.
+    return f"/{parts.path.lstrip('/' + chr(92))}{query}".encode("latin-1")

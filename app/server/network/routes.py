@@ -1,0 +1,70 @@
+"""What the routes of pages and of the API have in common."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.convertors import IntegerConvertor, register_url_convertor  # codespell:ignore
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Scope
+
+from app.server.aside import aside
+
+LARGEST = 2**63 - 1  # number of a row
+_DIGITS = 40  # with zeros before it
+
+
+class NumberConvertor(IntegerConvertor):
+    """A number in a path, at most the largest that a row may have: there is none of that number.
+
+    Starlette's own takes any number of digits, and fails where Python reads no more of them.
+    """
+
+    def convert(self, value: str) -> int:
+        """The number."""
+        return min(int(value), LARGEST) if len(value) <= _DIGITS else LARGEST
+
+
+register_url_convertor("int", NumberConvertor())
+
+
+class Router(APIRouter):
+    """FastAPI's, but a plain function is called aside, by turns and on an account.
+
+    A route is called in the OpenAPI document as it is called here.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(generate_unique_id_function=lambda route: route.name, **options)
+
+    def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        """Add a route, as the decorators of a router do."""
+        if not inspect.iscoroutinefunction(endpoint):
+            endpoint = _called_aside(endpoint)
+        super().add_api_route(path, endpoint, **options)
+
+
+def _called_aside(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(endpoint)
+    async def called(*given: Any, **named: Any) -> Any:
+        return await aside(endpoint, *given, **named)
+
+    return called
+
+
+def methods_at(routes: Iterable[BaseRoute], scope: Scope) -> list[str]:
+    """The methods of all *routes* at the path of *scope*; HEAD is answered wherever GET is."""
+    here = (one for one in routes if isinstance(one, Route))
+    found = {method for route in here if route.matches(scope)[0] is not Match.NONE for method in route.methods or ()}
+    return sorted(found | ({"HEAD"} if "GET" in found else set()))
+
+
+class PlainRoute(Route):
+    """A route without FastAPI's analysis, which the log and the metrics know by its path, too."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Whether it is the one for *scope*, and what to add to it."""
+        match, child = super().matches(scope)
+        return match, {**child, "route": self}

@@ -1,0 +1,80 @@
+"""The site that requests work with: one per process of the server."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Depends, Request
+from sqlalchemy import Engine
+
+from app.classes.federation.federation import Federation
+from app.classes.federation.identities import Identities
+from app.classes.federation.proxy import ProxyHeader
+from app.classes.people.persons import Sessions
+from app.classes.people.student_histories import StudentDrawing, StudentHistory
+from app.core.translation import language
+from app.course.content.catalog import Catalog
+from app.course.sandbox.runner import Runner
+from app.labs.queue import Dispatcher
+from app.server.config import Settings
+from app.server.db.batched_reads import Gathered
+from app.server.db.history import ExerciseHistory, LearnerDrawing
+from app.server.db.outage import Outage, outage_of
+from app.server.db.tables import now
+from app.server.db.tokens import Tokens
+from app.server.db.writer import Writer
+from app.server.network.allowance import Allowances
+from app.server.network.drain import Draining
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """The exercises, the database, the sandbox and the labs of this server."""
+
+    settings: Settings
+    course: Catalog
+    engine: Engine
+    writer: Writer
+    runner: Runner
+    labs: Dispatcher
+    secret: str
+    allowances: Allowances
+    tokens: Tokens
+    sessions: Sessions
+    federation: Federation
+    proxy: ProxyHeader
+    identities: Identities
+    histories: Gathered[LearnerDrawing, ExerciseHistory]
+    student_histories: Gathered[StudentDrawing, StudentHistory]
+    draining: Draining
+    clock: Callable[[], datetime] = now
+
+    @property
+    def outage(self) -> Outage:
+        """Whether the database can be reached."""
+        return outage_of(self.engine)
+
+    @property
+    def catalog(self) -> Catalog:
+        """The course in the language of the request, as far as it is translated."""
+        return self.course.spoken(language())
+
+
+async def site_of(request: Request) -> Site:
+    """The site that serves *request*.
+
+    (Not a plain function: FastAPI would call it in another thread, for every request.)
+    """
+    return site_in(request)
+
+
+def site_in(request: Request) -> Site:
+    """The site that serves *request*."""
+    site = request.app.state.site
+    if not isinstance(site, Site):
+        raise TypeError("the app has no site: create the app with create_app")
+    return site
+
+
+Here = Annotated[Site, Depends(site_of)]

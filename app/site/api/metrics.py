@@ -1,0 +1,87 @@
+"""/metrics, for Prometheus; and what it reads of the site."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import PlainTextResponse
+from sqlmodel import col, func, select
+from starlette.exceptions import HTTPException
+
+from app.server import metrics
+from app.server.config.checks import is_within
+from app.server.db.platforms import OutboxRow
+from app.server.db.run_state import RunState
+from app.server.db.session import open_session
+from app.server.db.tables import LabRunRow
+from app.server.network.routes import Router
+from app.site import Here, Site
+from app.site.api.documents import responses
+
+PATH = "/metrics"
+_PAUSE = 5.0  # seconds between two looks at the queues of a process that shares its counts
+router = Router()
+
+
+@router.get(
+    PATH,
+    tags=["health"],
+    summary="Metrics for Prometheus",
+    response_class=PlainTextResponse,
+    responses=responses(403, 404),
+)
+async def read_metrics(request: Request, site: Here) -> Response:
+    """Every metric, for the addresses that the settings allow."""
+    allowed = site.settings.metrics
+    if not allowed.strip():
+        raise HTTPException(404, "metrics are off; WALLCLOCK_METRICS says who may read them")
+    client = request.client.host if request.client else ""
+    if not is_within(client, allowed):
+        raise HTTPException(403, f"WALLCLOCK_METRICS does not allow {client or 'this address'}")
+    measure_queues(site)
+    await run_in_threadpool(_count, site)
+    return Response(await run_in_threadpool(metrics.exposition), media_type=metrics.TYPE)
+
+
+@asynccontextmanager
+async def sampling(site: Site) -> AsyncIterator[None]:
+    """Look at the queues of this process at intervals, if another may answer for it."""
+    if not (site.settings.metrics and metrics.is_shared()):
+        yield
+        return
+    task = asyncio.create_task(_sample(site))
+    yield
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def _sample(site: Site) -> None:
+    while True:
+        measure_queues(site)
+        await asyncio.sleep(_PAUSE)
+
+
+def measure_queues(site: Site) -> None:
+    """Measure the queues of this process."""
+    pool = site.runner.pool
+    metrics.SANDBOX_WAITING.set(pool.waiting)
+    metrics.SANDBOX_BUSY.set(pool.busy)
+    metrics.SANDBOX_WORKERS.set(len(pool.workers))
+    metrics.WRITER_WAITING.set(site.writer.waiting)
+
+
+def _count(site: Site) -> None:
+    """Measure the queues in the database."""
+    with open_session(site.engine) as session:
+        runs = dict(session.exec(select(LabRunRow.state, func.count()).group_by(col(LabRunRow.state))).all())
+        due = select(func.count()).select_from(OutboxRow).where(col(OutboxRow.next).is_not(None))
+        refused = (
+            select(func.count()).select_from(OutboxRow).where(col(OutboxRow.next).is_(None), col(OutboxRow.said) != "")
+        )
+        metrics.LAB_RUNS_WAITING.set(runs.get(RunState.QUEUED, 0))
+        metrics.LAB_RUNS_RUNNING.set(runs.get(RunState.RUNNING, 0))
+        metrics.OUTBOX_WAITING.set(session.exec(due).one())
+        metrics.OUTBOX_REFUSED.set(session.exec(refused).one())

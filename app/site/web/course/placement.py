@@ -1,0 +1,169 @@
+"""/placement: up to six questions that say which chapters a learner can skip."""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+
+from app.core.translation import noted, translate
+from app.course.content.catalog import Topic
+from app.course.learning import Prerequisites
+from app.course.learning.placement import PLACEMENT_QUESTIONS, AssessmentQuestion, place_learner, placement_question
+from app.server.db.assessments import AssessedRow
+from app.server.network.routes import Router
+from app.site import Here, Site
+from app.site.web.course.assessment import Sitting, answers_in
+from app.site.web.course.map_view import MapSection, map_sections, topics_on
+from app.site.web.course.questions import add_question_routes
+from app.site.web.frame.renderer import Hyperlink, frame, render
+from app.site.web.frame.visitor import Visiting
+from app.site.web.standing.history import read_learner_history
+from app.site.web.standing.route_choice import ROUTES
+from app.site.web.urls import chapter_url, exercise_url, seed_of
+
+router = Router(prefix="/placement")
+_SAYS = noted("Six questions at most that say which chapters you can skip.")
+_ABOUT = noted("One answer, without hints. A calculator is welcome; if you do not know, skip.")
+_DRAWS = 1_000_000  # of each route: the first are about all chapters
+_ROUTES = ("", *ROUTES)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementPage:
+    """What the placement is, and the routes that it can be about."""
+
+    most: int
+    routes: tuple[Hyperlink, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedAbout:
+    """A question that was answered: its chapter, and the drawing with its solution."""
+
+    chapter: Hyperlink
+    question: Hyperlink
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedPage:
+    """What the answers say."""
+
+    asked: tuple[AskedAbout, ...]
+    known: tuple[Hyperlink, ...]
+    unknown: tuple[Hyperlink, ...]
+    untold: tuple[Hyperlink, ...]
+    sections: tuple[MapSection, ...]
+    again: str
+
+
+@router.get("")
+def introduce_placement(request: Request, site: Here) -> Response:
+    """What the placement is, and its beginning."""
+    around = frame(request, translate("Placement"), translate(_SAYS), "exercises")
+    routes = tuple(
+        Hyperlink(f"/placement/begin?route={name}", translate(text))
+        for name, text in ROUTES.items()
+        if topics_on(site.catalog, name)
+    )
+    return render("course/placement.html", around, PlacementPage(PLACEMENT_QUESTIONS, routes))
+
+
+@router.get("/begin")
+async def begin_placement(site: Here, route: str = "") -> Response:
+    """A new placement, about the chapters on *route*; by default, about all.
+
+    Raises:
+        NotFoundError: the route does not exist.
+    """
+    if not topics_on(site.catalog, route):
+        return RedirectResponse("/placement", 303)
+    draw = _ROUTES.index(route) * _DRAWS + secrets.randbelow(_DRAWS)
+    return RedirectResponse(f"/placement/{draw}/1", 303)
+
+
+@router.get("/{draw}")
+def show_placement_result(request: Request, site: Here, visiting: Visiting, draw: str) -> Response:
+    """What the answers say."""
+    sitting = _sitting(site, visiting.learner, draw)
+    if not sitting.answers:
+        return RedirectResponse("/placement", 303)
+    around = frame(request, translate("Your placement"), translate(_SAYS), "exercises")
+    return render("course/placed.html", around, _placed(site, visiting.learner, sitting))
+
+
+def _sitting(site: Site, learner: str, draw: str) -> Sitting:
+    """The placement with the number *draw*, as far as *learner* has come."""
+    found = answers_in(site, learner, "placement", seed_of(draw))
+    rows = [found[number] for number in sorted(found)]
+    asked = tuple(_stored(site, rows))
+    topics = _topics(site, seed_of(draw))
+    after = placement_question(site.catalog, _evidence(rows), seed_of(draw), topics)
+    return Sitting(
+        sort="placement",
+        title=translate("the placement"),
+        draw=seed_of(draw),
+        questions=(*asked, after) if after else asked,
+        answers=found,
+        total=translate("at most {count}", count=PLACEMENT_QUESTIONS),
+        about=translate(_ABOUT),
+    )
+
+
+def _topics(site: Site, draw: int) -> tuple[Topic, ...]:
+    """The chapters that the placement with the number *draw* is about."""
+    return topics_on(site.catalog, _route_of(draw))
+
+
+def _route_of(draw: int) -> str:
+    """The route of the placement with the number *draw*; empty: all chapters."""
+    place = draw // _DRAWS
+    return _ROUTES[place] if place < len(_ROUTES) else ""
+
+
+def _stored(site: Site, rows: Sequence[AssessedRow]) -> Iterator[AssessmentQuestion]:
+    """The questions that were answered, as far as the course still has them."""
+    for row in rows:
+        if exercise := site.catalog.by_id.get(row.exercise):
+            yield AssessmentQuestion(row.number, exercise, row.seed)
+
+
+def _evidence(rows: Sequence[AssessedRow]) -> list[tuple[str, bool]]:
+    return [(row.exercise.partition("/")[0], row.outcome == "right") for row in rows]
+
+
+def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
+    rows = [sitting.answers[number] for number in sorted(sitting.answers)]
+    found = place_learner(Prerequisites(site.catalog.topics), _evidence(rows))
+    mine = read_learner_history(site, learner).chapters
+    topics = _topics(site, sitting.draw)
+    names = frozenset(topic.id for topic in topics)
+    route = _route_of(sitting.draw)
+    return PlacedPage(
+        asked=tuple(_asked(site, rows)),
+        known=_links(site, found.known),
+        unknown=_links(site, found.unknown & names),
+        untold=_links(site, names - found.known - found.unknown),
+        sections=tuple(map_sections(site.catalog, found.known | mine)),
+        again=f"/placement/begin?route={route}" if route else "/placement/begin",
+    )
+
+
+def _asked(site: Site, rows: Sequence[AssessedRow]) -> Iterator[AskedAbout]:
+    for row in rows:
+        if exercise := site.catalog.by_id.get(row.exercise):
+            topic = site.catalog.topic_of(exercise)
+            yield AskedAbout(
+                chapter=Hyperlink(chapter_url(topic.id), topic.title),
+                question=Hyperlink(exercise_url(exercise.id, row.seed), exercise.title),
+                outcome=row.outcome,
+            )
+
+
+def _links(site: Site, names: frozenset[str]) -> tuple[Hyperlink, ...]:
+    return tuple(Hyperlink(chapter_url(topic.id), topic.title) for topic in site.catalog.topics if topic.id in names)
+
+
+add_question_routes(router, _sitting)

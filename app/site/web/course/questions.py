@@ -1,0 +1,219 @@
+"""A question of the placement or of a final: an exercise, answered once and without help."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+
+from app.classes.people.student_histories import StudentHistory
+from app.core.errors import AnswerError, UnavailableError, capitalized
+from app.core.translation import noted, translate
+from app.course.kinds.answers import TooLongError
+from app.course.learning.placement import AssessmentQuestion
+from app.server.db.assessments import Assessed, Outcome
+from app.server.db.history import ExerciseHistory
+from app.server.network.door import note_trouble
+from app.server.network.routes import Router
+from app.site import Here, Site
+from app.site.web.course.assessment import Sitting
+from app.site.web.exercise.assignment_rules import rules_of
+from app.site.web.exercise.page_context import ExerciseRequest
+from app.site.web.exercise.posted_form import ActionResult, PostedForm, refuse_action, unavailable, unreadable
+from app.site.web.exercise.routes import (
+    PART,
+    build_page,
+    draw_aside,
+    grade,
+    press,
+    read_exercise_history,
+    read_fields,
+    wants_fragment,
+)
+from app.site.web.exercise.rules import AssignmentBanner, AssignmentRules
+from app.site.web.frame.renderer import Hyperlink, frame, render, render_part
+from app.site.web.frame.visitor import FromHere, Visiting, Visitor, remember, spend, spend_storage, visitor_learner
+from app.site.web.standing.next_steps import NextSteps, SuggestedExercise
+
+_COUNTED = noted("Your first answer counted.")
+# Where nothing can be tried again.
+_HEADINGS = {"refused": noted("Not counted"), "incorrect": noted("Not right")}
+_AT_THE_END = noted("The solutions come at the end.")
+_ASSIGNED = noted("This exercise is in an assignment of yours whose verdicts are still hidden: skip it.")
+
+
+def add_question_routes(router: Router, read_sitting: Callable[[Site, str, str], Sitting]) -> None:
+    """Add the pages of questions, of what *read_sitting* reads for a learner and a draw."""
+
+    @router.get("/{draw}/next")
+    async def go_to_next_question(site: Here, visiting: Visiting, draw: str) -> Response:
+        """The first question without an answer, or the result."""
+        sitting = read_sitting(site, visiting.learner, draw)
+        after = sitting.following
+        return RedirectResponse(sitting.address(after.number) if after else sitting.href, 303)
+
+    @router.get("/{draw}/{number}")
+    async def show_question(request: Request, site: Here, visiting: Visiting, draw: str, number: int) -> Response:
+        """A question."""
+        sitting = read_sitting(site, visiting.learner, draw)
+        return await _question_page(request, site, visiting, sitting, number)
+
+    @router.post("/{draw}/{number}", dependencies=[FromHere])
+    async def answer_question(request: Request, site: Here, visiting: Visiting, draw: str, number: int) -> Response:
+        """A question after one of its buttons was pressed."""
+        sitting = read_sitting(site, visiting.learner, draw)
+        return await _acted_page(request, site, visiting, sitting, number)
+
+
+async def _question_page(request: Request, site: Site, visiting: Visitor, sitting: Sitting, number: int) -> Response:
+    """The page of a question; one that is answered leads on."""
+    question = sitting.question(number)
+    if number in sitting.answers:
+        return RedirectResponse(sitting.onward, 303)
+    exercise, seed = question.exercise, question.seed
+    await draw_aside(exercise, seed)
+    history = await read_exercise_history(site, visiting, exercise, seed)
+    asked = ExerciseRequest(
+        exercise=exercise,
+        seed=seed,
+        learner=visiting.learner,
+        moment=site.clock(),
+        history=history,
+        history_before=history,
+    )
+    return await _response(request, site, sitting, question, asked, ActionResult())
+
+
+async def _acted_page(request: Request, site: Site, visiting: Visitor, sitting: Sitting, number: int) -> Response:
+    """The page after a button of a question was pressed."""
+    question, learner = sitting.question(number), visitor_learner(visiting)
+    given = await read_fields(request)
+    posted = PostedForm(seed=question.seed, learner=learner, client=visiting.client, given=given)
+    spend(request, site.allowances.answers, "answers", 1 + posted.size / PART)
+    spend_storage(request, site, visiting, posted.size)
+    if posted.action == "skip":
+        await _store(site, sitting, question, learner, "skipped")
+        response: Response = RedirectResponse(sitting.onward, 303)
+    else:
+        await draw_aside(question.exercise, question.seed)
+        before = await read_exercise_history(site, visiting, question.exercise, question.seed)
+        result, history = await _tried(request, site, sitting, question, posted, before)
+        asked = ExerciseRequest(
+            exercise=question.exercise,
+            seed=posted.seed,
+            learner=learner,
+            moment=site.clock(),
+            history=history,
+            history_before=before,
+            given=given,
+            fragment=wants_fragment(request),
+        )
+        response = await _response(request, site, sitting, question, asked, result)
+    remember(request, response, learner, site.secret)
+    return response
+
+
+async def _tried(
+    request: Request,
+    site: Site,
+    sitting: Sitting,
+    question: AssessmentQuestion,
+    posted: PostedForm,
+    before: ExerciseHistory,
+) -> tuple[ActionResult, ExerciseHistory]:
+    """What became of an answer, and what the learner has done then."""
+    try:
+        return await _result(site, sitting, question, posted, before)
+    except (AnswerError, TooLongError) as error:
+        return unreadable(error), before
+    except UnavailableError as error:
+        note_trouble(request, error, error.cause)
+        return unavailable(error), before
+
+
+async def _result(
+    site: Site, sitting: Sitting, question: AssessmentQuestion, posted: PostedForm, before: ExerciseHistory
+) -> tuple[ActionResult, ExerciseHistory]:
+    exercise = question.exercise
+    if why := _why_not(sitting, question, posted, before):
+        return refuse_action(why), before
+    if found := await press(site, exercise, posted):
+        return found, before
+    result, attempt = await grade(site, exercise, posted, before)
+    unaided = not before.seen.hints and not before.seen.solution
+    is_right = result.verdict is not None and result.verdict.correct and unaided
+    await _store(site, sitting, question, posted.learner, "right" if is_right else "wrong")
+    return result, before.after_answer(attempt)
+
+
+def _why_not(sitting: Sitting, question: AssessmentQuestion, posted: PostedForm, before: ExerciseHistory) -> str:
+    """Why an answer is refused; empty if it is not."""
+    if question.number in sitting.answers:
+        return translate(_COUNTED)
+    works = before.works if isinstance(before, StudentHistory) else ()
+    assigned = rules_of(works, question.seed)
+    if assigned.exam or assigned.verdict or assigned.redirect_to:
+        return translate(_ASSIGNED)
+    rules = AssignmentRules(hints=_no_hints(sitting), solution=translate(_AT_THE_END))
+    return rules.refusal(posted.action)
+
+
+def _no_hints(sitting: Sitting) -> str:
+    return translate("There are no hints in {sitting}.", sitting=sitting.title)
+
+
+async def _store(site: Site, sitting: Sitting, question: AssessmentQuestion, learner: str, outcome: Outcome) -> None:
+    await site.writer.put(
+        Assessed(
+            learner=learner,
+            assessment=sitting.sort,
+            draw=sitting.draw,
+            number=question.number,
+            exercise=question.exercise.id,
+            seed=question.seed,
+            outcome=outcome,
+            at=site.clock(),
+        )
+    )
+
+
+async def _response(
+    request: Request,
+    site: Site,
+    sitting: Sitting,
+    question: AssessmentQuestion,
+    asked: ExerciseRequest,
+    result: ActionResult,
+) -> Response:
+    is_over = result.verdict is not None or question.number in sitting.answers
+    rules = AssignmentRules(
+        banners=(_banner(sitting, question, is_over=is_over),),
+        hints=_no_hints(sitting),
+        solution=translate(_AT_THE_END),
+        exam=True,
+    )
+    page = await build_page(site, asked, result, rules)
+    heading = translate(_HEADINGS[page.state]) if page.state in _HEADINGS else page.heading
+    # The drawing is of this page alone: the original has another address.
+    own = replace(page, action=sitting.address(question.number), seed=0, heading=heading)
+    if result.verdict:
+        onward = SuggestedExercise(sitting.onward, translate("the next question"), translate(_AT_THE_END))
+        own = replace(own, onward=NextSteps(begun=True, following=onward, review=None, is_review_first=False))
+    if asked.fragment:
+        return render_part("exercise/fragment.html", own, result.status)
+    around = frame(request, f"{page.title} · {sitting.title}", sitting.about, "exercises")
+    return render("exercise/exercise.html", around, own, result.status)
+
+
+def _banner(sitting: Sitting, question: AssessmentQuestion, *, is_over: bool) -> AssignmentBanner:
+    return AssignmentBanner(
+        kind=translate("Questions of"),
+        title=capitalized(sitting.title),
+        href=sitting.href,
+        place=translate("question {number} of {total}", number=question.number, total=sitting.total),
+        says=() if is_over else (sitting.about,),
+        warns="",
+        ends=None,
+        following=Hyperlink(sitting.onward, translate("go on")) if is_over else None,
+        skip="" if is_over else sitting.address(question.number),
+    )

@@ -1,0 +1,43 @@
+"""Tests that a learner may take for the measurement of a lab: their own, and published ones."""
+
+from collections.abc import Mapping
+
+from app.core.errors import InputError
+from app.core.measurements.published import published_tests
+from app.core.measurements.report_json import read_stored
+from app.core.measurements.reports import CollectiveTest
+from app.core.translation import noted, translate
+from app.labs.results.borrowable_runs import borrowed, nccl_tests_runs
+from app.labs.results.report import Report
+from app.server.db.measurements import saved_measurements
+from app.site import Site
+
+OWN = noted("your own file")
+
+
+def tests_to_take(site: Site, learner: str) -> Mapping[str, tuple[Report, str, str]]:
+    """Tests as runs, what they are, and whose: the learner's own come first."""
+    found = {}
+    for row in saved_measurements(site.engine, learner):
+        report = _own(row.name, row.report)
+        if report:
+            found[row.name] = (report, row.title, translate(OWN))
+    return {**found, **nccl_tests_on_file()}
+
+
+def nccl_tests_on_file() -> Mapping[str, tuple[Report, str, str]]:
+    """Published tests as runs, what they are, and whose."""
+    found = {}
+    for name, report in nccl_tests_runs().items():
+        one = published_tests()[name]
+        whose = "/".join(one.address.split("/")[2:5])
+        found[name] = (report, f"{one.hardware}: {report.ranks:,} ranks", f"published: {whose}")
+    return found
+
+
+def _own(name: str, text: str) -> Report | None:
+    try:
+        test = read_stored(text)
+    except InputError:
+        return None
+    return borrowed(test, name) if isinstance(test, CollectiveTest) else None

@@ -1,0 +1,277 @@
+"""The page of one exercise: read it, answer it, ask for a hint."""
+
+import secrets
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+
+from app.classes.people.student_histories import StudentDrawing, StudentHistory
+from app.core.errors import AnswerError, UnavailableError
+from app.course.kinds import Exercise
+from app.course.kinds.answers import TooLongError
+from app.server.aside import aside
+from app.server.aside.fair_queue import Client
+from app.server.db.history import SOLUTION, ExerciseHistory, LearnerDrawing
+from app.server.db.tables import Attempt, Reveal, now
+from app.server.network.door import note_trouble
+from app.server.network.routes import Router
+from app.site import Here, Site, site_in
+from app.site.grading.check import check
+from app.site.web.exercise.assignment_rules import rules_of, rules_with_banners
+from app.site.web.exercise.board_entry import enter_on_board
+from app.site.web.exercise.card import exercise_card
+from app.site.web.exercise.page_context import ExerciseRequest
+from app.site.web.exercise.posted_form import (
+    LONG,
+    ActionResult,
+    Fields,
+    PostedForm,
+    fields_of,
+    form_size,
+    refuse_action,
+    seconds_on,
+    unavailable,
+    unreadable,
+)
+from app.site.web.exercise.rules import FREE, AssignmentRules
+from app.site.web.exercise.tools import ServerTools
+from app.site.web.exercise.view import ExercisePage, exercise_page, is_finished
+from app.site.web.exercise.views import view_of
+from app.site.web.exercise.ways_on import with_ways_on
+from app.site.web.frame.origin import from_here
+from app.site.web.frame.preview import preview_of
+from app.site.web.frame.renderer import frame, render, render_part
+from app.site.web.frame.resource import LearningResource
+from app.site.web.frame.visitor import Visiting, Visitor, remember, spend, spend_storage, visitor, visitor_learner
+from app.site.web.standing.chapter_choice import kept_seed
+from app.site.web.standing.route_choice import chosen_route
+from app.site.web.urls import exercise_url, seed_of
+
+router = Router(prefix="/exercises")
+ANSWERS = "/exercises/{topic}/{slug}"
+PART = 1000  # characters of a form that count as one more answer
+_NEW_SEEDS = 1_000_000  # short enough to read out
+_FRAGMENT = "x-fragment"  # a script asks for the verdict alone
+
+
+@router.get("/{topic}/{slug}")
+async def show_exercise_page(
+    request: Request, site: Here, visiting: Visiting, topic: str, slug: str, seed: str = ""
+) -> Response:
+    """The exercise as a seed draws it."""
+    exercise = site.catalog.exercise(f"{topic}/{slug}")
+    if not seed and (kept := kept_seed(request, topic) if exercise.from_chapter else 0):
+        return RedirectResponse(exercise_url(exercise.id, kept), 303)
+    number = seed_of(seed or "0")
+    await draw_aside(exercise, number)
+    history = await read_exercise_history(site, visiting, exercise, number)
+    rules = _rules(site, visiting, history, number)
+    if rules.redirect_to:
+        return RedirectResponse(rules.redirect_to, 303)
+    asked = ExerciseRequest(
+        exercise=exercise,
+        seed=number,
+        learner=visiting.learner,
+        moment=now(),
+        history=history,
+        history_before=history,
+        reviewing=request.query_params.get("review") == "1",
+        route=chosen_route(request),
+    )
+    return _response(request, await build_page(site, asked, ActionResult(), rules))
+
+
+@router.get("/{topic}/{slug}/another")
+async def another(site: Here, topic: str, slug: str) -> Response:
+    """A new drawing."""
+    exercise = site.catalog.exercise(f"{topic}/{slug}")
+    seed = 1 + secrets.randbelow(_NEW_SEEDS)
+    return Response(status_code=303, headers={"Location": exercise_url(exercise.id, seed)})
+
+
+@router.post("/{topic}/{slug}")
+async def answer_exercise(request: Request) -> Response:
+    """The page after one of its buttons was pressed.
+
+    (It asks for what it needs itself: what FastAPI adds to do so costs as much as grading.)
+    """
+    await from_here(request)
+    site = site_in(request)
+    visiting = await visitor(request, site)
+    topic, slug = request.path_params["topic"], request.path_params["slug"]
+    exercise = site.catalog.exercise(f"{topic}/{slug}")
+    seed = seed_of(request.query_params.get("seed", "0"))
+    learner = visitor_learner(visiting)
+    given = await read_fields(request)
+    posted = PostedForm(seed=seed, learner=learner, client=visiting.client, given=given)
+    spend(request, site.allowances.answers, "answers", 1 + posted.size / PART)
+    spend_storage(request, site, visiting, posted.size)
+    before = await read_exercise_history(site, visiting, exercise, seed)
+    await draw_aside(exercise, seed)
+    rules = rules_of(before.works, seed) if isinstance(before, StudentHistory) else FREE
+    if rules.redirect_to:
+        return RedirectResponse(rules.redirect_to, 303)
+    result, history = await _acted(request, site, exercise, posted, before, rules)
+    asked = ExerciseRequest(
+        exercise=exercise,
+        seed=seed,
+        learner=learner,
+        moment=now(),
+        history=history,
+        history_before=before,
+        given=given,
+        fragment=wants_fragment(request),
+        reviewing=request.query_params.get("review") == "1",
+        route=chosen_route(request),
+    )
+    page = await build_page(site, asked, result, _rules(site, visiting, history, seed))
+    response = _response(request, page, result.status)
+    if visiting.person is None:
+        remember(request, response, learner, site.secret)
+    return response
+
+
+async def build_page(site: Site, asked: ExerciseRequest, result: ActionResult, rules: AssignmentRules) -> ExercisePage:
+    """The page that was *asked* for, with what the server adds: the context of its form, ways on.
+
+    One that takes long is built beside the event loop.
+    """
+    view = view_of(asked.exercise)
+    if view.is_slow or form_size(asked.given) > LONG:
+        return await aside(_exercise_page, site, asked, result, rules)
+    # Not refused if the database goes away now: an answer has been stored.
+    return await site.outage.again(lambda: _exercise_page(site, asked, result, rules))
+
+
+def _exercise_page(site: Site, asked: ExerciseRequest, result: ActionResult, rules: AssignmentRules) -> ExercisePage:
+    exercise, seed = asked.exercise, asked.seed
+    tools = ServerTools(site, asked.learner, Client(asked.learner))
+    graded = is_finished(asked.history, exercise, seed)
+    context = view_of(exercise).context(exercise, seed, tools, graded=graded)
+    page = exercise_page(site.catalog, asked, result, rules, context)
+    if rules.banners or not (page.is_over or asked.reviewing):  # the banner has the next exercise
+        return page
+    return with_ways_on(site, asked, page)
+
+
+def _rules(site: Site, visiting: Visitor, history: ExerciseHistory, seed: int) -> AssignmentRules:
+    if visiting.person is None or not isinstance(history, StudentHistory) or not history.works:
+        return FREE
+    return rules_with_banners(site.catalog, site.secret, visiting.person, history.works, seed)
+
+
+async def read_exercise_history(site: Site, visiting: Visitor, exercise: Exercise, seed: int) -> ExerciseHistory:
+    """What the visitor has done; of one who has done nothing, nothing is asked."""
+    if not visiting.learner:
+        return ExerciseHistory()
+    at = LearnerDrawing(visiting.learner, exercise.id, seed)
+    if visiting.person is None:
+        return await site.histories.of(at)
+    return await site.student_histories.of(StudentDrawing(at, visiting.person, site.clock()))
+
+
+async def _acted(
+    request: Request,
+    site: Site,
+    exercise: Exercise,
+    posted: PostedForm,
+    before: ExerciseHistory,
+    rules: AssignmentRules,
+) -> tuple[ActionResult, ExerciseHistory]:
+    """The result of a button, and what the learner has done with it."""
+    if rules is not FREE and (why := rules.refusal(posted.action)):
+        return refuse_action(why), before
+    try:
+        return await _act(site, exercise, posted, before, rules)
+    except (AnswerError, TooLongError) as error:
+        return unreadable(error), before
+    except UnavailableError as error:
+        note_trouble(request, error, error.cause)
+        return unavailable(error), before
+
+
+async def _act(
+    site: Site, exercise: Exercise, posted: PostedForm, before: ExerciseHistory, rules: AssignmentRules
+) -> tuple[ActionResult, ExerciseHistory]:
+    seen = before.seen
+    if posted.action == "hint":
+        number = min(seen.hints + 1, len(exercise.hints))
+        return await _reveal(site, exercise, posted, before, number)
+    if posted.action == "solution":
+        return await _reveal(site, exercise, posted, before, SOLUTION)
+    if result := await press(site, exercise, posted):
+        return result, before
+    result, attempt = await grade(site, exercise, posted, before)
+    # Not after the solution was shown, and not while verdicts are hidden: the board would tell.
+    hides = seen.solution or rules.exam or rules.verdict
+    if exercise.has_board and result.verdict and not hides:
+        await enter_on_board(site, exercise.id, posted.learner, result.verdict)
+    return result, before.after_answer(attempt)
+
+
+async def grade(
+    site: Site, exercise: Exercise, posted: PostedForm, history: ExerciseHistory
+) -> tuple[ActionResult, Attempt]:
+    """The verdict on a posted answer, and the attempt that was stored. Raises as `check` does."""
+    checked = await check(
+        site,
+        exercise,
+        posted.seed,
+        view_of(exercise).answer(exercise, posted, _tools(site, posted)),
+        posted.learner,
+        posted.client,
+        hints=history.seen.hints,
+        revealed=history.seen.solution,
+        seconds=seconds_on(posted.given, now()),
+    )
+    return ActionResult(verdict=checked.verdict), checked.attempt
+
+
+async def press(site: Site, exercise: Exercise, posted: PostedForm) -> ActionResult | None:
+    """The result of a button that only the kind of *exercise* has; None for any other button."""
+    return await view_of(exercise).act(exercise, posted, _tools(site, posted))
+
+
+def _tools(site: Site, posted: PostedForm) -> ServerTools:
+    return ServerTools(site, posted.learner, posted.client)
+
+
+async def _reveal(
+    site: Site, exercise: Exercise, posted: PostedForm, before: ExerciseHistory, number: int
+) -> tuple[ActionResult, ExerciseHistory]:
+    reveal = Reveal(learner=posted.learner, exercise=exercise.id, seed=posted.seed, number=number)
+    await site.writer.put(reveal)
+    return ActionResult(), before.after_reveal(number)
+
+
+async def draw_aside(exercise: Exercise, seed: int) -> None:
+    """Work out what *seed* draws beside the event loop, unless it is known."""
+    if not exercise.is_drawn(seed):
+        await aside(exercise.prepare, seed)
+
+
+def wants_fragment(request: Request) -> bool:
+    """Whether a script asks for the verdict alone."""
+    return request.headers.get(_FRAGMENT) == "1"
+
+
+async def read_fields(request: Request) -> Fields:
+    """The posted fields; a field may occur several times."""
+    form = await request.form(max_files=0, max_fields=200)
+    return fields_of(form.multi_items())
+
+
+def _response(request: Request, page: ExercisePage, status: int = 200) -> Response:
+    if wants_fragment(request):
+        return render_part("exercise/fragment.html", page, status)
+    title = f"{page.title} · {page.around.topic.text}"
+    exercise = site_in(request).catalog.exercise(page.id)
+    card = exercise_card(exercise, page.around.topic.text, page.seed)
+    says = card.says or page.description
+    topic = page.around.topic
+    resource = LearningResource(
+        sort="exercise", name=page.title, says=says, path=exercise_url(page.id), part_of=(topic.href, topic.text)
+    )
+    preview = preview_of(exercise_url(page.id, page.seed), card)
+    around = frame(request, title, says, "exercises", preview, resource=resource)
+    return render("exercise/exercise.html", around, page, status)

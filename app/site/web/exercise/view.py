@@ -1,0 +1,264 @@
+"""An exercise with everything that its page shows."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from markupsafe import Markup
+
+from app.core.expressions import PAD_LIMIT
+from app.core.markdown import html
+from app.core.translation import foreign, noted, translate
+from app.course.content.catalog import Catalog, Topic
+from app.course.content.glossary import mark
+from app.course.kinds import Exercise
+from app.course.kinds.answers import Verdict
+from app.server.db.history import ExerciseHistory
+from app.site.web.exercise.board_entry import picture_link
+from app.site.web.exercise.illustration import IllustrationView, counted_view, illustration_view, played_view
+from app.site.web.exercise.page_context import ExerciseRequest, PageContext, describe_page, page_context
+from app.site.web.exercise.posted_form import ActionResult, AnswerState, begun_at, hide_verdict
+from app.site.web.exercise.rules import FREE, AssignmentRules
+from app.site.web.exercise.trial_view import TrialView, trial_view
+from app.site.web.exercise.views import view_of
+from app.site.web.exercise.views.base import NO_CONTEXT, Form, FormContext, FormInput
+from app.site.web.explore.figures import EmbeddedView, embedded_view
+from app.site.web.frame.renderer import Hyperlink
+from app.site.web.standing.next_steps import NextSteps
+from app.site.web.standing.view import Mark, has_finished, mark_of
+from app.site.web.urls import chapter_url, exercise_url, review_url
+
+_MISSES = 2  # answers without a diagnosis, after which a hint is offered
+_HEADINGS: Mapping[AnswerState, str] = {
+    "none": "",
+    "correct": noted("Right"),
+    "partial": noted("Partly right"),
+    "incorrect": noted("Not yet"),
+    "recorded": noted("Recorded"),
+    "refused": noted("Not in this assignment"),
+    "unreadable": noted("Not graded"),
+    "unavailable": noted("Not checked"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Help:
+    """What the learner has asked for so far; the figures and the solution once it is finished."""
+
+    hints: tuple[Markup, ...]
+    hints_left: int
+    right_answer: Markup | None
+    solution: Markup | None
+    figures: tuple[EmbeddedView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptView:
+    """An earlier attempt; *correct* is None while its verdict is hidden.
+
+    It *counts* unless its solution had been shown before.
+    """
+
+    at: datetime
+    correct: bool | None
+    counts: bool
+    answer: tuple[Markup, ...]
+    href: str
+    same: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExercisePage:
+    """The page of an exercise; when it *is_over*, the route adds the ways on.
+
+    It *is_uncounted* if the answer is right, but its solution had been shown before; *picture* is
+    the page of a right schedule, to share.
+    """
+
+    id: str
+    title: str
+    lang: str
+    description: str
+    kind: str
+    kind_title: str
+    level: int
+    mark: Mark
+    seed: int
+    action: str
+    here: str
+    begun: int
+    prompt: Markup
+    illustration: IllustrationView | None
+    form: Form
+    state: AnswerState
+    is_over: bool
+    is_uncounted: bool
+    offers_hint: bool
+    heading: str
+    feedback: tuple[Markup, ...]
+    counted: IllustrationView | None
+    played: IllustrationView | None
+    trial: TrialView | None
+    help: Help
+    onward: NextSteps | None
+    review: str
+    finished: Hyperlink | None
+    attempts: tuple[AttemptView, ...]
+    around: PageContext
+    has_figures: bool
+    has_drawings: bool
+    has_board: bool
+    picture: str
+    assigned: AssignmentRules
+    pad_limit: int = PAD_LIMIT
+
+
+def exercise_page(
+    course: Catalog,
+    asked: ExerciseRequest,
+    result: ActionResult,
+    rules: AssignmentRules = FREE,
+    context: FormContext = NO_CONTEXT,
+) -> ExercisePage:
+    """The page that was *asked* for, after *result*, as the *rules* of assignments allow."""
+    exercise, seed, history = asked.exercise, asked.seed, asked.history
+    topic = course.topic_of(exercise)
+    if result.verdict and rules.verdict:
+        result = hide_verdict(rules.verdict)
+    verdict = result.verdict
+    state = result.state if verdict is None else _state(verdict)
+    finished = is_finished(history, exercise, seed) and not rules.solution
+    form = view_of(exercise).form(exercise, _form_input(asked, verdict, context, finished=finished))
+    has_board = exercise.has_board and not rules.exam
+    return ExercisePage(
+        id=exercise.id,
+        title=exercise.title,
+        lang=foreign(exercise.language),
+        description=describe_page(exercise, topic),
+        kind=exercise.kind,
+        kind_title=translate(exercise.kind_title),
+        level=exercise.level,
+        mark=mark_of(history.known.get(exercise.id)),
+        seed=seed,
+        action=(review_url if asked.reviewing else exercise_url)(exercise.id, seed),
+        here=exercise_url(exercise.id),
+        begun=begun_at(asked.given) or int(asked.moment.timestamp()),
+        prompt=Markup() if asked.fragment else _prompt(exercise, seed),
+        illustration=None if asked.fragment else illustration_view(exercise, seed),
+        form=form,
+        state=state,
+        is_over=state == "correct" or bool(verdict and form.retry),
+        is_uncounted=state == "correct" and _is_after_solution(asked),
+        offers_hint=not (finished or rules.hints) and _misses_twice(asked, state),
+        heading=translate(_HEADINGS[state]) if _HEADINGS[state] else "",
+        feedback=_feedback(result),
+        counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
+        played=_played(result),
+        trial=trial_view(result.trial) if result.trial else None,
+        help=_help(exercise, seed, history.seen.hints, finished=finished),
+        onward=None,
+        review="",
+        finished=_finish(topic, asked),
+        attempts=tuple(_attempts(asked)),
+        around=page_context(course, asked, topic, rules),
+        has_figures=bool(exercise.figures),
+        has_drawings=bool(exercise.figure) or exercise.draws_mistakes or exercise.is_played,
+        has_board=has_board,
+        picture=picture_link(exercise.id, verdict) if has_board and verdict else "",
+        assigned=rules,
+    )
+
+
+def is_finished(history: ExerciseHistory, exercise: Exercise, seed: int) -> bool:
+    """Whether that drawing needs no more answer: it is solved, or its solution was shown."""
+    return history.seen.solution or history.has_solved(exercise.id, seed)
+
+
+def _is_after_solution(asked: ExerciseRequest) -> bool:
+    """Whether an answer cannot solve the exercise: its solution had been shown before."""
+    was_solved = mark_of(asked.history_before.known.get(asked.exercise.id)) in ("solved", "unaided")
+    return asked.history_before.seen.solution and not was_solved
+
+
+def _misses_twice(asked: ExerciseRequest, state: AnswerState) -> bool:
+    """Whether the last two answers were wrong in ways that no diagnosis knows, and hints remain."""
+    history = asked.history
+    last = [one for one in history.last.shown if one.seed == asked.seed][:_MISSES]
+    unknown = [one for one in last if not (one.correct or one.mistake)]
+    has_more = history.seen.hints < len(asked.exercise.hints)
+    return state in ("incorrect", "partial") and has_more and len(unknown) == _MISSES
+
+
+def _form_input(asked: ExerciseRequest, verdict: Verdict | None, context: FormContext, *, finished: bool) -> FormInput:
+    return FormInput(
+        seed=asked.seed,
+        learner=asked.learner,
+        given=asked.given,
+        parts=verdict.parts if verdict else {},
+        graded=finished or verdict is not None,
+        correct=verdict.correct if verdict else None,
+        context=context,
+    )
+
+
+def _attempts(asked: ExerciseRequest) -> Iterator[AttemptView]:
+    """The last attempts; verdicts that an assignment hides are left out."""
+    exercise, history = asked.exercise, asked.history
+    for one in history.last.shown:
+        yield AttemptView(
+            at=one.at,
+            correct=None if history.hides(exercise.id, one.seed) else one.correct,
+            counts=not one.revealed,
+            answer=tuple(view_of(exercise).told(exercise, one.seed, one.answer)),
+            href=exercise_url(exercise.id, one.seed),
+            same=one.seed == asked.seed,
+        )
+
+
+def _prompt(exercise: Exercise, seed: int) -> Markup:
+    return mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked))
+
+
+def _counted(asked: ExerciseRequest, verdict: Verdict | None, *, finished: bool) -> IllustrationView | None:
+    """What a wrong answer counts, where the right one adds up parts."""
+    if verdict is None or verdict.correct:
+        return None
+    counted = asked.exercise.counted(asked.seed, asked.exercise.answer_in(asked.given))
+    return counted_view(counted, finished=finished) if counted else None
+
+
+def _played(result: ActionResult) -> IllustrationView | None:
+    played = result.verdict.played if result.verdict else result.played
+    return played_view(played) if played else None
+
+
+def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
+    shown = exercise.variant(seed).hints[:hints] if hints else ()
+    figures = (embedded_view(one, exercise.state_of(one, seed)) for one in exercise.figures)
+    return Help(
+        hints=tuple(map(html, shown)),
+        hints_left=len(exercise.hints) - hints,
+        right_answer=html(exercise.reveal(seed)) if finished else None,
+        solution=html(exercise.variant(seed).solution) if finished else None,
+        figures=tuple(figures) if finished else (),
+    )
+
+
+def _finish(topic: Topic, asked: ExerciseRequest) -> Hyperlink | None:
+    """The end of the path, if the answer was the last one that it needed."""
+    if not has_finished(topic, asked.exercise, asked.history_before.known, asked.history.known):
+        return None
+    return Hyperlink(f"{chapter_url(topic.id, asked.seed if topic.parameters else 0)}#finished", topic.title)
+
+
+def _state(verdict: Verdict) -> AnswerState:
+    if verdict.correct:
+        return "correct"
+    return "partial" if verdict.score > 0 else "incorrect"
+
+
+def _feedback(result: ActionResult) -> tuple[Markup, ...]:
+    if result.verdict is not None:
+        return tuple(html(sentence) for sentence in result.verdict.feedback)
+    # An error quotes what was typed, so it is not Markdown.
+    return (Markup("<p>{}</p>").format(result.says),) if result.says else ()

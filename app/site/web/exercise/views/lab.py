@@ -1,0 +1,262 @@
+"""Lab exercises on a page: predict, then compare with what was measured, then explain.
+
+A prediction is locked in once, and then final.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from markupsafe import Markup
+
+from app.core.errors import AnswerError
+from app.core.formulas import FORMULAS
+from app.core.markdown import inline_html
+from app.core.translation import noted, translate
+from app.course.kinds.answers import Answer, PartVerdict, refuse_longer
+from app.course.kinds.lab import CAUSE, LabExercise
+from app.course.kinds.quantity import AskedQuantity
+from app.course.kinds.unclear_numbers import refuse_unclear
+from app.labs.lab_translation import translate_lab
+from app.labs.results.match import BORROWING
+from app.labs.spec import LabJob, lab_called, read_job
+from app.site.web.exercise.posted_form import ActionResult, PostedForm, first_value
+from app.site.web.exercise.views.base import (
+    Form,
+    FormContext,
+    FormInput,
+    KindTools,
+    KindView,
+    LabRecord,
+    OtherForm,
+    inline,
+    stored_names,
+    typed,
+)
+from app.site.web.exercise.views.choice import OptionView, option_views
+from app.site.web.exercise.views.measured_runs import Borrowable, RunView, borrowables, runs_of
+from app.site.web.exercise.views.numeric import BoxView, box_views
+from app.site.web.frame.renderer import Hyperlink
+from app.site.web.labs.labels import BACKEND, KINDS, LINKS_SAY
+from app.site.web.urls import exercise_url
+
+TAKE = "take"  # the button that takes a test for the measurement
+_REAL = noted("Real links, timed. Each row says on which machine, and who measured.")
+_DOTTED = re.compile(r"([a-z]\w*(?:\.[a-z]\w*)+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictedView:
+    """One prediction: the learner's, and once that is locked in, the value of the formula."""
+
+    what: Markup
+    yours: str
+    correct: bool | None
+    says: Markup
+    formula: str
+    how: Markup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabForm(Form):
+    """The predictions; once they are locked in, the measurements and the causes."""
+
+    lab: Hyperlink
+    kind: str
+    links: str
+    boxes: tuple[BoxView, ...]
+    options: tuple[OptionView, ...]
+    locked: bool
+    is_wrong: bool
+    predictions: tuple[PredictedView, ...]
+    runs: tuple[RunView, ...]
+    others: tuple[Borrowable, ...]
+    trouble: str
+    command: str
+    cause: Markup
+
+
+class LabView(KindView[LabExercise]):
+    """Boxes to predict in; then a table of measurements, and causes to choose from."""
+
+    is_slow: ClassVar[bool] = True  # it reads every stored run of the lab
+
+    def context(self, exercise: LabExercise, seed: int, tools: KindTools, *, graded: bool) -> FormContext:
+        """What is stored of the lab; runs and tests are read only once they may be shown."""
+        locked = _locked_in(tools, exercise, seed)
+        shown = graded or bool(locked)
+        is_enough = bool(tools.lab_trouble) or exercise.backend == "gloo"
+        record = LabRecord(
+            locked=locked,
+            runs=tools.runs(exercise.lab) if shown else (),
+            tests=tools.tests() if shown and exercise.lab == BORROWING else {},
+            trouble=tools.lab_trouble,
+            gpus=0 if is_enough else tools.gpus,
+        )
+        return FormContext(lab=record)
+
+    def form(self, exercise: LabExercise, filled: FormInput) -> LabForm:
+        """The prediction; with what the formula says once it is locked in, or graded."""
+        seed, question = filled.seed, exercise.question(filled.seed)
+        lab = translate_lab(lab_called(exercise.lab)).on(exercise.backend)
+        job = read_job(lab, exercise.parameters(seed))
+        record = filled.context.lab
+        locked = record.locked
+        shown = bool(locked) or filled.graded
+        predictions = tuple(_predictions(exercise, seed, locked, shown=shown))
+        is_wrong = any(one.correct is False for one in predictions)
+        links = _REAL if exercise.backend == "nccl" else LINKS_SAY[job.lab.links]
+        return LabForm(
+            whole_page=True,
+            score=_score(filled.parts),
+            retry=translate("Predict again with new numbers") if is_wrong else "",
+            other=_other_form(exercise, seed, job, locked) if locked else None,
+            lab=Hyperlink(f"/labs/{job.lab.name}", job.lab.title),
+            kind=translate(KINDS[job.lab.links]),
+            links=translate(links),
+            boxes=tuple(box_views(question.fields, filled)),
+            options=tuple(option_views(question.cause.options, filled.given.get(f"answer.{CAUSE}", ()))),
+            locked=bool(locked),
+            is_wrong=is_wrong,
+            predictions=predictions,
+            runs=tuple(runs_of(exercise, filled, job, locked)) if shown else (),
+            others=tuple(borrowables(exercise, filled, job)) if locked else (),
+            trouble=_trouble(record, job, exercise),
+            command=f"{job.command} --backend nccl" if exercise.backend == "nccl" else job.command,
+            cause=inline_html(question.cause.prompt),
+        )
+
+    async def act(self, exercise: LabExercise, posted: PostedForm, tools: KindTools) -> ActionResult | None:
+        """Lock the prediction in; or show the test of others that is taken for the measurement.
+
+        Raises:
+            AnswerError: a number is missing, or cannot be read.
+            TooLongError: it has more characters than the settings allow.
+            UnavailableError: it cannot be stored.
+        """
+        if posted.action == TAKE:
+            return ActionResult()
+        if posted.action != "predict":
+            return None
+        await _lock_in(tools, exercise, posted)
+        return ActionResult()
+
+    def answer(self, exercise: LabExercise, posted: PostedForm, tools: KindTools) -> Answer:
+        """The locked prediction, and the cause that was chosen.
+
+        Raises:
+            AnswerError: there is no prediction yet, or no cause is chosen.
+        """
+        locked = _locked_in(tools, exercise, posted.seed)
+        chosen = first_value(posted.given, f"answer.{CAUSE}")
+        if not locked:
+            raise AnswerError(translate("predict first: measurements are shown only after that"))
+        if not chosen:
+            raise AnswerError(translate("choose what explains the measurement"))
+        return {**locked, CAUSE: chosen}
+
+    def told(self, exercise: LabExercise, seed: int, stored: str) -> Iterator[Markup]:
+        """What was predicted, and the cause that was chosen."""
+        drawn, texts = exercise.draw(seed), stored_names(stored)
+        for name, text in texts.items():
+            asked, cause = exercise.predict.get(name), exercise.cause.options.get(text)
+            if name == CAUSE and cause:
+                yield inline(exercise.fill(cause.text, drawn))
+            else:
+                title = inline(exercise.fill(asked.prompt, drawn)) if asked else typed(name)
+                yield title + ": " + typed(text)
+        if not texts:
+            yield typed(stored)
+
+
+def _trouble(record: LabRecord, job: LabJob, exercise: LabExercise) -> str:
+    """Why this server cannot run *job*; empty if it can."""
+    if record.trouble or exercise.backend == "gloo" or record.gpus >= job.ranks:
+        return record.trouble
+    return translate("it takes {ranks} GPUs, and this server has {usable}", ranks=job.ranks, usable=record.gpus)
+
+
+def _score(parts: Mapping[str, PartVerdict]) -> str:
+    right = sum(part.correct is True for part in parts.values())
+    return translate("{right} of {count} right", right=right, count=len(parts)) if parts else ""
+
+
+def _predictions(
+    exercise: LabExercise, seed: int, locked: Mapping[str, str], *, shown: bool
+) -> Iterator[PredictedView]:
+    drawn, keys = exercise.draw(seed), exercise.keys(seed)
+    judged = exercise.judged(seed, exercise.read(dict(locked))) if locked else {}
+    for name, asked in exercise.predict.items():
+        part = judged.get(name, PartVerdict(None, ""))
+        yield PredictedView(
+            what=inline_html(exercise.fill(asked.prompt, drawn)),
+            yours=_typed(asked, locked.get(name, "")),
+            correct=part.correct,
+            says=inline_html(part.says),
+            formula=asked.shown(keys[name].right) if shown else "",
+            how=_how(asked.answer) if shown else Markup(),
+        )
+
+
+def _how(expression: str) -> Markup:
+    """*expression* as its author wrote it; each formula in it leads to its page."""
+    parts = _DOTTED.split(expression)
+    link = Markup('<a href="/formulas/{0}">{0}</a>')
+    return Markup().join(link.format(part) if part in FORMULAS else part for part in parts)
+
+
+def _typed(asked: AskedQuantity, text: str) -> str:
+    return asked.shown(asked.read(text).value) if text else ""
+
+
+def _other_form(exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]) -> OtherForm:
+    """The form that starts a run of this drawing."""
+    hidden = tuple(_hidden(exercise, seed, job, locked))
+    return OtherForm(id="lab-run", action=f"/labs/{job.lab.name}", hidden=hidden)
+
+
+def _hidden(exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The fields that ask for a run of this drawing."""
+    yield from ((f"run.{name}", text) for name, text in job.given.items())
+    if exercise.backend == "nccl":
+        yield BACKEND, "nccl"
+    elif job.lab.gpu and job.lab.links != "real":
+        yield BACKEND, "gloo"  # the exercise is about what is counted or emulated
+    yield "origin", exercise_url(exercise.id, seed).removeprefix("/exercises/")
+    asked_for = job.lab.asked_of(job.given)
+    for name, asked in exercise.predict.items():
+        if asked.measured == asked_for and name in locked and not asked.at and not asked.over:
+            yield "guess", asked.typed(asked.read(locked[name]).value)
+            return
+
+
+def _locked_in(tools: KindTools, exercise: LabExercise, seed: int) -> Mapping[str, str]:
+    """The prediction of the learner for that drawing; empty before there is one."""
+    text = tools.prediction(exercise.id, seed)
+    if not text or not _fits(text, exercise):
+        return {}
+    texts: Mapping[str, str] = json.loads(text)
+    return texts
+
+
+async def _lock_in(tools: KindTools, exercise: LabExercise, posted: PostedForm) -> None:
+    """Store the prediction of a posted form; an earlier one stays."""
+    answer = exercise.answer_in(posted.given)
+    refuse_longer(answer, tools.answer_limit)
+    exercise.read(answer)
+    for text in answer.values():
+        refuse_unclear(text)
+    stored = tools.prediction(exercise.id, posted.seed)
+    gone = stored if stored and not _fits(stored, exercise) else ""
+    texts = {name: text.strip() for name, text in answer.items() if name != CAUSE}
+    await tools.replace_prediction(exercise.id, posted.seed, gone, json.dumps(texts))
+
+
+def _fits(prediction: str, exercise: LabExercise) -> bool:
+    """Whether *prediction* has the names that *exercise* asks for; its author may change them."""
+    return bool(json.loads(prediction).keys() == exercise.predict.keys())
+
+
+VIEW = LabView()

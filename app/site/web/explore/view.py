@@ -1,0 +1,233 @@
+"""The pages of explorers as plain values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from markupsafe import Markup
+
+from app.core.charts.card import PictureCard
+from app.core.charts.paper import Paper
+from app.core.charts.svg import to_svg
+from app.core.markdown import html, inline_html
+from app.core.translation import Numeral, translate, translate_known
+from app.course.content.catalog import Catalog
+from app.course.content.glossary import mark
+from app.course.explorers import (
+    EXPLORERS,
+    Control,
+    ControlValue,
+    Explorer,
+    Select,
+    Slider,
+    Values,
+    YesOrNo,
+    address_text,
+    explorer_pages,
+    group_controls,
+    guess_question,
+    open_explorer,
+    predicted_figure,
+    settings_text,
+    shown_text,
+    slider_place,
+    untold,
+    with_ghosts,
+)
+from app.site.web.explore.card import explorer_card
+from app.site.web.explore.figures import FigureView, GuessForm, figure_views, guess_form
+from app.site.web.explore.layouts import FoundLayouts, LayoutSearchForm, layout_search_form
+from app.site.web.explore.other_states import WAS, ComparedFact, StatesView, fact_views, states_view, unpack_state
+from app.site.web.explore.prediction_check import PredictionVerdict, judge_prediction
+from app.site.web.explore.state import LONGEST, control_values, explored, takes_configurations, url_state, waits
+from app.site.web.frame.renderer import Hyperlink
+from app.site.web.urls import chapter_url, explorer_url, formula_url
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlView:
+    """A control with its current value; *place* is the position of its slider, if it has one.
+
+    *scaling* of the slider: empty if linear, log, or doubles for powers of two.
+    """
+
+    name: str
+    label: str
+    value: str
+    unit: str
+    options: tuple[tuple[str, str], ...]
+    place: tuple[float, float, float, str] | None
+    scaling: str
+    low: float
+    high: float
+    factor: float = 1.0  # base units in one of its own
+    plays: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplorePage:
+    """An explorer in its current state; while *hidden*, it waits for an answer to *question*.
+
+    *asks*: there is something to predict in this state; *full_title* says what was changed in it,
+    and *stated*, for paper, the whole state.
+    """
+
+    name: str
+    title: str
+    full_title: str
+    summary: str
+    guess: GuessForm | None
+    guessed: PredictionVerdict | None
+    typed: str
+    asks: bool
+    hidden: bool
+    question: Markup
+    chapter: Hyperlink
+    formulas: tuple[Hyperlink, ...]
+    groups: tuple[tuple[str, tuple[ControlView, ...]], ...]
+    pastes: bool  # whether it takes a configuration of the visitor's own
+    stated: str
+    corrections: tuple[str, ...]
+    problem: str
+    says: Markup
+    verdict: YesOrNo | None
+    facts: tuple[ComparedFact, ...]
+    figures: tuple[FigureView, ...]
+    address: str
+    ended: bool
+    states: StatesView
+    search: LayoutSearchForm | None = None
+    found: FoundLayouts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreCard:
+    """An explorer in the list, with its first figure in its initial state."""
+
+    name: str
+    title: str
+    summary: str
+    thumbnail: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreList:
+    """All explorers."""
+
+    cards: tuple[ExploreCard, ...]
+
+
+@cache
+def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
+    """Every explorer in the language *spoken*, in the order of *chapters*."""
+    places = {chapter: place for place, chapter in enumerate(chapters)}
+    ordered = sorted(explorer_pages(), key=lambda one: places.get(one.chapter, len(places)))
+    starts = ((one, open_explorer(EXPLORERS, one.name).shown) for one in ordered)
+    return tuple(
+        ExploreCard(
+            one.name,
+            translate(one.title),
+            translate(one.summary),
+            Markup(to_svg(shown.figures[0], alone=False)),  # made by our own template
+        )
+        for one, shown in starts
+    )
+
+
+def _groups(explorer: Explorer, values: Values) -> Iterator[tuple[str, tuple[ControlView, ...]]]:
+    for name, controls in group_controls(explorer.controls).items():
+        yield (name and translate(name), tuple(_control(control, values[control.name]) for control in controls))
+
+
+def _control(control: Control, value: ControlValue) -> ControlView:
+    if isinstance(control, Select):
+        options = tuple((one, translate_known(text)) for one, text in control.options.items())
+        if value not in control.options:
+            options = ((str(value), str(value)), *options)
+        return ControlView(
+            name=control.name,
+            label=translate(control.label),
+            value=str(value),
+            unit="",
+            options=options,
+            place=None,
+            scaling="",
+            low=0,
+            high=0,
+        )
+    return _slider(control, value if not isinstance(value, str) else control.default)
+
+
+def _slider(control: Slider, value: float) -> ControlView:
+    number, _, unit = address_text(control, value).partition(" ")
+    return ControlView(
+        name=control.name,
+        label=translate(control.label),
+        value=Numeral(number),
+        unit=unit,
+        options=(),
+        place=slider_place(control, value),
+        scaling="doubles" if control.doubles else "log" if control.log else "",
+        low=control.low,
+        high=control.high,
+        factor=control.scale.factor,
+        plays=control.plays,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExplorerInState:
+    """The page of an explorer in a state, and the words and the figure on its picture."""
+
+    page: ExplorePage
+    card: PictureCard
+
+
+def explorer_page(
+    course: Catalog, explorer: Explorer, query: Mapping[str, str], papers: Sequence[Paper]
+) -> ExplorerInState:
+    """The page of *explorer* in the state that *query* gives, its figures on *papers*."""
+    values, corrections = control_values(explorer, query)
+    shown, problem = explored(explorer, values)
+    was, unread = unpack_state(explorer, query.get(WAS, ""))
+    before = explored(explorer, was)[0] if was else None
+    topic = course.topic(explorer.chapter)
+    typed = query.get("guess", "").strip()[:LONGEST]
+    fact = predicted_figure(explorer, shown)
+    guessed = judge_prediction(course, explorer, values, fact, typed) if typed and fact else None
+    asks = bool(fact or problem or not explorer.predicts)
+    is_settled = bool(guessed and guessed.near is not None)
+    hidden = asks and not is_settled and waits(explorer, query)
+    figures = with_ghosts(shown, before) if before else shown.figures
+    if hidden and not problem:
+        figures = tuple(untold(explorer, shown))
+    title = translate(explorer.title)
+    page = ExplorePage(
+        name=explorer.name,
+        title=title,
+        full_title=" · ".join(filter(None, (title, settings_text(explorer, values)))),
+        summary=translate(explorer.summary),
+        guess=guess_form(explorer, values, shown),
+        guessed=guessed,
+        typed=typed,
+        asks=asks,
+        hidden=hidden,
+        question=mark(inline_html(guess_question(explorer, values))),
+        chapter=Hyperlink(chapter_url(topic.id), topic.title),
+        formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
+        groups=tuple(_groups(explorer, values)),
+        pastes=takes_configurations(explorer),
+        stated=" · ".join(f"{translate(c.label)} {shown_text(c, values[c.name])}" for c in explorer.controls),
+        corrections=(*corrections, *filter(None, (shown.notice, unread))),
+        problem=problem,
+        says=html(shown.says),
+        verdict=shown.verdict,
+        facts=fact_views(shown, before),
+        figures=figure_views(explorer, values, figures, papers),
+        address=explorer_url(explorer.name, url_state(explorer, values)),
+        ended=shown.ended,
+        states=states_view(explorer, values, shown, hidden),
+        search=None if hidden or problem else layout_search_form(explorer, values, ()),
+    )
+    card = explorer_card(explorer, topic.title, values, shown, hidden=hidden)
+    return ExplorerInState(page, card)

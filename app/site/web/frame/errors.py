@@ -1,0 +1,101 @@
+"""Error pages."""
+
+import re
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
+from app.core.quotation import shortened
+from app.core.translation import noted, translate
+from app.server.network.watch import request_id
+from app.site.web.frame.origin import ReplacedHostError
+from app.site.web.frame.renderer import frame, render
+
+_TITLES = {
+    400: noted("Not accepted"),
+    403: noted("Not from here"),
+    404: noted("Not found"),
+    405: noted("Not allowed"),
+    413: noted("Too large"),
+    414: noted("Too long"),
+    415: noted("Not supported"),
+    421: noted("Not the name of this server"),
+    422: noted("That did not work"),
+    429: noted("Too many requests"),
+    431: noted("Too large"),
+    500: noted("Server error"),
+    503: noted("Temporarily unavailable"),
+}
+_NO_PAGE = noted("The page {path} does not exist.")
+_NO_METHOD = noted("The page {path} cannot be requested in this way.")
+_WORD = re.compile(r"[^\W_]+")
+_MOST_WORDS = 60  # characters
+_FAULT = noted("The server failed and wrote the error to its log, under request {request}.")
+_LOST_NOTHING = noted("Nothing was lost.")
+_PERHAPS_LOST = noted("What you sent may not have been stored: look at Progress, and send it again if it is missing.")
+
+
+@dataclass(frozen=True, slots=True)
+class TroublePage:
+    """An error page: what went wrong, and what to do.
+
+    *lines* are for the proxy's operator; *words* are those of an address that does not exist, to
+    search for.
+    """
+
+    status: int
+    heading: str
+    says: str
+    lines: str
+    words: str
+
+
+def page_for(request: Request, error: Exception) -> Response:
+    """The page for a request that failed with *error*."""
+    status = _status(error)
+    says = shortened(_says(request, error, status))
+    lines = error.lines if isinstance(error, ReplacedHostError) else ""
+    title = translate(_TITLES.get(status) or HTTPStatus(status).phrase)
+    page = TroublePage(status, title, says, lines, _words(request) if status == HTTPStatus.NOT_FOUND else "")
+    response = render("frame/trouble.html", frame(request, page.heading), page, status)
+    if isinstance(error, HTTPException) and error.headers:
+        response.headers.update(error.headers)
+    return response
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, HTTPException):
+        return error.status_code
+    known = {NotFoundError: 404, RefusedError: 400, InputError: 422, RequestValidationError: 422}
+    for kind, status in known.items():
+        if isinstance(error, kind):
+            return status
+    return 503 if isinstance(error, UnavailableError) else 500
+
+
+def _words(request: Request) -> str:
+    """The words of the last part of the address; a number alone is an id, which no search finds."""
+    last = request.url.path.rstrip("/").rpartition("/")[2]
+    return "" if last.isdigit() else " ".join(_WORD.findall(last))[:_MOST_WORDS]
+
+
+def _kept(request: Request) -> str:
+    """Whether anything that was sent may be lost."""
+    says = _LOST_NOTHING if request.method == "GET" else _PERHAPS_LOST
+    return translate(says)
+
+
+def _says(request: Request, error: Exception, status: int) -> str:
+    if isinstance(error, HTTPException):
+        if error.detail == HTTPStatus(status).phrase:
+            return translate(_NO_PAGE if status == HTTPStatus.NOT_FOUND else _NO_METHOD, path=request.url.path)
+        return sentence(str(error.detail))
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        return f"{translate(_FAULT, request=request_id(request.scope))} {_kept(request)}"
+    if isinstance(error, UnavailableError):
+        return f"{sentence(str(error))} {_kept(request)}"
+    return sentence(str(error)) if isinstance(error, AppError) else translate("The form was not complete.")

@@ -1,0 +1,197 @@
+"""Render a typed page as HTML."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment
+from markupsafe import Markup
+
+from app.core.errors import UnavailableError
+from app.core.markdown import html, inline_html
+from app.core.templating import template_environment
+from app.core.translation import LANGUAGES, language, of_scripts, tag, translate, untranslated
+from app.server.config import Settings
+from app.server.network.prefix import under
+from app.site import Site
+from app.site.web.frame.assets import asset_url
+from app.site.web.frame.english import english_marked
+from app.site.web.frame.resource import LearningResource
+from app.site.web.frame.visitor import COOKIE, SESSION, THEME, Theme
+from app.site.web.frame.visitor import signed_in as known
+
+_PICTURE = "social.png"
+_MENU_NAME = 20  # characters of a name that the menu has room for
+_ALT = "A pipeline schedule drawn as blocks, and the words: predict the training step, then time it."
+
+
+_HEADERS = {
+    code: {"Cache-Control": "private, no-cache", "Content-Language": tag(code), "Vary": "Accept-Language, Cookie"}
+    for code in LANGUAGES
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hyperlink:
+    """A link and its text, whose language is *lang* where it is not that of the page."""
+
+    href: str
+    text: str
+    lang: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    """Something by which a list can be narrowed, and to how many rows; *is_on*: it is."""
+
+    link: Hyperlink
+    count: int
+    is_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language to choose: its *code*, its *tag* in HTML, and its *name* for itself."""
+
+    code: str
+    tag: str
+    name: str
+
+
+_LANGUAGES = tuple(Language(code, tag(code), name) for code, name in LANGUAGES.items())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharePreview:
+    """What is shown where the address of a page is shared: its *picture* and the words on it.
+
+    *path* is the address of what is shown, with its state.
+    """
+
+    path: str
+    picture: str
+    alt: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """The frame around every page; *here* is the part of the site that the menu highlights.
+
+    *sentences* are those of the scripts, as JSON; empty in English. *arrives*: the visitor is new
+    and comes from elsewhere, as by a shared link. *person*: how the menu calls the one who is
+    signed in; empty if nobody is. *origin*: the public URL of the site, with its path *prefix*.
+    *address*: the *path* of the page and its query.
+    """
+
+    title: str
+    description: str
+    language: str
+    languages: tuple[Language, ...]
+    sentences: str
+    theme: Theme
+    here: str
+    nonce: str
+    origin: str
+    prefix: str
+    path: str
+    address: str
+    preview: SharePreview
+    arrives: bool
+    person: str
+    resource: LearningResource | None
+
+
+def templates() -> Environment:
+    """The template environment of the current language."""
+    return _templates(language())
+
+
+@cache
+def _templates(code: str) -> Environment:
+    made = template_environment(code)
+    made.globals["asset"] = asset_url
+    made.filters["markdown"] = html
+    made.filters["inline"] = inline_html
+    return made
+
+
+def frame(
+    request: Request,
+    title: str,
+    description: str = "",
+    here: str = "",
+    preview: SharePreview | None = None,
+    *,
+    resource: LearningResource | None = None,
+    signed_in: bool = True,
+) -> Frame:
+    """The frame of the page that answers *request*; with *signed_in* off, one for a stranger."""
+    chosen = request.cookies.get(THEME)
+    theme: Theme = "dark" if chosen == "dark" else "light" if chosen == "light" else ""
+    nonce = str(request.scope.get("state", {}).get("nonce", ""))
+    settings = _settings(request)
+    return Frame(
+        title=title,
+        description=description or title,
+        language=tag(language()),
+        languages=_LANGUAGES,
+        sentences=of_scripts(language()),
+        theme=theme,
+        here=here,
+        nonce=nonce,
+        origin=settings.url if settings else "",
+        prefix=settings.prefix if settings else "",
+        path=request.url.path,
+        address=f"{request.url.path}?{request.url.query}".removesuffix("?"),
+        preview=preview or SharePreview(path=request.url.path, picture=asset_url(_PICTURE), alt=_ALT),
+        arrives=_arrives(request),
+        person=_person(request) if signed_in else "",
+        resource=resource,
+    )
+
+
+def _settings(request: Request) -> Settings | None:
+    """The settings: addresses follow from them, never from the Host header of the request."""
+    site = request.app.state.site
+    return site.settings if isinstance(site, Site) else None
+
+
+def _person(request: Request) -> str:
+    """How the menu calls the person who is signed in; a page about an outage does without."""
+    site = request.app.state.site
+    try:
+        found = known(request, site) if isinstance(site, Site) else None
+    except UnavailableError:
+        return ""
+    name = (found.name or translate("You")) if found else ""
+    return name if len(name) <= _MENU_NAME else f"{name[: _MENU_NAME - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _arrives(request: Request) -> bool:
+    """Whether a visitor without a cookie comes from elsewhere to a page that is not the first."""
+    inside = request.headers.get("sec-fetch-site") == "same-origin"
+    new = COOKIE not in request.cookies and SESSION not in request.cookies
+    return new and not inside and request.url.path != "/"
+
+
+def markup(name: str, page: object) -> Markup:
+    """The template *name*, which shows nothing of the frame, rendered with *page*."""
+    return Markup(_rendered(name, page=page))
+
+
+def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
+    """The template *name*, which shows nothing of the frame: what a script asks for."""
+    return HTMLResponse(markup(name, page), status, _HEADERS[language()])
+
+
+def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:
+    """The template *name*, rendered with *page*; its addresses are under the prefix of the site."""
+    text = under(frame.prefix, _rendered(name, frame=frame, page=page))
+    return HTMLResponse(text, status, _HEADERS[language()])
+
+
+def _rendered(name: str, **given: object) -> str:
+    """The template *name*, in which sentences without a translation are marked as English."""
+    text = templates().get_template(name).render(given)
+    return english_marked(text, missing) if (missing := untranslated()) else text

@@ -1,0 +1,200 @@
+"""/labs/LAB/board: one lab compared across machines; learners can send in runs."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fastapi import Request, Response
+from starlette.datastructures import UploadFile
+
+from app.core.errors import AppError, InputError, UnavailableError, sentence
+from app.core.translation import translate
+from app.labs.lab_translation import translate_lab
+from app.labs.results.match import BORROWING
+from app.labs.results.report import Report
+from app.labs.results.upload import FILE_LIMIT, read_sent_file
+from app.labs.run import new_name
+from app.labs.spec import Lab, lab_called
+from app.server.aside import aside
+from app.server.db.lab_runs import SENT, keep_sent
+from app.server.db.run_state import RunState
+from app.server.db.tables import LabRunRow
+from app.server.network.door import note_trouble
+from app.server.network.routes import Router
+from app.site import Here, Site
+from app.site.web.explore.figures import FigureView, figure_file, figure_view
+from app.site.web.frame.preview import preview_of
+from app.site.web.frame.renderer import Hyperlink, frame, render
+from app.site.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
+from app.site.web.labs.cards import board_card
+from app.site.web.labs.labels import HELD, KINDS, guess_label, held_over
+from app.site.web.labs.run_comparison import (
+    LETTERS,
+    MachineRow,
+    RunGroup,
+    entries_of,
+    figure_of,
+    groups_of,
+    hardware_of,
+    runs_on,
+)
+from app.site.web.measured.test_list import PublishedGroup, published_groups, published_hardware
+from app.site.web.urls import lab_url, run_url
+
+router = Router(prefix="/labs")
+_GROUPS = 12  # on one page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupView:
+    """A group of runs with the same parameters, one per machine."""
+
+    parameters: str
+    figure: FigureView
+    held: str
+    over: str
+    lettered: bool
+    varies: bool
+    has_formula: bool
+    entries: tuple[MachineRow, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabBoardPage:
+    """A lab on every machine that has run it."""
+
+    lab: Hyperlink
+    kind: str
+    asks: str
+    groups: tuple[GroupView, ...]
+    left_out: int
+    command: str
+    limit: str
+    problem: str
+    published: tuple[PublishedGroup, ...]
+    hardware: str
+    known: tuple[str, ...]
+
+
+@router.get("/{name}/board")
+async def show_lab_board(request: Request, site: Here, name: str, hardware: str = "") -> Response:
+    """Show one lab on every machine that has run it, or on the *hardware* that is asked for."""
+    return await aside(_board_page, request, site, translate_lab(lab_called(name)), None, hardware)
+
+
+@router.post("/{name}/board", dependencies=[FromHere])
+async def add_board_run(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
+    """Add a run of another machine; further runs in the file go to the boards of their labs."""
+    lab, learner = translate_lab(lab_called(name)), visitor_learner(visiting)
+    spend(request, site.allowances.sent_runs, "sent runs")
+    try:
+        text = await _sent_text(request)
+        rows = await aside(_rows, lab, text, learner)
+        spend_storage(request, site, visiting, len(text))
+        if len(rows) > 1:
+            spend(request, site.allowances.sent_runs, "sent runs", len(rows) - 1)
+        for row in rows:
+            await aside(keep_sent, site.engine, row)
+    except (InputError, UnavailableError) as error:
+        if isinstance(error, UnavailableError):
+            note_trouble(request, error, error.cause)
+        return await aside(_board_page, request, site, lab, error)
+    response = Response(status_code=303, headers={"Location": run_url(lab.name, rows[0].name)})
+    remember(request, response, learner, site.secret)
+    return response
+
+
+@router.get("/{name}/board/{number}.{form}")
+async def download_board_figure(site: Here, name: str, number: int, form: str) -> Response:
+    """A figure of the board as an SVG file, or its values as CSV."""
+    lab = translate_lab(lab_called(name))
+    return await aside(_file, site, lab, number, form)
+
+
+def _file(site: Site, lab: Lab, number: int, form: str) -> Response:
+    figures = [figure_of(lab, group) for group in groups_of(site, lab)]
+    return figure_file(figures, number, form, f"{lab.name}-board")
+
+
+async def _sent_text(request: Request) -> str:
+    async with request.form(max_files=1, max_fields=2) as form:
+        file = form.get("run")
+        sent = await file.read() if isinstance(file, UploadFile) else str(file or "").encode()
+    try:
+        text = sent.decode()
+    except UnicodeDecodeError:
+        raise InputError(translate("this file is not UTF-8 text")) from None
+    if not text.strip():
+        raise InputError(translate("choose a file written by `wallclock lab run ... --json`"))
+    return text
+
+
+def _rows(lab: Lab, text: str, learner: str) -> Sequence[LabRunRow]:
+    """The runs in a file, those of *lab* first."""
+    reports = sorted(read_sent_file(text), key=lambda report: report.lab != lab.name)
+    if reports[0].lab != lab.name:
+        raise InputError(
+            translate("this is a run of {lab}, but this is the board of {name}", lab=reports[0].lab, name=lab.name)
+        )
+    return [_board_row(report, learner) for report in reports]
+
+
+def _board_row(report: Report, learner: str) -> LabRunRow:
+    name = new_name(report.lab)
+    return LabRunRow(
+        name=name,
+        lab=report.lab,
+        given=json.dumps(dict(report.given)),
+        backend=report.backend,
+        host=SENT,
+        pool=name,
+        learner=learner,
+        state=RunState.DONE,
+        report=replace(report, id=name).as_json(),
+    )
+
+
+def _board_page(request: Request, site: Site, lab: Lab, error: AppError | None = None, hardware: str = "") -> Response:
+    groups = groups_of(site, lab)
+    on_it = [(n, one) for n, one in enumerate(groups) if runs_on(one, hardware)]
+    shown = on_it[:_GROUPS]
+    collectives = lab.name == BORROWING
+    known = dict.fromkeys(hardware_of(run.report) for group in groups for run in group.runs)
+    page = LabBoardPage(
+        lab=Hyperlink(lab_url(lab.name), lab.title),
+        kind=translate(KINDS[lab.links]),
+        asks=guess_label(lab, lab.asked_of(lab.starts)),
+        groups=tuple(_view(lab, group, number, hardware) for number, group in shown),
+        left_out=len(on_it) - len(shown),
+        command=f"wallclock lab run {lab.name} --json > run.json",
+        limit=f"{FILE_LIMIT // 1024} KiB",
+        problem=sentence(str(error)) if error else "",
+        published=published_groups(hardware) if collectives and _has(hardware) else (),
+        hardware=hardware,
+        known=tuple(dict.fromkeys((*known, *(published_hardware() if collectives else ())))),
+    )
+    status = 200 if error is None else 422 if isinstance(error, InputError) else 503
+    title = translate("{title}: all machines", title=lab.title)
+    preview = preview_of(f"{lab_url(lab.name)}/board", board_card(lab, groups))
+    around = frame(request, title, lab.summary, "labs", preview)
+    return render("labs/board.html", around, page, status)
+
+
+def _has(hardware: str) -> bool:
+    """Whether there are published tests on *hardware*."""
+    return not hardware or hardware in published_hardware()
+
+
+def _view(lab: Lab, group: RunGroup, number: int, hardware: str) -> GroupView:
+    return GroupView(
+        parameters=group.parameters,
+        figure=figure_view(figure_of(lab, group), f"{lab_url(lab.name)}/board", number),
+        held=translate(HELD[group.held]),
+        over=held_over(group.held, "formula"),
+        lettered=group.names[0] in LETTERS,
+        varies=group.varies,
+        has_formula=group.has_formula,
+        entries=tuple(entries_of(lab, group, hardware)),
+        left_out=max(0, len(group.runs) - len(LETTERS)),
+    )

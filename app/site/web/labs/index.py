@@ -1,0 +1,232 @@
+"""/labs/LAB: the page of one lab, with its form for a run."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fastapi import Request, Response
+from markupsafe import Markup
+
+from app.core.errors import InputError, UnavailableError, sentence
+from app.core.markdown import html
+from app.core.translation import foreign, translate, translate_known
+from app.course.content.glossary import mark
+from app.labs.lab_translation import translate_lab
+from app.labs.results.match import BORROWING
+from app.labs.run import new_name
+from app.labs.spec import Lab, lab_called
+from app.server.aside import aside
+from app.server.db.lab_runs import enqueue
+from app.server.db.tables import LabRunRow
+from app.server.network.allowance import network
+from app.server.network.door import note_trouble
+from app.server.network.routes import Router
+from app.site import Here, Site
+from app.site.web.frame.preview import preview_of
+from app.site.web.frame.renderer import Frame, Hyperlink, frame, render
+from app.site.web.frame.visitor import (
+    FromHere,
+    Visiting,
+    forwarded_address,
+    remember,
+    spend,
+    spend_storage,
+    visitor_learner,
+)
+from app.site.web.labs.cards import lab_card
+from app.site.web.labs.form import RunForm, run_form
+from app.site.web.labs.labels import BACKEND, KINDS, LINKS_SAY, guess_label, machine_of
+from app.site.web.labs.predictions import RecordedRun, read_run_prediction, read_typed_parameter, recorded_run
+from app.site.web.labs.results import RunResult, finished
+from app.site.web.urls import exercise_url, lab_url, run_url
+
+router = Router(prefix="/labs")
+_PARAMETER = "run."  # before a parameter's name in a form
+_GLOO = " --backend gloo"  # nccl is the default where there is a choice
+_RUN = 50_000  # bytes of a run and its results
+_LONGEST = 200  # characters of a field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunItem:
+    """A run in a list."""
+
+    href: str
+    machine: str
+    what: str
+    at: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabPage:
+    """One lab, and its runs."""
+
+    lab: Lab
+    kind: str
+    links: str
+    question: Markup
+    explains: Markup
+    form: RunForm
+    asks: str
+    unit: str
+    guess: str
+    trouble: str
+    problem: str
+    command: str
+    runs: tuple[RunItem, ...]
+    recorded: RecordedRun | None  # what is predicted where no run can be started
+    machines: int
+    sources: tuple[Hyperlink, ...]
+    exercises: tuple[Hyperlink, ...]
+
+
+@router.get("/{name}")
+async def lab_page(request: Request, site: Here, name: str) -> Response:
+    """Show one lab; parameters in the query string are filled in."""
+    lab = translate_lab(lab_called(name))
+    page = await aside(lab_view, site, lab, request.query_params)
+    return render("labs/lab.html", _framed(request, lab), page)
+
+
+@router.post("/{name}", dependencies=[FromHere])
+async def start(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
+    """Put a run into the queue, with the learner's prediction for it."""
+    lab = translate_lab(lab_called(name))
+    form = await request.form(max_files=0, max_fields=60)
+    fields = {key: value[:_LONGEST] for key, value in form.items() if isinstance(value, str)}
+    learner = visitor_learner(visiting)
+    spend(request, site.allowances.runs, "lab runs")
+    spend_storage(request, site, visiting, _RUN)
+    nearby = site.labs.runs_of(network(forwarded_address(request)))
+    try:
+        row = await aside(_row_of, site, lab, fields, learner)
+        nearby.append(row.name)
+        await aside(enqueue, site.engine, row, site.labs.most, tuple(nearby))
+    except (InputError, UnavailableError) as error:
+        if isinstance(error, UnavailableError):
+            note_trouble(request, error, error.cause)
+        return await aside(_refused, request, site, lab, fields, error)
+    site.labs.wake()
+    response = Response(status_code=303, headers={"Location": run_url(lab.name, row.name)})
+    remember(request, response, learner, site.secret)
+    return response
+
+
+def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "") -> LabPage:
+    """The page of *lab*, with the *values* in its form and the *problem* with them."""
+    form = run_form(site, lab, {} if site.labs.trouble else values)  # then it lists the defaults
+    shown = form.lab
+    asked = shown.asked_of(shown.starts)
+    results = finished(site, lab.name)
+    reports = [one.report for one in results if one.report]
+    return LabPage(
+        lab=shown,
+        kind=translate(KINDS[shown.links]),
+        links=translate(LINKS_SAY[shown.links]),
+        question=mark(html(shown.question)),
+        explains=mark(html(shown.explains)),
+        form=form,
+        asks=guess_label(shown, asked),
+        unit=shown.measures[asked].unit,
+        guess=values.get("guess", ""),
+        trouble=site.labs.trouble,
+        problem=problem,
+        command=f"wallclock lab run {lab.name}{_GLOO if form.backend == 'gloo' else ''}",
+        runs=tuple(_rows(results)),
+        recorded=recorded_run(lab, reports) if site.labs.trouble else None,
+        machines=len({machine_of(one) for one in reports}),
+        sources=tuple(Hyperlink(url, url.split("//", 1)[1]) for url in shown.sources),
+        exercises=tuple(_exercises(site)) if lab.name == BORROWING else (),
+    )
+
+
+def _exercises(site: Site) -> Iterator[Hyperlink]:
+    """The exercises of the lab for which tests of others can be taken."""
+    for one in site.catalog.exercises:
+        if one.runs_lab == BORROWING:
+            yield Hyperlink(exercise_url(one.id), one.title, foreign(one.language))
+
+
+def _rows(runs: Sequence[RunResult]) -> Iterator[RunItem]:
+    for result in runs:
+        if report := result.report:
+            what = " ".join(f"{name}={text}" for name, text in report.given.items())
+            short = what if len(what) <= _LONGEST else f"{what[: _LONGEST - 1]}…"
+            href = run_url(report.lab, report.id)
+            yield RunItem(
+                href=href,
+                machine=machine_of(report),
+                what=short,
+                at=report.at[:10],
+                origin=translate_known(result.origin),
+            )
+
+
+def _row_of(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRunRow:
+    """The row of the run that a learner requests.
+
+    Raises:
+        InputError: a parameter or the prediction cannot be read, or it cannot run like that.
+        UnavailableError: nothing can be run here.
+    """
+    if site.labs.trouble:
+        raise UnavailableError(site.labs.trouble)
+    plan = site.labs.plan(lab, _given(lab, fields), _backend(fields))
+    job = plan.job
+    predicted = read_run_prediction(job.lab, job.lab.asked_of(job.given), fields.get("guess", ""))
+    name = new_name(lab.name)
+    return LabRunRow(
+        name=name,
+        lab=lab.name,
+        given=json.dumps(dict(job.given)),
+        backend=plan.backend,
+        host=site.labs.launcher.host,
+        pool=site.labs.launcher.pool_of(name, plan.backend),
+        notes=json.dumps(plan.notes),
+        learner=learner,
+        origin=_origin(site, fields.get("origin", "")),
+        predicted=predicted,
+    )
+
+
+def _given(lab: Lab, fields: Mapping[str, str]) -> dict[str, str]:
+    """The parameters that were typed, as every page and command reads them.
+
+    Raises:
+        InputError: one may be one number or another.
+    """
+    typed = {
+        key.removeprefix(_PARAMETER): text.strip()
+        for key, text in fields.items()
+        if key.startswith(_PARAMETER) and text.strip()
+    }
+    return {name: read_typed_parameter(lab, name, text) for name, text in typed.items()}
+
+
+def _backend(fields: Mapping[str, str]) -> str:
+    """The backend that a form asks for; a form without the choice leaves it to the server."""
+    asked = fields.get(BACKEND, "auto")
+    if asked not in ("auto", "nccl", "gloo"):
+        raise InputError(translate("no backend is called {asked!r}; there are nccl and gloo", asked=asked[:60]))
+    return asked
+
+
+def _origin(site: Site, text: str) -> str:
+    """The exercise that a run is for, as "ID?seed=N"; empty if the exercise does not exist."""
+    exercise, _, seed = text.partition("?seed=")
+    known = exercise in {one.id for one in site.catalog.exercises}
+    return text if known and (seed.isdigit() or not seed) else ""
+
+
+def _framed(request: Request, lab: Lab) -> Frame:
+    preview = preview_of(lab_url(lab.name), lab_card(lab))
+    return frame(request, lab.title, lab.summary, "labs", preview)
+
+
+def _refused(request: Request, site: Site, lab: Lab, fields: dict[str, str], error: Exception) -> Response:
+    """The page of the lab with the *error*, and with everything that was typed."""
+    values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
+    page = lab_view(site, lab, values, sentence(str(error)))
+    status = 422 if isinstance(error, InputError) else 503
+    return render("labs/lab.html", _framed(request, lab), page, status)

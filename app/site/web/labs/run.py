@@ -1,0 +1,234 @@
+"""/labs/LAB/RUN: one run, in the queue, running or finished; and its cancellation."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from fastapi import Request, Response
+from markupsafe import Markup
+
+from app.core.errors import InputError, NotFoundError, sentence
+from app.core.markdown import html
+from app.core.translation import translate
+from app.course.content.glossary import mark
+from app.labs.lab_translation import translate_lab
+from app.labs.results.disturbance import WHAT_TO_DO
+from app.labs.results.report import Report
+from app.labs.results.stored_notes import localized_note
+from app.labs.spec import Lab, known_labs, lab_called, read_job
+from app.server.aside import aside
+from app.server.db.lab_runs import ahead_of, request_cancel
+from app.server.db.run_state import UNFINISHED, RunState
+from app.server.db.session import open_session
+from app.server.db.tables import LabRunRow
+from app.server.network.routes import Router
+from app.site import Here, Site
+from app.site.web.explore.figures import FigureView, figure_file, figure_view
+from app.site.web.frame.preview import preview_of
+from app.site.web.frame.renderer import Hyperlink, frame, render
+from app.site.web.frame.visitor import FromHere, Visiting
+from app.site.web.labs.active_runs import UnderwayView, underway_view
+from app.site.web.labs.cards import lab_card, run_card
+from app.site.web.labs.guess_table import GuessTable, guess_afterwards, guess_beside_run
+from app.site.web.labs.labels import BACKEND, CURES, KINDS, LINKS_SAY, STATES, machine_of, measured_in_words, query_of
+from app.site.web.labs.latency_fit import line_in_words
+from app.site.web.labs.provenance import listings, the_rest, what_matters
+from app.site.web.labs.results import RunResult, finished, report_called, run_called
+from app.site.web.labs.tables import LabGuess, MeasuredTable, lab_figures, lab_table, more_tables
+from app.site.web.urls import exercise_url, lab_url, run_url
+
+router = Router(prefix="/labs")
+_LONGEST = 200  # characters of a prediction
+_TIMES = "\N{NO-BREAK SPACE}×"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPage:
+    """One run, whatever its state."""
+
+    lab: Hyperlink
+    address: str
+    title: str
+    kind: str
+    links: str
+    measures: str
+    question: Markup
+    explains: Markup
+    state: RunState
+    says: str
+    cure: str
+    underway: UnderwayView | None
+    ahead: int
+    waits: bool
+    own: bool
+    log: str
+    again: str
+    back: Hyperlink | None
+    report: Report | None
+    doubts: tuple[str, ...]
+    what_to_do: str
+    notes: tuple[str, ...]
+    compared: GuessTable | None
+    machine: tuple[tuple[str, str], ...]
+    rest: tuple[tuple[str, str], ...]
+    listings: tuple[tuple[str, str], ...]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    tables: tuple[MeasuredTable, ...]
+    line: str
+    has_board: bool  # of runs on several machines
+    figures: tuple[FigureView, ...]
+
+
+@router.post("/{name}/{run}/cancel", dependencies=[FromHere])
+async def cancel(site: Here, visiting: Visiting, name: str, run: str) -> Response:
+    """Cancel a run; only the learner who started it may."""
+    result = await aside(run_called, site, lab_called(name).name, run)
+    if not result.row or not visiting.learner or result.row.learner != visiting.learner:
+        raise NotFoundError(translate("you did not start a run of that name, so you cannot cancel it"))
+    await aside(request_cancel, site.engine, run)
+    site.labs.wake()
+    return Response(status_code=303, headers={"Location": run_url(name, run)})
+
+
+@router.get("/{name}/{run}")
+async def run_page(request: Request, site: Here, visiting: Visiting, name: str, run: str) -> Response:
+    """Show one run of a lab."""
+    lab = translate_lab(lab_called(name))
+    guess = request.query_params.get("guess", "")[:_LONGEST]
+    page = await aside(_page_of, site, lab, run, visiting.learner, guess)
+    fragment = request.headers.get("x-fragment") == "1"
+    card = run_card(lab, page.report) if page.report and page.report.measures else None
+    path = page.address if card else lab_url(lab.name)
+    preview = preview_of(path, card or lab_card(lab))
+    around = frame(request, page.title, lab.summary, "labs", preview)
+    return render("labs/run_state.html" if fragment else "labs/run.html", around, page)
+
+
+@router.get("/{name}/{run}/samples.json")
+async def samples(site: Here, name: str, run: str) -> Response:
+    """The report of a run, with every sample."""
+    file = f'attachment; filename="{run}.json"'
+    text = (await aside(report_called, site, lab_called(name).name, run)).as_json()
+    return Response(text, media_type="application/json", headers={"Content-Disposition": file})
+
+
+@router.get("/{name}/{run}/{number}.{form}")
+async def download_run_figure(site: Here, name: str, run: str, number: int, form: str) -> Response:
+    """A figure of a run as an SVG file, or its values as CSV."""
+    return await aside(_file, site, name, run, number, form)
+
+
+def _file(site: Site, name: str, run: str, number: int, form: str) -> Response:
+    report = report_called(site, lab_called(name).name, run)
+    figures = lab_figures(translate_lab(lab_called(name)).run_over(report.backend), report)
+    return figure_file(list(figures), number, form, run)
+
+
+def _page_of(site: Site, lab: Lab, name: str, learner: str, guess: str) -> RunPage:
+    result = run_called(site, lab.name, name)
+    page = _labs_run_page(site, lab, result, name, learner)
+    if not guess.strip() or page.compared:
+        return page
+    try:
+        return replace(page, compared=guess_afterwards(lab, result, guess))
+    except InputError as error:
+        return replace(page, notes=(*page.notes, sentence(str(error))))
+
+
+def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> RunPage:
+    report, row = result.report, result.row
+    lab = of.run_over(report.backend if report else row.backend if row else "")
+    measured = report is not None and bool(report.measures)
+    header, *rows = lab_table(lab, report) if report and measured and not report.pairs else ((),)
+    address = run_url(lab.name, name)
+    return RunPage(
+        lab=Hyperlink(lab_url(lab.name), lab.title),
+        address=address,
+        title=f"{lab.title}, {machine_of(report).replace(' ×', _TIMES)}" if report else lab.title,
+        kind=translate(KINDS[lab.links]),
+        links=translate(LINKS_SAY[lab.links]),
+        measures=measured_in_words(lab, _given(lab, result)),
+        question=mark(html(lab.question)),
+        explains=mark(html(lab.explains)),
+        state=result.state,
+        says=_says(result),
+        cure=translate(CURES[result.state]) if result.state in CURES else "",
+        underway=_underway(site, lab, result) if result.state is RunState.RUNNING else None,
+        ahead=_ahead(site, row),
+        waits=result.state in UNFINISHED,
+        own=bool(row and learner and row.learner == learner),
+        log=result.log,
+        again=_again(lab, row) if row else "",
+        back=_back(site, row),
+        report=report,
+        doubts=tuple(map(localized_note, report.doubts)) if report else (),
+        what_to_do=translate(WHAT_TO_DO),
+        notes=tuple(map(localized_note, report.notes if report else row.sentences if row else ())),
+        compared=guess_beside_run(lab, result),
+        machine=tuple(what_matters(report)) if report else (),
+        rest=tuple(the_rest(report)) if report else (),
+        listings=tuple(listings(report)) if report else (),
+        header=header,
+        rows=tuple(rows),
+        tables=tuple(more_tables(report)) if report else (),
+        line=line_in_words(report) if report else "",
+        has_board=len({machine_of(one.report) for one in finished(site, lab.name) if one.report}) > 1,
+        figures=tuple(
+            figure_view(figure, address, number)
+            for number, figure in enumerate(lab_figures(lab, report, _guess(lab, row)))
+        )
+        if report and measured and result.state == RunState.DONE
+        else (),
+    )
+
+
+def _given(lab: Lab, result: RunResult) -> Mapping[str, str]:
+    """The parameters of a run."""
+    report, row = result.report, result.row
+    return row.parameters if row else report.given if report else lab.starts
+
+
+def _again(lab: Lab, row: LabRunRow) -> str:
+    """The address of the form with the parameters of *row*."""
+    backend = {BACKEND: row.backend} if known_labs()[lab.name].gpu else {}
+    return f"{lab_url(lab.name)}?{query_of({**row.parameters, **backend})}"
+
+
+def _says(result: RunResult) -> str:
+    """The state of a run, in a sentence or two."""
+    cause = result.cause
+    words = translate(STATES[result.state])
+    return f"{words}: {cause}." if cause else f"{words}."
+
+
+def _underway(site: Site, lab: Lab, result: RunResult) -> UnderwayView | None:
+    """How far a run through the queue is; such a run before it says how long one takes."""
+    if not result.row:
+        return None
+    job = read_job(lab, result.row.parameters)
+    before = (one.report for one in finished(site, lab.name))
+    alike = (one.seconds for one in before if one and one.given == job.given and one.backend == result.row.backend)
+    return underway_view(job, result.report, time.time(), next(filter(None, alike), None))
+
+
+def _guess(lab: Lab, row: LabRunRow | None) -> LabGuess | None:
+    """The prediction that was made for a run."""
+    if not row or row.predicted is None:
+        return None
+    return LabGuess(lab.asked_of(row.parameters), row.predicted)
+
+
+def _ahead(site: Site, row: LabRunRow | None) -> int:
+    if row is None or row.state != RunState.QUEUED:
+        return 0
+    with open_session(site.engine) as session:
+        return ahead_of(session, row)
+
+
+def _back(site: Site, row: LabRunRow | None) -> Hyperlink | None:
+    """The exercise that the run was made for."""
+    if not row or not row.origin:
+        return None
+    exercise = row.origin.partition("?")[0]
+    return Hyperlink(f"{exercise_url(row.origin)}#result", site.catalog.exercise(exercise).title)

@@ -1,0 +1,159 @@
+"""Files that visitors send: a few are read at a time, each request in a process of its own."""
+
+import asyncio
+import re
+from asyncio.subprocess import DEVNULL, PIPE
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+
+from fastapi import Request
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.types import Message
+
+from app.core.errors import InputError
+from app.core.measurements.child_process import LONGEST, SECONDS, child_environment, command, reports_from
+from app.core.measurements.file_reader import Report
+from app.core.measurements.packed_files import PACKED_LIMIT
+from app.core.translation import localized, noted, translate
+from app.core.units import in_english
+from app.server.aside import aside, charge, client_address
+from app.server.aside.jobs import BoundedJobs
+
+BODY_LIMIT = PACKED_LIMIT + 64 * 1024  # bytes: the files, and the form around them
+_AT_ONCE = 2
+_WAITING = 5  # requests of one address
+_MOST_OF_ONE, _MOST_OF_ALL = 256 << 20, 2 << 30  # bytes on the disk, of one address and in total
+_AGAIN = 10  # seconds after which to ask again
+_BUSY = noted("other files are being read; send yours again in a moment")
+_MOST_FILES = 64
+_MOST_TEXT = 4 << 20  # bytes that are pasted
+_PIECE = 1 << 20
+_NAME = re.compile(r"[^\w.+ -]+")
+_LONGEST = 60  # characters of a file's name
+_PASTED = "what you pasted"
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What a form had: the reports of its files, and the other fields."""
+
+    reports: tuple[Report, ...]
+    fields: dict[str, str]
+
+
+class UploadReader:
+    """Reads what visitors send, once all of it has arrived; nothing is stored."""
+
+    def __init__(self) -> None:
+        self._jobs = BoundedJobs[None, list[Report]](_BUSY, at_once=_AT_ONCE, waiting=_WAITING)
+        self._arriving: Counter[str] = Counter()  # bytes, by address
+
+    async def read(self, request: Request) -> Upload:
+        """The reports of the files and the text in the form of *request*.
+
+        Raises:
+            InputError: nothing was sent, or reading takes too much.
+            HTTPException: 503, if too much of the same address, or of all, arrives or waits.
+        """
+        with TemporaryDirectory(prefix="wallclock-") as folder, self._counting() as counted:
+            paths, fields = await _received(counted(request), Path(folder))
+            if not paths:
+                raise InputError(translate("paste the output of a test or a log, or choose a file"))
+            return Upload(tuple(await self._jobs.run(lambda: _read_upload_reader(paths))), fields)
+
+    @contextmanager
+    def _counting(self) -> Iterator[Callable[[Request], Request]]:
+        """A request whose body is counted as it arrives, until all of it has been read."""
+        sender, arrived = client_address(), 0
+
+        def counted(request: Request) -> Request:
+            async def receive() -> Message:
+                nonlocal arrived
+                message = await request.receive()
+                size = len(message.get("body", b""))
+                arrived += size
+                self._arriving[sender] += size
+                if self._arriving[sender] > _MOST_OF_ONE or self._arriving.total() > _MOST_OF_ALL:
+                    raise HTTPException(503, translate(_BUSY), {"Retry-After": str(_AGAIN)})
+                return message
+
+            return Request(request.scope, receive)
+
+        try:
+            yield counted
+        finally:
+            self._arriving[sender] -= arrived
+            self._arriving = +self._arriving
+
+
+async def _received(request: Request, folder: Path) -> tuple[list[Path], dict[str, str]]:
+    """The files that were sent, in *folder*, and the short fields."""
+    paths: list[Path] = []
+    fields: dict[str, str] = {}
+    form = request.form(max_files=_MOST_FILES, max_fields=8, max_part_size=_MOST_TEXT)
+    async with form as sent:
+        for name, value in sent.multi_items():
+            if isinstance(value, UploadFile):
+                if value.filename or value.size:
+                    paths.append(await _spooled(value, folder / str(len(paths))))
+            elif name == "text" and value.strip():
+                paths.append(await aside(_written, folder / str(len(paths)), _PASTED, value))
+            elif name != "text":
+                fields[name] = _typed(value[:200])
+    return paths, fields
+
+
+def _typed(text: str) -> str:
+    """A field as every page reads it.
+
+    Raises:
+        InputError: a number in it may be one or another.
+    """
+    try:
+        return in_english(text)
+    except ValueError as error:
+        raise InputError(localized(str(error))) from error
+
+
+async def _spooled(file: UploadFile, folder: Path) -> Path:
+    path = _path(folder, file.filename or "a file")
+    with path.open("wb") as target:
+        while piece := await file.read(_PIECE):
+            await aside(target.write, piece)
+    return path
+
+
+def _written(folder: Path, name: str, text: str) -> Path:
+    path = _path(folder, name)
+    path.write_text(text, encoding="utf-8", errors="replace")
+    return path
+
+
+def _path(folder: Path, name: str) -> Path:
+    """A path in *folder*, which is made, for a file that the visitor calls *name*."""
+    folder.mkdir()
+    return folder / (_NAME.sub("", name).strip(" .")[-_LONGEST:] or "a file")
+
+
+async def _read_upload_reader(paths: Sequence[Path]) -> list[Report]:
+    begin = monotonic()
+    reader = await asyncio.create_subprocess_exec(
+        *command(paths), env=child_environment(), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+    )
+    try:
+        async with asyncio.timeout(LONGEST):
+            output, _ = await reader.communicate()
+    except TimeoutError:
+        raise InputError(translate("reading took longer than {seconds} s", seconds=SECONDS)) from None
+    finally:
+        if reader.returncode is None:
+            reader.kill()
+            await reader.wait()
+        charge(monotonic() - begin)
+    return reports_from(output, reader.returncode or 0)

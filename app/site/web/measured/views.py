@@ -1,0 +1,264 @@
+"""What the pages show of each report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from app.core.charts.axes import percent_text
+from app.core.errors import sentence
+from app.core.formulas.presets import Cluster
+from app.core.measurements.comparison import ABOVE_THE_WIRE, Comparison, compare_test
+from app.core.measurements.file_reader import Report
+from app.core.measurements.logs.families import family_title
+from app.core.measurements.pieces import median_error
+from app.core.measurements.published import PublishedMeasurement
+from app.core.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
+from app.core.measurements.trace.report import TraceReport
+from app.core.translation import Numeral, noted, plural, translate, translate_known
+from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
+from app.labs.results.report import Report as LabReport
+from app.site.web.explore.figures import FigureView, figure_view
+from app.site.web.frame.renderer import Hyperlink
+from app.site.web.measured.figures import family, figures_of_test, neighbors
+from app.site.web.measured.size_view import SizesView, view_beside_run
+from app.site.web.measured.step_comparison import StepComparison, predict_log
+from app.site.web.measured.trace_view import TraceView, predicted_tolls, trace_view
+from app.site.web.urls import erratum_url
+
+ADDRESS = "/measured"
+NAMES = {
+    "all_reduce": "All-reduce",
+    "all_gather": "All-gather",
+    "reduce_scatter": "Reduce-scatter",
+    "alltoall": "All-to-all",
+    "alltoallv": noted("All-to-all, uneven"),
+    "sendrecv": noted("Send and receive"),
+    "broadcast": "Broadcast",
+    "reduce": "Reduce",
+    "gather": "Gather",
+    "scatter": "Scatter",
+    "hypercube": "Hypercube",
+}
+_TABLE = (noted("Size"), noted("Time"), noted("Algorithm bandwidth"), noted("Bus bandwidth"))
+_PIECES = (noted("Sizes"), noted("Alpha"), noted("Bandwidth"))
+_A_COLLECTIVE = noted("A collective")
+_MOST_ROWS = 200  # of a table on the page
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportView:
+    """A report: what it is, what follows from it, and everything that was read."""
+
+    title: str
+    hardware: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    tone: str = "notice"
+    headline: str = ""
+    says: str = ""
+    erratum: Hyperlink | None = None  # which explains the headline
+    doubts: tuple[str, ...] = ()
+    figures: tuple[FigureView, ...] = ()
+    downloads: bool = False
+    pieces: tuple[tuple[str, ...], ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    beside: tuple[tuple[Hyperlink, str], ...] = ()
+    lab_run: SizesView | None = None
+    prediction: StepComparison | None = None
+    problem: str = ""
+
+
+def report_view(
+    report: Report, fields: dict[str, str], cluster: Cluster | None, runs: Sequence[LabReport] = ()
+) -> ReportView | TraceView:
+    """The view of a report of a visitor, who may have named a cluster and a layout.
+
+    A test is put beside the first of *runs* that did the same on the same GPUs.
+    """
+    match report:
+        case CollectiveTest():
+            view = view_of_test(report, cluster)
+            return replace(view, lab_run=view_beside_run(report, runs))
+        case TrainingLog():
+            return view_of_log(report, fields)
+        case TraceReport():
+            return trace_view(report, report.name, predicted_tolls(fields))
+        case Unread(error):
+            return ReportView(title=translate("Not read"), problem=f"{error}.")  # a file's name stays
+
+
+def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") -> ReportView:
+    """The view of a test; *name* is that of a published one."""
+    comparison, beside = compare_test(test, cluster), neighbors(test, name)
+    base = f"{ADDRESS}/{name}" if name else ADDRESS
+    figures = figures_of_test(test, comparison, beside)
+    headline, says, good = _outcome(test, comparison, beside, name)
+    return ReportView(
+        title=_title(test),
+        hardware=test.hardware,
+        facts=_facts(test, comparison),
+        tone="success" if good else "notice",
+        headline=headline,
+        says=says,
+        erratum=_erratum(comparison),
+        doubts=tuple(map(sentence, test.doubts)),
+        figures=tuple(figure_view(figure, base, n) for n, figure in enumerate(figures)),
+        downloads=bool(name),
+        pieces=(_told(_PIECES), *map(_piece_cells, range(len(test.pieces)), [test] * len(test.pieces))),
+        rows=(_told(_TABLE), *map(_cells, _some(test.rows))),
+        beside=tuple((Hyperlink(f"{ADDRESS}/{one.name}", one.name), _summary(one)) for one in beside),
+    )
+
+
+def _title(test: CollectiveTest) -> str:
+    name = translate_known(NAMES.get(test.collective or "", _A_COLLECTIVE))
+    if not test.ranks:
+        return name
+    return plural("{name} on {ranks:,} rank", "{name} on {ranks:,} ranks", test.ranks, name=name, ranks=test.ranks)
+
+
+def _told(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(translate, names))
+
+
+def _outcome(
+    test: CollectiveTest, comparison: Comparison | None, beside: Sequence[PublishedMeasurement], name: str
+) -> tuple[str, str, bool]:
+    """What the test reached, in a few words, what follows, and whether it is good."""
+    if not test.rows:
+        return "", "", False
+    last = max(test.rows, key=lambda row: row.size)
+    reached = translate("{speed} of bus bandwidth at {size}.", speed=_speed(last.busbw), size=show_size(last.size))
+    if comparison is None:
+        return reached, _among(test, beside) or ("" if name else translate(_NAME_IT)), False
+    part = percent_text(comparison.share)
+    share = translate(" {part} of {which}, {speed}.", part=part, which=comparison.which, speed=_speed(comparison.wire))
+    if comparison.cause:
+        cause = translate(" Likely cause: {cause}", cause=comparison.cause)
+        return reached, share + cause, False
+    if not comparison.above:
+        return reached, share, True
+    why = translate(" More than the wire: {why}", why=comparison.above)
+    return reached, share + why, test.collective in _REDUCING
+
+
+def _erratum(comparison: Comparison | None) -> Hyperlink | None:
+    """The erratum about a bus bandwidth above that of the link, if this is one."""
+    if comparison is None or not comparison.above:
+        return None
+    return Hyperlink(erratum_url(ABOVE_THE_WIRE), ABOVE_THE_WIRE)
+
+
+def _among(test: CollectiveTest, beside: Sequence[PublishedMeasurement]) -> str:
+    """What others reached on as many ranks of the same GPU, if it is much more."""
+    for one in beside:
+        other = one.report
+        if not isinstance(other, CollectiveTest) or other.ranks != test.ranks:
+            continue
+        best, own = (max(row.busbw for row in one.rows) for one in (other, test))
+        if family(one.hardware) == family(test.hardware) != "" and best > _MUCH * own:
+            return translate(
+                " Others reached {speed} on as many ranks of the same GPU: {name}.", speed=_speed(best), name=one.name
+            )
+    return ""
+
+
+_MUCH = 1.5
+_NAME_IT = noted(
+    " Name a cluster under “What it ran on” to compare with its links, such as"
+    " “DGX-H100 inter_bandwidth=25GB/s”, and compare again."
+)
+_REDUCING = ("all_reduce", "reduce", "reduce_scatter", "broadcast", "all_gather")
+
+
+def _facts(test: CollectiveTest, comparison: Comparison | None) -> tuple[tuple[str, str], ...]:
+    facts = [(translate("Sizes"), f"{len(test.rows)}")]
+    if test.pieces:
+        facts.append((translate("Latency"), show(test.pieces[0].alpha, SECOND, 3)))
+        facts.append((translate("Bandwidth"), _speed(test.pieces[-1].bandwidth)))
+        misses = median_error([(row.size, row.time) for row in test.rows], test.pieces)
+        facts.append((translate("Median error of the fit"), Numeral(f"{100 * misses:.1f} %")))
+    if comparison and comparison.predicted is not None:
+        size = show_size(comparison.row.size)
+        facts.append((translate("Formula, {size}", size=size), show(comparison.predicted, SECOND, 3)))
+        if comparison.in_switch is not None:
+            facts.append((translate("Formula, sums in the switch"), show(comparison.in_switch, SECOND, 3)))
+        facts.append((translate("Measured, {size}", size=size), show(comparison.row.time, SECOND, 3)))
+    return tuple(facts)
+
+
+def _piece_cells(number: int, test: CollectiveTest) -> tuple[str, ...]:
+    piece = test.pieces[number]
+    sizes = translate("{low} to {high}", low=show_size(piece.first), high=show_size(piece.last))
+    return (sizes, show(piece.alpha, SECOND, 3), _speed(piece.bandwidth))
+
+
+def _some(rows: Sequence[SizeRow]) -> Sequence[SizeRow]:
+    stride = -(-len(rows) // _MOST_ROWS)
+    return rows[:: stride or 1]
+
+
+def _cells(row: SizeRow) -> tuple[str, ...]:
+    return (show_size(row.size), show(row.time, SECOND, 4), _speed(row.algbw), _speed(row.busbw))
+
+
+def _speed(value: float) -> str:
+    return show(value, BYTE_PER_SECOND, 3)
+
+
+def _summary(one: PublishedMeasurement) -> str:
+    if not isinstance(one.report, CollectiveTest) or not one.report.rows:
+        return one.hardware
+    best = max(row.busbw for row in one.report.rows)
+    return translate("{hardware}: up to {speed}", hardware=one.hardware, speed=_speed(best))
+
+
+def view_of_log(log: TrainingLog, fields: dict[str, str]) -> ReportView:
+    """The view of a training log, beside the prediction for the layout that *fields* name."""
+    facts = [(translate("Steps"), f"{log.steps:,}")]
+    if log.step_time is not None:
+        facts.append((translate("Step, median"), show(log.step_time, SECOND)))
+    if log.tokens_per_second_per_gpu is not None:
+        facts.append((translate("Tokens/s per GPU"), show(log.tokens_per_second_per_gpu, RATIO)))
+    if log.flops_per_gpu is not None:
+        facts.append((translate("Per GPU"), show(log.flops_per_gpu, FLOP_PER_SECOND)))
+    if log.mfu is not None:
+        facts.append((translate("MFU, dense peak"), Numeral(f"{100 * log.mfu:.1f} %")))
+    prediction = predict_log(log, fields)
+    return ReportView(
+        headline=_reached(log),
+        says="" if prediction else _what_to_name(log),
+        title=translate("Training log of {family}", family=family_title(log.family)),
+        facts=tuple(facts),
+        doubts=tuple(map(sentence, log.doubts)),
+        prediction=prediction,
+    )
+
+
+def _reached(log: TrainingLog) -> str:
+    """What the log says of a step, in a few words."""
+    found = []
+    if log.step_time is not None:
+        found.append(translate("{time} a step", time=show(log.step_time, SECOND)))
+    if log.mfu is not None:
+        found.append(translate("{share:.1f} % of the dense peak", share=100 * log.mfu))
+    elif log.flops_per_gpu is not None:
+        found.append(translate("{rate} per GPU", rate=show(log.flops_per_gpu, FLOP_PER_SECOND)))
+    return f"{', '.join(found)}." if found else ""
+
+
+_NAME_IT_ALL = noted(
+    " Name the model, the cluster and the layout under “What it ran on”, and compare again, to see"
+    " which part of a step takes the time and what to try first."
+)
+
+
+_NAME_THE_MODEL = noted(
+    " Name the model under “What it ran on” to see a prediction: the log prints “{printed}”, and a"
+    " prediction also takes {missing}."
+)
+
+
+def _what_to_name(log: TrainingLog) -> str:
+    """What a prediction takes besides the log."""
+    if not log.missing:
+        return translate(_NAME_IT_ALL)
+    return translate(_NAME_THE_MODEL, printed=log.printed, missing=", ".join(log.missing))

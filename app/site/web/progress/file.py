@@ -1,0 +1,253 @@
+"""Progress as a file: what is exported, and everything that is wrong with a file to import."""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from app.core.errors import InputError, NotFoundError
+from app.core.quotation import quote_json
+from app.core.translation import noted, translate
+from app.labs.results.report import Report
+from app.labs.results.upload import read_sent
+from app.server.db.assessments import MOST_CHAPTERS, Assessed, KnownChapter
+from app.server.db.lab_runs import SENT
+from app.server.db.measurements import REPORT_LIMIT, MeasurementRow, is_measurement_name
+from app.server.db.records import PersonalRows
+from app.server.db.run_state import RunState
+from app.server.db.tables import NAME_LIMIT, Attempt, DailyGuess, LabRunRow, Prediction, Reveal
+from app.site.web.measured.saved_measurement import view_of_row
+from app.site.web.progress.file_values import day_of, parse_moment, row_problem
+
+FILE_LIMIT = 8 << 20  # bytes
+FORMAT, VERSION = "wallclock progress", 1
+# At most this number of rows each.
+_LISTS = {
+    "attempts": 20_000,
+    "reveals": 20_000,
+    "predictions": 10_000,
+    "guesses": 5_000,
+    "runs": 500,
+    "measurements": 100,
+    "assessed": 10_000,
+    "known_chapters": MOST_CHAPTERS,
+}
+_SHOWN = 5  # problems that are reported
+_LONGEST_GIVEN = 2_000  # characters of a cluster, a model and a layout
+_EXPECTED = noted("choose a file that Export wrote")
+_Row = TypeVar("_Row", Attempt, Reveal, Prediction, DailyGuess, Assessed, KnownChapter)
+
+
+class FileError(InputError):
+    """A file cannot be imported; one sentence for each *problem*."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(problems[0])
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """The rows of a file, and how many lab runs and measurements in it cannot be taken."""
+
+    rows: PersonalRows
+    left: int
+
+
+def progress_file(stored: Mapping[str, object]) -> str:
+    """Everything *stored* about a learner, as a file."""
+    return json.dumps({"format": FORMAT, "version": VERSION, **stored}, ensure_ascii=False)
+
+
+def read_file(content: bytes, learner: str) -> ReadFile:
+    """The rows of the file with that *content*, as rows of *learner*.
+
+    Raises:
+        FileError: it is not such a file, or some of its rows are not valid.
+    """
+    found = _object(content)
+    _refuse_version(found)
+    lists = {name: _list(found, name, most) for name, most in _LISTS.items()}
+    if not any(name in found for name in _LISTS):
+        raise FileError(
+            [
+                translate(
+                    "this is JSON without {lists}: {expected}", lists=", ".join(_LISTS), expected=translate(_EXPECTED)
+                )
+            ]
+        )
+    problems: list[str] = []
+    rows = PersonalRows(
+        attempts=_rows(Attempt, "attempts", lists["attempts"], learner, problems),
+        reveals=_rows(Reveal, "reveals", lists["reveals"], learner, problems),
+        predictions=_rows(Prediction, "predictions", lists["predictions"], learner, problems),
+        guesses=_rows(DailyGuess, "guesses", lists["guesses"], learner, problems),
+        runs=tuple(_runs(lists["runs"], learner)),
+        measurements=tuple(_measurements(lists["measurements"], learner)),
+        assessed=_rows(Assessed, "assessed", lists["assessed"], learner, problems),
+        known_chapters=_rows(KnownChapter, "known_chapters", lists["known_chapters"], learner, problems),
+    )
+    if problems:
+        raise FileError(problems)
+    asked = len(lists["runs"]) + len(lists["measurements"])
+    return ReadFile(rows, asked - len(rows.runs) - len(rows.measurements))
+
+
+def without_runs(rows: PersonalRows, names: Collection[str]) -> PersonalRows:
+    """*rows* without the lab runs of these *names*."""
+    return replace(rows, runs=[row for row in rows.runs if row.name not in names])
+
+
+def _object(content: bytes) -> Mapping[str, object]:
+    if not content.strip():
+        raise FileError([translate("no file was chosen, or it is empty: {expected}", expected=translate(_EXPECTED))])
+    if len(content) > FILE_LIMIT:
+        raise FileError([translate("this file is larger than {limit} MiB, the limit", limit=FILE_LIMIT >> 20)])
+    try:
+        found = from_json(content, allow_inf_nan=False, cache_strings="none")
+    except ValueError as error:
+        raise FileError(
+            [translate("this is not JSON ({error}): {expected}", error=str(error)[:100], expected=translate(_EXPECTED))]
+        ) from None
+    if not isinstance(found, dict):
+        raise FileError(
+            [
+                translate(
+                    "this is JSON, but not an object with {lists}: {expected}",
+                    lists=", ".join(_LISTS),
+                    expected=translate(_EXPECTED),
+                )
+            ]
+        )
+    return found
+
+
+def _refuse_version(found: Mapping[str, object]) -> None:
+    """Refuse what another program or a newer version wrote; the first exports do not say."""
+    form, version = found.get("format", FORMAT), found.get("version", VERSION)
+    if form != FORMAT:
+        raise FileError(
+            [
+                translate(
+                    "format is {given}, not {form!r}: {expected}",
+                    given=quote_json(form),
+                    form=FORMAT,
+                    expected=translate(_EXPECTED),
+                )
+            ]
+        )
+    if version != VERSION:
+        says = translate(
+            "version is {given}, and this server reads version {version}: import it into a server "
+            "of the version that wrote it",
+            given=quote_json(version),
+            version=VERSION,
+        )
+        raise FileError([says])
+
+
+def _list(found: Mapping[str, object], name: str, most: int) -> list[object]:
+    rows = found.get(name, [])
+    if not isinstance(rows, list):
+        raise FileError([translate("{name} is {given}, not a list", name=name, given=quote_json(rows))])
+    if len(rows) > most:
+        raise FileError(
+            [translate("{name} has {rows:,} rows: at most {most:,} are read", name=name, rows=len(rows), most=most)]
+        )
+    return rows
+
+
+def _rows(kind: type[_Row], name: str, rows: Sequence[object], learner: str, problems: list[str]) -> tuple[_Row, ...]:
+    """Every row, or those before there are too many *problems*."""
+    made: list[_Row] = []
+    for number, row in enumerate(rows):
+        if len(problems) == _SHOWN:
+            break
+        try:
+            made.append(_progress_file_row(kind, row, learner))
+        except ValidationError as error:
+            problems.append(row_problem(f"{name}[{number}]", error))
+        except ValueError as error:
+            problems.append(f"{name}[{number}]{error}")
+    return tuple(made)
+
+
+def _progress_file_row(kind: type[_Row], row: object, learner: str) -> _Row:
+    """*row* of a file as a row of *learner*.
+
+    Raises:
+        ValueError: it is not valid; what it says comes after the place of the row.
+    """
+    if not isinstance(row, dict):
+        raise ValueError(f" is {quote_json(row)}, not an object")  # noqa: TRY004
+    fields = {name: value for name, value in row.items() if name not in ("id", "learner", "place")}
+    if kind is Attempt:
+        fields["carried"] = True  # a file can be written by hand
+    if kind is DailyGuess:
+        fields["day"] = day_of(row.get("day"))
+    return kind.model_validate({**fields, "at": parse_moment(row.get("at")), "learner": learner})
+
+
+def _runs(rows: Sequence[object], learner: str) -> Iterator[LabRunRow]:
+    """The finished runs, as if they were sent in; others cannot be compared with anything."""
+    for row in rows:
+        text = row.get("report") if isinstance(row, dict) else None
+        if isinstance(text, str) and (made := _run(text, learner)):
+            yield made
+
+
+def _run(text: str, learner: str) -> LabRunRow | None:
+    try:
+        report = read_sent(text)
+    except InputError:
+        return None
+    name = imported_run_name(report)
+    return LabRunRow(
+        name=name,
+        lab=report.lab,
+        given=json.dumps(dict(report.given)),
+        backend=report.backend,
+        host=SENT,
+        pool=name,
+        learner=learner,
+        state=RunState.DONE,
+        report=replace(report, id=name).as_json(),
+    )
+
+
+def imported_run_name(report: Report) -> str:
+    """The name of a run that is imported: the same run is known again, whatever it was called."""
+    identity = json.dumps([report.lab, report.command, report.at, report.seconds, report.backend])
+    return f"imported-{hashlib.sha256(identity.encode()).hexdigest()[:24]}"
+
+
+def _measurements(rows: Sequence[object], learner: str) -> Iterator[MeasurementRow]:
+    """The measurements that a page of this version can show."""
+    for row in rows:
+        if isinstance(row, dict) and (made := _measurement(row, learner)):
+            yield made
+
+
+def _measurement(row: Mapping[str, object], learner: str) -> MeasurementRow | None:
+    name, title, report = (row.get(key) for key in ("name", "title", "report"))
+    texts = isinstance(name, str) and isinstance(title, str) and isinstance(report, str)
+    if not texts or not is_measurement_name(str(name)) or len(str(report)) > REPORT_LIMIT:
+        return None
+    given = row.get("given", "{}")
+    made = MeasurementRow(
+        name=str(name),
+        learner=learner,
+        title="".join(filter(str.isprintable, str(title)))[:NAME_LIMIT] or "A measurement",
+        report=str(report),
+        given=str(given)[:_LONGEST_GIVEN],
+    )
+    try:
+        made.at = parse_moment(row.get("at"))
+        view_of_row(made)
+    except (ValueError, NotFoundError):
+        return None
+    return made

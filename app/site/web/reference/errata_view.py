@@ -1,0 +1,143 @@
+"""The pages of errata as plain values."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.core.formulas import FORMULAS
+from app.core.translation import noted, translate
+from app.course.content.catalog import Catalog, Topic
+from app.course.content.errata import DerivationLine, Erratum, errata
+from app.site.web.frame.renderer import Hyperlink, ListFilter
+from app.site.web.urls import chapter_url, erratum_url, exercise_url, formula_url
+
+_GROUPS = (
+    ("A", noted("Wrong answers"), noted("They would make an answer key wrong.")),
+    ("B", noted("Claims that do not hold"), noted("About systems, their authors and their reasons.")),
+    ("C", noted("Mixed conventions"), noted("Right for another question, or right once the convention is stated.")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DerivationRow:
+    """One line of a derivation, with the formulas that it calls."""
+
+    worked: DerivationLine
+    formulas: tuple[Hyperlink, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ErratumEntry:
+    """An erratum in the list, with the chapters that it concerns and an exercise on it."""
+
+    erratum: Erratum
+    href: str
+    chapters: tuple[Hyperlink, ...]
+    exercise: Hyperlink | None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrataGroup:
+    """The errata of one severity."""
+
+    id: str
+    title: str
+    says: str
+    entries: tuple[ErratumEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrataPage:
+    """The errata, of one chapter if one is chosen, and the chapters to choose from."""
+
+    groups: tuple[ErrataGroup, ...]
+    filters: tuple[ListFilter, ...]
+    chapter: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErratumPage:
+    """One erratum: its derivation, its exercises, and its neighbors."""
+
+    erratum: Erratum
+    group: Hyperlink
+    rows: tuple[DerivationRow, ...]
+    exercises: tuple[Hyperlink, ...]
+    chapters: tuple[Hyperlink, ...]
+    earlier: Hyperlink | None
+    later: Hyperlink | None
+
+
+def view_of_erratum(course: Catalog, erratum: Erratum) -> ErratumPage:
+    """The page of *erratum*."""
+    every = errata()
+    place = every.index(erratum)
+    group = next(translate(title) for severity, title, _ in _GROUPS if severity == erratum.severity)
+    return ErratumPage(
+        erratum=erratum,
+        group=Hyperlink(f"/errata#group-{erratum.severity}", group),
+        rows=tuple(DerivationRow(row, tuple(_links(row))) for row in erratum.worked),
+        exercises=tuple(_exercises(course, erratum)),
+        chapters=_chapters(course, erratum),
+        earlier=_neighbor(every[place - 1]) if place else None,
+        later=_neighbor(every[place + 1]) if place + 1 < len(every) else None,
+    )
+
+
+def _neighbor(erratum: Erratum) -> Hyperlink:
+    return Hyperlink(erratum_url(erratum.id), erratum.title)
+
+
+def _entry(course: Catalog, erratum: Erratum) -> ErratumEntry:
+    exercise = next(_exercises(course, erratum), None)
+    return ErratumEntry(erratum, erratum_url(erratum.id), _chapters(course, erratum), exercise)
+
+
+def _exercises(course: Catalog, erratum: Erratum) -> Iterator[Hyperlink]:
+    by_id = course.by_id
+    for name in erratum.exercises:
+        if name in by_id:
+            yield Hyperlink(exercise_url(name), by_id[name].title)
+
+
+def _topics(course: Catalog, erratum: Erratum) -> list[Topic]:
+    """The chapters of the exercises that *erratum* concerns."""
+    by_id = course.by_id
+    known = (by_id[name] for name in erratum.exercises if name in by_id)
+    return list({topic.id: topic for topic in map(course.topic_of, known)}.values())
+
+
+def _chapters(course: Catalog, erratum: Erratum) -> tuple[Hyperlink, ...]:
+    return tuple(Hyperlink(chapter_url(one.id), one.title) for one in _topics(course, erratum))
+
+
+def _filters(course: Catalog, chosen: Topic | None) -> Iterator[ListFilter]:
+    """Each chapter that has errata."""
+    counts = Counter(topic.id for one in errata() for topic in _topics(course, one))
+    yield ListFilter(Hyperlink("/errata", "All"), len(errata()), chosen is None)
+    for topic in course.topics:
+        if count := counts[topic.id]:
+            link = Hyperlink(f"/errata?chapter={topic.id}", topic.title)
+            yield ListFilter(link, count, chosen is topic)
+
+
+def _links(row: DerivationLine) -> list[Hyperlink]:
+    return [Hyperlink(formula_url(name), name.partition(".")[2]) for name in row.formulas if name in FORMULAS]
+
+
+def view_of_errata(course: Catalog, topic: Topic | None) -> ErrataPage:
+    """The list of errata, of one chapter if *topic* is given."""
+    shown = [one for one in errata() if topic is None or topic in _topics(course, one)]
+    groups = (
+        ErrataGroup(
+            id, translate(title), translate(says), tuple(_entry(course, one) for one in shown if one.severity == id)
+        )
+        for id, title, says in _GROUPS
+    )
+    return ErrataPage(
+        tuple(group for group in groups if group.entries),
+        tuple(_filters(course, topic)),
+        topic.title if topic else "",
+        len(shown),
+    )

@@ -1,0 +1,287 @@
+"""An index of words in memory: which entries answer a query, the best ones first."""
+
+import math
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import takewhile
+from typing import Literal
+
+from app.core.translation import noted
+from app.site.web.search.shapes import found_shapes, query_shape
+from app.site.web.search.words import asks_meaning, count_words, index_words, is_empty_word, phrase_words, query_words
+
+Kind = Literal["Chapter", "Term", "Exercise", "Explorer", "Formula", "Erratum", "Lab", "Hardware", "Page"]
+KINDS: Mapping[Kind, str] = {
+    "Chapter": noted("Chapters"),
+    "Term": noted("Terms"),
+    "Exercise": noted("Exercises"),
+    "Explorer": noted("Explorers"),
+    "Formula": noted("Formulas"),
+    "Erratum": noted("Errata"),
+    "Lab": noted("Labs"),
+    "Hardware": noted("Hardware and models"),
+    "Page": noted("Documentation"),
+}
+SINGULAR: Mapping[Kind, str] = {
+    "Chapter": noted("Chapter"),
+    "Term": noted("Term"),
+    "Exercise": noted("Exercise"),
+    "Explorer": noted("Explorer"),
+    "Formula": noted("Formula"),
+    "Erratum": noted("Erratum"),
+    "Lab": noted("Lab"),
+    "Hardware": noted("Hardware"),
+    "Page": noted("Page"),
+}
+# Of entries that are alike, those that lead on come before those that are looked up.
+_FIRST: Mapping[Kind, float] = {
+    "Chapter": 1.5,
+    "Term": 1.35,
+    "Exercise": 1.1,
+    "Explorer": 1.1,
+    "Formula": 0.7,
+    "Erratum": 0.9,
+    "Lab": 0.9,
+    "Hardware": 0.8,
+    "Page": 0.9,
+}
+_MEANING = 3.0  # times as much for a term, where a meaning is asked for
+_TITLE, _KEYWORD, _TEXT = 8.0, 4.0, 1.0  # what a word counts, by where it is
+_AGAIN = 0.25  # what it counts more for each time that it is repeated in a text,
+_OFTEN = 3  # up to that many times
+_BEGUN = 0.6  # of a word whose beginning was typed
+_WITHIN = 0.4  # of a word that has what was typed inside, as German ones do
+_ALIAS = 0.8  # of a word that means the same
+_LIKE = 32.0  # for a title or a question that is the query
+_NAMED = 1.6  # times as much for a formula whose name is the query
+_ASKED = 1.1  # times as much for a formula that a page is said to be about
+_EMPTY = 0.5  # what a word tells that is in any question
+_SHAPE = 1000.0  # for a formula that is the one in the query
+_MASS = 0.6  # of what the words of a query weigh, in an entry that is found
+_LEAST = 0.02  # of the rank of the best
+_WORDS = 10  # of a query that are looked at
+_ALIKE = 0.75  # of the letters of a word that may be meant
+_INSIDE = 5  # letters of what is looked for inside of words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchEntry:
+    """Something that can be found: its texts, from the most to the least telling.
+
+    *questions* are what people ask where this answers; *formulas* what its formulas are.
+    """
+
+    kind: Kind
+    title: str
+    href: str
+    says: str
+    keywords: str = ""
+    text: str = ""
+    questions: tuple[str, ...] = ()
+    formulas: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults:
+    """The entries of a query, the best ones first.
+
+    *instead* is the query that was answered, if words in it were misspelled; *partly*: no entry
+    has all of its words.
+    """
+
+    entries: tuple[SearchEntry, ...]
+    instead: str = ""
+    partly: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """A word that is looked for, or several that are one with hyphens, as all-reduce.
+
+    *weight* is what it tells, and *scores* what it counts in each entry.
+    """
+
+    words: frozenset[str]
+    weight: float
+    scores: Mapping[int, float]
+
+
+class Index:
+    """The words of *entries*; *alike* has words that mean others."""
+
+    def __init__(self, entries: Sequence[SearchEntry], alike: Mapping[str, str] | None = None) -> None:
+        self._entries = tuple(entries)
+        self._alike = alike or {}
+        self._weights: dict[str, dict[int, float]] = defaultdict(dict)
+        self._phrases: list[tuple[frozenset[str], ...]] = []
+        self._shapes: dict[str, dict[int, float]] = defaultdict(dict)
+        for number, entry in enumerate(self._entries):
+            for word, weight in _weighed(entry).items():
+                self._weights[word][number] = weight
+            self._phrases.append(tuple(map(phrase_words, (entry.title, *entry.questions))))
+            for shape, share in _entry_shapes(entry):
+                known = self._shapes[shape]
+                known[number] = max(share, known.get(number, 0.0))
+        self._sorted = sorted(self._weights)
+
+    def find(self, query: str) -> SearchResults:
+        """The entries that have *query*, or the most telling of its words."""
+        shaped = self._shapes.get(query_shape(query) or query.strip().casefold(), {})
+        asked = [w for w in query_words(query) if not shaped or w.isalpha()][:_WORDS]
+        meant = [known for word in asked for known in self._meant(word)]
+        sought = self._all_sought(list(dict.fromkeys(meant)))
+        empty = [word for word in phrase_words(query) if is_empty_word(word)]
+        ranks = self._ranks(sought, frozenset(empty), asks_meaning(query))
+        for number, share in shaped.items():
+            first = _FIRST[self._entries[number].kind]
+            ranks[number] = ranks.get(number, 0.0) + _SHAPE * share**2 * first
+        least = _LEAST * max(ranks.values(), default=0.0)
+        found = sorted((n for n in ranks if ranks[n] >= least), key=lambda n: (-ranks[n], n))
+        entries = tuple(self._entries[number] for number in found)
+        if shaped:
+            return SearchResults(_one_of_each_kind_first(entries))
+        partly = not any(all(n in one.scores for one in sought) for n in found[:1])
+        instead = " ".join(meant) if meant != asked and found else ""
+        return SearchResults(entries, instead, partly and bool(found))
+
+    def _all_sought(self, words: list[str]) -> list[_Sought]:
+        """*words*, of which two that are also written with a hyphen are one."""
+        found, rest = [], list(words)
+        while rest:
+            word = rest.pop(0)
+            parts = [word]
+            if rest and word + rest[0] in self._weights:
+                parts.append(rest.pop(0))
+            found.append(self._sought(parts))
+        return found
+
+    def _ranks(self, sought: Sequence[_Sought], empty: frozenset[str], meaning: bool) -> dict[int, float]:
+        """How well each entry answers that has enough of the words."""
+        found: dict[int, float] = defaultdict(float)
+        scores: dict[int, float] = defaultdict(float)
+        for one in sought:
+            for number, score in one.scores.items():
+                found[number] += one.weight
+                scores[number] += score
+        every = sum(one.weight for one in sought)
+        enough = min(_MASS * sum(o.weight for o in sought if o.scores), max(found.values(), default=0))
+        return {
+            number: self._first(number, sought, meaning)
+            * (found[number] / every)
+            * (score + _LIKE * every * self._likeness(number, sought, empty))
+            for number, score in scores.items()
+            if found[number] >= enough
+        }
+
+    def _first(self, number: int, sought: Sequence[_Sought], meaning: bool) -> float:
+        kind, title = self._entries[number].kind, self._phrases[number][0]
+        if kind == "Formula" and title == frozenset().union(*(one.words for one in sought)):
+            return _FIRST[kind] * _NAMED
+        return _FIRST[kind] * (_MEANING if meaning and kind == "Term" else 1.0)
+
+    def _likeness(self, number: int, sought: Sequence[_Sought], empty: frozenset[str]) -> float:
+        """How much the query is like the title of an entry, or a question that it answers."""
+        query = sum(one.weight for one in sought) + _EMPTY * len(empty)
+        best = 0.0
+        for phrase in self._phrases[number]:
+            shared = [one for one in sought if one.words & phrase]
+            if shared:
+                covered = empty.union(*(one.words for one in shared))
+                common = sum(one.weight for one in shared) + _EMPTY * len(empty & phrase)
+                whole = common + sum(math.sqrt(self._rare(word)) for word in phrase - covered)
+                best = max(best, common**2 / (whole * query))
+        return best
+
+    def _meant(self, word: str) -> tuple[str, ...]:
+        """*word* if known words begin with it; otherwise, the known ones that are meant."""
+        if word in self._alike or next(self._beginning(word), None) or not word.isalpha():
+            return (word,)
+        for place in range(_INSIDE, len(word) - _INSIDE + 1):
+            if word[:place] in self._weights and word[place:] in self._weights:
+                return word[:place], word[place:]
+        near = get_close_matches(word, self._sorted, 1, _ALIKE) if word.isascii() else []
+        return (near[0] if near else self._longest_part(word),)
+
+    def _longest_part(self, word: str) -> str:
+        """The longest known word that *word* begins or ends with, as German ones do."""
+        parts = [word[:end] for end in range(len(word) - 1, _INSIDE - 1, -1)]
+        parts += [word[start:] for start in range(1, len(word) - _INSIDE + 1)]
+        return max((part for part in parts if part in self._weights), key=len, default=word)
+
+    def _beginning(self, word: str) -> Iterator[str]:
+        """The known words that begin with *word*."""
+        place = bisect_left(self._sorted, word)
+        rest = (self._sorted[n] for n in range(place, len(self._sorted)))
+        return takewhile(lambda known: known.startswith(word), rest)
+
+    def _sought(self, parts: Sequence[str]) -> _Sought:
+        """*parts* as one word, with what it counts in each entry that has it, or its parts."""
+        word = "".join(parts)
+        found = dict(self._scored(word))
+        if len(parts) > 1:
+            _raise_scores(found, [self._scored(part) for part in parts], 1.0)
+        if word in self._alike:
+            _raise_scores(found, [*map(self._scored, index_words(self._alike[word]))], _ALIAS)
+        others = index_words(self._alike.get(word, ""))
+        return _Sought(frozenset({word, *parts, *others}), math.sqrt(self._rare(word)), found)
+
+    def _scored(self, word: str) -> Mapping[int, float]:
+        """What *word* counts in each entry that has it, or a word that it is part of."""
+        found: dict[int, float] = {}
+        for known, near in self._near(word):
+            rare = self._rare(known) * near
+            for number, weight in self._weights[known].items():
+                found[number] = max(found.get(number, 0.0), weight * rare)
+        return found
+
+    def _near(self, word: str) -> Iterator[tuple[str, float]]:
+        """The known words that *word* may stand for, and how much they count."""
+        for known in self._beginning(word):
+            yield known, 1.0 if known == word else _BEGUN * len(word) / len(known)
+        if len(word) >= _INSIDE:
+            for known in self._sorted:
+                if word in known[1:]:
+                    yield known, _WITHIN * len(word) / len(known)
+
+    def _rare(self, word: str) -> float:
+        """What *word* tells: the more, the fewer entries have it."""
+        if is_empty_word(word):
+            return _EMPTY
+        return math.log(1 + len(self._entries) / max(1, len(self._weights.get(word, ()))))
+
+
+def _raise_scores(found: dict[int, float], parts: Sequence[Mapping[int, float]], share: float) -> None:
+    """Raise what is *found* to the sum of *parts* where an entry has all of them."""
+    for number in set.intersection(*map(set, parts)):
+        found[number] = max(found.get(number, 0.0), share * sum(part[number] for part in parts))
+
+
+def _one_of_each_kind_first(entries: tuple[SearchEntry, ...]) -> tuple[SearchEntry, ...]:
+    """*entries*, the best of each kind before the others."""
+    best = {entry.kind: entry for entry in reversed(entries)}
+    return tuple(sorted(entries, key=lambda entry: entry is not best[entry.kind]))
+
+
+def _weighed(entry: SearchEntry) -> Mapping[str, float]:
+    """What each word counts in *entry*."""
+    found: dict[str, float] = {}
+    body = f"{entry.says} {entry.text} {' '.join(entry.questions)}"
+    for text, weight in ((body, _TEXT), (entry.keywords, _KEYWORD), (entry.title, _TITLE)):
+        for word, count in count_words(text).items():
+            found[word] = weight * (1 + _AGAIN * (min(count, _OFTEN) - 1))
+    return found
+
+
+def _entry_shapes(entry: SearchEntry) -> Iterator[tuple[str, float]]:
+    """The shapes of the formulas of *entry*, with their shares; the names of a formula are one."""
+    if entry.kind == "Formula":
+        yield entry.title, 1.0
+        yield f"{entry.keywords}.{entry.title}", 1.0
+    for text in entry.formulas:
+        yield from found_shapes(text)
+    for text in entry.questions:
+        if shape := query_shape(text):
+            yield shape, _ASKED
