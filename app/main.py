@@ -4,11 +4,14 @@ import asyncio
 import gc
 import re
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from http import HTTPStatus
+from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
@@ -16,12 +19,6 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from app.classes.federation.federation import Federation
-from app.classes.federation.identities import Identities
-from app.classes.federation.proxy import ProxyHeader
-from app.classes.people.persons import Sessions
-from app.classes.people.seats import key_seat_codes
-from app.classes.people.student_histories import student_histories
 from app.core.errors import AppError, ContentError, UnavailableError
 from app.course.content.course import read_course
 from app.course.sandbox.runner import Runner
@@ -50,27 +47,36 @@ from app.server.network.prefix import Prefix
 from app.server.network.routes import methods_at
 from app.server.network.watch import Watch
 from app.site import Site, api, web
+from app.site.members import NoMembers
+from app.site.part import Part
+from app.site.web.exercise.rules import NoAssignments
 
+_OPTIONAL = ("app.classes",)  # parts that a site can do without
 _EXPECTED = (AppError, HTTPException, RequestValidationError)
 _OWNED = re.compile(api.OWNED).match  # whether a path is for programs, not people
 _SWITCH = 0.001  # seconds until a thread hands over to the event loop; Python's own are 0.005
 _OBJECTS = 20_000  # net allocations of containers that trigger a collection; Python's is 700
 
 
-def create_site(settings: Settings) -> Site:
-    """The site that requests work with; upgrades the tables of the database.
+def installed_parts() -> tuple[Part, ...]:
+    """The parts of this installation that a site can do without."""
+    names = (name for name in _OPTIONAL if find_spec(name))
+    return tuple(import_module(f"{name}.part").PART for name in names)
+
+
+def create_site(settings: Settings, parts: Sequence[Part] | None = None) -> Site:
+    """The site that requests work with, with *parts*, by default all; upgrades the tables of the database.
 
     Raises:
         ContentError: an exercise file is not valid.
         UnavailableError: the database cannot be used.
     """
     catalog = read_course(settings)
-    federation = Federation(settings)
     migrate(settings.database)
     engine = connect(settings.database)
     secret = signing_secret(engine, settings.secret)
-    key_seat_codes(engine)
     labs, outage = Dispatcher(settings, engine), outage_of(engine)
+    makers = [part.members for part in _all(parts) if part.members]
     return Site(
         settings=settings,
         course=catalog,
@@ -81,26 +87,30 @@ def create_site(settings: Settings) -> Site:
         secret=secret,
         allowances=Allowances.of(settings, _shared_allowances()),
         tokens=Tokens(engine),
-        sessions=Sessions(engine),
-        federation=federation,
-        proxy=ProxyHeader(settings),
-        identities=Identities(engine),
         histories=Gathered(partial(histories, engine), outage),
-        student_histories=Gathered(partial(student_histories, engine, secret), outage),
+        members=makers[0](settings, engine, secret) if makers else NoMembers(),
         draining=Draining(settings.drain),
     )
 
 
-def create_app(settings: Settings | None = None, site: Site | None = None, *, framed: bool = False) -> FastAPI:
+def create_app(
+    settings: Settings | None = None,
+    site: Site | None = None,
+    *,
+    framed: bool = False,
+    parts: Sequence[Part] | None = None,
+) -> FastAPI:
     """The application for *settings*, by default those of the environment.
 
-    If *framed*, its pages may be shown in frames of its own pages.
+    If *framed*, its pages may be shown in frames of its own pages. *parts* are by default all that are
+    installed.
 
     Raises:
         ContentError: an exercise file is not valid.
         UnavailableError: the database cannot be used.
     """
-    site = site or create_site(settings or Settings())
+    parts = _all(parts)
+    site = site or create_site(settings or Settings(), parts)
     app = FastAPI(
         title="Wallclock",
         lifespan=_lifespan,
@@ -112,18 +122,20 @@ def create_app(settings: Settings | None = None, site: Site | None = None, *, fr
         servers=[{"url": site.settings.prefix}] if site.settings.prefix else None,
     )
     app.state.site = site
+    app.state.parts = parts
+    app.state.assignments = NoAssignments() if isinstance(site.members, NoMembers) else site.members
     app.add_middleware(PageLimit)
-    api.install_api(app)
-    web.install_pages(app)
+    api.install_api(app, [call for part in parts for call in part.calls])
+    web.install_pages(app, [page for part in parts for page in part.pages])
     rules = Rules(
         owns=_OWNED,
         respond=_respond,
         body_limit=site.settings.body_limit,
         streamed=api.STREAMED,
-        files=web.FILES,
+        files={**web.FILES, **{path: most for part in parts for path, most in part.files.items()}},
         framed=framed,
         admits=Hosts(site.settings, api.HEALTH).admit,
-        private=re.compile(f"{web.PRIVATE}|{api.PRIVATE}").match,
+        private=re.compile("|".join([web.PRIVATE, *chain.from_iterable(part.private for part in parts)])).match,
         draining=site.draining,
         ready=site.outage.ready,
         budget=Budget(site.allowances.processor, partial(_payer, site)),
@@ -163,13 +175,20 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
         site.labs.start()
     idle = tidying(site.engine, site.settings.anonymous_days)
     copies = expiring(site.settings.database)
-    async with web.indexing(app), web.deliver_scores(app), api.sampling(site), idle, copies:
+    async with AsyncExitStack() as beside:
+        tasks = [part.tasks(app) for part in app.state.parts if part.tasks]
+        for task in (web.indexing(app), *tasks, api.sampling(site), idle, copies):
+            await beside.enter_async_context(task)
         with site.draining.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)
     await site.runner.close()
     await site.writer.close()
     site.engine.dispose()
+
+
+def _all(parts: Sequence[Part] | None) -> Sequence[Part]:
+    return installed_parts() if parts is None else parts
 
 
 def _shared_allowances() -> Path | None:

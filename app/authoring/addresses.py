@@ -102,9 +102,11 @@ def _trouble_of_link(address: str, places: Places) -> str:
 @cache
 def _pages() -> frozenset[str]:
     """The pages of the site that have an address of their own."""
-    from app.site.web import fixed_addresses  # here: few files have a link that needs it
+    from app.main import installed_parts  # here: few files have a link that needs them
+    from app.site.web import fixed_addresses
 
-    return frozenset(address.strip("/") for address in fixed_addresses()) | {_OPENAPI}
+    further = [page for part in installed_parts() for page in part.pages]
+    return frozenset(address.strip("/") for address in fixed_addresses(further)) | {_OPENAPI}
 
 
 def _unknown(what: str, name: str, known: Mapping[str, object] | frozenset[str]) -> str:

@@ -8,11 +8,6 @@ from typing import Annotated
 from fastapi import Depends, Request
 from sqlalchemy import Engine
 
-from app.classes.federation.federation import Federation
-from app.classes.federation.identities import Identities
-from app.classes.federation.proxy import ProxyHeader
-from app.classes.people.persons import Sessions
-from app.classes.people.student_histories import StudentDrawing, StudentHistory
 from app.core.translation import language
 from app.course.content.catalog import Catalog
 from app.course.sandbox.runner import Runner
@@ -26,6 +21,7 @@ from app.server.db.tokens import Tokens
 from app.server.db.writer import Writer
 from app.server.network.allowance import Allowances
 from app.server.network.drain import Draining
+from app.site.members import Members
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +37,8 @@ class Site:
     secret: str
     allowances: Allowances
     tokens: Tokens
-    sessions: Sessions
-    federation: Federation
-    proxy: ProxyHeader
-    identities: Identities
     histories: Gathered[LearnerDrawing, ExerciseHistory]
-    student_histories: Gathered[StudentDrawing, StudentHistory]
+    members: Members
     draining: Draining
     clock: Callable[[], datetime] = now
 

@@ -14,7 +14,6 @@ from app.classes.people.assignments import AssignmentEntry, create_assignment
 from app.classes.people.classes import create_class, number_of
 from app.classes.people.join_link import join_as_new
 from app.classes.people.personal_dates import extend
-from app.classes.people.persons import SignedIn
 from app.classes.people.policy import Policy
 from app.classes.people.student_histories import StudentDrawing, StudentHistory, student_histories
 from app.core.errors import UnavailableError
@@ -27,6 +26,7 @@ from app.server.db.people import PersonRow
 from app.server.db.session import open_writing_session
 from app.server.db.tables import Reveal, now
 from app.server.db.writer import NewRow, store
+from app.site.members import SignedIn
 from tests.db.test_rows import NOON, attempt
 
 _SECRET = "secret"

@@ -14,7 +14,6 @@ from app.classes.people.codes import code_digest, read_code
 from app.classes.people.erasure import all_about, delete_person
 from app.classes.people.join_link import join_as_new, seat_with
 from app.classes.people.personal_dates import extend
-from app.classes.people.persons import SignedIn
 from app.classes.people.policy import Policy
 from app.classes.people.seats import key_seat_codes
 from app.classes.people.work import veils, works_at
@@ -25,6 +24,7 @@ from app.server.db.personal import everything
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import DailyGuess, Prediction, Reveal, now
 from app.server.db.writer import NewRow, store
+from app.site.members import SignedIn
 from tests.db.test_rows import NOON, attempt
 
 SECRET = "a secret for tests"

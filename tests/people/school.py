@@ -8,13 +8,14 @@ from fastapi.testclient import TestClient
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
 from app.classes.people.classes import Role, create_class, enroll, join_code_of, number_of, renew_seat_code
 from app.classes.people.merges import merge_persons
-from app.classes.people.persons import SignedIn, new_person, open_browser
+from app.classes.people.persons import new_person, open_browser
 from app.classes.people.policy import Policy
 from app.classes.people.work import own_seed
 from app.server.db.people import ClassRow, MemberRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import now
 from app.site import Site
+from app.site.members import SignedIn
 from app.site.web.frame.visitor import SESSION
 
 RING = "collectives/ring-all-reduce-time"

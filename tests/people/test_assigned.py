@@ -10,7 +10,6 @@ from fastapi.testclient import TestClient
 from app.classes.people.assignments import Assignment
 from app.classes.people.classes import Role
 from app.classes.people.personal_dates import extend
-from app.classes.people.persons import SignedIn
 from app.classes.people.policy import GroupDates, Policy, dates_of
 from app.classes.people.work import release_of, works_at
 from app.core.errors import UnavailableError
@@ -21,6 +20,7 @@ from app.server.db.queries import latest_attempts
 from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow, now
 from app.site import Site
+from app.site.members import SignedIn
 from app.site.web.frame.visitor import SESSION
 from app.site.web.urls import seed_of
 from tests.people.school import DAY, RING, School, due

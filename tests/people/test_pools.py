@@ -25,7 +25,7 @@ from app.classes.people.gradebook import cells_of, total
 from app.classes.people.overall_grades import overall_percent
 from app.classes.people.overrides import Override, override
 from app.classes.people.overview import turnouts
-from app.classes.people.persons import SignedIn, new_person
+from app.classes.people.persons import new_person
 from app.classes.people.policy import Policy
 from app.classes.people.pools import ExercisePool
 from app.classes.people.variants import Drawings, variant_seed
@@ -33,6 +33,7 @@ from app.classes.people.work import veils, works_at
 from app.core.errors import InputError
 from app.server.db.people import OverrideRow
 from app.server.db.tables import AttemptRow
+from app.site.members import SignedIn
 from tests.each import each
 
 SECRET = "secret"

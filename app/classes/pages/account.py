@@ -8,13 +8,14 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
+from app.classes.members import members_of
 from app.classes.pages.class_head import class_url
 from app.classes.pages.guard import sign_in_first
 from app.classes.pages.sign_in import offered_work
 from app.classes.pages.sign_in_accounts import SignInAccount, accounts_of
 from app.classes.people.classes import classes_of, number_of, renew_seat_code, role_in
 from app.classes.people.erasure import all_about, delete_person, leave_class
-from app.classes.people.persons import SignedIn, browsers_of, clean_name, close_every_browser
+from app.classes.people.persons import browsers_of, clean_name, close_every_browser
 from app.core.errors import InputError
 from app.core.translation import noted, translate
 from app.server.aside import aside
@@ -25,6 +26,7 @@ from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import NAME_LIMIT
 from app.server.network.routes import Router
 from app.site import Here, Site
+from app.site.members import SignedIn
 from app.site.web.frame.database_copies import copies_until
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import SESSION, FromHere, Visiting, Visitor
@@ -92,7 +94,7 @@ async def me(request: Request, site: Here, visiting: Visiting, done: str = "") -
 async def rename(request: Request, site: Here, visiting: Visiting, name: Annotated[str, Form()] = "") -> Response:
     """Change the person's name."""
     await aside(_rename, site, _person(request, visiting), name)
-    site.sessions.forget(request.cookies.get(SESSION, ""))
+    members_of(site).sessions.forget(request.cookies.get(SESSION, ""))
     return RedirectResponse("/me?done=name", 303)
 
 
@@ -247,6 +249,6 @@ def _account_row(session: Session, person: SignedIn) -> PersonRow:
 
 
 def _signed_out(request: Request, site: Site, response: Response) -> Response:
-    site.sessions.forget(request.cookies.get(SESSION, ""))
+    members_of(site).sessions.forget(request.cookies.get(SESSION, ""))
     response.delete_cookie(SESSION)
     return response

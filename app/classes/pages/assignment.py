@@ -7,6 +7,7 @@ from datetime import datetime
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
+from app.classes.assignment_rules import tries_left, work_url
 from app.classes.federation.delivery_status import Receipt, receipts
 from app.classes.pages.class_head import ClassHead, assignment_url, class_head
 from app.classes.pages.due_dates import points_words
@@ -23,7 +24,6 @@ from app.server.aside import aside
 from app.server.db.session import open_session, open_writing_session
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.exercise.assignment_rules import tries_left, work_url
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
 

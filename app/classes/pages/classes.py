@@ -9,9 +9,10 @@ from sqlalchemy import func
 from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
+from app.classes.members import sign_in
 from app.classes.pages.class_head import class_url
 from app.classes.people.classes import Role, classes_of, create_class, enroll, number_of, time_zones
-from app.classes.people.persons import SignedIn, clean_name, new_person, open_browser
+from app.classes.people.persons import clean_name, new_person, open_browser
 from app.core.errors import InputError, sentence
 from app.core.translation import noted, translate
 from app.server.aside import aside
@@ -19,8 +20,9 @@ from app.server.db.people import ClassRow, MemberRow, PersonRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.network.routes import Router
 from app.site import Here, Site
+from app.site.members import SignedIn
 from app.site.web.frame.renderer import frame, render
-from app.site.web.frame.visitor import PERSON, FromHere, Visiting, sign_in, spend, spend_storage
+from app.site.web.frame.visitor import PERSON, FromHere, Visiting, spend, spend_storage
 
 router = Router(prefix="/classes")
 CLASS_COST = 100.0  # answers; what a new class takes of the allowance of an address

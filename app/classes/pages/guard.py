@@ -9,12 +9,12 @@ from starlette.exceptions import HTTPException
 
 from app.classes.people.assignments import Assignment, assignment_with
 from app.classes.people.classes import Role, number_of, refuse_archived, role_in
-from app.classes.people.persons import SignedIn
 from app.core.errors import NotFoundError
 from app.core.translation import noted, translate
 from app.server.db.people import AssignmentRow, ClassRow
 from app.server.db.session import open_session
 from app.site import Site
+from app.site.members import SignedIn
 from app.site.web.frame.visitor import Visitor
 
 _LARGEST = 2**63 - 1  # number of a row

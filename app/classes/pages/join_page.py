@@ -7,6 +7,7 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
+from app.classes.members import sign_in
 from app.classes.pages.class_head import class_url
 from app.classes.pages.guesses import check_guesses, count_wrong_code
 from app.classes.pages.sign_in import offered_work
@@ -23,7 +24,7 @@ from app.server.db.tables import NAME_LIMIT
 from app.server.network.routes import Router
 from app.site import Here, Site, site_in
 from app.site.web.frame.renderer import frame, render
-from app.site.web.frame.visitor import PERSON, FromHere, Visiting, Visitor, sign_in, spend, spend_storage
+from app.site.web.frame.visitor import PERSON, FromHere, Visiting, Visitor, spend, spend_storage
 
 router = Router(prefix="/join")
 _COST = 5.0  # answers: hundreds may join from one address in a minute, not thousands

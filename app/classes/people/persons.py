@@ -4,7 +4,6 @@ import secrets
 import time
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from sqlalchemy import BindParameter, Engine, bindparam, delete
@@ -20,6 +19,7 @@ from app.server.db.learner_cookie import new_learner
 from app.server.db.outage import outage_of
 from app.server.db.people import IdentityRow, PersonRow, SessionRow
 from app.server.db.tables import NAME_LIMIT, now
+from app.site.members import SignedIn
 
 LIFETIME = timedelta(days=180)  # of a session
 _BYTES = 32
@@ -36,15 +36,6 @@ _FIND = (
     .join_from(SessionRow, PersonRow, col(PersonRow.id) == col(SessionRow.person))
     .where(col(SessionRow.digest).in_(_DIGESTS))
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SignedIn:
-    """The person of a session; answers are stored under *learner*."""
-
-    person: int
-    learner: str
-    name: str
 
 
 def clean_name(text: str) -> str:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
-from app.classes.people.persons import SignedIn
 from app.classes.people.work import StudentWork, veils, works_at
 from app.server.db.exercise_histories import read_histories
 from app.server.db.history import ExerciseHistory, LearnerDrawing, StoredAnswer
 from app.server.db.session import open_session
+from app.site.members import SignedIn
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -12,7 +12,6 @@ from sqlmodel import Session, col
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, policy_of
 from app.classes.people.classes import Role
 from app.classes.people.personal_dates import dates_of_everyone
-from app.classes.people.persons import SignedIn
 from app.classes.people.policy import DATES, Dates, GroupDates, Phase, Policy, counts, dates_of
 from app.classes.people.pools import first_origin, read_draws
 from app.classes.people.variants import variant_seed
@@ -27,6 +26,7 @@ from app.server.db.people import (
     SittingRow,
 )
 from app.server.db.tables import AttemptRow
+from app.site.members import SignedIn
 
 # Made once: a class of 300 asks at the same instant.
 _PERSONS: BindParameter[int] = bindparam("persons", expanding=True)

@@ -1,32 +1,33 @@
 """The JSON API for graders and scripts, under /api/v1, and the health checks."""
 
+from collections.abc import Sequence
+from types import ModuleType
+
 from fastapi import FastAPI
 from starlette.routing import Route
 
-from app.classes import api as people
 from app.site.api import chapters, checks, documents, exercises, formulas, health, metrics, parameters, predictions
 from app.site.api.documents import describing
 from app.site.api.headers import has_token
 from app.site.api.metrics import sampling
 from app.site.api.problems import OWNED, problem_for
 
-PARTS = (checks, exercises, chapters, parameters, formulas, predictions, documents, *people.PARTS, health, metrics)
+PARTS = (checks, exercises, chapters, parameters, formulas, predictions, documents, health, metrics)
 
 
-def install_api(app: FastAPI) -> None:
-    """Install the routes, the one that is called most first, and the OpenAPI description.
+def install_api(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
+    """Install the routes and those of *further* modules, the one that is called most first, and the description.
 
     They are installed as they are: including a router builds each of its routes again, and FastAPI
     searches nested routers for as long as it takes to grade an answer.
     """
     app.router.routes.append(Route(checks.ONE, checks.check_one, methods=["POST"]))
-    for part in PARTS:
+    for part in (*PARTS, *further):
         app.router.routes.extend(part.router.routes)
     app.openapi = describing(app)  # type: ignore[method-assign]
 
 
-PRIVATE = "/api/v1/classes"  # how the paths begin of what is about persons
 STREAMED = frozenset({checks.BATCH, predictions.PREDICT})  # paths whose bodies are unlimited
 HEALTH = health.PATHS
 
-__all__ = ["HEALTH", "OWNED", "PARTS", "PRIVATE", "STREAMED", "has_token", "install_api", "problem_for", "sampling"]
+__all__ = ["HEALTH", "OWNED", "PARTS", "STREAMED", "has_token", "install_api", "problem_for", "sampling"]

@@ -9,14 +9,13 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
 
-from app.classes.people.external_ids import grader_named, labeled, learner_called
 from app.core.errors import UnavailableError
 from app.server.aside import let_pay
 from app.server.db.replays import Replayed, replayed
-from app.server.db.session import open_session
 from app.server.db.tables import KEY_LIMIT, Replay
 from app.server.db.tokens import Grant
 from app.site import Here, Site
+from app.site.api.graders import grader_named, labeled
 from app.site.grading.verdicts import CheckResult, Submission
 
 IDEMPOTENCY = "Idempotency-Key"
@@ -70,8 +69,7 @@ def answer_learner(site: Site, grant: Grant, submission: Submission) -> str:
         return grader_of(grant)
     if grant.scope == "check":
         return labeled(grant.name, label)
-    with open_session(site.engine) as session:
-        return learner_called(session, label, grant.class_id)
+    return site.members.learner_called(label, grant.class_id)
 
 
 async def _granted(

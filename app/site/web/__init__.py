@@ -1,41 +1,13 @@
 """The pages. They read and work without JavaScript; scripts only make them quicker."""
 
+from collections.abc import Sequence
+from types import ModuleType
+
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
-from app.classes.pages import (
-    account,
-    assignment,
-    assignment_editor,
-    cell,
-    class_copy,
-    classes,
-    extensions,
-    grade_files,
-    grade_rule,
-    grades,
-    group_dates,
-    groups,
-    join_page,
-    live,
-    member,
-    member_data,
-    overview,
-    path,
-    pools,
-    provider_sign_in,
-    regrades,
-    roster,
-    roster_import,
-    settings,
-    sign_in,
-    slips,
-)
-from app.classes.pages import statistics as class_statistics
-from app.classes.pages.lti import course, deep_link, launch, registration
-from app.classes.pages.lti.score_delivery import deliver_scores
 from app.server.network.routes import PlainRoute
 from app.site.web.course import board as schedule_board
 from app.site.web.course import chapter_routes as chapter
@@ -98,33 +70,6 @@ PARTS = (
     errata,
     progress_page,
     goal,
-    classes,
-    overview,
-    settings,
-    class_copy,
-    assignment,
-    join_page,
-    sign_in,
-    provider_sign_in,
-    account,
-    assignment_editor,
-    roster,
-    member,
-    member_data,
-    roster_import,
-    slips,
-    extensions,
-    groups,
-    group_dates,
-    pools,
-    live,
-    grade_files,
-    grade_rule,
-    grades,
-    class_statistics,
-    cell,
-    path,
-    regrades,
     authoring_format,
     units_page,
     docs,
@@ -132,26 +77,15 @@ PARTS = (
     search_page,
     pictures,
     sitemap,
-    launch,
-    deep_link,
-    registration,
-    course,
     theme,
     language,
     images,
     static,
 )
 # Paths that take a large file.
-FILES = {
-    progress_page.IMPORT: progress_page.BODY_LIMIT,
-    **dict.fromkeys(roster_import.PATHS, roster_import.BODY_LIMIT),
-    MEASURED: MEASURED_LIMIT,
-    traces.TRACES: MEASURED_LIMIT,
-}
-# What is there is about persons: their grades, codes and files. The keys of LTI are for anyone.
-_OF_PERSONS = "classes|assignments|join|sign-in|sign-out|me|lti|measured"
+FILES = {progress_page.IMPORT: progress_page.BODY_LIMIT, MEASURED: MEASURED_LIMIT, traces.TRACES: MEASURED_LIMIT}
 # A pattern of paths: what is there may be about other people than the next one at the computer.
-PRIVATE = rf"(?!{launch.KEYS}\Z)/(?:{_OF_PERSONS})(?:/|\Z)"
+PRIVATE = r"/measured(?:/|\Z)"
 
 
 class Squeezed(GZipMiddleware):
@@ -166,16 +100,16 @@ class Squeezed(GZipMiddleware):
             await super().__call__(scope, receive, send)
 
 
-def fixed_addresses() -> frozenset[str]:
-    """The addresses of the pages that take nothing from their address, and of the documentation."""
-    routes = (route for part in PARTS for route in part.router.routes)
+def fixed_addresses(further: Sequence[ModuleType] = ()) -> frozenset[str]:
+    """The addresses of pages, also in *further* modules, that take nothing from their address, and of the docs."""
+    routes = (route for module in (*PARTS, *further) for route in module.router.routes)
     pages = {r.path for r in routes if isinstance(r, APIRoute) and "GET" in (r.methods or ())}
     written = {f"/docs/{name}" for name in docs.documentation()}
     return frozenset(path for path in pages if "{" not in path) | written
 
 
-def install_pages(app: FastAPI) -> None:
-    """Add the pages, and what they get; their routes are installed as they are.
+def install_pages(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
+    """Add the pages, those of *further* modules, and what they get; their routes are installed as they are.
 
     The one that takes answers comes before all others but the check of the API: a class sends its
     answers there at the same instant.
@@ -183,7 +117,7 @@ def install_pages(app: FastAPI) -> None:
     routes = app.router.routes
     first = [isinstance(route, APIRoute) for route in routes].index(True)
     routes.insert(first, PlainRoute(exercise_page.ANSWERS, exercise_page.answer_exercise, methods=["POST"]))
-    for part in PARTS:
+    for part in (*PARTS, *further):
         for route in part.router.routes:
             if isinstance(route, APIRoute):
                 route.include_in_schema = False
@@ -194,14 +128,4 @@ def install_pages(app: FastAPI) -> None:
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
 
 
-__all__ = [
-    "FILES",
-    "PARTS",
-    "PRIVATE",
-    "deliver_scores",
-    "fixed_addresses",
-    "indexing",
-    "install_pages",
-    "page_for",
-    "payer_of",
-]
+__all__ = ["FILES", "PARTS", "PRIVATE", "fixed_addresses", "indexing", "install_pages", "page_for", "payer_of"]

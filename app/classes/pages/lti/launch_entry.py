@@ -23,6 +23,7 @@ from app.classes.federation.lti.enrollment import (
 from app.classes.federation.lti.launch_message import Launch
 from app.classes.federation.lti.platforms import identities_of
 from app.classes.federation.lti.tickets import seal_ticket
+from app.classes.members import sign_in
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import Role, classes_of, number_of, role_in, time_zones
 from app.classes.people.persons import known_person, open_browser
@@ -33,7 +34,7 @@ from app.server.db.people import ClassRow
 from app.server.db.session import open_writing_session
 from app.site import Site
 from app.site.web.frame.renderer import frame, render
-from app.site.web.frame.visitor import Visitor, sign_in
+from app.site.web.frame.visitor import Visitor
 
 _CLASS, _ASSIGNMENT, _NEW, _NONE = "class:", "assignment:", "class:new", "assignment:none"
 _COPY = "copy:"  # the assignments of a class, for a course that its platform copied

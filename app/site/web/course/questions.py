@@ -6,7 +6,6 @@ from dataclasses import replace
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from app.classes.people.student_histories import StudentHistory
 from app.core.errors import AnswerError, UnavailableError, capitalized
 from app.core.translation import noted, translate
 from app.course.kinds.answers import TooLongError
@@ -17,7 +16,6 @@ from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.web.course.assessment import Sitting
-from app.site.web.exercise.assignment_rules import rules_of
 from app.site.web.exercise.page_context import ExerciseRequest
 from app.site.web.exercise.posted_form import ActionResult, PostedForm, refuse_action, unavailable, unreadable
 from app.site.web.exercise.routes import (
@@ -30,7 +28,7 @@ from app.site.web.exercise.routes import (
     read_fields,
     wants_fragment,
 )
-from app.site.web.exercise.rules import AssignmentBanner, AssignmentRules
+from app.site.web.exercise.rules import AssignmentBanner, AssignmentRules, assignments_in
 from app.site.web.frame.renderer import Hyperlink, frame, render, render_part
 from app.site.web.frame.visitor import FromHere, Visiting, Visitor, remember, spend, spend_storage, visitor_learner
 from app.site.web.standing.next_steps import NextSteps, SuggestedExercise
@@ -123,7 +121,7 @@ async def _tried(
 ) -> tuple[ActionResult, ExerciseHistory]:
     """What became of an answer, and what the learner has done then."""
     try:
-        return await _result(site, sitting, question, posted, before)
+        return await _result(request, site, sitting, question, posted, before)
     except (AnswerError, TooLongError) as error:
         return unreadable(error), before
     except UnavailableError as error:
@@ -132,10 +130,15 @@ async def _tried(
 
 
 async def _result(
-    site: Site, sitting: Sitting, question: AssessmentQuestion, posted: PostedForm, before: ExerciseHistory
+    request: Request,
+    site: Site,
+    sitting: Sitting,
+    question: AssessmentQuestion,
+    posted: PostedForm,
+    before: ExerciseHistory,
 ) -> tuple[ActionResult, ExerciseHistory]:
     exercise = question.exercise
-    if why := _why_not(sitting, question, posted, before):
+    if why := _why_not(request, sitting, question, posted, before):
         return refuse_action(why), before
     if found := await press(site, exercise, posted):
         return found, before
@@ -146,12 +149,13 @@ async def _result(
     return result, before.after_answer(attempt)
 
 
-def _why_not(sitting: Sitting, question: AssessmentQuestion, posted: PostedForm, before: ExerciseHistory) -> str:
+def _why_not(
+    request: Request, sitting: Sitting, question: AssessmentQuestion, posted: PostedForm, before: ExerciseHistory
+) -> str:
     """Why an answer is refused; empty if it is not."""
     if question.number in sitting.answers:
         return translate(_COUNTED)
-    works = before.works if isinstance(before, StudentHistory) else ()
-    assigned = rules_of(works, question.seed)
+    assigned = assignments_in(request).rules_of(before, question.seed)
     if assigned.exam or assigned.verdict or assigned.redirect_to:
         return translate(_ASSIGNED)
     rules = AssignmentRules(hints=_no_hints(sitting), solution=translate(_AT_THE_END))

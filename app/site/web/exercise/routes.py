@@ -5,7 +5,6 @@ import secrets
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from app.classes.people.student_histories import StudentDrawing, StudentHistory
 from app.core.errors import AnswerError, UnavailableError
 from app.course.kinds import Exercise
 from app.course.kinds.answers import TooLongError
@@ -17,7 +16,6 @@ from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site, site_in
 from app.site.grading.check import check
-from app.site.web.exercise.assignment_rules import rules_of, rules_with_banners
 from app.site.web.exercise.board_entry import enter_on_board
 from app.site.web.exercise.card import exercise_card
 from app.site.web.exercise.page_context import ExerciseRequest
@@ -33,7 +31,7 @@ from app.site.web.exercise.posted_form import (
     unavailable,
     unreadable,
 )
-from app.site.web.exercise.rules import FREE, AssignmentRules
+from app.site.web.exercise.rules import FREE, AssignmentRules, assignments_in
 from app.site.web.exercise.tools import ServerTools
 from app.site.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.site.web.exercise.views import view_of
@@ -65,7 +63,7 @@ async def show_exercise_page(
     number = seed_of(seed or "0")
     await draw_aside(exercise, number)
     history = await read_exercise_history(site, visiting, exercise, number)
-    rules = _rules(site, visiting, history, number)
+    rules = _rules(request, site, visiting, history, number)
     if rules.redirect_to:
         return RedirectResponse(rules.redirect_to, 303)
     asked = ExerciseRequest(
@@ -108,7 +106,7 @@ async def answer_exercise(request: Request) -> Response:
     spend_storage(request, site, visiting, posted.size)
     before = await read_exercise_history(site, visiting, exercise, seed)
     await draw_aside(exercise, seed)
-    rules = rules_of(before.works, seed) if isinstance(before, StudentHistory) else FREE
+    rules = assignments_in(request).rules_of(before, seed) if visiting.person else FREE
     if rules.redirect_to:
         return RedirectResponse(rules.redirect_to, 303)
     result, history = await _acted(request, site, exercise, posted, before, rules)
@@ -124,7 +122,7 @@ async def answer_exercise(request: Request) -> Response:
         reviewing=request.query_params.get("review") == "1",
         route=chosen_route(request),
     )
-    page = await build_page(site, asked, result, _rules(site, visiting, history, seed))
+    page = await build_page(site, asked, result, _rules(request, site, visiting, history, seed))
     response = _response(request, page, result.status)
     if visiting.person is None:
         remember(request, response, learner, site.secret)
@@ -154,10 +152,10 @@ def _exercise_page(site: Site, asked: ExerciseRequest, result: ActionResult, rul
     return with_ways_on(site, asked, page)
 
 
-def _rules(site: Site, visiting: Visitor, history: ExerciseHistory, seed: int) -> AssignmentRules:
-    if visiting.person is None or not isinstance(history, StudentHistory) or not history.works:
+def _rules(request: Request, site: Site, visiting: Visitor, history: ExerciseHistory, seed: int) -> AssignmentRules:
+    if visiting.person is None:
         return FREE
-    return rules_with_banners(site.catalog, site.secret, visiting.person, history.works, seed)
+    return assignments_in(request).rules_with_banners(site.catalog, visiting.person, history, seed)
 
 
 async def read_exercise_history(site: Site, visiting: Visitor, exercise: Exercise, seed: int) -> ExerciseHistory:
@@ -167,7 +165,7 @@ async def read_exercise_history(site: Site, visiting: Visitor, exercise: Exercis
     at = LearnerDrawing(visiting.learner, exercise.id, seed)
     if visiting.person is None:
         return await site.histories.of(at)
-    return await site.student_histories.of(StudentDrawing(at, visiting.person, site.clock()))
+    return await site.members.history(at, visiting.person, site.clock())
 
 
 async def _acted(

@@ -2,7 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
+from fastapi import Request
+
+from app.course.content.catalog import Catalog
+from app.server.db.history import ExerciseHistory
+from app.site.members import SignedIn
 from app.site.web.frame.renderer import Hyperlink
 
 
@@ -44,3 +50,31 @@ class AssignmentRules:
 
 
 FREE = AssignmentRules()
+
+
+class Assignments(Protocol):
+    """What assignments say about exercises; the part `app.classes` has them."""
+
+    def rules_of(self, history: ExerciseHistory, seed: int) -> AssignmentRules:
+        """What is refused on the drawing with *seed*, without the banners above it."""
+
+    def rules_with_banners(
+        self, course: Catalog, person: SignedIn, history: ExerciseHistory, seed: int
+    ) -> AssignmentRules:
+        """What they say about the drawing with *seed* to *person*, who has this *history*."""
+
+
+class NoAssignments:
+    """A site without classes: nothing is refused."""
+
+    def rules_of(self, *_: object) -> AssignmentRules:
+        """Nothing."""
+        return FREE
+
+    rules_with_banners = rules_of
+
+
+def assignments_in(request: Request) -> Assignments:
+    """The assignments of the site that serves *request*."""
+    found: Assignments = request.app.state.assignments
+    return found

@@ -81,7 +81,7 @@ class Frame:
     *sentences* are those of the scripts, as JSON; empty in English. *arrives*: the visitor is new
     and comes from elsewhere, as by a shared link. *person*: how the menu calls the one who is
     signed in; empty if nobody is. *origin*: the public URL of the site, with its path *prefix*.
-    *address*: the *path* of the page and its query.
+    *address*: the *path* of the page and its query. *has_classes*: whether one can sign in.
     """
 
     title: str
@@ -99,6 +99,7 @@ class Frame:
     preview: SharePreview
     arrives: bool
     person: str
+    has_classes: bool
     resource: LearningResource | None
 
 
@@ -130,7 +131,7 @@ def frame(
     chosen = request.cookies.get(THEME)
     theme: Theme = "dark" if chosen == "dark" else "light" if chosen == "light" else ""
     nonce = str(request.scope.get("state", {}).get("nonce", ""))
-    settings = _settings(request)
+    settings, site = _settings(request), request.app.state.site
     return Frame(
         title=title,
         description=description or title,
@@ -147,6 +148,7 @@ def frame(
         preview=preview or SharePreview(path=request.url.path, picture=asset_url(_PICTURE), alt=_ALT),
         arrives=_arrives(request),
         person=_person(request) if signed_in else "",
+        has_classes=not isinstance(site, Site) or site.members.exist,
         resource=resource,
     )
 

@@ -7,8 +7,6 @@ from typing import Annotated, Literal
 from fastapi import Depends, Request, Response
 from starlette.exceptions import HTTPException
 
-from app.classes.federation.proxy import ISSUER
-from app.classes.people.persons import LIFETIME, SignedIn
 from app.core.translation import noted, plural, translate
 from app.server.aside import let_pay
 from app.server.aside.fair_queue import Client, anonymous
@@ -16,6 +14,7 @@ from app.server.db.learner_cookie import new_learner, sign, unsign
 from app.server.network.allowance import Allowance, network
 from app.server.network.watch import LEARNER
 from app.site import Here, Site, site_in
+from app.site.members import SignedIn
 from app.site.web.frame.origin import from_here
 
 COOKIE = "learner"
@@ -46,8 +45,7 @@ async def visitor(request: Request, site: Here) -> Visitor:
     """Who sent *request*."""
     learner = unsign(request.cookies.get(COOKIE, ""), site.secret) or ""
     cookie = request.cookies.get(SESSION)
-    found = await site.sessions.sought(cookie) if cookie else None
-    if person := _unless_other(found, request, site):
+    if person := await site.members.sought(request.scope, cookie) if cookie else None:
         request.scope["state"][LEARNER] = person.learner
         let_pay(_payer(person))
         return Visitor(person.learner, Client(person.learner), person, learner)
@@ -73,15 +71,7 @@ def _payer(person: SignedIn) -> str:
 def signed_in(request: Request, site: Site) -> SignedIn | None:
     """The person whose session *request* has, unless the proxy has signed in another one."""
     cookie = request.cookies.get(SESSION)
-    return _unless_other(site.sessions.find(cookie) if cookie else None, request, site)
-
-
-def _unless_other(found: SignedIn | None, request: Request, site: Site) -> SignedIn | None:
-    """Whom a session *found*, unless the proxy names another person."""
-    if found and site.proxy and (subject := site.proxy.subject(request.scope)):
-        named = site.identities.find(ISSUER, subject)
-        return found if named in (None, found.person) else None
-    return found
+    return site.members.find(request.scope, cookie) if cookie else None
 
 
 FromHere = Depends(from_here)
@@ -151,16 +141,4 @@ def remember(request: Request, response: Response, learner: str, secret: str) ->
         return
     response.set_cookie(
         COOKIE, sign(learner, secret), max_age=_AGE, httponly=True, samesite="lax", secure=request.url.scheme == "https"
-    )
-
-
-def sign_in(request: Request, response: Response, cookie: str) -> None:
-    """Set the cookie of a session."""
-    response.set_cookie(
-        SESSION,
-        cookie,
-        max_age=round(LIFETIME.total_seconds()),
-        httponly=True,
-        samesite="lax",
-        secure=request.url.scheme == "https",
     )

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.classes.people.work import veils
 from app.server.db.history import Drawing
 from app.server.db.queries import VEIL
 from app.server.db.records import LearnerRecords
@@ -14,11 +13,7 @@ from app.site import Site
 
 def veil_of(site: Site, learner: str) -> frozenset[Drawing]:
     """The drawings whose verdicts are hidden from *learner*; for an anonymous one, no query."""
-    person = site.sessions.person_of(learner)
-    if person is None:
-        return frozenset()
-    with open_session(site.engine) as session:
-        return veils(session, site.secret, [person], site.clock())[person.person]
+    return site.members.veil(learner, site.clock())
 
 
 @contextmanager

@@ -73,6 +73,7 @@ from app.core.formulas import FORMULAS  # noqa: E402
 from app.course.sandbox.runner import Runner  # noqa: E402
 from app.server.config import Settings  # noqa: E402
 from app.site import Histories, Site, Writer  # noqa: E402
+from app.site.web.exercise.rules import NoAssignments  # noqa: E402
 from app.site.web.explore.layout_searches import layout_searches  # noqa: E402
 
 
@@ -102,7 +103,7 @@ class Desk:
             runner=Runner(ask),
             labs=SimpleNamespace(trouble=resolved("trouble")),
         )
-        state = SimpleNamespace(site=site, layout_searches=layout_searches())
+        state = SimpleNamespace(site=site, assignments=NoAssignments(), layout_searches=layout_searches())
         self._app = SimpleNamespace(state=state)
         modules = (import_module(f"app.site.web.{name}") for name in PARTS)
         self._routes = [route for module in modules for route in module.router.routes]

@@ -59,6 +59,7 @@ class Site:
     histories: Histories
     runner: Runner
     labs: Any = None
+    members: Any = field(default_factory=lambda: SimpleNamespace(exist=True))
     outage: Outage = field(default_factory=Outage)
     secret: str = ""
     allowances: Any = field(default_factory=lambda: SimpleNamespace(answers=None, sent_runs=None))

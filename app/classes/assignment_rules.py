@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from app.classes.people.assignments import Assignment
 from app.classes.people.local_time import in_words, on_the_calendar
-from app.classes.people.persons import SignedIn
 from app.classes.people.policy import worth
 from app.classes.people.work import StudentWork, own_seed
 from app.core.translation import translate
 from app.course.content.catalog import Catalog
+from app.site.members import SignedIn
 from app.site.web.exercise.rules import FREE, AssignmentBanner, AssignmentRules
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import exercise_url

@@ -1,0 +1,71 @@
+"""What a site asks about persons: who is signed in, and what an assignment hides. Without classes, nobody is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from app.core.errors import InputError
+from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """The person of a session; answers are stored under *learner*."""
+
+    person: int
+    learner: str
+    name: str
+
+
+class Members(Protocol):
+    """The persons of a site; the part `app.classes` has them."""
+
+    exist: bool  # whether anyone can sign in
+
+    async def sought(self, scope: Mapping[str, Any], cookie: str) -> SignedIn | None:
+        """Who sent the request of *scope* with the *cookie* of a session, looked up together with others.
+
+        Raises:
+            UnavailableError: the database cannot be read.
+        """
+
+    def find(self, scope: Mapping[str, Any], cookie: str) -> SignedIn | None:
+        """Who sent the request of *scope* with the *cookie* of a session. Raises as `sought` does."""
+
+    def veil(self, learner: str, moment: datetime) -> frozenset[Drawing]:
+        """The drawings whose verdicts are hidden from *learner* at *moment*."""
+
+    async def history(self, at: LearnerDrawing, person: SignedIn, moment: datetime) -> ExerciseHistory:
+        """What *person* has done at a drawing, with what assignments say of it."""
+
+    def learner_called(self, label: str, class_id: int | None) -> str:
+        """The learner of the member of a class, or of any class, whom other systems call *label*.
+
+        Raises:
+            InputError: nobody is called so, or several persons are.
+        """
+
+
+class NoMembers:
+    """A site without classes: nobody signs in."""
+
+    exist = False
+
+    async def sought(self, scope: Mapping[str, Any], cookie: str) -> None:
+        """Nobody."""
+
+    def find(self, scope: Mapping[str, Any], cookie: str) -> None:
+        """Nobody."""
+
+    def veil(self, learner: str, moment: datetime) -> frozenset[Drawing]:
+        """Nothing is hidden."""
+        return frozenset()
+
+    async def history(self, at: LearnerDrawing, person: SignedIn, moment: datetime) -> ExerciseHistory:
+        """Nothing: there are no persons."""
+        return ExerciseHistory()
+
+    def learner_called(self, label: str, class_id: int | None) -> str:
+        """Raises InputError: there are no classes."""
+        raise InputError("learner: this server has no classes; leave it out")

@@ -1,0 +1,35 @@
+"""A part of the product that a site can do without."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Protocol
+
+from fastapi import FastAPI
+from sqlalchemy import Engine
+
+from app.server.config import Settings
+from app.site.members import Members
+from app.site.web.exercise.rules import Assignments
+
+
+class MembersWithAssignments(Members, Assignments, Protocol):
+    """Persons, and what their assignments say about exercises."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What a part adds to a site.
+
+    Modules of *pages* and of *calls* of the JSON interface have a `router`; *private* are patterns of
+    paths that are about persons; *files* are paths that take large files, with the most bytes; *tasks*
+    runs beside the server; *members* makes what a site asks about persons.
+    """
+
+    pages: Sequence[ModuleType] = ()
+    calls: Sequence[ModuleType] = ()
+    private: Sequence[str] = ()
+    files: Mapping[str, int] = field(default_factory=dict)
+    tasks: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None
+    members: Callable[[Settings, Engine, str], MembersWithAssignments] | None = None
