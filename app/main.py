@@ -48,7 +48,7 @@ from app.server.network.routes import methods_at
 from app.server.network.watch import Watch
 from app.site import Site, api, web
 from app.site.members import NoMembers
-from app.site.part import Part
+from app.site.part import SitePart
 from app.site.web.exercise.rules import NoAssignments
 
 _OPTIONAL = ("app.classes",)  # parts that a site can do without
@@ -58,13 +58,13 @@ _SWITCH = 0.001  # seconds until a thread hands over to the event loop; Python's
 _OBJECTS = 20_000  # net allocations of containers that trigger a collection; Python's is 700
 
 
-def installed_parts() -> tuple[Part, ...]:
+def installed_parts() -> tuple[SitePart, ...]:
     """The parts of this installation that a site can do without."""
     names = (name for name in _OPTIONAL if find_spec(name))
     return tuple(import_module(f"{name}.part").PART for name in names)
 
 
-def create_site(settings: Settings, parts: Sequence[Part] | None = None) -> Site:
+def create_site(settings: Settings, parts: Sequence[SitePart] | None = None) -> Site:
     """The site that requests work with, with *parts*, by default all; upgrades the tables of the database.
 
     Raises:
@@ -98,7 +98,7 @@ def create_app(
     site: Site | None = None,
     *,
     framed: bool = False,
-    parts: Sequence[Part] | None = None,
+    parts: Sequence[SitePart] | None = None,
 ) -> FastAPI:
     """The application for *settings*, by default those of the environment.
 
@@ -187,7 +187,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     site.engine.dispose()
 
 
-def _all(parts: Sequence[Part] | None) -> Sequence[Part]:
+def _all(parts: Sequence[SitePart] | None) -> Sequence[SitePart]:
     return installed_parts() if parts is None else parts
 
 

@@ -191,13 +191,13 @@ def ran(folder: Path, *arguments: str) -> str:
 
 
 def test_to_write_an_explorer_is_all_it_takes(tmp_path: Path) -> None:
-    folder = copied(tmp_path, "explorers/new.py", NEW)
+    folder = copied(tmp_path, "course/explorers/new.py", NEW)
     code = "from app.course.explorers import EXPLORERS; print(*EXPLORERS)"
     assert "fresh" in ran(folder, "-c", code).split()
 
 
 def test_to_write_a_reader_of_measurements_is_all_it_takes(tmp_path: Path) -> None:
-    folder = copied(tmp_path, "measurements/readers/osu.py", READER)
+    folder = copied(tmp_path, "core/measurements/readers/osu.py", READER)
     title = "# OSU MPI-CUDA Allreduce Latency Test v7.4\n"
     (folder / "one.txt").write_text(f"{title}8388608    301.7\n", encoding="utf-8")
     (folder / "two.txt").write_text(f"{title}# ranks 8\n8388608    301.7\n", encoding="utf-8")
@@ -218,7 +218,7 @@ def test_to_write_a_reader_of_measurements_is_all_it_takes(tmp_path: Path) -> No
 
 
 def test_to_write_a_family_of_training_logs_is_all_it_takes(tmp_path: Path) -> None:
-    folder = copied(tmp_path, "measurements/logs/families/fresh.py", FAMILY)
+    folder = copied(tmp_path, "core/measurements/logs/families/fresh.py", FAMILY)
     line = "turn {} of 90, step time: {} s, tokens/s/gpu: 4.1K\n"
     text = "".join(line.format(n, 2 + n / 2) for n in (1, 2, 3)) + line.format(1, 9)
     (folder / "log.txt").write_text(text, encoding="utf-8")

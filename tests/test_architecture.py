@@ -8,126 +8,146 @@ from pathlib import Path
 from app.core.folders import ROOT
 
 APP = ROOT / "app"
-# Each room, and the rooms below it that it may import from.
-LEAVES = {"errors", "units", "config", "metrics", "quotation", "translation", "validation"}
-CORE = LEAVES | {"formulas", "expressions", "kinds", "markdown", "yaml_file", "sandbox", "content"}
-SERVER = CORE | {
-    "aside",
-    "network",
-    "charts",
-    "db",
-    "explorers",
-    "federation",
-    "labs",
-    "learning",
-    "people",
-    "published",
-    "site",
-    "templating",
-    "translation",
+# Each part of the house, and the parts below it that it may import.
+PARTS: dict[str, set[str]] = {
+    "core": set(),
+    "server": {"core"},
+    "course": {"core", "server"},
+    "labs": {"core", "server"},
+    "site": {"core", "server", "course", "labs"},
+    "classes": {"core", "server", "course", "site"},
+    "main": {"core", "server", "course", "labs", "site"},
+    "authoring": {"core", "server", "course", "labs", "site", "main"},
+    "commands": {"core", "server", "course", "labs", "site", "classes", "main", "authoring"},
+    "__main__": {"core", "commands"},
 }
-MAY: dict[str, set[str]] = {
-    "quotation": set(),
-    "validation": {"errors", "quotation"},
-    "errors": {"quotation", "translation"},
-    "units": {"translation"},
-    "metrics": set(),
-    "translation": {"quotation"},
-    "config": {"errors", "validation"},
-    "aside": {"errors", "translation"},
-    "network": {"aside", "config", "errors", "metrics", "translation"},
-    "markdown": set(),
-    "templating": {"config", "errors", "translation"},
-    "yaml_file": {"errors"},
-    "formulas": {"translation", "units"},
-    "simulators": {"quotation", "translation", "units"},
-    "charts": {"units", "simulators", "templating", "translation"},
-    "expressions": {"translation", "errors", "units", "formulas"},
-    "db": {"errors", "config", "metrics"},
-    "sandbox": {"aside", "errors", "units", "config", "metrics"},
-    "kinds": {
-        "aside",
-        "quotation",
-        "translation",
-        "errors",
-        "units",
-        "formulas",
-        "expressions",
-        "measurements",
-        "sandbox",
-        "searching",
-        "simulators",
-        "validation",
+# Each room of a part, and the rooms of the same part that it may import.
+ROOMS: dict[str, dict[str, set[str]]] = {
+    "core": {
+        "folders": set(),
+        "markdown": set(),
+        "quotation": set(),
+        "translation": {"quotation"},
+        "errors": {"translation"},
+        "units": {"translation"},
+        "yaml_file": {"errors"},
+        "validation": {"errors", "quotation"},
+        "templating": {"errors", "folders", "translation"},
+        "formulas": {"translation", "units"},
+        "simulators": {"quotation", "translation", "units"},
+        "searching": {"formulas", "translation", "units"},
+        "predicting": {"errors", "formulas", "translation", "units"},
+        "expressions": {"errors", "formulas", "translation", "units"},
+        "measurements": {"errors", "formulas", "quotation", "translation", "units"},
+        "published": {"errors", "formulas", "units", "validation", "yaml_file"},
+        "charts": {"simulators", "templating", "translation", "units"},
     },
-    "content": {"translation", "config", "errors", "expressions", "formulas", "kinds", "yaml_file"},
-    "learning": {"translation", "content", "kinds"},
-    "people": {"translation", "config", "content", "db", "errors", "kinds", "sandbox"},
-    "federation": {"translation", "config", "db", "errors", "metrics", "network", "people"},
-    "published": {"errors", "formulas", "units", "validation", "yaml_file"},
-    "explorers": {"translation", "charts", "errors", "formulas", "published", "simulators", "units"},
-    "searching": {"formulas", "translation", "units"},
-    "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"} | {"charts", "simulators"},
-    "measurements": {"errors", "formulas", "quotation", "translation", "units"},
-    "predicting": {"errors", "formulas", "translation", "units"},
-    "labs": {"translation", "config", "db", "errors", "expressions", "formulas", "measurements", "metrics"}
-    | {"units", "validation", "yaml_file"},
-    "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"} | {"translation"},
-    "grading": {"aside", "config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"}
-    | {"quotation", "validation"},
-    "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},
-    "api": SERVER | {"grading", "predicting"},
-    "main": SERVER | {"api", "web"},
-    "authoring": CORE
-    | {"aside", "charts", "explorers", "illustrations", "labs", "main", "site", "web"}
-    | {"translation"},
-    "exporting": SERVER | {"main", "measurements", "web"},
-    "commands": SERVER
-    | {"authoring", "exporting", "grading", "main", "measurements", "predicting", "searching", "simulators"},
-    "__main__": {"errors", "commands"},
+    "server": {
+        "aside": set(),
+        "config": set(),
+        "metrics": set(),
+        "db": {"metrics"},
+        "network": {"aside", "config", "metrics"},
+    },
+    "course": {
+        "explorers": set(),
+        "sandbox": set(),
+        "kinds": {"sandbox"},
+        "illustrations": {"kinds"},
+        "content": {"kinds"},
+        "learning": {"content", "kinds"},
+    },
+    "site": {
+        "members": set(),
+        "grading": {"members"},
+        "api": {"grading", "members"},
+        "web": {"grading", "members"},
+        "part": {"members", "web"},
+    },
+    "classes": {
+        "people": set(),
+        "federation": {"people"},
+        "assignment_rules": {"people"},
+        "members": {"assignment_rules", "federation", "people"},
+        "api": {"members", "people"},
+        "pages": {"assignment_rules", "federation", "members", "people"},
+        "part": {"api", "members", "pages"},
+    },
 }
 BROWSER = APP / "authoring" / "exporting" / "browser"  # stands in for rooms and packages, in a browser
 FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts and BROWSER not in path.parents]
+PAGES = {APP / "site" / "web", APP / "classes" / "pages"}
 LONGEST = 600  # lines; about 400 unless it is one thing
 # What routes alone know, of which views get plain values.
 OF_ROUTES = {"fastapi", "starlette", "sqlalchemy", "sqlmodel", "app.site", "app.server.db.session"}
 
 
-def room(path: Path) -> str:
-    return path.relative_to(APP).parts[0].removesuffix(".py")
+def part(name: str) -> str:
+    """The part of the house that a module lies in: `core` for app.core.units.reader."""
+    return name.split(".")[1] if "." in name else ""
+
+
+def room(name: str) -> str:
+    """The room in its part that a module lies in; empty for the package of the part itself."""
+    return name.split(".")[2] if name.count(".") > 1 else ""
 
 
 def imported(path: Path) -> set[str]:
-    """The rooms that *path* imports."""
+    """The modules of the app that *path* imports, as it names them."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("app"):
-            parts = node.module.split(".")[1:]
-            found |= {parts[0]} if parts else {alias.name for alias in node.names}
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "app":
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
-            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("app.")}
+            found |= {alias.name for alias in node.names if alias.name.split(".")[0] == "app"}
     return found
 
 
-def test_a_room_imports_only_what_lies_below() -> None:
+def test_a_part_imports_only_parts_below() -> None:
     upward = {
-        str(path.relative_to(APP)): above
-        for path in FILES
-        if room(path) != "__init__"
-        if (above := imported(path) - {room(path)} - MAY[room(path)])
+        name: above
+        for name, others in arrows().items()
+        if part(name)
+        if (above := {part(other) for other in others} - {part(name), ""} - PARTS[part(name)])
     }
     assert upward == {}
+
+
+def test_a_room_imports_only_rooms_below() -> None:
+    upward = {
+        name: above
+        for name, others in arrows().items()
+        if (rooms := ROOMS.get(part(name))) and room(name)
+        if (
+            above := {room(other) for other in others if part(other) == part(name)}
+            - {room(name), ""}
+            - rooms[room(name)]
+        )
+    }
+    assert upward == {}
+
+
+def test_every_room_is_in_the_table() -> None:
+    found = {(part(name), room(name)) for name in arrows() if part(name) in ROOMS and room(name)}
+    assert found == {(name, one) for name, rooms in ROOMS.items() for one in rooms}
+    assert {part(name) for name in arrows()} - {""} == set(PARTS)
 
 
 def test_an_oracle_imports_no_formula() -> None:
     """Two derivations that share code share mistakes."""
     oracles = sorted((ROOT / "tests" / "oracles").rglob("*.py"))
-    above = {str(path): imported(path) - {"simulators"} - MAY["simulators"] for path in oracles}
-    assert len(above) > 20
-    assert {path: rooms for path, rooms in above.items() if rooms} == {}
+    assert len(oracles) > 20
+    may = {"simulators", *ROOMS["core"]["simulators"]}
+    above = {
+        str(path): others
+        for path in oracles
+        if (others := {one for one in imported(path) if part(one) != "core" or room(one) not in may})
+    }
+    assert above == {}
 
 
 def test_a_simulator_that_only_tests_need_is_one_of_their_oracles() -> None:
-    simulators = {dotted(path) for path in FILES if room(path) == "simulators"}
+    simulators = {name for name in map(dotted, FILES) if name.startswith("app.core.simulators")}
     needed: set[str] = set()
     further = set().union(*(found for name, found in arrows().items() if name not in simulators))
     while further := (further & simulators) - needed:
@@ -143,7 +163,7 @@ def test_a_file_is_short() -> None:
 
 
 def test_a_view_of_a_page_knows_neither_request_nor_site_nor_session() -> None:
-    views = [path for path in (APP / "site" / "web").rglob("*.py") if is_view(path)]
+    views = [path for path in FILES if PAGES & set(path.parents) and is_view(path)]
     assert len(views) > 20
     found = {str(path.relative_to(APP)): packages(path) & OF_ROUTES for path in views}
     assert {path: known for path, known in found.items() if known} == {}

@@ -1,16 +1,17 @@
 """The persons of a site: who is signed in, and what assignments say to them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from fastapi import Request, Response
 from sqlalchemy import Engine
-from starlette.types import Scope
 
+from app.classes.assignment_rules import rules_of, rules_with_banners
 from app.classes.federation.federation import Federation
 from app.classes.federation.identities import Identities
 from app.classes.federation.proxy import ISSUER, ProxyHeader
-from app.classes.assignment_rules import rules_of, rules_with_banners
 from app.classes.people.external_ids import learner_called
 from app.classes.people.persons import LIFETIME, Sessions
 from app.classes.people.seats import key_seat_codes
@@ -43,15 +44,15 @@ class ClassMembers:
         self._histories = Gathered(partial(student_histories, engine, secret), outage_of(engine))
         key_seat_codes(engine)
 
-    async def sought(self, scope: Scope, cookie: str) -> SignedIn | None:
+    async def sought(self, scope: Mapping[str, Any], cookie: str) -> SignedIn | None:
         """Who sent the request of *scope* with the *cookie* of a session."""
         return self._unless_other(await self.sessions.sought(cookie), scope)
 
-    def find(self, scope: Scope, cookie: str) -> SignedIn | None:
+    def find(self, scope: Mapping[str, Any], cookie: str) -> SignedIn | None:
         """Who sent the request of *scope* with the *cookie* of a session."""
         return self._unless_other(self.sessions.find(cookie), scope)
 
-    def _unless_other(self, found: SignedIn | None, scope: Scope) -> SignedIn | None:
+    def _unless_other(self, found: SignedIn | None, scope: Mapping[str, Any]) -> SignedIn | None:
         """Whom a session *found*, unless the proxy names another person."""
         if found and self.proxy and (subject := self.proxy.subject(scope)):
             named = self.identities.find(ISSUER, subject)
@@ -88,7 +89,7 @@ class ClassMembers:
             return learner_called(session, label, class_id)
 
 
-def members_of(site: Site) -> ClassMembers:
+def site_members(site: Site) -> ClassMembers:
     """The persons of *site*, which has classes."""
     if not isinstance(site.members, ClassMembers):
         raise TypeError("this site has no classes")

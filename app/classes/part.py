@@ -33,11 +33,11 @@ from app.classes.pages import (
 from app.classes.pages import statistics as class_statistics
 from app.classes.pages.lti import course, deep_link, launch, registration
 from app.classes.pages.lti.score_delivery import deliver_scores
-from app.site.part import Part
+from app.site.part import SitePart
 
 # What is there is about persons: their grades, codes and files. The keys of LTI are for anyone.
 _OF_PERSONS = "classes|assignments|join|sign-in|sign-out|me|lti"
-PART = Part(
+PART = SitePart(
     pages=(
         classes, overview, settings, class_copy, assignment, join_page, sign_in, provider_sign_in, account,
         assignment_editor, roster, member, member_data, roster_import, slips, extensions, groups, group_dates,

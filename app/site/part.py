@@ -19,7 +19,7 @@ class MembersWithAssignments(Members, Assignments, Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class SitePart:
     """What a part adds to a site.
 
     Modules of *pages* and of *calls* of the JSON interface have a `router`; *private* are patterns of

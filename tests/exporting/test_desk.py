@@ -31,8 +31,8 @@ import importlib, pkgutil, sys
 sys.path.insert(0, sys.argv[1])
 import app
 for name in ("formulas", "simulators", "expressions", "units"):
-    room = importlib.import_module(f"app.{name}")
-    for found in pkgutil.walk_packages(room.__path__, f"app.{name}."):
+    room = importlib.import_module(f"app.core.{name}")
+    for found in pkgutil.walk_packages(room.__path__, f"app.core.{name}."):
         importlib.import_module(found.name)
 tops = {name.partition(".")[0] for name in sys.modules}
 print(sorted(tops - sys.stdlib_module_names - {"app", "__main__"}))

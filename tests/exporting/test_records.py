@@ -21,6 +21,6 @@ def methods(path: Path, name: str) -> Mapping[str, str]:
 
 def test_a_browser_has_every_method_of_the_records_of_a_server() -> None:
     asked = methods(Path(records.__file__), "LearnerRecords")
-    here = methods(BROWSER / "rooms" / "db" / "shelf.py", "Shelf")
+    here = methods(BROWSER / "rooms" / "server" / "db" / "shelf.py", "Shelf")
     assert len(asked) > 10
     assert {name: here.get(name) for name in asked} == asked

@@ -13,7 +13,7 @@ from app.classes.federation.http_client import Outgoing
 from app.classes.federation.oidc import Flight, Identity, ProviderReturn, SignIns
 from app.classes.federation.providers import Provider
 from app.classes.federation.tokens import KeySets
-from app.classes.members import members_of
+from app.classes.members import site_members
 from app.classes.people.classes import create_class, join_code_of, number_of
 from app.classes.people.persons import new_person, open_browser
 from app.core.errors import UnavailableError
@@ -246,7 +246,7 @@ def test_a_person_with_an_account_is_not_asked_about_another(browser: TestClient
     page = browser.get(there(browser, login="eve"))
     assert page.headers["location"] == "/sign-in/name"
     assert person_called(site, issuer, "eve") != person_called(site, issuer, "max")
-    assert members_of(site).sessions.find(earlier) is None  # who leaves a browser to another is signed out
+    assert site_members(site).sessions.find(earlier) is None  # who leaves a browser to another is signed out
 
 
 def test_a_question_that_waits_is_about_the_one_who_was_asked(browser: TestClient, site: Site, issuer: str) -> None:

@@ -81,9 +81,10 @@ print(*FORMULAS, formula_value(lookup("cost.halved"), {"size": "4 MB"}))
 
 def test_to_write_a_function_is_all_it_takes(tmp_path: Path) -> None:
     for room in ("formulas", "translation", "units"):
-        shutil.copytree(ROOT / "app" / room, tmp_path / "app" / room)
-    shutil.copy(ROOT / "app" / "quotation.py", tmp_path / "app")
+        shutil.copytree(ROOT / "app" / "core" / room, tmp_path / "app" / "core" / room)
+    shutil.copy(ROOT / "app" / "core" / "quotation.py", tmp_path / "app" / "core")
     (tmp_path / "app" / "__init__.py").touch()
+    (tmp_path / "app" / "core" / "__init__.py").touch()
     (tmp_path / "app" / "core" / "formulas" / "cost" / "new.py").write_text(NEW, encoding="utf-8")
     ran = subprocess.run([sys.executable, "-c", LIST], cwd=tmp_path, capture_output=True, text=True, check=True)
     *names, value = ran.stdout.split()

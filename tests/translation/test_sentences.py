@@ -29,7 +29,7 @@ from tests.pages import SAMPLES
 from tests.translation.test_told import NAMES, Reader
 
 # Rooms that know no language, and what they raise.
-ROOMS = ("units", "formulas", "simulators", "searching", "predicting", "illustrations")
+ROOMS = ("core/units", "core/formulas", "core/simulators", "core/searching", "core/predicting", "course/illustrations")
 RAISED = {"ValueError", "ScheduleError", "IllegalMoveError"}
 ENGLISH = re.compile(r"\b(must|not|cannot|should|expected|did you|the|of|and|has|have)\b")
 

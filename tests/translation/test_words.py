@@ -16,13 +16,13 @@ from app.core.translation.dates import short_day, short_moment, weekday
 from app.core.translation.languages import catalog
 from tests.translations import of_python
 
-APP = Path(translation.__file__).parents[1]
+APP = Path(translation.__file__).parents[2]
 OTHERS = ("de", "zh")
 # What people see is raised by these rooms, as these errors.
-ROOMS = ("kinds", "expressions", "people", "web")
+ROOMS = ("course/kinds", "core/expressions", "classes/people", "classes/pages", "site/web")
 RAISED = {"AnswerError", "NotFoundError", "InputError", "RefusedError", "TooLongError"}
 # Messages about the fields of a request of a program, which are the same in every language.
-FOR_PROGRAMS = {"people/policy.py", "people/assignments.py", "people/demo.py"}
+FOR_PROGRAMS = {"classes/people/policy.py", "classes/people/assignments.py", "classes/people/demo.py"}
 
 
 @cache

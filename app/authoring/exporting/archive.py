@@ -14,6 +14,7 @@ from app.authoring.exporting.wheels import packages_of
 from app.core.measurements.exhibits import FILE as EXHIBITS
 from app.course import sandbox
 from app.course.content.catalog import Catalog
+from app.course.content.pack_formulas import in_this_version
 from app.site.web.frame.renderer import templates
 
 _MADE = (1980, 1, 1, 0, 0, 0)  # the same course makes the same archive
@@ -48,7 +49,7 @@ def _contents(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, b
         yield place, path.read_bytes()
     yield f"app/core/measurements/published/{EXHIBITS.name}", EXHIBITS.read_bytes()
     for module in {module for module, _ in of_packs().values()}:
-        yield f"{module.replace('.', '/')}.py", Path(str(sys.modules[module].__file__)).read_bytes()
+        yield f"{module.replace('.', '/')}.py", in_this_version(Path(str(sys.modules[module].__file__)).read_bytes())
     yield "mathematics.json", mathematics(catalog)
     for name, content in resolved(catalog, pages):
         yield f"resolved/{name}.pickle", content

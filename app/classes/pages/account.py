@@ -8,7 +8,7 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
-from app.classes.members import members_of
+from app.classes.members import site_members
 from app.classes.pages.class_head import class_url
 from app.classes.pages.guard import sign_in_first
 from app.classes.pages.sign_in import offered_work
@@ -94,7 +94,7 @@ async def me(request: Request, site: Here, visiting: Visiting, done: str = "") -
 async def rename(request: Request, site: Here, visiting: Visiting, name: Annotated[str, Form()] = "") -> Response:
     """Change the person's name."""
     await aside(_rename, site, _person(request, visiting), name)
-    members_of(site).sessions.forget(request.cookies.get(SESSION, ""))
+    site_members(site).sessions.forget(request.cookies.get(SESSION, ""))
     return RedirectResponse("/me?done=name", 303)
 
 
@@ -249,6 +249,6 @@ def _account_row(session: Session, person: SignedIn) -> PersonRow:
 
 
 def _signed_out(request: Request, site: Site, response: Response) -> Response:
-    members_of(site).sessions.forget(request.cookies.get(SESSION, ""))
+    site_members(site).sessions.forget(request.cookies.get(SESSION, ""))
     response.delete_cookie(SESSION)
     return response

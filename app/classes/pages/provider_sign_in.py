@@ -10,7 +10,7 @@ from app.classes.federation import proxy
 from app.classes.federation.identities import connect_identity, may_connect, person_of
 from app.classes.federation.pending_identity import PATIENCE, Pending
 from app.classes.federation.providers import Provider, obstacles
-from app.classes.members import members_of
+from app.classes.members import site_members
 from app.classes.pages.guard import sign_in_first
 from app.classes.pages.sign_in import own_path, welcome
 from app.classes.pages.sign_in_accounts import ConnectPage, NamePage, RefusedPage
@@ -50,7 +50,7 @@ async def back(
         to = flight.next
         provider = _provider(site, flight.provider)
         returned = ProviderReturn(state=state, code=code, error=error, issuer=iss)
-        found = await members_of(site).federation.sign_ins.end(provider, flight, returned, _back(site))
+        found = await site_members(site).federation.sign_ins.end(provider, flight, returned, _back(site))
     except RefusedError as refused:
         return _refused(request, refused, to)
     pending = Pending(found.issuer, found.subject, flight.next)
@@ -64,7 +64,7 @@ async def from_proxy(request: Request, site: Here, visiting: Visiting, next: str
     """Sign in the one whom the proxy names."""
     if is_from_elsewhere(request):
         return _led_here(request)
-    subject = members_of(site).proxy.subject(request.scope)
+    subject = site_members(site).proxy.subject(request.scope)
     if not subject:
         raise NotFoundError(translate("no proxy in front of this server has signed you in"))
     pending = Pending(proxy.ISSUER, subject, own_path(next))
@@ -128,7 +128,7 @@ async def lead_to_provider(
     from app.classes.federation.oidc import Flight
 
     flight = Flight.begin(chosen.slug, own_path(next))
-    address = await members_of(site).federation.sign_ins.begin(chosen, flight, _back(site), afresh=other)
+    address = await site_members(site).federation.sign_ins.begin(chosen, flight, _back(site), afresh=other)
     response = redirect_beyond(request, address)
     _keep(request, response, _FLIGHT, flight.signed(site.secret))
     return response
@@ -141,7 +141,7 @@ def _led_here(request: Request) -> Response:
 
 
 def _provider(site: Site, slug: str) -> Provider:
-    known = members_of(site).federation.providers
+    known = site_members(site).federation.providers
     if slug not in known:
         raise NotFoundError(
             translate("no way to sign in is called {slug!r}{near}", slug=slug[:60], near=nearest(slug[:60], known))
@@ -197,7 +197,7 @@ def _named(request: Request, site: Site, visiting: Visitor, name: str, to: str) 
             row.name = name
             session.add(row)
             session.commit()
-    members_of(site).sessions.forget(request.cookies.get(SESSION, ""))
+    site_members(site).sessions.forget(request.cookies.get(SESSION, ""))
     return RedirectResponse(to or "/me", 303)
 
 
@@ -226,7 +226,7 @@ def _called(site: Site, pending: Pending) -> str:
     """How an identity is called in a sentence."""
     if pending.issuer == proxy.ISSUER:
         return pending.subject
-    names = [p.name for p in members_of(site).federation.providers.values() if p.issuer == pending.issuer]
+    names = [p.name for p in site_members(site).federation.providers.values() if p.issuer == pending.issuer]
     return f"your account at {names[0] if names else urlsplit(pending.issuer).netloc}"
 
 

@@ -10,7 +10,7 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
-from app.classes.members import members_of, sign_in
+from app.classes.members import sign_in, site_members
 from app.classes.pages.class_head import class_url
 from app.classes.pages.guard import sign_in_first
 from app.classes.pages.guesses import EVERY_CLASS, check_guesses, count_wrong_code
@@ -90,7 +90,7 @@ async def sign_out(request: Request, site: Here) -> Response:
     """Sign out in this browser."""
     if cookie := request.cookies.get(SESSION):
         await aside(_close_browser, site, cookie)
-        members_of(site).sessions.forget(cookie)
+        site_members(site).sessions.forget(cookie)
     response = RedirectResponse("/", 303)
     response.delete_cookie(SESSION)
     return response
@@ -164,7 +164,7 @@ def welcome(request: Request, site: Site, visiting: Visitor, cookie: str, to: st
     if (old := request.cookies.get(SESSION)) and old != cookie:
         with open_writing_session(site.engine) as session:
             close_browser(session, old)
-        members_of(site).sessions.forget(old)
+        site_members(site).sessions.forget(old)
     sign_in(request, response, cookie)
     return response
 

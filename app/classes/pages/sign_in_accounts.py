@@ -9,7 +9,7 @@ from sqlmodel import Session
 from app.classes.federation.identities import issuers_of
 from app.classes.federation.providers import obstacles
 from app.classes.federation.proxy import ISSUER
-from app.classes.members import members_of
+from app.classes.members import site_members
 from app.core.translation import translate
 from app.site import Site
 from app.site.web.frame.renderer import Hyperlink
@@ -62,9 +62,9 @@ def accounts_of(request: Request, site: Site, session: Session, person: int) -> 
     issuers = issuers_of(session, person)
     found = [
         SignInAccount(provider.name, f"/sign-in/{provider.slug}?next=/me", provider.issuer in issuers)
-        for provider in members_of(site).federation.usable()
+        for provider in site_members(site).federation.usable()
     ]
-    subject = members_of(site).proxy.subject(request.scope)
+    subject = site_members(site).proxy.subject(request.scope)
     if subject:
         found.insert(0, SignInAccount(subject, "/sign-in/proxy?next=/me", ISSUER in issuers))
     return tuple(found)
@@ -75,8 +75,8 @@ def ways_to_sign_in(request: Request, site: Site, to: str = "") -> Ways:
     query = f"?{urlencode({'next': to})}" if to else ""
     links = [
         Hyperlink(f"/sign-in/{provider.slug}{query}", translate("Sign in with {name}", name=provider.name))
-        for provider in members_of(site).federation.usable()
+        for provider in site_members(site).federation.usable()
     ]
-    if subject := members_of(site).proxy.subject(request.scope):
+    if subject := site_members(site).proxy.subject(request.scope):
         links.insert(0, Hyperlink(f"/sign-in/proxy{query}", translate("Continue as {subject}", subject=subject)))
     return Ways(tuple(links), tuple(obstacles(site.settings)))

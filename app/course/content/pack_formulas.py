@@ -4,6 +4,7 @@ What is hashed for the consent is what is then run: the files are read once.
 """
 
 import hashlib
+import re
 import stat
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ _LARGEST = 200_000  # bytes of a file
 _MOST = 50  # files
 _DIGITS = 32  # of the digest that operators copy
 _OURS = {module.__name__.rpartition(".")[2] for module in MODULES} | {"presets", "step"}
+_FORMER = re.compile(rb"^([ \t]*(?:from|import)[ \t]+app)\.(formulas|units)\b", re.MULTILINE)
 _CALM = "its formulas are Python, and Python may do anything"
 # What the top level of a module may raise.
 _TROUBLE = (
@@ -131,12 +133,17 @@ def loaded(pack: CoursePack, files: Sequence[FormulaSource]) -> Mapping[str, Fun
     return found
 
 
+def in_this_version(source: bytes) -> bytes:
+    """The *source* of a pack, whose imports are named as they are now: `app.units` was where `app.core.units` is."""
+    return _FORMER.sub(rb"\1.core.\2", source)
+
+
 def _run(pack: CoursePack, file: FormulaSource, problems: list[Problem]) -> Mapping[str, FunctionType]:
     """The public functions that *file* defines and that return something."""
     module = ModuleType(f"{PACKAGE}.{namespace(pack)}.{file.path.stem}")
     module.__file__ = str(file.path)
     try:
-        code = compile(file.source, str(file.path), "exec", dont_inherit=True)
+        code = compile(in_this_version(file.source), str(file.path), "exec", dont_inherit=True)
         exec(code, vars(module))
     except _TROUBLE as error:
         line = getattr(error, "lineno", None) or _line_in(file.path, error)
