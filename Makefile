@@ -17,7 +17,7 @@ TEST = $(BIN)/python -m pytest -n 4 $(REQUIRE)
 # The tests start a hundred servers and ranks, which need not compile all of it again each time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: advisories serve test again quick newest torch constraints check style types words lint translations bench audit answers \
+.PHONY: advisories serve test again quick newest torch constraints check style types words lint translations core bench audit answers \
   browser peers editor
 
 $(VENV)/made: pyproject.toml constraints.txt
@@ -85,6 +85,10 @@ lint: $(VENV)/made-for-tests
 # Before a release: it finds the sentences in templates, Python and scripts, and fails while any has no translation.
 translations: $(VENV)/made-for-tests
 	$(BIN)/python -m tests.translations
+
+# The wheel of the arithmetic alone, wallclock-core, in dist/.
+core: $(VENV)/made-for-tests
+	cd deploy/core && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/dist
 
 bench: $(VENV)/made-for-tests
 	$(BIN)/python -m tests.bench

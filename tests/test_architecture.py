@@ -25,7 +25,6 @@ PARTS: dict[str, set[str]] = {
 ROOMS: dict[str, dict[str, set[str]]] = {
     "core": {
         "folders": set(),
-        "markdown": set(),
         "quotation": set(),
         "translation": {"quotation"},
         "errors": {"translation"},
@@ -59,9 +58,10 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     },
     "site": {
         "members": set(),
+        "markdown": set(),
         "grading": {"members"},
-        "api": {"grading", "members"},
-        "web": {"grading", "members"},
+        "api": {"grading", "markdown", "members"},
+        "web": {"grading", "markdown", "members"},
         "part": {"members", "web"},
     },
     "classes": {

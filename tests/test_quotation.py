@@ -4,10 +4,10 @@ from html import unescape
 
 import pytest
 
-from app.core.markdown import MathematicsError, check_mathematics, html, inline_html
 from app.core.quotation import LITERAL, LONGEST, code_span, escape_markdown, quote_value, shortened, visible
 from app.core.simulators.programs.instructions import ScheduleError, read_program
 from app.core.translation import localized, say, speaking, translate
+from app.site.markdown import MathematicsError, check_mathematics, html, inline_html
 from tests.each import each
 from tests.hostile import TEXTS, troubles
 

@@ -7,11 +7,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.__main__ import main
-from app.core.markdown import html
 from app.course.kinds import Answer, Exercise
 from app.course.kinds.lab import LabExercise
 from app.course.kinds.numeric import Numeric
 from app.site import Site
+from app.site.markdown import html
 
 
 def answers(exercise: Exercise, seed: int) -> list[object]:

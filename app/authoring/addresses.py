@@ -10,13 +10,13 @@ from urllib.parse import parse_qsl, urlsplit
 from app.core.errors import NotFoundError, nearest
 from app.core.folders import ROOT
 from app.core.formulas import FORMULAS
-from app.core.markdown import addresses
 from app.course.content.errata import errata
 from app.course.content.glossary import terms
 from app.course.content.images import is_image, read_image
 from app.course.content.translations import is_translation
 from app.course.explorers import EXPLORERS, open_explorer
 from app.labs.spec import lab_called
+from app.site.markdown import addresses
 
 _OPENAPI = "api/v1/openapi.json"
 _ELSEWHERE = ("http", "https", "mailto")

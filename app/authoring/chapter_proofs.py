@@ -7,9 +7,9 @@ from app.authoring.prose import prove_shape_of
 from app.authoring.reading_proofs import prove_reading_questions
 from app.core.errors import nearest
 from app.core.formulas import FORMULAS
-from app.core.markdown import MathematicsError, check_mathematics
 from app.course.content.topic_file import TopicFile
 from app.course.kinds import Finding, Where
+from app.site.markdown import MathematicsError, check_mathematics
 
 
 def prove_chapter(topic: TopicFile, own: str, places: Places) -> Iterator[Finding]:

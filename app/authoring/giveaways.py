@@ -7,11 +7,11 @@ from app.authoring.texts import Script
 from app.authoring.values import WrittenNumber, written_numbers
 from app.core.errors import nearest
 from app.core.expressions import Quantity
-from app.core.markdown import html
 from app.course.content.glossary import mark, marked, terms
 from app.course.kinds import Exercise, Finding
 from app.course.kinds.choice import Choice
 from app.course.kinds.lab import LabExercise
+from app.site.markdown import html
 
 _STEM = 6  # letters that distinguish words
 _SHARED_WORDS = 3  # words that only the right option shares with a tooltip

@@ -12,10 +12,10 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from app.authoring.moodle_answers import ANSWERS, NotInMoodleError
-from app.core.markdown import portable_html
 from app.course.content.catalog import Catalog
 from app.course.content.images import read_image
 from app.course.kinds import Exercise
+from app.site.markdown import portable_html
 
 BEGINNING = '<?xml version="1.0" encoding="UTF-8"?>\n<quiz>\n'
 END = "</quiz>\n"

@@ -7,7 +7,6 @@ from html import escape
 from xml.etree.ElementTree import Element, SubElement
 
 from app.core.errors import AppError
-from app.core.markdown import portable_html
 from app.core.units.scales import PHYSICAL_SCALES, SCALES, Scale
 from app.course.kinds import Base, Exercise
 from app.course.kinds.answer_key import AnswerKey
@@ -16,6 +15,7 @@ from app.course.kinds.code.buggy_line import BuggyLine
 from app.course.kinds.match import Match
 from app.course.kinds.numeric import ONLY, Numeric
 from app.course.kinds.order import Order
+from app.site.markdown import portable_html
 
 # The parts of a grade that Moodle knows; it refuses a file with another.
 _SHARES = {1: "100", 2: "50", 3: "33.33333", 4: "25", 5: "20", 6: "16.66667", 7: "14.28571",

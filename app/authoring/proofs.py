@@ -13,7 +13,6 @@ from app.authoring.addresses import Places, trouble_of_addresses
 from app.authoring.texts import distinct
 from app.core.errors import AppError, nearest
 from app.core.expressions import ExpressionError
-from app.core.markdown import MathematicsError, check_mathematics
 from app.course.explorers import EXPLORERS, open_explorer
 from app.course.kinds import Exercise, Finding, Where
 from app.course.kinds.answers import Answer, single_text
@@ -26,6 +25,7 @@ from app.labs.results.borrowable_runs import nccl_tests_runs
 from app.labs.results.match import BORROWING, FITTED, find_result, is_of, is_same_job
 from app.labs.results.report import Report
 from app.labs.spec import LabJob, lab_called, read_job
+from app.site.markdown import MathematicsError, check_mathematics
 
 _CODE_SEEDS = range(5)
 _LONGEST = 120  # characters of what a seed draws

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from app.core.errors import ContentError, Problem
 from app.core.expressions import ExpressionError
-from app.core.markdown import MathematicsError, check_mathematics
 from app.core.yaml_file import YamlDocument
 from app.course.content.files import read_exercise, read_topic, topic_of
 from app.course.content.parts import PARTS_FILE, parts_texts, read_parts_file
@@ -23,6 +22,7 @@ from app.course.content.translations import (
     translations_of,
 )
 from app.course.kinds import Exercise, Where
+from app.site.markdown import MathematicsError, check_mathematics
 
 _SEEDS = range(5)
 _LAGS = (

@@ -238,7 +238,7 @@ SOURCES = {
     "app/course/explorers": {"ValueError"},
     "app/labs/spec.py": {"NotFoundError", "InputError"},
     "app/labs/parameters.py": {"InputError"},
-    "app/core/markdown.py": {"MathematicsError"},
+    "app/site/markdown.py": {"MathematicsError"},
     "app/core/measurements/exhibits.py": {"ValueError"},
 }
 

@@ -13,13 +13,13 @@ from time import perf_counter
 
 from playwright.sync_api import Page, sync_playwright
 
-from app.core.markdown import html
 from app.course.content.course import read_course
 from app.course.kinds import Answer, Exercise, Verdict
 from app.course.kinds.lab import LabExercise
 from app.course.sandbox.runner import Runner
 from app.server.aside.fair_queue import grader
 from app.server.config import Settings
+from app.site.markdown import html
 from tests.browser.browser import launch
 from tests.exporting.chromium import Wish, answered, served
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.expressions import ExpressionError, Quantity, evaluate, fill, holds, latex, parse_expression
-from app.core.markdown import mathml
 from app.core.units import BYTE, SECOND
+from app.site.markdown import mathml
 from tests.each import each
 
 NAMES = {

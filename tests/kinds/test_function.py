@@ -7,7 +7,6 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from app.core.errors import UnavailableError
-from app.core.markdown import inline_html
 from app.course.content.catalog import Catalog
 from app.course.kinds.answers import Verdict
 from app.course.kinds.code.buggy_line import BuggyLine
@@ -17,6 +16,7 @@ from app.course.kinds.code.function import Function
 from app.course.kinds.code.mutants import alterations
 from app.course.sandbox.execution import CallRaised, CallReturned, Execution, Outcome, Plain, Reason, Stopped
 from app.course.sandbox.runner import Runner
+from app.site.markdown import inline_html
 from tests.each import each
 from tests.kinds.styles import CULPRIT, FIT, LASTS, REPLAY, RIGHT, ROUTE, WRONG
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 import pytest
 
 from app.core.errors import AnswerError
-from app.core.markdown import inline_html
 from app.core.quotation import code_span
 from app.course.content.catalog import Catalog
 from app.course.kinds import Verdict
@@ -13,6 +12,7 @@ from app.course.kinds.choice import Choice
 from app.course.kinds.code.calls import python
 from app.course.kinds.code.function import Function
 from app.course.sandbox.runner import Runner
+from app.site.markdown import inline_html
 from tests.each import each
 
 ORDER = "collectives/steps-of-a-ring"

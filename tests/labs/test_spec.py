@@ -7,13 +7,13 @@ import pytest
 from app.core.errors import ContentError, InputError, NotFoundError
 from app.core.expressions import Quantity
 from app.core.folders import ROOT
-from app.core.markdown import html
 from app.core.simulators.pipeline import Times, build, simulate_schedule
 from app.core.units import scale_of
 from app.labs import spec
 from app.labs.results.analysis import Samples, known_quantities, measure_statistics, predict_measure
 from app.labs.run import write_whole
 from app.labs.spec import Lab, known_labs, lab_called, read_job
+from app.site.markdown import html
 from tests.each import each
 
 RANKS = ROOT / "app" / "labs" / "ranks"

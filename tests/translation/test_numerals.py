@@ -8,7 +8,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.core.errors import AnswerError
-from app.core.markdown import html
 from app.core.translation import Numeral, localized, say, speaking, translate, unit_word
 from app.core.units import (
     BYTE,
@@ -27,6 +26,7 @@ from app.course.content.catalog import Catalog
 from app.course.explorers import EXPLORERS
 from app.course.explorers.runs import bill_drawing
 from app.course.kinds.unclear_numbers import refuse_unclear
+from app.site.markdown import html
 from tests.each import each
 from tests.pages import PAGES
 from tests.translation.test_told import Reader

@@ -7,9 +7,9 @@ from fastapi.testclient import TestClient
 from markupsafe import escape
 
 from app.core import translation
-from app.core.markdown import html
 from app.core.translation import say, speaking, translate
 from app.core.translation.catalog import SentenceCatalog
+from app.site.markdown import html
 from app.site.web.frame import renderer
 from app.site.web.frame.english import english_marked
 from tests import translations

@@ -8,13 +8,13 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
-from app.core.markdown import html
 from app.core.quotation import visible
 from app.course.content.catalog import Catalog
 from app.course.kinds import KINDS, Exercise
 from app.course.kinds.answers import Answer
 from app.course.kinds.code.function import Function
 from app.course.kinds.code.schedule import Schedule
+from app.site.markdown import html
 from tests.each import each
 from tests.hostile import LONGEST, TEXTS, troubles
 from tests.web.test_forms import fields

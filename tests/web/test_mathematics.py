@@ -7,8 +7,8 @@ from fontTools.ttLib import TTFont  # type: ignore[import-untyped]
 from app.core.expressions import latex, parse_expression
 from app.core.folders import ROOT
 from app.core.formulas import FORMULAS
-from app.core.markdown import html
 from app.course.content.catalog import Catalog
+from app.site.markdown import html
 
 _MATH = re.compile(r"<math.*?</math>", re.DOTALL)
 _ANNOTATION = re.compile(r"<annotation.*?</annotation>", re.DOTALL)

@@ -7,13 +7,13 @@ import pytest
 from fastapi.testclient import TestClient
 from markupsafe import Markup
 
-from app.core.markdown import inline_html
 from app.core.units import BYTE, SECOND
 from app.course.content.catalog import Catalog
 from app.course.content.glossary import mark
 from app.course.explorers import EXPLORERS, KeyFigure, Values, open_explorer, predicted_figure, read_controls
 from app.course.explorers.base import left, plain_figure, quantity_figure, share_figure
 from app.course.kinds.numeric import Numeric
+from app.site.markdown import inline_html
 from app.site.web.explore.prediction_check import PredictionVerdict, judge_prediction
 from tests.each import each
 from tests.explorers.test_guess import GUESSED, OTHER

@@ -13,10 +13,8 @@ from pydantic import AnyUrl, BaseModel
 
 from app.authoring.exporting.addresses import Known
 from app.authoring.exporting.skeletons import NUMBER, SLOT, skeleton
-from app.core import markdown
 from app.core.expressions import ExpressionError
 from app.core.formulas import FORMULAS
-from app.core.markdown import MathematicsError, mathml
 from app.core.published.sources import sources
 from app.core.translation import LANGUAGES, language
 from app.core.translation.languages import catalog as sentences
@@ -32,6 +30,8 @@ from app.course.kinds.memo import Remembered
 from app.labs.evidence.faults import known_faults
 from app.labs.results.archive import shipped_runs
 from app.labs.spec import known_labs
+from app.site import markdown
+from app.site.markdown import MathematicsError, mathml
 from app.site.web.exercise.lab_tests import nccl_tests_on_file
 from app.site.web.frame.assets import assets
 from app.site.web.reference.docstrings import documented

@@ -12,7 +12,6 @@ from markupsafe import Markup
 from app.authoring.lint import Linted, lint_document
 from app.core.errors import AppError, ContentError, Problem, UnavailableError
 from app.core.expressions import ExpressionError
-from app.core.markdown import html
 from app.core.yaml_file import YamlDocument, parse_document
 from app.course.content.files import parse_exercise, topic_of
 from app.course.content.images import images_in
@@ -20,6 +19,7 @@ from app.course.kinds import Exercise
 from app.course.kinds.answers import Answer
 from app.course.sandbox.runner import Runner
 from app.site import Site
+from app.site.markdown import html
 
 SEEDS = (0, 1, 2, 3)
 

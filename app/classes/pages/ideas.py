@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.core.errors import AppError
-from app.core.markdown import inline_html
 from app.core.translation import language, noted, translate
 from app.course.kinds import Exercise
 from app.course.kinds.memo import Remembered
 from app.site import Site
+from app.site.markdown import inline_html
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import exercise_url
 

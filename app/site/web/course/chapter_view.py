@@ -7,13 +7,13 @@ from datetime import date
 from markupsafe import Markup
 
 from app.core.charts.card import PictureCard
-from app.core.markdown import html
 from app.core.translation import foreign, translate
 from app.course.content.catalog import Catalog, Topic
 from app.course.content.glossary import mark
 from app.course.explorers import explorer_pages
 from app.server.db.history import Effort
 from app.server.db.tables import Attempt
+from app.site.markdown import html
 from app.site.web.course.opening_view import OpeningView, opening_views, unplaced_figures
 from app.site.web.exercise.views import view_of
 from app.site.web.explore.figures import EmbeddedView

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from app.core.errors import AnswerError, sentence
-from app.core.markdown import html, inline_html
 from app.core.translation import translate
 from app.course.content.catalog import Topic
 from app.course.content.glossary import mark
@@ -14,6 +13,7 @@ from app.course.content.opening_places import opening_parts
 from app.course.content.topic_file import ReadingQuestion
 from app.course.kinds.answer_key import AnswerKey
 from app.course.kinds.figures import Embedded
+from app.site.markdown import html, inline_html
 from app.site.web.explore.figures import EmbeddedView, embedded_view
 from app.site.web.explore.prediction_check import read_prediction
 

@@ -9,7 +9,6 @@ from markupsafe import Markup
 from app.core.charts.axes import Axis
 from app.core.charts.spread import Spread, spread_drawing
 from app.core.formulas import FORMULAS
-from app.core.markdown import html
 from app.core.translation import translate
 from app.core.units import BYTE, DOLLAR, RATIO, SECOND
 from app.course.content.catalog import Catalog
@@ -18,6 +17,7 @@ from app.course.content.glossary import mark
 from app.course.explorers import EXPLORERS
 from app.server.db.history import streak
 from app.server.db.tables import DailyGuess
+from app.site.markdown import html
 from app.site.web.daily.days import ARCHIVE, daily_url
 from app.site.web.daily.phrases import among, apart
 from app.site.web.daily.strip import Band, band_of, strip

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.core.markdown import inline_html
 from app.course.kinds.code.feedback import Trial, TrialRun
+from app.site.markdown import inline_html
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from datetime import datetime
 from markupsafe import Markup
 
 from app.core.expressions import PAD_LIMIT
-from app.core.markdown import html
 from app.core.translation import foreign, noted, translate
 from app.course.content.catalog import Catalog, Topic
 from app.course.content.glossary import mark
 from app.course.kinds import Exercise
 from app.course.kinds.answers import Verdict
 from app.server.db.history import ExerciseHistory
+from app.site.markdown import html
 from app.site.web.exercise.board_entry import picture_link
 from app.site.web.exercise.illustration import IllustrationView, counted_view, illustration_view, played_view
 from app.site.web.exercise.page_context import ExerciseRequest, PageContext, describe_page, page_context

@@ -15,7 +15,6 @@ from app.core.charts.paper import NARROW, WIDE, Paper
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import Timeline
 from app.core.errors import NotFoundError
-from app.core.markdown import inline_html
 from app.core.translation import language, translate
 from app.course.content.glossary import mark
 from app.course.explorers import (
@@ -30,6 +29,7 @@ from app.course.explorers import (
     predicted_figure,
 )
 from app.course.kinds.figures import Embedded
+from app.site.markdown import inline_html
 from app.site.web.explore.merged_pages import page_url
 from app.site.web.explore.state import url_state
 from app.site.web.urls import explorer_url

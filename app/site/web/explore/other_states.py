@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.core.markdown import inline_html
 from app.core.translation import localized, translate, translate_known
 from app.course.content.glossary import mark
 from app.course.explorers import Explored, Explorer, StateTable, Values, read_controls, since
+from app.site.markdown import inline_html
 from app.site.web.explore.state import url_state
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import explorer_url

@@ -8,7 +8,6 @@ from markupsafe import Markup
 
 from app.core.errors import AnswerError, sentence
 from app.core.expressions import ExpressionError
-from app.core.markdown import inline_html
 from app.core.translation import translate, translate_known
 from app.core.units import Reading
 from app.course.content.catalog import Catalog
@@ -18,6 +17,7 @@ from app.course.kinds.answer_key import AnswerKey
 from app.course.kinds.numeric import Numeric
 from app.course.kinds.quantity import AskedQuantity
 from app.course.kinds.unclear_numbers import refuse_unclear
+from app.site.markdown import inline_html
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import exercise_url
 

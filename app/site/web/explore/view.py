@@ -9,7 +9,6 @@ from markupsafe import Markup
 from app.core.charts.card import PictureCard
 from app.core.charts.paper import Paper
 from app.core.charts.svg import to_svg
-from app.core.markdown import html, inline_html
 from app.core.translation import Numeral, translate, translate_known
 from app.course.content.catalog import Catalog
 from app.course.content.glossary import mark
@@ -34,6 +33,7 @@ from app.course.explorers import (
     untold,
     with_ghosts,
 )
+from app.site.markdown import html, inline_html
 from app.site.web.explore.card import explorer_card
 from app.site.web.explore.figures import FigureView, GuessForm, figure_views, guess_form
 from app.site.web.explore.layouts import FoundLayouts, LayoutSearchForm, layout_search_form

@@ -9,12 +9,12 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from app.core.errors import UnavailableError
-from app.core.markdown import html, inline_html
 from app.core.templating import template_environment
 from app.core.translation import LANGUAGES, language, of_scripts, tag, translate, untranslated
 from app.server.config import Settings
 from app.server.network.prefix import under
 from app.site import Site
+from app.site.markdown import html, inline_html
 from app.site.web.frame.assets import asset_url
 from app.site.web.frame.english import english_marked
 from app.site.web.frame.resource import LearningResource

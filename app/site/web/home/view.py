@@ -6,10 +6,10 @@ from datetime import date
 
 from markupsafe import Markup
 
-from app.core.markdown import html
 from app.course.content.catalog import Catalog
 from app.course.content.daily import daily_title
 from app.server.db.history import streak
+from app.site.markdown import html
 from app.site.web.explore.figures import EmbeddedView, taste
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.standing.next_steps import NextSteps, next_steps

@@ -8,7 +8,6 @@ from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.core.errors import InputError, UnavailableError, sentence
-from app.core.markdown import html
 from app.core.translation import foreign, translate, translate_known
 from app.course.content.glossary import mark
 from app.labs.lab_translation import translate_lab
@@ -22,6 +21,7 @@ from app.server.network.allowance import network
 from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site
+from app.site.markdown import html
 from app.site.web.frame.preview import preview_of
 from app.site.web.frame.renderer import Frame, Hyperlink, frame, render
 from app.site.web.frame.visitor import (

@@ -8,7 +8,6 @@ from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.core.errors import InputError, NotFoundError, sentence
-from app.core.markdown import html
 from app.core.translation import translate
 from app.course.content.glossary import mark
 from app.labs.lab_translation import translate_lab
@@ -23,6 +22,7 @@ from app.server.db.session import open_session
 from app.server.db.tables import LabRunRow
 from app.server.network.routes import Router
 from app.site import Here, Site
+from app.site.markdown import html
 from app.site.web.explore.figures import FigureView, figure_file, figure_view
 from app.site.web.frame.preview import preview_of
 from app.site.web.frame.renderer import Hyperlink, frame, render

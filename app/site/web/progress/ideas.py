@@ -14,7 +14,6 @@ from typing import Literal
 from markupsafe import Markup
 
 from app.core.errors import AnswerError
-from app.core.markdown import inline_html
 from app.core.translation import noted, translate
 from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
@@ -22,6 +21,7 @@ from app.course.kinds.answers import stored_answer
 from app.course.sandbox.runner import Runner
 from app.server.db.history import PastAnswer
 from app.server.db.tables import Attempt
+from app.site.markdown import inline_html
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import exercise_url
 

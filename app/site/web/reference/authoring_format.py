@@ -10,11 +10,11 @@ from markupsafe import Markup
 from pydantic.fields import FieldInfo
 
 from app.core.folders import ROOT
-from app.core.markdown import inline_html
 from app.core.translation import translate
 from app.course.illustrations import ILLUSTRATIONS, listed_inputs
 from app.course.kinds import KINDS, Base
 from app.server.network.routes import Router
+from app.site.markdown import inline_html
 from app.site.web.frame.renderer import frame, render
 
 router = Router()

@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 import app
 from app.core.errors import NotFoundError, nearest
-from app.core.markdown import MarkdownDocument, document
 from app.core.translation import translate
 from app.server.network.routes import Router
+from app.site.markdown import MarkdownDocument, document
 from app.site.web.frame.renderer import frame, render
 
 router = Router(prefix="/docs")

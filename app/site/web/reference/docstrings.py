@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 from app.core.expressions import ExpressionError, latex, parse_expression
 from app.core.expressions.mathematics import symbol
 from app.core.formulas import Formula
-from app.core.markdown import MathematicsError, mathml
+from app.site.markdown import MathematicsError, mathml
 
 _HEADING = re.compile(r"^(Args|Raises|Source|Convention|Returns|Example):$")
 _ARGUMENT = re.compile(r"^(\w+): (.*)$")

@@ -7,11 +7,11 @@ from itertools import groupby
 from fastapi import Request, Response
 from markupsafe import Markup
 
-from app.core.markdown import inline_html
 from app.core.translation import translate
 from app.course.content.glossary import meaning, terms
 from app.server.network.routes import Router
 from app.site import Here
+from app.site.markdown import inline_html
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.urls import chapter_url
 

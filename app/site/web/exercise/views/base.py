@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
 from markupsafe import Markup, escape
 
-from app.core.markdown import inline_html
 from app.core.quotation import visible, visible_lines
 from app.core.translation import plural, translate
 from app.course.kinds import Base
 from app.course.kinds.answers import Answer, PartVerdict, refuse_longer
 from app.course.sandbox.runner import Runner
+from app.site.markdown import inline_html
 from app.site.web.exercise.posted_form import ActionResult, Fields, PostedForm, first_value
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.core.markdown import python_html
 from app.course.kinds.code.buggy_line import BuggyLine
+from app.site.markdown import python_html
 from app.site.web.exercise.posted_form import first_value
 from app.site.web.exercise.views.base import Form, FormInput, KindView, typed
 

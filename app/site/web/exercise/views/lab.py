@@ -13,7 +13,6 @@ from markupsafe import Markup
 
 from app.core.errors import AnswerError
 from app.core.formulas import FORMULAS
-from app.core.markdown import inline_html
 from app.core.translation import noted, translate
 from app.course.kinds.answers import Answer, PartVerdict, refuse_longer
 from app.course.kinds.lab import CAUSE, LabExercise
@@ -22,6 +21,7 @@ from app.course.kinds.unclear_numbers import refuse_unclear
 from app.labs.lab_translation import translate_lab
 from app.labs.results.match import BORROWING
 from app.labs.spec import LabJob, lab_called, read_job
+from app.site.markdown import inline_html
 from app.site.web.exercise.posted_form import ActionResult, PostedForm, first_value
 from app.site.web.exercise.views.base import (
     Form,
