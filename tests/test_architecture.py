@@ -18,7 +18,8 @@ PARTS: dict[str, set[str]] = {
     "classes": {"core", "server", "course", "site"},
     "main": {"core", "server", "course", "labs", "site"},
     "authoring": {"core", "server", "course", "labs", "site", "main"},
-    "commands": {"core", "server", "course", "labs", "site", "classes", "main", "authoring"},
+    "exporting": {"core", "server", "course", "labs", "site", "main"},
+    "commands": {"core", "server", "course", "labs", "site", "classes", "main", "authoring", "exporting"},
     "__main__": {"core", "commands"},
 }
 # Each room of a part, and the rooms of the same part that it may import.
@@ -74,7 +75,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "part": {"api", "members", "pages"},
     },
 }
-BROWSER = APP / "authoring" / "exporting" / "browser"  # stands in for rooms and packages, in a browser
+BROWSER = APP / "exporting" / "browser"  # stands in for rooms and packages, in a browser
 FILES = [path for path in sorted(APP.rglob("*.py")) if "bundle" not in path.parts and BROWSER not in path.parents]
 PAGES = {APP / "site" / "web", APP / "classes" / "pages"}
 LONGEST = 600  # lines; about 400 unless it is one thing

@@ -24,6 +24,7 @@ from app.server.db.tokens import create_token
 from app.site import web
 from tests.costs import Asker, Cost, running
 from tests.network.addresses import ROUTES, names_of
+from tests.parts import PAGES
 
 pytestmark = [pytest.mark.sweep, pytest.mark.slow(120)]
 _CACHED = type(cache(len))
@@ -260,5 +261,5 @@ def test_every_route_with_extreme_parameters(app: FastAPI) -> None:
 
 
 def test_the_sweep_knows_every_page() -> None:
-    paths = {r.path for part in web.PARTS for r in part.router.routes if isinstance(r, APIRoute)}
+    paths = {r.path for part in PAGES for r in part.router.routes if isinstance(r, APIRoute)}
     assert paths - {path for _, path in ROUTES} == set()

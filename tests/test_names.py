@@ -11,7 +11,7 @@ from app.core.folders import ROOT
 
 APP = ROOT / "app"
 # They stand in for others, under the names of those.
-STAND_INS = APP / "authoring" / "exporting" / "browser"
+STAND_INS = APP / "exporting" / "browser"
 # A type of a formula's result is known to its readers by its name.
 TYPES_TWICE = {"Optimum"}
 # What a protocol calls by its name, and formulas, whose names are theirs for good.

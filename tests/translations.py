@@ -66,7 +66,7 @@ def _sources() -> Iterator[tuple[Path, Iterable[Key]]]:
 
 def scripts() -> list[Path]:
     """The scripts of pages, and of exported courses."""
-    exported = ROOT / "app" / "authoring" / "exporting" / "browser" / "scripts"
+    exported = ROOT / "app" / "exporting" / "browser" / "scripts"
     return sorted([*(ROOT / "static").glob("*.js"), *exported.glob("*.js")])
 
 

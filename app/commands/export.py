@@ -4,10 +4,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from app.authoring.exporting.course import write_course
-from app.authoring.exporting.python import browser_python
 from app.core.errors import InputError
 from app.core.translation import LANGUAGES
+from app.exporting.course import write_course
+from app.exporting.python import browser_python
 from app.server.config import Settings
 
 _MARK = "service.js"  # every export has it

@@ -16,10 +16,11 @@ from app.course.content.catalog import Catalog
 from app.server.config import Settings
 from app.server.db.session import open_session
 from app.server.db.tokens import create_token
-from app.site import Site, api
+from app.site import Site
 from app.site.grading.exports import gradable_lines
 from app.site.grading.offline import FileGrader, VerdictTally
 from tests.each import each
+from tests.parts import CALLS
 
 RING = "collectives/ring-all-reduce-time"
 JSON = {"Content-Type": "application/json"}
@@ -156,7 +157,7 @@ def test_operations_have_short_names_that_stay(described: Any) -> None:
 def test_every_route_is_in_the_description(described: Any) -> None:
     served = {
         (route.path_format, method.lower())
-        for part in api.PARTS
+        for part in CALLS
         for route in part.router.routes
         if isinstance(route, APIRoute)
         for method in route.methods or ()

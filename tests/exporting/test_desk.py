@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.authoring.exporting.python import LEFT_OUT
 from app.core.folders import ROOT
 from app.course.kinds import Exercise
 from app.course.sandbox.runner import Runner
+from app.exporting.python import LEFT_OUT
 from tests.exporting.chromium import Wish
 from tests.exporting.conftest import NUMBER, OWN, RUN
 from tests.exporting.verdicts import cases, differences, wishes_of

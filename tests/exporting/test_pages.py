@@ -10,13 +10,13 @@ from posixpath import join, normpath
 import pytest
 
 from app.__main__ import main
-from app.authoring.exporting import course, scripts
-from app.authoring.exporting import python as browser
-from app.authoring.exporting.addresses import Known
-from app.authoring.exporting.modules import BROWSER
-from app.authoring.exporting.omissions import without_unserved
-from app.authoring.exporting.python import VERSION, browser_python
 from app.core.errors import InputError, UnavailableError
+from app.exporting import course, scripts
+from app.exporting import python as browser
+from app.exporting.addresses import Known
+from app.exporting.modules import BROWSER
+from app.exporting.omissions import without_unserved
+from app.exporting.python import VERSION, browser_python
 from tests.each import each
 
 pytestmark = pytest.mark.slow(20)

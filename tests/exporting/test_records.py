@@ -4,7 +4,7 @@ import ast
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.authoring.exporting.modules import BROWSER
+from app.exporting.modules import BROWSER
 from app.server.db import records
 
 

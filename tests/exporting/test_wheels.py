@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring.exporting.wheels import PLATFORM, WHEELS, browser_wheels
 from app.core.errors import InputError, UnavailableError
 from app.core.folders import ROOT
+from app.exporting.wheels import PLATFORM, WHEELS, browser_wheels
 
 CORE = next(name for name in WHEELS if PLATFORM in name)
 

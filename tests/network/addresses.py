@@ -7,14 +7,14 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 
-from app.site import api, web
 from app.site.web.frame.assets import asset_url
 from tests.pages import RUN
+from tests.parts import CALLS, PAGES
 
 PLACE = re.compile(r"{(\w+)(?::\w+)?}")
 ROUTES = {
     (method, route.path): route
-    for part in (*web.PARTS, *api.PARTS)
+    for part in (*PAGES, *CALLS)
     for route in part.router.routes
     for method in sorted(route.methods or ())
 }

@@ -21,9 +21,10 @@ from app.classes.people.policy import Policy
 from app.server.db.people import SessionRow
 from app.server.db.session import open_session
 from app.server.db.tokens import create_token
-from app.site import Site, api
+from app.site import Site
 from app.site.web import PARTS
 from app.site.web.frame.visitor import SESSION
+from tests.parts import CALLS
 from tests.web.a_class import browser
 
 RING = "collectives/ring-all-reduce-time"
@@ -291,7 +292,7 @@ def pages() -> Iterator[Any]:
 
 
 def programs() -> Iterator[Any]:
-    return (route for part in api.PARTS for route in part.router.routes)
+    return (route for part in CALLS for route in part.router.routes)
 
 
 def test_every_address_has_a_row() -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 import pytest
 from fastapi.testclient import TestClient
 
-from app.authoring.exporting.pages import Page, as_file
+from app.exporting.pages import Page, as_file
 from app.main import create_app
 from app.server.db.learner_cookie import new_learner, sign
 from app.server.db.tables import Attempt

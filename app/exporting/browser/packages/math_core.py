@@ -10,7 +10,7 @@ from pathlib import Path
 
 from written import UnknownError, written
 
-from app.authoring.exporting.skeletons import NUMBER, SLOT, skeleton
+from app.exporting.skeletons import NUMBER, SLOT, skeleton
 
 FILE = Path(__file__).with_name("mathematics.json")
 _FILLED = re.compile(rf"{SLOT}(\d+);")

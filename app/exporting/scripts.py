@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from posixpath import relpath
 
-from app.authoring.exporting.modules import BROWSER
+from app.exporting.modules import BROWSER
 from app.site.web.frame.assets import asset_url, assets, by_hashed_name
 
 _SCRIPTS = BROWSER / "scripts"

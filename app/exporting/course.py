@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from app.authoring.exporting.archive import course_archive, programs_archive
-from app.authoring.exporting.modules import licenses
-from app.authoring.exporting.pages import Page, as_file, crawled
-from app.authoring.exporting.python import BrowserPython
-from app.authoring.exporting.scripts import digest, license_texts, scripts, service, static_files, web_manifest
-from app.authoring.exporting.site import exported_site
 from app.core.translation import speaking
 from app.course.content.catalog import Catalog
+from app.exporting.archive import course_archive, programs_archive
+from app.exporting.modules import licenses
+from app.exporting.pages import Page, as_file, crawled
+from app.exporting.python import BrowserPython
+from app.exporting.scripts import digest, license_texts, scripts, service, static_files, web_manifest
+from app.exporting.site import exported_site
 from app.server.config import Settings
 
 EFFORT = 9 | lzma.PRESET_EXTREME  # of compressing

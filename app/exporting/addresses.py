@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
-from app.authoring.exporting.omissions import without_unserved
+from app.exporting.omissions import without_unserved
 
 # An attribute of HTML whose value is an address of the site: one slash, then a path or nothing.
 _ATTRIBUTE = re.compile(

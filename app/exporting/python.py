@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from app.authoring.exporting.bytecode import Compiler
-from app.authoring.exporting.wheels import browser_wheels
 from app.core.errors import InputError, UnavailableError
+from app.exporting.bytecode import Compiler
+from app.exporting.wheels import browser_wheels
 
 VERSION = "314.0.7"
 PACKAGE = f"pyodide-{VERSION}.tgz"

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from posixpath import relpath
 
-from app.authoring.exporting.addresses import Known, addresses_in, file_path, rewritten
-from app.authoring.exporting.course_contents import SERVER
-from app.authoring.exporting.omissions import without_unserved
-from app.authoring.exporting.site import ExportedSite, SiteResponse
 from app.core.errors import UnavailableError
+from app.exporting.addresses import Known, addresses_in, file_path, rewritten
+from app.exporting.course_contents import SERVER
+from app.exporting.omissions import without_unserved
+from app.exporting.site import ExportedSite, SiteResponse
 from app.site.web.frame.assets import asset_url
 from app.site.web.urls import BETTER
 

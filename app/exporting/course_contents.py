@@ -11,8 +11,6 @@ from typing import Any
 
 from pydantic import AnyUrl, BaseModel
 
-from app.authoring.exporting.addresses import Known
-from app.authoring.exporting.skeletons import NUMBER, SLOT, skeleton
 from app.core.expressions import ExpressionError
 from app.core.formulas import FORMULAS
 from app.core.published.sources import sources
@@ -27,6 +25,8 @@ from app.course.content.pack_formulas import PACKAGE
 from app.course.content.questions import question_file
 from app.course.kinds import Exercise
 from app.course.kinds.memo import Remembered
+from app.exporting.addresses import Known
+from app.exporting.skeletons import NUMBER, SLOT, skeleton
 from app.labs.evidence.faults import known_faults
 from app.labs.results.archive import shipped_runs
 from app.labs.spec import known_labs

@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 from fastapi import FastAPI, Request, Response
 from starlette.types import Message, Scope
 
-from app.authoring.exporting.course_contents import SERVER, TROUBLE
 from app.course.content.catalog import Catalog
 from app.course.sandbox.pool import SandboxHealth
 from app.course.sandbox.runner import Runner
+from app.exporting.course_contents import SERVER, TROUBLE
 from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
 from app.server.config import Settings

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import app
-from app.authoring.exporting.wheels import licenses_of
+from app.exporting.wheels import licenses_of
 
 BROWSER = Path(__file__).parent / "browser"
 START = "app.desk"
@@ -19,7 +19,7 @@ _NAMED = (
     "app.site.web.explore.better", "app.site.web.labs.run",
     "app.site.web.reference.formulas",
     "app.site.web.search.page", "app.site.web.progress.routes", "app.site.web.reference.errata",
-    "app.site.web.reference.trust", "app.authoring.exporting.addresses", "app.authoring.exporting.skeletons",
+    "app.site.web.reference.trust", "app.exporting.addresses", "app.exporting.skeletons",
     "app.labs.evidence.faults",
     "app.core.published.sources",
 )  # fmt: skip
