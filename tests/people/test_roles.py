@@ -22,9 +22,8 @@ from app.server.db.people import SessionRow
 from app.server.db.session import open_session
 from app.server.db.tokens import create_token
 from app.site import Site
-from app.site.web import PARTS
 from app.site.web.frame.visitor import SESSION
-from tests.parts import CALLS
+from tests import parts
 from tests.web.a_class import browser
 
 RING = "collectives/ring-all-reduce-time"
@@ -288,11 +287,11 @@ def routes(parts: Callable[[], Iterator[Any]]) -> set[tuple[str, str]]:
 
 
 def pages() -> Iterator[Any]:
-    return (route for part in PARTS for route in part.router.routes)
+    return (route for part in parts.PAGES for route in part.router.routes)
 
 
 def programs() -> Iterator[Any]:
-    return (route for part in CALLS for route in part.router.routes)
+    return (route for part in parts.CALLS for route in part.router.routes)
 
 
 def test_every_address_has_a_row() -> None:
