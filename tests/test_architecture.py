@@ -67,7 +67,7 @@ MAY: dict[str, set[str]] = {
     "explorers": {"translation", "charts", "errors", "formulas", "published", "simulators", "units"},
     "searching": {"formulas", "translation", "units"},
     "illustrations": CORE - {"content", "markdown", "sandbox", "yaml_file"} | {"charts", "simulators"},
-    "measurements": {"errors", "formulas", "quotation", "translation", "units"},
+    "measurements": {"aside", "errors", "formulas", "quotation", "translation", "units"},
     "predicting": {"errors", "formulas", "translation", "units"},
     "labs": {"translation", "config", "db", "errors", "expressions", "formulas", "measurements", "metrics"}
     | {"units", "validation", "yaml_file"},

@@ -8,7 +8,7 @@ from pathlib import Path
 from app.errors import InputError
 from app.labs.results.report import Report
 from app.labs.results.size_comparison import SIZE_COLUMNS, compare_sizes, difference_text, is_same_test
-from app.measurements.child_process import measured_apart
+from app.measurements.report_json import measured_apart
 from app.measurements.reports import CollectiveTest
 
 

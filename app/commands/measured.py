@@ -13,11 +13,11 @@ from app.commands.files import STANDARD
 from app.commands.trace_text import trace_lines
 from app.errors import InputError, sentence
 from app.formulas.presets import Cluster
-from app.measurements.child_process import measured_apart
 from app.measurements.comparison import ABOVE_THE_WIRE, Comparison, compare_test
 from app.measurements.file_reader import Report
 from app.measurements.logs.families import family_title
 from app.measurements.packed_files import UNPACKED_LIMIT
+from app.measurements.report_json import measured_apart
 from app.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
 from app.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.measurements.trace.report import TraceReport

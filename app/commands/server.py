@@ -14,13 +14,16 @@ import uvicorn
 from fastapi import FastAPI
 
 from app import metrics
+from app.aside.child_process import prepare
 from app.commands.processes import Processes, cleaned_up
 from app.config import Settings
 from app.errors import InputError, UnavailableError
+from app.explorers.configured_states import configured_state
 from app.main import calm_collector, create_app, create_site
 from app.network.guard import raise_files
 from app.network.logs import logging_configuration
 from app.network.sockets import CONNECTION, listening_at, url_of
+from app.predicting.lines import predict_lines
 from app.sandbox.pool import slots_of
 
 _FACTORY = "app.commands.server:worker"
@@ -57,6 +60,7 @@ def serve(arguments: Namespace) -> int:
         _announce(settings, listening)
         raise_files()
         calm_collector()
+        prepare(configured_state, predict_lines)
         _serve(_configuration(app, arguments, settings, port), listening)
     return 0
 
@@ -99,6 +103,7 @@ def worker() -> FastAPI:
         logging.getLogger(__name__).warning("a process cannot start: %s%s", error, cause)
         sys.exit(1)
     calm_collector()
+    prepare(configured_state, predict_lines)
     return app
 
 

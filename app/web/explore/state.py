@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from app.errors import NotFoundError, nearest, sentence
+from app.aside.child_process import apart
+from app.errors import InputError, NotFoundError, nearest, sentence
 from app.explorers import EXPLORERS, Explored, Explorer, Values, address_text, read_controls, translate_explored
 from app.explorers.configured_states import configured_state
 from app.explorers.controls import Select
@@ -46,8 +47,8 @@ def _configured(explorer: Explorer, text: str, given: Mapping[str, str]) -> tupl
         return {}, form
     values, _ = read_controls(explorer.controls, given)
     try:
-        return configured_state(text, Values(values).count("gpus")), ""
-    except ValueError as error:
+        return apart(configured_state, text, Values(values).count("gpus")), ""
+    except (ValueError, InputError) as error:
         return {}, sentence(localized(str(error)))
 
 
