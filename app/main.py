@@ -44,6 +44,7 @@ from app.network.languages import Languages
 from app.network.page_limit import PageLimit
 from app.network.prefix import Prefix
 from app.network.routes import methods_at
+from app.network.stalls import StallWatch
 from app.network.watch import Watch
 from app.people.persons import Sessions
 from app.people.seats import key_seat_codes
@@ -112,6 +113,7 @@ def create_app(settings: Settings | None = None, site: Site | None = None, *, fr
         servers=[{"url": site.settings.prefix}] if site.settings.prefix else None,
     )
     app.state.site = site
+    app.state.stalls = StallWatch()
     app.add_middleware(PageLimit)
     api.install_api(app)
     web.install_pages(app)
@@ -128,6 +130,7 @@ def create_app(settings: Settings | None = None, site: Site | None = None, *, fr
         ready=site.outage.ready,
         budget=Budget(site.allowances.processor, partial(_payer, site)),
         free=api.HEALTH,
+        stalls=app.state.stalls,
     )
     seen = site.settings.metrics or site.settings.access_log
     watch = Watch(logs=site.settings.access_log, secret=site.secret) if seen else None
@@ -164,7 +167,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     idle = tidying(site.engine, site.settings.anonymous_days)
     copies = expiring(site.settings.database)
     async with web.indexing(app), web.deliver_scores(app), api.sampling(site), idle, copies:
-        with site.draining.watching():
+        with site.draining.watching(), app.state.stalls.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)
     await site.runner.close()

@@ -21,15 +21,15 @@ _LONGEST = 500  # characters of an answer
 _READINGS = 1_000  # that are cached: an answer is read to be judged, and to be drawn
 _SHOWN = 60  # characters of an answer that cannot be read
 _SIGN = re.compile(r"[-+*/^()√×·]")
-_CALL = re.compile(r"[^\W\d]\w*\s*\(")
+_CALL = re.compile(r"[^\W\d]\d*+\s*+\(")  # how a name ends that is called
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 DOLLARS_FIRST = re.compile(r"\$\s*(\d[\d.]*(?:[eE][-+]?\d+)?)")
 _PER_SECOND = re.compile(r"(?<=[^\W\d])\s*(?:/|\bper\b)\s*(?:seconds?|secs?|s)(?!\w)")
 _THOUSANDFOLD = re.compile(r"(?<=\d)\s?([kKM])(?![\w$])")
 _TIMES = {"k": "e3", "K": "e3", "M": "e6"}
-_AMOUNT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([^\W\d]+)[\s,]*(?:and\s+)?")
+_AMOUNT = re.compile(r"(?<![\d.])(\d++(?:\.\d*+)?|\.\d++)\s*+([^\W\d]++)[\s,]*+(?:and\s++)?")
 _RATIOS = {"%", "percent", "points", "point", "x", "×", "times"}
-_LAST_UNIT = re.compile(r"(.*[\d)])\s*((?:[^\W\d]|[$%])[\w$%/-]*)")
+_LAST_UNIT = re.compile(r"\A(.*[\d)])\s*+((?:[^\W\d]|[$%])[\w$%/-]{0,60}+)")
 
 
 def read_answer(text: str, shown: Scale) -> Reading:

@@ -12,8 +12,8 @@ CONFIGURATION_LIMIT = 256 << 10  # bytes of a configuration
 _DEEPEST = 20
 _MOST = 20_000  # values
 _ARGUMENT = re.compile(r"(?:^|[\s\[(\"'])--([a-z][\w-]*)(?:[=\s]+(?!--)([^\s\\]+))?", re.IGNORECASE)
-_PRINTED = re.compile(r"^\W*(?:\S+:\s+)?(\w+) \.{3,} ?(\S.*?)\s*$", re.MULTILINE)
-_TABLE = re.compile(r"^\s*\[{1,2}[\w.\"]+\]{1,2}\s*$", re.MULTILINE)
+_PRINTED = re.compile(r"^[^\w\n]{0,20}(?:\S{1,80}:[ \t]++)?(\w++) \.{3,} ?(\S[^\n]*+)$", re.MULTILINE)
+_TABLE = re.compile(r"^[ \t]*+\[{1,2}[\w.\"]++\]{1,2}[ \t\r]*+$", re.MULTILINE)
 _KNOWN = {"true": True, "false": False, "none": None}
 _FLAGS = {  # arguments that take no value: what stands behind them is another word
     "swiglu",
@@ -109,7 +109,7 @@ def _toml(text: str) -> Mapping[str, Any]:
 def _arguments(text: str) -> Mapping[str, Any]:
     """The arguments of a command, or those that Megatron-LM prints at its start."""
     if printed := _PRINTED.findall(text):
-        return {name: _plain_value(value) for name, value in printed}
+        return {name: _plain_value(value.rstrip()) for name, value in printed}
     found: dict[str, Any] = {}
     for name, value in _ARGUMENT.findall(text):
         key, bare = name.lower().replace("-", "_"), value.strip("\"',;)]")

@@ -14,7 +14,7 @@ from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.types import Message
 
-from app.aside import aside, client_address
+from app.aside import aside, client_address, lift_ceiling
 from app.aside.jobs import BoundedJobs
 from app.errors import InputError
 from app.measurements.file_reader import Report
@@ -63,6 +63,7 @@ class UploadReader:
             paths, fields = await _received(counted(request), Path(folder))
             if not paths:
                 raise InputError(translate("paste the output of a test or a log, or choose a file"))
+            lift_ceiling()  # reading has one of its own
             return Upload(tuple(await self._jobs.run(lambda: asyncio.to_thread(measured_apart, paths))), fields)
 
     @contextmanager
