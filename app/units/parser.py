@@ -114,7 +114,7 @@ def _tidy(text: str, unit: Unit) -> str:
     if unit.symbol.startswith("$"):
         typed = _DOLLARS_FIRST.sub(r"\1\2 $\3", typed)
     typed = without_commas(without_points(typed))
-    return re.sub(r"^([-+]?\s*[~≈=]?\s*\d*),(?=\d)", r"\1.", typed).lstrip("~≈= ")
+    return re.sub(r"^([-+]?\s*+[~≈=]?\s*+\d*+),(?=\d)", r"\1.", typed).lstrip("~≈= ")
 
 
 def _number(match: re.Match[str]) -> tuple[Fraction, Fraction]:

@@ -112,7 +112,7 @@ def physical_spelling(symbol: str) -> str:
     >>> physical_spelling("kg*m^2/(s^2 K)")
     'kg·m²/(s²·K)'
     """
-    shown = re.sub(r"\s*[*⋅]\s*|(?<=[\w²³]) (?=\w)", "·", symbol) if "*" in symbol else symbol
+    shown = re.sub(rf"{_SPACE}[*⋅]\s*+|(?<=[\w²³]) (?=\w)", "·", symbol) if "*" in symbol else symbol
     return with_superscripts(shown)
 
 
