@@ -51,9 +51,13 @@ def patterns_of_source(source: str) -> Iterator["re.Pattern[Any]"]:
     """The patterns that are written in calls of `re`, also inside functions."""
     for node in ast.walk(ast.parse(source)):
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=name), args=[ast.Constant(value=text), *rest]):
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="re"), attr=name), args=[ast.Constant(value=text), *rest]
+            ):
                 if name in CALLS and isinstance(text, str | bytes):
-                    flags = [*rest[:1], *(k.value for k in node.keywords if k.arg == "flags")] if name == "compile" else []
+                    flags = (
+                        [*rest[:1], *(k.value for k in node.keywords if k.arg == "flags")] if name == "compile" else []
+                    )
                     yield re.compile(text, sum(eval(ast.unparse(flag), {"re": re}) for flag in flags))
 
 
@@ -144,4 +148,7 @@ def test_patterns_are_found_wherever_they_are_held() -> None:
     assert {one for _, one in patterns_of_modules([module])} >= set(wanted[:4])
     source = "import re\ndef f(x):\n    re.sub(r'pattern 4', '', x)\nA = re.compile(b'pattern 5', re.DOTALL | re.M)"
     found = list(patterns_of_source(source))
-    assert [(one.pattern, one.flags & (re.S | re.M)) for one in found] == [("pattern 4", 0), (b"pattern 5", re.S | re.M)]
+    assert [(one.pattern, one.flags & (re.S | re.M)) for one in found] == [
+        ("pattern 4", 0),
+        (b"pattern 5", re.S | re.M),
+    ]

@@ -11,7 +11,7 @@ from fastapi import Query, Request, Response
 from app.api.documents import responses, text_body, text_content
 from app.api.headers import Granted
 from app.api.streams import LineStream, arrivals_of
-from app.aside.child_process import apart
+from app.aside.child_process import read_apart
 from app.network.routes import Router
 from app.predicting.lines import Predictor, predict_lines
 from app.site import Here
@@ -59,7 +59,7 @@ async def predict_many(
 
 
 async def _predictions(request: Request, limit: int, summary: bool) -> AsyncGenerator[bytes]:
-    predictor, loop = Predictor(limit, partial(apart, predict_lines)), asyncio.get_running_loop()
+    predictor, loop = Predictor(limit, partial(read_apart, predict_lines)), asyncio.get_running_loop()
     async for lines in arrivals_of(request, limit):
         for start in range(0, len(lines), _AT_ONCE):
             some = lines[start : start + _AT_ONCE]

@@ -103,7 +103,7 @@ def charge(seconds: float) -> None:
 
 
 def lift_ceiling() -> None:
-    """Let the request that is being handled use more in all than others: each piece of its work has a limit."""
+    """Let the request that is being handled use more than others: only each piece of its work has a limit."""
     if found := _ACCOUNT.get():
         found.ceiling = math.inf
 

@@ -43,10 +43,10 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     Raises:
         HTTPException: 503, it was ended, or there are no seconds left.
     """
+    if seconds <= 0:
+        raise _refusal()
     thread, clock = get_ident(), _clock_of_thread()
     try:
-        if seconds <= 0:
-            raise OvertimeError
         try:
             with _LOCK:
                 _AT_WORK[thread] = _TimedThread(clock, time.clock_gettime(clock) + seconds)
@@ -55,11 +55,7 @@ def within(seconds: float, work: Callable[[], T]) -> T:
             _leave(thread)
     except OvertimeError:
         _leave(thread)  # the error may have come while it left
-        says = translate(
-            "the request was ended: it has used {seconds:g} s of processor time, the most that one may use; ask for less",
-            seconds=CEILING,
-        )
-        raise HTTPException(503, says, {"Retry-After": str(_AGAIN)}) from None
+        raise _refusal() from None
 
 
 def end_overtime() -> None:
@@ -71,6 +67,14 @@ def end_overtime() -> None:
             if not work.is_told and time.clock_gettime(work.clock) > work.end:
                 work.is_told = True
                 _interrupt(thread, ctypes.py_object(OvertimeError))
+
+
+def _refusal() -> HTTPException:
+    says = translate(
+        "the request was ended: it has used {seconds:g} s of processor time, the most that one may; ask for less",
+        seconds=CEILING,
+    )
+    return HTTPException(503, says, {"Retry-After": str(_AGAIN)})
 
 
 def _leave(thread: int) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from queue import LifoQueue
 from time import process_time
 from traceback import format_exc
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from app.aside import charge
 from app.errors import AppError, InputError
@@ -38,7 +38,6 @@ _KEPT = 200 << 10  # KiB that a worker may have used; one that used more is repl
 _ROOT = Path(__file__).resolve().parents[2]
 _DONE, _NO_MEMORY, _RENEWED = 0, 3, 4  # exit codes of a worker
 _log = logging.getLogger(__name__)
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -110,7 +109,7 @@ class ReadingChildren:
         self._modules |= {work.__module__ for work in works}
         self._free.put(self._free.get() or ReadingChild(self._modules))
 
-    def run(self, seconds: float, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def run(self, seconds: float, work: Callable[..., T], *args: object) -> T:
         """The result of *work* on *args*, in at most *seconds* of processor time.
 
         Raises:
@@ -141,16 +140,16 @@ _TEXTS = ReadingChildren()
 prepare = _TEXTS.prepare
 
 
-def apart(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+def read_apart(work: Callable[..., T], *args: object) -> T:
     """The result of *work*, which reads the text of a stranger, in another process.
 
     It blocks: call it in a thread beside the event loop. *work* is a function of a module; what it
-    gets and returns, and what it raises, can be pickled.
+    gets and returns, and what it raises, can be pickled; what it says is English, or made with `say`.
 
     Raises:
         InputError: it takes more memory or time than is allowed, or fails in a way that nobody expects.
     """
-    return _TEXTS.run(SECONDS, work, *args, **kwargs)
+    return _TEXTS.run(SECONDS, work, *args)
 
 
 def _too_long(seconds: float) -> str:

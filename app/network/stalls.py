@@ -84,7 +84,7 @@ class StallWatch:
         paths = [f"{one['method']} {public_path(one)}" for one in list(self._underway.values())[:_SHOWN]]
         fields = {"seconds": round(seconds, 2), "processor": round(used, 2), "requests": paths, "calls": calls}
         _log.warning(
-            "the event loop stood still for %.1f s, in which the server used %.1f s of processor time; under way: %s; %s",
+            "the event loop stood still for %.1f s (%.1f s of processor time of this process); under way: %s; %s",
             seconds,
             used,
             ", ".join(paths) or "no request",
@@ -99,7 +99,7 @@ def calls_of_threads(loop: int) -> list[str]:
         faulthandler.dump_traceback(file, all_threads=True)
         file.seek(0)
         _, *parts = _THREAD.split(file.read())
-    found = []
+    found: list[str] = []
     for number, text in zip(parts[::2], parts[1::2], strict=True):
         calls = [call for call in _CALL.findall(text) if call[0] != __file__]
         if int(number, 16) == loop:

@@ -28,7 +28,9 @@ class Predictor:
     *run* calls the function that reads and predicts lines, here or in another process.
     """
 
-    def __init__(self, limit: int, run: "Callable[[Sequence[NumberedLine], int], list[PredictedLine]] | None" = None) -> None:
+    def __init__(
+        self, limit: int, run: "Callable[[Sequence[NumberedLine], int], list[PredictedLine]] | None" = None
+    ) -> None:
         self.tally = PredictionTally()
         self._limit = limit
         self._run = run or predict_lines
@@ -85,9 +87,7 @@ def _predicted_line(number: int, line: bytes | None, limit: int) -> PredictedLin
 
 def _refused_line(number: int, line: bytes | None, says: str) -> PredictedLine:
     says = says if len(says) <= _LONGEST else f"{says[:_LONGEST]}..."
-    return PredictedLine(
-        _lines_line({"ref": line_reference(line or b""), "error": f"line {number}: {says}"}), None
-    )
+    return PredictedLine(_lines_line({"ref": line_reference(line or b""), "error": f"line {number}: {says}"}), None)
 
 
 def prediction_row(ref: Reference, found: Estimate) -> bytes:

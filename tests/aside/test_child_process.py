@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from app.aside import RequestAccount, Seats, aside, child_process, on_account
-from app.aside.child_process import MEMORY, ReadingChildren, apart
+from app.aside.child_process import MEMORY, ReadingChildren, read_apart
 from app.errors import InputError
 from app.formulas.configurations import model_fields
 from tests.each import each
@@ -44,7 +44,7 @@ def test_results_and_errors_come_back(one: ReadingChildren) -> None:
     with pytest.raises(json.JSONDecodeError, match="line 2"):
         one.run(2, json.loads, "{\n!")
     with pytest.raises(ValueError, match="num_hidden_layers") as error:
-        apart(model_fields, '{"a": 1}')
+        read_apart(model_fields, '{"a": 1}')
     assert getattr(error.value.args[0], "form", "").startswith("the configuration has no model")  # can be translated
 
 

@@ -48,8 +48,6 @@ def bombs(size: int) -> Iterator[tuple[str, str]]:
     yield "printed arguments", "hidden_size ... 9\n" * (size // 18 - 1)
 
 
-
-
 async def held_up(asker: Asker, asked: Awaitable[Cost]) -> tuple[Cost, float]:
     """The response, and the most that the server worked between two answers to somebody else meanwhile."""
     task, longest = asyncio.ensure_future(asked), 0.0

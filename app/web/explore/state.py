@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.aside.child_process import apart
+from app.aside.child_process import read_apart
 from app.errors import InputError, NotFoundError, nearest, sentence
 from app.explorers import EXPLORERS, Explored, Explorer, Values, address_text, read_controls, translate_explored
 from app.explorers.configured_states import configured_state
@@ -47,7 +47,7 @@ def _configured(explorer: Explorer, text: str, given: Mapping[str, str]) -> tupl
         return {}, form
     values, _ = read_controls(explorer.controls, given)
     try:
-        return apart(configured_state, text, Values(values).count("gpus")), ""
+        return read_apart(configured_state, text, Values(values).count("gpus")), ""
     except (ValueError, InputError) as error:
         return {}, sentence(localized(str(error)))
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def apart(work: Callable[..., Any], *args: object) -> Any:
+def read_apart(work: Callable[..., Any], *args: object) -> Any:
     """The result of *work*."""
     return work(*args)
 
