@@ -99,7 +99,6 @@ class ReadingChildren:
         """The *modules* are those of the work, where it is not known by the first piece of it."""
         self._modules = set(modules)
         self._free: LifoQueue[ReadingChild | None] = LifoQueue()
-        self._count = count
         for _ in range(count):
             self._free.put(None)
         atexit.register(self.close)
@@ -129,11 +128,12 @@ class ReadingChildren:
             self._free.put(child if child and child.is_alive else None)
 
     def close(self) -> None:
-        """End those that wait for work."""
-        for _ in range(self._count):
-            if not self._free.empty() and (child := self._free.get()):
+        """End those that wait for work; another piece of it starts others."""
+        waiting = [self._free.get() for _ in range(self._free.qsize())]
+        for child in waiting:
+            if child:
                 child.close()
-                self._free.put(None)
+            self._free.put(None)
 
 
 _TEXTS = ReadingChildren()

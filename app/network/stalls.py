@@ -21,6 +21,7 @@ STALL = 0.5  # seconds in which the event loop does nothing else
 _PERIOD = 0.1  # seconds between two looks
 _SHOWN = 5  # requests, and calls of each thread
 _OURS = str(Path(__file__).resolve().parents[1])
+_WAITING = {"threading.py", "queue.py", "selectors.py"}  # where a thread is that has nothing to do
 _THREAD = re.compile(r"^(?:Current thread|Thread) 0x([0-9a-f]+)", re.MULTILINE)
 _CALL = re.compile(r'^  File "([^"\n]+)", line (\d+) in ([^\n]+)$', re.MULTILINE)
 _log = logging.getLogger(__name__)
@@ -104,7 +105,7 @@ def calls_of_threads(loop: int) -> list[str]:
         calls = [call for call in _CALL.findall(text) if call[0] != __file__]
         if int(number, 16) == loop:
             found.insert(0, f"event loop: {_shown_calls(calls)}")
-        elif any(file.startswith(_OURS) for file, _, _ in calls):
+        elif any(file.startswith(_OURS) for file, _, _ in calls) and Path(calls[0][0]).name not in _WAITING:
             found.append(f"beside it: {_shown_calls(calls)}")
     return found
 

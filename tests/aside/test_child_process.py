@@ -141,3 +141,5 @@ def test_a_process_ends_with_its_server(tmp_path: Path) -> None:
     children.close()
     with pytest.raises(ProcessLookupError):
         os.kill(leader, 0)
+    assert children.run(2, os.getsid, 0) != leader
+    children.close()

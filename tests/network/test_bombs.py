@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
+from app.aside import child_process
 from app.config import Settings
 from app.db.session import open_session
 from app.db.tokens import create_token
@@ -119,3 +120,25 @@ def test_a_command_line_reads_every_bomb_soon(read: object) -> None:
         if (seconds := time.process_time() - begin) > 1.5:
             slow[name] = seconds
     assert slow == {}
+
+
+def test_a_text_that_takes_too_long_is_told_where_and_what_to_do(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child_process, "SECONDS", 0.0)
+    monkeypatch.setattr(child_process, "_LEAST_PATIENCE", 0.0)
+
+    async def tried() -> tuple[str, str]:
+        app = create_app(settings)
+        with open_session(app.state.site.engine) as session:
+            headers = {"Authorization": f"Bearer {create_token(session, 'tests')}"}
+        async with running(app) as asker:
+            page = await asker.ask("/explore/fit", f"configuration={quote(MODEL % 9)}")
+            body = json.dumps({"model": MODEL % 9, "cluster": "8 H100", "layout": "data=8"}).encode()
+            lines = await asker.ask("/api/v1/predict", method="POST", body=b"\n" + body, headers=headers)
+        return page.text, json.loads(lines.text)["error"]
+
+    page, line = asyncio.run(tried())
+    assert "The pasted configuration was not read: reading it took longer than" in page
+    assert line.startswith("line 2: reading it took longer than")
+    assert line.endswith("leave out what is not needed, and send it again")

@@ -48,8 +48,10 @@ def _configured(explorer: Explorer, text: str, given: Mapping[str, str]) -> tupl
     values, _ = read_controls(explorer.controls, given)
     try:
         return read_apart(configured_state, text, Values(values).count("gpus")), ""
-    except (ValueError, InputError) as error:
+    except ValueError as error:
         return {}, sentence(localized(str(error)))
+    except InputError as error:  # it takes too much
+        return {}, sentence(translate("the pasted configuration was not read: {problem}", problem=str(error)))
 
 
 def url_state(explorer: Explorer, values: Values) -> dict[str, str]:
