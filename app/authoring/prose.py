@@ -10,7 +10,7 @@ from app.kinds import Finding, Where
 
 _USUAL = "\n\t"
 _HIDDEN = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u3164\ufeff\uffa0"
-_FENCED = re.compile(r"^[ \t]*+(?P<fence>```|~~~).*?(?:^[ \t]*+(?P=fence)[ \t]*+$|\Z)", re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(r"^[ \t]*+(?P<fence>```|~~~)[^\n]*+\n(?:[^\n]*+\n)*?[ \t]*+(?P=fence)[ \t]*+$", re.MULTILINE)
 _SPAN = re.compile(r"(?<!`)`[^`\n]+`(?!`)|\$[^$]+\$")
 _RULE = re.compile(r"^(?=.*[^\W_]).*\|\s*:?-{2,}:?\s*\|", re.MULTILINE)
 _FOLDED = {

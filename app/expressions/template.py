@@ -22,7 +22,7 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _INSIDE_MATH = re.compile(r"\{\{(?P<slot>[^{}]+)\}\}")
-_CODE = re.compile(r"^[ \t]*+(?P<fence>```|~~~).*?(?:^[ \t]*+(?P=fence)[ \t]*+$|\Z)|`[^`]*`", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^[ \t]*+(?P<fence>```|~~~)[^\n]*+\n(?:[^\n]*+\n)*?[ \t]*+(?P=fence)[ \t]*+$|`[^`]*`", re.MULTILINE)
 _COUNTED = re.compile(r"\{(?P<name>\w+)\}[ *-]+(?P<word>[a-zA-Z-]{3,})")
 _IN_MATH = str.maketrans({",": "{,}", "\u202f": r"\,", "%": r"\%", "$": r"\$"})
 BLANK = "\N{LOZENGE}"  # in place of a slot
