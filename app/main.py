@@ -45,6 +45,7 @@ from app.server.network.languages import Languages
 from app.server.network.page_limit import PageLimit
 from app.server.network.prefix import Prefix
 from app.server.network.routes import methods_at
+from app.server.network.stalls import StallWatch
 from app.server.network.watch import Watch
 from app.site import Site, api, web
 from app.site.members import NoMembers
@@ -124,6 +125,7 @@ def create_app(
     app.state.site = site
     app.state.parts = parts
     app.state.assignments = NoAssignments() if isinstance(site.members, NoMembers) else site.members
+    app.state.stalls = StallWatch()
     app.add_middleware(PageLimit)
     api.install_api(app, [call for part in parts for call in part.calls])
     web.install_pages(app, [page for part in parts for page in part.pages])
@@ -140,6 +142,7 @@ def create_app(
         ready=site.outage.ready,
         budget=Budget(site.allowances.processor, partial(_payer, site)),
         free=api.HEALTH,
+        stalls=app.state.stalls,
     )
     seen = site.settings.metrics or site.settings.access_log
     watch = Watch(logs=site.settings.access_log, secret=site.secret) if seen else None
@@ -179,7 +182,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
         tasks = [part.tasks(app) for part in app.state.parts if part.tasks]
         for task in (web.indexing(app), *tasks, api.sampling(site), idle, copies):
             await beside.enter_async_context(task)
-        with site.draining.watching():
+        with site.draining.watching(), app.state.stalls.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}
     await asyncio.to_thread(site.labs.close)
     await site.runner.close()

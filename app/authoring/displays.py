@@ -14,7 +14,7 @@ from app.course.kinds.drawn_values import Draw
 
 _SLOT = re.compile(r"\{(?P<slot>[^{}]+)\}[ *]*(?P<next>[A-Za-z]*-?[A-Za-z]+)?")
 _UNIT_WORD = re.compile(
-    r"(?:\w+-)?(?:seconds?|minutes?|hours?|days?|years?|bytes?|bits?|dollars?|watts?|percent"
+    r"\A(?:\w++-)?(?:seconds?|minutes?|hours?|days?|years?|bytes?|bits?|dollars?|watts?|percent"
     r"|[KMGT]i?B|[mµn]?s|FLOPs?)"
 )
 _WHOLE = re.compile(r"-?[\d,]+")

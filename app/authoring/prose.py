@@ -10,14 +10,16 @@ from app.course.kinds import Finding, Where
 
 _USUAL = "\n\t"
 _HIDDEN = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u3164\ufeff\uffa0"
-_FENCED = re.compile(r"^\s*(?P<fence>```|~~~).*?^\s*(?P=fence)\s*$", re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(r"^[ \t]*+(?P<fence>```|~~~)[^\n]*+\n(?:[^\n]*+\n)*?[ \t]*+(?P=fence)[ \t]*+$", re.MULTILINE)
 _SPAN = re.compile(r"(?<!`)`[^`\n]+`(?!`)|\$[^$]+\$")
 _RULE = re.compile(r"^(?=.*[^\W_]).*\|\s*:?-{2,}:?\s*\|", re.MULTILINE)
 _FOLDED = {
     "a code block": re.compile(r"```|~~~"),
     "a table": _RULE,
     "a list": re.compile(r"(?:^|: )(?:- [^\n]+? - \S|\* [^\n]+? \* \S|1[.)] [^\n]+ 2[.)] \S)", re.MULTILINE),
-    "a drawing": re.compile(r"([-#=._|*░▒▓█─])\1{2}[^\n]*[ |]\S*([-#=._|*░▒▓█─])\2{2}"),
+    "a drawing": re.compile(
+        r"^(?>[^\n]*?([-#=._|*░▒▓█─])\1{2})(?>[^\n]*?[ |])[^\n]*?([-#=._|*░▒▓█─])\2{2}", re.MULTILINE
+    ),
 }
 _KEEP = "begin the text with `|` instead of `>`, which keeps its lines"
 _FENCE = "put it in a ``` block, in a text that begins with `|`"

@@ -15,9 +15,12 @@ from fastapi import FastAPI
 
 from app.commands.processes import Processes, cleaned_up
 from app.core.errors import InputError, UnavailableError
+from app.core.predicting.lines import predict_lines
+from app.course.explorers.configured_states import configured_state
 from app.course.sandbox.pool import slots_of
 from app.main import calm_collector, create_app, create_site
 from app.server import metrics
+from app.server.aside.child_process import prepare
 from app.server.config import Settings
 from app.server.network.guard import raise_files
 from app.server.network.logs import logging_configuration
@@ -57,6 +60,7 @@ def serve(arguments: Namespace) -> int:
         _announce(settings, listening)
         raise_files()
         calm_collector()
+        prepare(configured_state, predict_lines)
         _serve(_configuration(app, arguments, settings, port), listening)
     return 0
 
@@ -99,6 +103,7 @@ def worker() -> FastAPI:
         logging.getLogger(__name__).warning("a process cannot start: %s%s", error, cause)
         sys.exit(1)
     calm_collector()
+    prepare(configured_state, predict_lines)
     return app
 
 

@@ -16,7 +16,7 @@ from app.core.errors import nearest
 from app.core.quotation import plain, quote_json
 
 Where = tuple[str | int, ...]
-_JSON_PLACE = re.compile(r"(?P<why>.*) at line (?P<line>\d+) column (?P<column>\d+)", re.DOTALL)
+_JSON_PLACE = re.compile(r"\A(?P<why>.*) at line (?P<line>\d+) column (?P<column>\d+)", re.DOTALL)
 _BRANCH = re.compile(r"(?:constrained-)?(?:int|float|str|bool)|.*\[.*")
 
 _FINITE, _NOT_JSON = "a finite number", "json_invalid"

@@ -11,7 +11,7 @@ from app.core.translation import Numeral, translate
 from app.core.units import BYTE, COUNT, RATIO, Unit, scale_of, show, show_size
 
 Value = float | str | tuple[float, ...]
-_RANGE = re.compile(r"(?P<low>.+?)\.\.(?P<high>.+)")
+_RANGE = re.compile(r"\A(?P<low>.+?)\.\.(?P<high>.+)")
 _STEP = 4  # ratio of neighboring values in a range
 _MOST = 24  # values of a parameter that takes several
 _LONGEST_COMMAND = 2000  # characters

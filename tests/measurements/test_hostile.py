@@ -2,20 +2,16 @@
 
 import gzip
 import json
-import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from app.core.errors import InputError
-from app.core.measurements import child_process, packed_files
-from app.core.measurements.child_process import child_environment, command, measured_apart, reports_from
+from app.core.measurements import packed_files, report_json
 from app.core.measurements.file_reader import read_files
+from app.core.measurements.report_json import measured_apart
 from app.core.measurements.reports import CollectiveTest, Unread
-from tests.each import each
 from tests.measurements.printing import rows, today
 
 FILES: dict[str, tuple[bytes, str]] = {
@@ -109,27 +105,10 @@ def test_reading_apart_finds_the_same(tmp_path: Path) -> None:
     assert measured_apart([path, tmp_path / "gone"]) == read_files([path, tmp_path / "gone"])
 
 
-def test_the_process_apart_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (child_process.MEMORY, child_process.SECONDS, child_process.LONGEST) == (512 << 20, 60, 300)
-    assert command([tmp_path])[1:4] == ["-P", "-m", "app.core.measurements.child_process"]
-    monkeypatch.setattr(child_process, "LONGEST", 0.001)
-    with pytest.raises(InputError, match="took longer"):
-        measured_apart([tmp_path])
-
-
-@each(("code", "says"), [(-24, "took longer"), (-9, "512 MiB"), (3, "512 MiB"), (1, "damaged")])
-def test_a_process_that_did_not_end_well_is_one_sentence(code: int, says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        reports_from(b"", code)
-
-
-def test_a_reader_leaves_the_processor_to_pages() -> None:
-    said = "import os, sys; from app.core.measurements import child_process; del sys.argv[1:]; child_process.main(); "
-    done = subprocess.run(
-        [sys.executable, "-c", said + "print(os.nice(0))"],
-        env=child_environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == f"[]{min(os.nice(0) + 10, 19)}"
+def test_reading_apart_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "sent"
+    path.write_text("\n".join([today("all_gather", 16)] * 2_000))
+    assert report_json.SECONDS == 60
+    monkeypatch.setattr(report_json, "SECONDS", 0.01)
+    with pytest.raises(InputError, match="took longer than 0.01 s"):
+        measured_apart([path])

@@ -158,7 +158,7 @@ def _turned(name: str) -> str:
     >>> _turned("Lovelace, Ada"), _turned("King, Martin L., Jr."), _turned("Ada, PhD")
     ('Ada Lovelace', 'Martin L. King, Jr.', 'Ada, PhD')
     """
-    last, *others = re.split(r"\s*[,，]\s*", name)
+    last, *others = re.split(r"(?:(?<!\s)\s++)?+[,，]\s*+", name)
     suffixes = [one for one in others if _SUFFIX.fullmatch(one)]
     first = [one for one in others if one and one not in suffixes]
     if len(first) != 1 or not last:

@@ -10,7 +10,7 @@ from app.classes.people.csv_titles import plain_head
 
 # What other systems add to the title of a column: a number of theirs, the most points, the scale.
 _ADDED = re.compile(
-    r"\s*(?:\(\d+\)|\|\s*\d*|<(?P<d2l>[^<>]*)>|\[(?P<square>[^\[\]]*)\]|/\s*(?P<out>\d+(?:[.,]\d+)?)"
+    r"(?:(?<!\s)\s++)?+(?:\(\d+\)|\|\s*\d*|<(?P<d2l>[^<>]*)>|\[(?P<square>[^\[\]]*)\]|/\s*(?P<out>\d+(?:[.,]\d+)?)"
     r"|\bpoints grade|\((?P<round>[^()]*)\))$"
 )
 _SCALE = re.compile(
@@ -24,7 +24,7 @@ _OTHER_SCALE = re.compile(
     r"|feedback|rückmeldung|retour|comment|kommentar|comentario|反馈|评语|(?<!points )grade symbol"
 )
 _MOST = re.compile(r"(?:maxpoints:|(?:pts|punktzahl|puntos|points):? (?:up to )?|^)(\d+(?:[.,]\d+)?)")
-_COMPANION = re.compile(r"(.+) - max points")  # Gradescope
+_COMPANION = re.compile(r"\A(.+) - max points")  # Gradescope
 _MOST_PARTS = 4  # that are taken off a title
 _THOUSANDS = re.compile(r"(?<=\d)[\s'’٬](?=\d{3}(?!\d))")
 _SIGNS = str.maketrans({"٫": ".", "−": "-", "–": "-", "—": "-", "－": "-"})

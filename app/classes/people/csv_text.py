@@ -15,7 +15,7 @@ from app.core.translation import translate
 _BOM = "\ufeff"
 _SEPARATORS = "\t;|,"  # of equal ones, the first: a comma may be in a name
 _PROBED, _MOST_PROBED = 40, 100_000  # lines and characters that tell the separator
-_MARKUP = re.compile(r"\s*(?:<[!?a-zA-Z]|[\[{]\s*[\"{\]}])")
+_MARKUP = re.compile(r"\A\s*+(?:<[!?a-zA-Z]|[\[{]\s*[\"{\]}])")
 # What shows nothing, and comes with what is copied from a page: marks of direction and breaks.
 _INVISIBLE = dict.fromkeys(
     map(ord, "\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\u00ad")

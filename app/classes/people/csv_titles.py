@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-_IN_BRACKETS = re.compile(r"\s*[(\[][^()\[\]\d]*[)\]]$")  # "Name (Last, First)"
+_IN_BRACKETS = re.compile(r"(?:(?<!\s)\s++)?+[(\[][^()\[\]\d]*+[)\]]$")  # "Name (Last, First)"
 
 
 def plain_head(cell: str) -> str:

@@ -21,8 +21,8 @@ _KICKER, _SMALL = 800, 24  # pixels: beside the name of the site, and its letter
 _MONO = 0.6  # width of a letter of code, of its size
 _LARGEST = 3.4  # times; a small figure is not enlarged more
 
-_PALETTE = re.compile(r"--([\w-]+): (#\w+);")
-_RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+_PALETTE = re.compile(r"(?<![\w-])--([\w-]++): (#\w++);")
+_RULE = re.compile(r"(?<![^{}])([^{}]++)\{([^{}]*+)\}")
 _FAMILY = re.compile(r"\[class[\^*]=([a-z])-\]")
 _TONE = "var(--tone)"
 _TONED = re.compile(r"\b[kosp]-\w+")  # a class with a tone

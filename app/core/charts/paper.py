@@ -32,7 +32,7 @@ _WIDTHS = {
     100: "W—",
 }
 _FIRST_IDEOGRAM = "\u2e80"
-_PIECES = re.compile(r"\s*(?:[^\s\u2e80-\uffff]+|[\u2e80-\uffff])[，。、；：）]*")
+_PIECES = re.compile(r"(?<!\s)\s*+(?:[^\s\u2e80-\uffff]+|[\u2e80-\uffff])[，。、；：）]*")
 _OF = {letter: width for width, letters in _WIDTHS.items() for letter in letters}
 
 

@@ -15,21 +15,20 @@ from app.core.units import Reading, read, spelled
 from app.core.units.parser import asks_for_physics
 from app.core.units.physics import before_unit
 from app.core.units.scales import SCALES, TYPED, Scale, physical_scale, takes_prefix
-from app.core.units.typed_numbers import join_digits, plain_signs, without_commas
+from app.core.units.typed_numbers import CALL, join_digits, plain_signs, without_commas
 
 _LONGEST = 500  # characters of an answer
 _READINGS = 1_000  # that are cached: an answer is read to be judged, and to be drawn
 _SHOWN = 60  # characters of an answer that cannot be read
 _SIGN = re.compile(r"[-+*/^()√×·]")
-_CALL = re.compile(r"[^\W\d]\w*\s*\(")
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 DOLLARS_FIRST = re.compile(r"\$\s*(\d[\d.]*(?:[eE][-+]?\d+)?)")
 _PER_SECOND = re.compile(r"(?<=[^\W\d])\s*(?:/|\bper\b)\s*(?:seconds?|secs?|s)(?!\w)")
 _THOUSANDFOLD = re.compile(r"(?<=\d)\s?([kKM])(?![\w$])")
 _TIMES = {"k": "e3", "K": "e3", "M": "e6"}
-_AMOUNT = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([^\W\d]+)[\s,]*(?:and\s+)?")
+_AMOUNT = re.compile(r"(?<![\d.])(\d++(?:\.\d*+)?|\.\d++)\s*+([^\W\d]++)[\s,]*+(?:and\s++)?")
 _RATIOS = {"%", "percent", "points", "point", "x", "×", "times"}
-_LAST_UNIT = re.compile(r"(.*[\d)])\s*((?:[^\W\d]|[$%])[\w$%/-]*)")
+_LAST_UNIT = re.compile(r"\A(.*[\d)])\s*+((?:[^\W\d]|[$%])[\w$%/-]{0,60}+)")
 
 
 def read_answer(text: str, shown: Scale) -> Reading:
@@ -97,7 +96,7 @@ def simplified(text: str, shown: Scale) -> str:
     typed = _PER_SECOND.sub("/s", join_digits(plain_signs(text.strip())).lstrip("~≈= "))
     if shown.unit.symbol.startswith("$"):
         typed = DOLLARS_FIRST.sub(r"\1 $", typed)
-    if not _CALL.search(typed):  # in a call, a comma separates arguments
+    if not CALL.search(typed):  # in a call, a comma separates arguments
         typed = _DECIMAL_COMMA.sub(".", without_commas(typed))
     if not takes_prefix(shown) and shown.factor >= 1:  # 4k could mean 4 kB; with % it means nothing
         typed = _THOUSANDFOLD.sub(lambda match: _TIMES[match[1]], typed)

@@ -16,7 +16,7 @@ from app.core.units.scales import SCALES
 PAD_LIMIT = 4_000  # characters
 _LINES = 40  # that are worked out
 _LONGEST = 300  # characters of a line
-_NAMED = re.compile(r"\s*([^\W\d_]\w{0,15})\s*=(?!=)\s*(.+)")
+_NAMED = re.compile(r"\A\s*+([^\W\d_]\w{0,15})\s*+=(?!=)\s*(.+)")
 _NAME = re.compile(r"[^\W\d]\w*")
 _LAST = "last"  # the name of the result before
 

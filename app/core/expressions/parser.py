@@ -25,12 +25,12 @@ DEEPEST = 40
 MOST = 150  # numbers and names: the tree of a long sum is as deep as it has terms
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
+    r"(?:(?<!\s)\s++)?+(?:(?P<number>(?:\d+(?:_\d+)*(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)"
     r"|(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)"
     r"|(?P<word>'[^']*'|\"[^\"]*\")"
     r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^()<>,=%.$√]))"
 )
-_UNIT = re.compile(r"\s*(" + "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True)) + r")(?!\w)")
+_UNIT = re.compile(r"(?:(?<!\s)\s++)?+(" + "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True)) + r")(?!\w)")
 _LETTER_FOR_TIMES = re.compile(r"(?<=[\d)])\s*x\s*(?=[\d(.])")
 _TIDY = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "[": "(", "]": ")"})
 _BEGINS_A_FACTOR = (("sign", "("), ("sign", "√"))

@@ -22,11 +22,11 @@ _PIECE = re.compile(
     re.DOTALL,
 )
 _INSIDE_MATH = re.compile(r"\{\{(?P<slot>[^{}]+)\}\}")
-_CODE = re.compile(r"^\s*(?P<fence>```|~~~).*?^\s*(?P=fence)\s*$|`[^`]*`", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^[ \t]*+(?P<fence>```|~~~)[^\n]*+\n(?:[^\n]*+\n)*?[ \t]*+(?P=fence)[ \t]*+$|`[^`]*`", re.MULTILINE)
 _COUNTED = re.compile(r"\{(?P<name>\w+)\}[ *-]+(?P<word>[a-zA-Z-]{3,})")
 _IN_MATH = str.maketrans({",": "{,}", "\u202f": r"\,", "%": r"\%", "$": r"\$"})
 BLANK = "\N{LOZENGE}"  # in place of a slot
-_FORMAT = re.compile(r"(?P<unit>.*?)\s*(?P<digits>(?<!\S)(?:[1-9]|1[0-5]))?")
+_FORMAT = re.compile(r"\A(?P<unit>.*?)(?P<digits>(?<!\S)(?:[1-9]|1[0-5]))?\Z")
 
 
 def fill(text: str, names: Names, shown: Mapping[str, str]) -> str:
@@ -104,7 +104,7 @@ def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:
     if not form:
         return localized(str(quantity))
     match = _FORMAT.fullmatch(form)
-    unit, digits = (match["unit"], match["digits"]) if match else (form, None)
+    unit, digits = (match["unit"].rstrip(), match["digits"]) if match else (form, None)
     try:
         scale = scale_of(unit)
     except ValueError as error:

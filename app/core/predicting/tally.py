@@ -3,10 +3,31 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
 
 from app.core.predicting.accuracy import Accuracy, Summary
 from app.core.predicting.estimate import Estimate
 from app.core.predicting.record_reader import PredictionLine
+from app.core.units import Bytes, Seconds
+
+
+class TalliedLine(NamedTuple):
+    """What counts of a line: what was measured, 0 where nothing was, and what was predicted."""
+
+    group: str
+    measured: Seconds
+    measured_memory: Bytes
+    total: Seconds
+    low: Seconds
+    high: Seconds
+    allocated: Bytes
+    fits: bool
+
+    @classmethod
+    def of(cls, line: PredictionLine, found: Estimate) -> "TalliedLine":
+        """That of *line*, for which *found* is predicted."""
+        measured = line.group, line.measured, line.measured_memory
+        return cls(*measured, found.total, found.low, found.high, found.allocated, found.fits)
 
 
 @dataclass(slots=True)
@@ -38,16 +59,16 @@ class PredictionTally:
         }
         return json.dumps({"summary": summary})
 
-    def count(self, line: PredictionLine, found: Estimate) -> None:
+    def count(self, line: TalliedLine) -> None:
         """Add the prediction for *line*."""
         self.predicted += 1
         if line.measured:
-            self.times.add(line.group, found.total, line.measured)
-            if found.low < found.high:
-                self.times.bracket(found.low, found.high, line.measured)
+            self.times.add(line.group, line.total, line.measured)
+            if line.low < line.high:
+                self.times.bracket(line.low, line.high, line.measured)
         if line.measured_memory:
-            self.memory.add(line.group, found.allocated, line.measured_memory)
-        self.refuted += not found.fits and bool(line.measured or line.measured_memory)
+            self.memory.add(line.group, line.allocated, line.measured_memory)
+        self.refuted += not line.fits and bool(line.measured or line.measured_memory)
 
     def _counts(self) -> str:
         return f"{_several(self.predicted, 'prediction')}, {_several(self.errors, 'line')} with an error"

@@ -85,7 +85,7 @@ def show_in(value: float, scale: Scale, digits: int = 4) -> str:
     return _with_unit(figures(value / scale.factor, digits), scale.symbol)
 
 
-_TYPED = re.compile(r"(\d+)((?:\.\d+)?) ?(\D.*)")
+_TYPED = re.compile(r"\A(\d++)((?:\.\d++)?) ?(\D.*)")
 
 
 def show_typed(text: str) -> str:

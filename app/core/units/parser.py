@@ -19,13 +19,13 @@ _NUMBER = re.compile(
 )
 _DOLLARS_FIRST = re.compile(r"^([-+]?)\s*(?:US)?\$\s*([\d.,]+(?:[eE][-+]?\d+)?)\s*(.*)$")
 _PER = (  # how a rate may end, and how units write it
-    (re.compile(r"\s*(?:/|\bper\b)\s*(?:s|secs?|seconds?)$"), "/s"),
-    (re.compile(r"\s*(?:/|\b(?:per|an)\b)\s*(?:GPU[- ]?)?(?:h|hr|hours?)$"), "/h"),
-    (re.compile(r"\s*(?:/|\bper\b)\s*kWh$"), "/kWh"),
+    (re.compile(r"(?:(?<!\s)\s++)?+(?:/|\bper\b)\s*+(?:s|secs?|seconds?)$"), "/s"),
+    (re.compile(r"(?:(?<!\s)\s++)?+(?:/|\b(?:per|an)\b)\s*+(?:GPU[- ]?)?(?:h|hr|hours?)$"), "/h"),
+    (re.compile(r"(?:(?<!\s)\s++)?+(?:/|\bper\b)\s*+kWh$"), "/kWh"),
     (re.compile(r"^(?:US\$|USD|dollars?)(?=/)"), "$"),
 )
 # 97.4B, as model cards write; in 97.4 B, the B may be bytes.
-_MULTIPLE = re.compile(r"(?:(?P<letter>[kKMBGTb]|bn)|\s*(?P<word>thousand|million|billion|trillion))(?!\w)")
+_MULTIPLE = re.compile(r"\A(?:(?P<letter>[kKMBGTb]|bn)|\s*+(?P<word>thousand|million|billion|trillion))(?!\w)")
 _LONGEST = 100
 
 
@@ -114,7 +114,7 @@ def _tidy(text: str, unit: Unit) -> str:
     if unit.symbol.startswith("$"):
         typed = _DOLLARS_FIRST.sub(r"\1\2 $\3", typed)
     typed = without_commas(without_points(typed))
-    return re.sub(r"^([-+]?\s*[~≈=]?\s*\d*),(?=\d)", r"\1.", typed).lstrip("~≈= ")
+    return re.sub(r"^([-+]?\s*+[~≈=]?\s*+\d*+),(?=\d)", r"\1.", typed).lstrip("~≈= ")
 
 
 def _number(match: re.Match[str]) -> tuple[Fraction, Fraction]:

@@ -77,10 +77,11 @@ _ATOM = rf"(?:{'|'.join(sorted(map(re.escape, _ATOMS), key=len, reverse=True))})
 _FACTOR = rf"{_ATOM}(?:\^-?[1-9]|⁻?[¹²³⁴])?(?![\w(]|\.\w)"
 _BELOW = rf"(?:{_FACTOR}|\(\s*{_FACTOR}(?:(?:\s*[*·⋅]\s*|\s+){_FACTOR})*\s*\))"
 _UNIT = rf"{_FACTOR}(?:\s*[*·⋅]\s*{_FACTOR})*(?:\s*/\s*{_BELOW})*"
-_WHOLE = re.compile(rf"{_UNIT}(?:\s+{_FACTOR})*")
-_AT = re.compile(rf"\s*({_UNIT})")
-_FIRST_AT = re.compile(rf"\s*({_FACTOR})")
-_AFTER_ALL = re.compile(rf"(.*?[\d)])\s*({_UNIT})")
+_SPACE = r"(?:(?<!\s)\s++)?+"  # from its begin: no search looks at a row of spaces twice
+_WHOLE = re.compile(rf"\A{_UNIT}(?:\s+{_FACTOR})*")
+_AT = re.compile(rf"{_SPACE}({_UNIT})")
+_FIRST_AT = re.compile(rf"{_SPACE}({_FACTOR})")
+_AFTER_ALL = re.compile(rf"\A(.*?[\d)])\s*+({_UNIT})")
 _POWERED = re.compile(rf"({_ATOM})\^?([-⁻]?[1-9¹²³⁴])?(?!\w)")
 _DIGITS = str.maketrans("⁻¹²³⁴", "-1234")
 
@@ -111,7 +112,7 @@ def physical_spelling(symbol: str) -> str:
     >>> physical_spelling("kg*m^2/(s^2 K)")
     'kg·m²/(s²·K)'
     """
-    shown = re.sub(r"\s*[*⋅]\s*|(?<=[\w²³]) (?=\w)", "·", symbol) if "*" in symbol else symbol
+    shown = re.sub(rf"{_SPACE}[*⋅]\s*+|(?<=[\w²³]) (?=\w)", "·", symbol) if "*" in symbol else symbol
     return with_superscripts(shown)
 
 

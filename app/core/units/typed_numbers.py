@@ -15,7 +15,7 @@ _THOUSAND = 1000
 _BESIDE = " ~≈=+-"  # a number, in a text that is one
 _POINT_OR_GROUP = re.compile(r"(?<![\w.,])[1-9]\d{0,2}\.\d{3}(?![\d.,]|[eE][-+\d])")
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
-_CALL = re.compile(r"[^\W\d]\w*\s*\(")
+CALL = re.compile(r"[^\W\d]\d*+\s*+\(")  # how the name of a function ends, and what follows it
 _RUN = re.compile(r"\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
 
 
@@ -79,7 +79,7 @@ def in_english(text: str, *, whole: bool = False) -> str:
     """
     check_clear(text, whole=whole)
     ungrouped = without_points(text)
-    if _CALL.search(text):  # where a comma separates arguments
+    if CALL.search(text):  # where a comma separates arguments
         return ungrouped
     plain = _DECIMAL_COMMA.sub(".", without_commas(ungrouped))
     return clear_text(plain) if has_decimal_comma() else plain

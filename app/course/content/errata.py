@@ -17,7 +17,7 @@ from app.course.content.refusals import refusal_of
 Severity = Literal["A", "B", "C"]
 _HERE = Path(__file__).parent / "data" / "errata"
 _FILES: dict[Severity, str] = {"A": "answer_keys.yaml", "B": "claims.yaml", "C": "conventions.yaml"}
-_ROW = re.compile(r"(?P<says>.+?): (?P<expression>[^|]+?) \|(?: (?P<form>.*))?")
+_ROW = re.compile(r"\A(?>(?P<says>.+?): )(?P<expression>[^|]+?) \|(?: (?P<form>.*))?")
 _FORMULA = re.compile(r"\b(?:[a-z_]+)\.(?:[a-z0-9_]+)(?=\()")
 
 

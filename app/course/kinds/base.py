@@ -21,7 +21,7 @@ from app.course.kinds.strict import Markdown, Quotes, Strict
 from app.course.sandbox.runner import Runner
 
 SEEDS = 2**31  # 0 to 2**31 - 1
-_DOTTED = re.compile(r"[a-z]\w*(?:\.[a-z]\w*)+")
+_DOTTED = re.compile(r"(?<!\w)[a-z]\w*+(?:\.[a-z]\w*+)+")
 
 Where = tuple[str | int, ...]  # the path of keys to a value in an exercise file
 Slug = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=40)]  # of an option, a step

@@ -20,7 +20,7 @@ from app.server.config import Settings
 ALL = "all"
 _MINUTES, _QUICK_MINUTES, _ENDING = 30, 10, 1  # the last one is left for the end of the job
 _KILL = 10  # seconds from SIGTERM to SIGKILL
-_AWAY = re.compile(r"down|drain|fail|unk|.*\*$", re.IGNORECASE)  # * does not answer
+_AWAY = re.compile(r"\A(?:down|drain|fail|unk|.*\*$)", re.IGNORECASE)  # * does not answer
 _SCRIPT = """\
 #!/bin/bash
 {site_header}

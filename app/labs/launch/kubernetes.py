@@ -22,7 +22,7 @@ _CPUS = {"nccl": 4, "gloo": 1}
 _MEMORIES = {"nccl": "16Gi", "gloo": "2Gi"}
 _RDMA = re.compile(r"rdma|/hca|roce|infiniband|efa", re.IGNORECASE)
 _HOST_NETWORK = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
-_RESOURCE = re.compile(r"[\w.-]+/[\w.-]+(=[1-9]\d*)?")
+_RESOURCE = re.compile(r"\A[\w.-]++/[\w.-]++(=[1-9]\d*)?")
 _NETWORKS = "k8s.v1.cni.cncf.io/networks"
 _ANNOTATION = re.compile(r"([a-z0-9.-]{1,253}/)?[\w.-]{1,63}=")
 _MEMORY = re.compile(r"[1-9]\d*[KMGT]i")

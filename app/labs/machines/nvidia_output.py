@@ -11,8 +11,8 @@ from dataclasses import dataclass
 _UNKNOWN = re.compile(r"\[?(N/A|Not Supported|Unknown Error|Insufficient Permissions|No permission)\]?|", re.IGNORECASE)
 _NOT_A_FIELD = re.compile(r"Field \"(?P<field>[\w.]+)\" is not a valid field")
 _HEADING = re.compile(r"GPU (?P<bus>[\dA-Fa-f]{4,8}:[\dA-Fa-f]{2}:[\dA-Fa-f]{2}\.\d)\s*$")
-_VERSION = re.compile(r"\d+(\.\d+)+")
-_LABELED = re.compile(r"(?P<name>.*?\S)\s+:(?:\s+(?P<value>.*))?")
+_VERSION = re.compile(r"(?<!\d)\d++(\.\d++)+")
+_LABELED = re.compile(r"\A(?P<name>.*?\S)\s++:(?:\s++(?P<value>.*))?")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ added to the account.
 """
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -19,6 +20,7 @@ from starlette.exceptions import HTTPException
 
 from app.core.errors import UnavailableError
 from app.core.translation import noted, translate
+from app.server.aside.ceiling import CEILING, within
 from app.server.aside.fair_queue import Client, FairQueue, Lease
 
 _THREADS = 2  # more would only compete with each other and with the event loop
@@ -76,6 +78,7 @@ class RequestAccount:
     seats: Seats
     advance: str = ""  # who has paid for the request when it arrived
     spent: float = 0.0
+    ceiling: float = CEILING
 
 
 _ACCOUNT: ContextVar[RequestAccount | None] = ContextVar("account", default=None)
@@ -99,6 +102,12 @@ def charge(seconds: float) -> None:
         found.spent += seconds
 
 
+def lift_ceiling() -> None:
+    """Let the request that is being handled use more than others: only each piece of its work has a limit."""
+    if found := _ACCOUNT.get():
+        found.ceiling = math.inf
+
+
 def client_address() -> str:
     """The network that the request which is being handled came from; empty outside of requests."""
     found = _ACCOUNT.get()
@@ -116,7 +125,7 @@ async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     if payer is None:
         return await asyncio.to_thread(run)
     async with payer.seats.seat() as lease:
-        timed = _Timed(run)
+        timed = _Timed(partial(within, min(CEILING, payer.ceiling - payer.spent), run))
         try:
             return await asyncio.get_running_loop().run_in_executor(_POOL, timed)
         finally:

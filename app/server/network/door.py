@@ -21,6 +21,7 @@ from app.server.network.budget import Budget
 from app.server.network.drain import Draining
 from app.server.network.head import check_head, without_cookies
 from app.server.network.response_policy import BEYOND, Beyond
+from app.server.network.stalls import StallWatch
 from app.server.network.watch import REQUEST_ID, Watch, public_path, request_id
 
 _log = logging.getLogger(__name__)
@@ -72,6 +73,7 @@ class Rules:
     draining: Draining = field(default_factory=partial(Draining, 0.0))
     ready: Callable[[], Awaitable[None]] | None = None  # returns when requests may be handled
     budget: Budget | None = None  # of processor time
+    stalls: StallWatch = field(default_factory=StallWatch)
     free: Collection[str] = ()  # paths that cost nothing, and are always handled
 
 
@@ -145,7 +147,8 @@ class Door:
         if sender.bodiless:  # a copy: the server needs the original to know that no body follows
             scope = {**scope, "method": "GET"}
         try:
-            await self._pass(scope, receive, sender)
+            with self._rules.stalls.handling(scope):
+                await self._pass(scope, receive, sender)
         except ClientDisconnect:
             pass  # no one waits for a response
         except Exception as error:  # whatever it is, the response to it has these headers

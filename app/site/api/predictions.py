@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Annotated
 
 from fastapi import Query, Request, Response
 
-from app.core.predicting.lines import Predictor
+from app.core.predicting.lines import Predictor, predict_lines
+from app.server.aside.child_process import read_apart
 from app.server.network.routes import Router
 from app.site import Here
 from app.site.api.documents import responses, text_body, text_content
@@ -16,7 +18,7 @@ from app.site.api.streams import LineStream, arrivals_of
 
 PREDICT = "/api/v1/predict"
 _AT_ONCE = 16  # lines of a stream that are predicted before those of other streams
-# One thread for all streams: several would only slow the event loop, and each other.
+# One thread for all streams waits for the processes that read: some are left to pages.
 _THREAD = ThreadPoolExecutor(1, "predict")
 _TYPE = "application/x-ndjson"
 _ASKED = (
@@ -57,7 +59,7 @@ async def predict_many(
 
 
 async def _predictions(request: Request, limit: int, summary: bool) -> AsyncGenerator[bytes]:
-    predictor, loop = Predictor(limit), asyncio.get_running_loop()
+    predictor, loop = Predictor(limit, partial(read_apart, predict_lines)), asyncio.get_running_loop()
     async for lines in arrivals_of(request, limit):
         for start in range(0, len(lines), _AT_ONCE):
             some = lines[start : start + _AT_ONCE]
@@ -69,4 +71,4 @@ async def _predictions(request: Request, limit: int, summary: bool) -> AsyncGene
 
 
 def _joined(predictor: Predictor, lines: list[bytes | None]) -> bytes:
-    return b"".join(predictor.results(lines))
+    return b"".join(predictor.batch(lines))

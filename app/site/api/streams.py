@@ -7,6 +7,8 @@ from fastapi import Request, Response
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
+from app.server.aside import lift_ceiling
+
 
 class LineStream(Response):
     """Lines sent as they come. (A StreamingResponse would consume the request's body.)"""
@@ -20,6 +22,7 @@ class LineStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the lines, until the last one or until the client disconnects."""
+        lift_ceiling()
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         await send(start)
         with suppress(ClientDisconnect):

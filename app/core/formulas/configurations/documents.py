@@ -11,9 +11,10 @@ from app.core.translation import say
 CONFIGURATION_LIMIT = 256 << 10  # bytes of a configuration
 _DEEPEST = 20
 _MOST = 20_000  # values
+_MOST_DOTS = 100  # in a line: tomllib takes a time that grows with the square of the parts of a key
 _ARGUMENT = re.compile(r"(?:^|[\s\[(\"'])--([a-z][\w-]*)(?:[=\s]+(?!--)([^\s\\]+))?", re.IGNORECASE)
-_PRINTED = re.compile(r"^\W*(?:\S+:\s+)?(\w+) \.{3,} ?(\S.*?)\s*$", re.MULTILINE)
-_TABLE = re.compile(r"^\s*\[{1,2}[\w.\"]+\]{1,2}\s*$", re.MULTILINE)
+_PRINTED = re.compile(r"^[^\w\n]{0,20}(?:\S{1,80}:[ \t]++)?(\w++) \.{3,} ?(\S[^\n]*+)$", re.MULTILINE)
+_TABLE = re.compile(r"^[ \t]*+\[{1,2}[\w.\"]++\]{1,2}[ \t\r]*+$", re.MULTILINE)
 _KNOWN = {"true": True, "false": False, "none": None}
 _FLAGS = {  # arguments that take no value: what stands behind them is another word
     "swiglu",
@@ -70,8 +71,12 @@ def check_document(found: Mapping[str, Any]) -> None:
         inside = _inside(value)
         left -= len(inside)
         if left < 0 or depth > _DEEPEST:
-            raise ValueError(say("the configuration is nested too deeply or too large"))
+            raise _too_large()
         values += [(one, depth + 1) for one in inside]
+
+
+def _too_large() -> ValueError:
+    return ValueError(say("the configuration is nested too deeply or too large"))
 
 
 def _inside(value: object) -> list[Any]:
@@ -100,6 +105,8 @@ def _toml(text: str) -> Mapping[str, Any]:
     """The tables of TOML; nothing if there is none."""
     if not _TABLE.search(text):
         return {}
+    if max(line.count(".") for line in text.split("\n")) > _MOST_DOTS:
+        raise _too_large()
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -109,7 +116,7 @@ def _toml(text: str) -> Mapping[str, Any]:
 def _arguments(text: str) -> Mapping[str, Any]:
     """The arguments of a command, or those that Megatron-LM prints at its start."""
     if printed := _PRINTED.findall(text):
-        return {name: _plain_value(value) for name, value in printed}
+        return {name: _plain_value(value.rstrip()) for name, value in printed}
     found: dict[str, Any] = {}
     for name, value in _ARGUMENT.findall(text):
         key, bare = name.lower().replace("-", "_"), value.strip("\"',;)]")

@@ -15,7 +15,7 @@ from app.core.measurements.number_checks import (
 )
 
 _COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_JOINT = re.compile(r"\s*[:=]+\s*")
+_JOINT = re.compile(r"(?:(?<!\s)\s++)?+[:=]++\s*+")
 _SPACE = re.compile(r"[\s_]+")
 _QUOTES = str.maketrans("", "", "\"'")
 _DIGITS = r"(\d[\d,]{0,20}(?:\.\d{0,20})?(?:[eE][+-]?\d{1,3}(?![\d.]))?|\.\d{1,20})"

@@ -28,7 +28,7 @@ _COST = 60  # of an answer: a search may take a second
 @router.get("")
 async def better_layouts(request: Request, site: Here) -> Response:
     """The run in the state of the address, with the layouts that were found for it."""
-    values, held = _asked(request)
+    values, held = await _asked(request)
     found = await _found(request, site, values, held)
     state = {**request.query_params, "show": "1", "guess": ""}
     state.pop("predict", None)
@@ -42,16 +42,16 @@ async def better_layouts(request: Request, site: Here) -> Response:
 @router.get("/{number}.{form}")
 async def download_layout_figure(request: Request, site: Here, number: int, form: str) -> Response:
     """The figure as a standalone SVG file, or its values as CSV."""
-    values, held = _asked(request)
+    values, held = await _asked(request)
     found = await _found(request, site, values, held)
     if isinstance(found, str):
         raise InputError(found)
     return figure_file(layout_figures(found), number, form, "layouts")
 
 
-def _asked(request: Request) -> tuple[Values, tuple[str, ...]]:
+async def _asked(request: Request) -> tuple[Values, tuple[str, ...]]:
     """The run, and the controls that are left as they are."""
-    values, _ = control_values(FIT, request.query_params)
+    values, _ = await aside(control_values, FIT, request.query_params)
     return values, held_controls(request.query_params.getlist("hold"))
 
 

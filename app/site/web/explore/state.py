@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from app.core.errors import NotFoundError, nearest, sentence
+from app.core.errors import InputError, NotFoundError, nearest, sentence
 from app.core.translation import localized, translate
 from app.course.explorers import EXPLORERS, Explored, Explorer, Values, address_text, read_controls, translate_explored
 from app.course.explorers.configured_states import configured_state
 from app.course.explorers.controls import Select
+from app.server.aside.child_process import read_apart
 
 LONGEST = 400  # characters of a value in a URL
 CONFIGURATION = "configuration"  # the field for a pasted one
@@ -46,9 +47,11 @@ def _configured(explorer: Explorer, text: str, given: Mapping[str, str]) -> tupl
         return {}, form
     values, _ = read_controls(explorer.controls, given)
     try:
-        return configured_state(text, Values(values).count("gpus")), ""
+        return read_apart(configured_state, text, Values(values).count("gpus")), ""
     except ValueError as error:
         return {}, sentence(localized(str(error)))
+    except InputError as error:  # it takes too much
+        return {}, sentence(translate("the pasted configuration was not read: {problem}", problem=str(error)))
 
 
 def url_state(explorer: Explorer, values: Values) -> dict[str, str]:

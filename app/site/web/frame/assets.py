@@ -22,7 +22,7 @@ _MENTION = re.compile(
     r"""@import "(?P<part>[\w./-]+)";"""
     r"""|(?P<before>from"|from "|import\("|import"|import "|url\()(?P<name>\.\.?/[\w./-]+)"""
 )
-_BOTH = re.compile(r"(--[\w-]+): light-dark\((#\w+), (#\w+)\);")  # a color for each theme
+_BOTH = re.compile(r"(?<![\w-])(--[\w-]++): light-dark\((#\w++), (#\w++)\);")  # a color for each theme
 _GAP = r"(?:\s++|/\*.*?\*/)"  # whitespace or a comment
 _SPARE = re.compile(
     rf"""("[^"]*"|url\([^)]*\))"""  # stays as it is

@@ -2,14 +2,12 @@
 
 import asyncio
 import re
-from asyncio.subprocess import DEVNULL, PIPE
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic
 
 from fastapi import Request
 from starlette.datastructures import UploadFile
@@ -17,12 +15,12 @@ from starlette.exceptions import HTTPException
 from starlette.types import Message
 
 from app.core.errors import InputError
-from app.core.measurements.child_process import LONGEST, SECONDS, child_environment, command, reports_from
 from app.core.measurements.file_reader import Report
 from app.core.measurements.packed_files import PACKED_LIMIT
+from app.core.measurements.report_json import measured_apart
 from app.core.translation import localized, noted, translate
 from app.core.units import in_english
-from app.server.aside import aside, charge, client_address
+from app.server.aside import aside, client_address, lift_ceiling
 from app.server.aside.jobs import BoundedJobs
 
 BODY_LIMIT = PACKED_LIMIT + 64 * 1024  # bytes: the files, and the form around them
@@ -65,7 +63,8 @@ class UploadReader:
             paths, fields = await _received(counted(request), Path(folder))
             if not paths:
                 raise InputError(translate("paste the output of a test or a log, or choose a file"))
-            return Upload(tuple(await self._jobs.run(lambda: _read_upload_reader(paths))), fields)
+            lift_ceiling()  # reading has one of its own
+            return Upload(tuple(await self._jobs.run(lambda: asyncio.to_thread(measured_apart, paths))), fields)
 
     @contextmanager
     def _counting(self) -> Iterator[Callable[[Request], Request]]:
@@ -139,21 +138,3 @@ def _path(folder: Path, name: str) -> Path:
     """A path in *folder*, which is made, for a file that the visitor calls *name*."""
     folder.mkdir()
     return folder / (_NAME.sub("", name).strip(" .")[-_LONGEST:] or "a file")
-
-
-async def _read_upload_reader(paths: Sequence[Path]) -> list[Report]:
-    begin = monotonic()
-    reader = await asyncio.create_subprocess_exec(
-        *command(paths), env=child_environment(), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
-    )
-    try:
-        async with asyncio.timeout(LONGEST):
-            output, _ = await reader.communicate()
-    except TimeoutError:
-        raise InputError(translate("reading took longer than {seconds} s", seconds=SECONDS)) from None
-    finally:
-        if reader.returncode is None:
-            reader.kill()
-            await reader.wait()
-        charge(monotonic() - begin)
-    return reports_from(output, reader.returncode or 0)

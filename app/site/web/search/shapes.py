@@ -39,7 +39,7 @@ _BEFORE, _AFTER = tuple("+-−*·×/^=(√"), tuple("+-−*·×/^=)(")
 # A number; x, x y, and x/y, which many formulas have.
 _PLAIN = re.compile(r"\S+ \[\] \[\] \[\]|1 \[\] \[\] \[-?1(?:, -?1)?\]")
 _DIGITS = str.maketrans({"²": "^2", "³": "^3", "{": "(", "}": ")", "\\": " "})
-_AMOUNT = re.compile(r"\s*[\d.,]+\s*(\S+)\s*")
+_AMOUNT = re.compile(r"\A\s*+[\d.,]++\s*+(\S++)\s*+")
 
 
 @dataclass(frozen=True, slots=True)

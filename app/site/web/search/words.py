@@ -9,7 +9,7 @@ _LETTERS = 40  # of a word
 _SHORT = len("gas")  # words that keep their s
 
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
-_HYPHENATED = re.compile(r"[^\W_]+(?:-[^\W_]+)+")
+_HYPHENATED = re.compile(r"(?<![^\W_])[^\W_]++(?:-[^\W_]++)+")
 _HAN = re.compile(r"[\u3400-\u9fff]+")
 # Words of a question, which say nothing of what it is about.
 _OF_QUESTIONS = (

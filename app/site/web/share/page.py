@@ -37,7 +37,7 @@ _KEEP = "public, max-age=86400"
 async def of_explorer(request: Request, site: Here, name: str) -> Response:
     """An explorer in the state of the address, or in the nearest that there is."""
     explorer = explorer_called(name)
-    values, _ = control_values(explorer, request.query_params)
+    values, _ = await aside(control_values, explorer, request.query_params)
     hidden = waits(explorer, request.query_params)
     key = ("explore", name, str(hidden), *url_state(explorer, values).values())
     return await _sent(request, site, key, lambda: _explorer(site, explorer, values, hidden))

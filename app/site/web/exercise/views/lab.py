@@ -44,7 +44,7 @@ from app.site.web.urls import exercise_url
 
 TAKE = "take"  # the button that takes a test for the measurement
 _REAL = noted("Real links, timed. Each row says on which machine, and who measured.")
-_DOTTED = re.compile(r"([a-z]\w*(?:\.[a-z]\w*)+)")
+_DOTTED = re.compile(r"(?<!\w)([a-z]\w*+(?:\.[a-z]\w*+)+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
