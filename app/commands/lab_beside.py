@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.core.errors import InputError
-from app.core.measurements.report_json import measured_apart
 from app.core.measurements.reports import CollectiveTest
 from app.labs.results.report import Report
 from app.labs.results.size_comparison import SIZE_COLUMNS, compare_sizes, difference_text, is_same_test
+from app.server.aside.measured_files import measured_apart
 
 
 def show_beside(report: Report, path: Path, *, as_json: bool) -> int:

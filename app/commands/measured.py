@@ -17,11 +17,11 @@ from app.core.measurements.comparison import ABOVE_THE_WIRE, Comparison, compare
 from app.core.measurements.file_reader import Report
 from app.core.measurements.logs.families import family_title
 from app.core.measurements.packed_files import UNPACKED_LIMIT
-from app.core.measurements.report_json import measured_apart
 from app.core.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
 from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.core.measurements.trace.report import TraceReport
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
+from app.server.aside.measured_files import measured_apart
 
 _PIECE = 1 << 20
 _SHOWN = 12  # rows of a table; the figure has all

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import InputError
-from app.core.measurements import packed_files, report_json
+from app.core.measurements import packed_files
 from app.core.measurements.file_reader import read_files
-from app.core.measurements.report_json import measured_apart
 from app.core.measurements.reports import CollectiveTest, Unread
+from app.server.aside import measured_files
+from app.server.aside.measured_files import measured_apart
 from tests.measurements.printing import rows, today
 
 FILES: dict[str, tuple[bytes, str]] = {
@@ -108,7 +109,7 @@ def test_reading_apart_finds_the_same(tmp_path: Path) -> None:
 def test_reading_apart_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "sent"
     path.write_text("\n".join([today("all_gather", 16)] * 2_000))
-    assert report_json.SECONDS == 60
-    monkeypatch.setattr(report_json, "SECONDS", 0.01)
+    assert measured_files.SECONDS == 60
+    monkeypatch.setattr(measured_files, "SECONDS", 0.01)
     with pytest.raises(InputError, match="took longer than 0.01 s"):
         measured_apart([path])

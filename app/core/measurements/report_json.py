@@ -2,46 +2,20 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from functools import cache
-from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from app.core.errors import InputError
-from app.core.measurements.file_reader import REPORTS, Report, read_files
+from app.core.measurements.file_reader import REPORTS, Report
 from app.core.measurements.trace.report import TraceReport
 from app.core.quotation import visible_lines
-from app.server.aside.child_process import ReadingChildren
 
-SECONDS = 60.0  # of processor time, for all files that are read at once
-_READERS = ReadingChildren()
 _LARGEST = 1e18  # of any number in a report
 _DEEPEST = 12
 _KINDS: Mapping[str, type[Report]] = {kind.__name__: kind for kind in REPORTS}
-
-
-def measured_apart(paths: Sequence[Path]) -> list[Report]:
-    """What is in the files, as `read_files` finds it, read in a process of its own.
-
-    Raises:
-        InputError: reading takes more memory or time than is allowed.
-    """
-    try:
-        found = _READERS.run(SECONDS, measured_as_json, tuple(paths))
-    except ValueError as error:
-        raise InputError("the files cannot be read: they are damaged in a way that no reader expects") from error
-    return [report_in(one) for one in json.loads(found)]
-
-
-def measured_as_json(paths: Sequence[Path]) -> str:
-    """What is in the files, as JSON.
-
-    Raises:
-        ValueError: a number in them is not finite.
-    """
-    return json.dumps([report_values(one) for one in read_files(paths)], allow_nan=False)
 
 
 def report_values(report: Report) -> dict[str, object]:

@@ -17,11 +17,11 @@ from starlette.types import Message
 from app.core.errors import InputError
 from app.core.measurements.file_reader import Report
 from app.core.measurements.packed_files import PACKED_LIMIT
-from app.core.measurements.report_json import measured_apart
 from app.core.translation import localized, noted, translate
 from app.core.units import in_english
 from app.server.aside import aside, client_address, lift_ceiling
 from app.server.aside.jobs import BoundedJobs
+from app.server.aside.measured_files import measured_apart
 
 BODY_LIMIT = PACKED_LIMIT + 64 * 1024  # bytes: the files, and the form around them
 _AT_ONCE = 2
