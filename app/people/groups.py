@@ -12,7 +12,7 @@ from app.db.people import AssignmentRow, GroupDatesRow, MemberRow
 from app.errors import InputError, NotFoundError, nearest
 from app.people.assignments import mark_changed
 from app.people.classes import Member, Role, members_of
-from app.people.members import in_parts
+from app.people.members import in_parts, refuse_others
 from app.people.persons import clean_name
 from app.translation import noted, translate
 
@@ -69,6 +69,16 @@ def students_in(session: Session, class_id: int, group: str | None = None) -> li
         refuse_unknown_groups(session, class_id, [group])
     students = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
     return [one for one in students if group is None or one.group == group]
+
+
+def fill_group(session: Session, class_id: int, persons: Collection[int], name: str) -> None:
+    """Put students into the group called *name*; empty: into none. Not committed.
+
+    Raises:
+        InputError: there are no *persons*, one is not a student of the class, or the name is not valid.
+    """
+    refuse_others(persons, students_in(session, class_id))
+    put_into_group(session, class_id, persons, clean_group(name))
 
 
 def put_into_group(session: Session, class_id: int, persons: Collection[int], group: str) -> None:
