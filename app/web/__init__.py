@@ -33,7 +33,6 @@ from app.web.people import (
     account,
     assignment,
     assignment_editor,
-    cell,
     class_copy,
     classes,
     extensions,
@@ -46,7 +45,6 @@ from app.web.people import (
     member,
     member_data,
     overview,
-    path,
     pools,
     provider_sign_in,
     regrades,
@@ -54,7 +52,7 @@ from app.web.people import (
     roster_import,
     settings,
     sign_in,
-    slips,
+    student,
 )
 from app.web.people import statistics as class_statistics
 from app.web.progress import goal
@@ -111,7 +109,6 @@ PARTS = (
     member,
     member_data,
     roster_import,
-    slips,
     extensions,
     groups,
     pools,
@@ -120,8 +117,7 @@ PARTS = (
     grade_rule,
     grades,
     class_statistics,
-    cell,
-    path,
+    student,
     regrades,
     authoring_format,
     units_page,

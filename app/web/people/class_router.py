@@ -59,12 +59,13 @@ class FormError(InputError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassVisit:
-    """A request to a page of a class: who sent it, and a session, which a form may change rows in."""
+    """A request to a page of a class: who sent it, and a session; *error*: why a form changed nothing."""
 
     request: Request
     site: Site
     session: Session
     member: Membership
+    error: InputError | None = None
 
     @property
     def class_id(self) -> int:
@@ -156,11 +157,24 @@ class ClassRouter(Router):
         return add
 
     def form(
-        self, path: str, again: Callable[..., object], *, least: Role | None = None, archived: bool = False
+        self,
+        path: str,
+        again: Callable[..., object] | None,
+        *,
+        shows: str = "",
+        title: str = "",
+        least: Role | None = None,
+        archived: bool = False,
     ) -> Callable[[V], V]:
-        """Answer POST with what a function changes; with *archived*, also in a class that is."""
+        """Answer POST with what a function changes; with *archived*, also in a class that is.
+
+        Where it *shows* a template of its own, it returns the values of that.
+        """
 
         def add(change: V) -> V:
+            if shows:
+                self._templates[change] = _Template(f"people/{shows}.html", title, self._tab)
+
             async def answer(request: Request, site: Site, visiting: Visiting, given: Mapping[str, Any]) -> Response:
                 role = least or self._least
                 member = await self._membership(request, site, visiting, given, role, archived=archived)
@@ -182,14 +196,19 @@ class ClassRouter(Router):
         error: InputError | None = None,
     ) -> Response:
         """The page of *view*; with an *error*, why nothing was changed."""
-        with open_session(site.engine) as session:
-            visit = _visit(request, site, session, who)
-            return self._rendered(visit, view, view(visit, **_known(view, given)), error)
+        try:
+            with open_session(site.engine) as session:
+                visit = _visit(request, site, session, who, error)
+                return self._rendered(visit, view, view(visit, **_known(view, given)))
+        except InputError as found:
+            if error:
+                raise
+            return self.show(view, request, site, who, given, found)
 
     def _change(
         self,
         change: Callable[..., object],
-        again: Callable[..., object],
+        again: Callable[..., object] | None,
         request: Request,
         site: Site,
         who: tuple[Membership, Assignment | None],
@@ -203,28 +222,30 @@ class ClassRouter(Router):
                 now = assignment_to_change(session, found.id) if found and member.role > Role.STUDENT else found
                 visit = _visit(request, site, session, (member, now))
                 result = change(visit, **_known(change, given))
-                if isinstance(result, str | Response):
+                if change in self._templates or isinstance(result, str | Response):
                     session.commit()
-                    return RedirectResponse(result, 303) if isinstance(result, str) else result
-                return self._rendered(visit, again, result)
+                if isinstance(result, str):
+                    return RedirectResponse(result, 303)
+                view = change if again is None or change in self._templates else again
+                return self._rendered(visit, view, result)
         except InputError as error:
+            if again is None:
+                raise
             return self.show(again, request, site, who, given, error)
 
-    def _rendered(
-        self, visit: ClassVisit, view: Callable[..., object], page: object, error: InputError | None = None
-    ) -> Response:
+    def _rendered(self, visit: ClassVisit, view: Callable[..., object], page: object) -> Response:
         if isinstance(page, Response):
             return page
         template = self._templates[view]
         head = class_head(visit.member, template.tab)
-        if error:
+        if error := visit.error:
             problems = error.problems if isinstance(error, FormError) else {}
             head = replace(head, problem=sentence(str(error)), problems=problems)
         known = {name: getattr(page, name) for name in getattr(page, "__slots__", ())}
         values = {"name": visit.title, "title": visit.title, **known}
         title = translate(template.title, **values) if template.title else str(values.get("heading") or visit.title)
         around = frame(visit.request, title, here="classes")
-        return render(template.name, around, page, 422 if error else 200, head=head)
+        return render(template.name, around, page, 422 if visit.error else 200, head=head)
 
     async def _membership(
         self,
@@ -262,9 +283,11 @@ class ClassRouter(Router):
 
 
 def _asked(view: Callable[..., object]) -> Iterable[tuple[str, inspect.Parameter]]:
-    """The parameters of a page that its address has, what is sent among them unless it may be None."""
+    """The parameters of a page that its address has; those by keyword alone are not, nor is what may be None."""
     for name, one in list(inspect.signature(view).parameters.items())[1:]:
         kind = inspect.Parameter.KEYWORD_ONLY
+        if one.kind is kind:
+            continue  # for other functions
         if name != "sent":
             yield name, one.replace(kind=kind)
         elif one.default is _EMPTY:
@@ -298,8 +321,14 @@ async def _sent(request: Request, change: Callable[..., object]) -> Mapping[str,
             raise RequestValidationError(error.errors()) from None
 
 
-def _visit(request: Request, site: Site, session: Session, who: tuple[Membership, Assignment | None]) -> ClassVisit:
+def _visit(
+    request: Request,
+    site: Site,
+    session: Session,
+    who: tuple[Membership, Assignment | None],
+    error: InputError | None = None,
+) -> ClassVisit:
     member, found = who
     if found is None:
-        return ClassVisit(request=request, site=site, session=session, member=member)
-    return AssignmentVisit(request=request, site=site, session=session, member=member, assignment=found)
+        return ClassVisit(request=request, site=site, session=session, member=member, error=error)
+    return AssignmentVisit(request=request, site=site, session=session, member=member, assignment=found, error=error)

@@ -10,7 +10,7 @@ from sqlmodel import Session
 from app.aside import aside
 from app.db.people import REASON_LIMIT, PersonRow
 from app.db.session import open_session, open_writing_session
-from app.errors import InputError, NotFoundError, sentence
+from app.errors import InputError, NotFoundError
 from app.network.routes import Router
 from app.people.classes import Role
 from app.people.erasure import all_about, delete_person, refuse_elsewhere
@@ -21,6 +21,7 @@ from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.class_head import class_url
 from app.web.people.guard import Membership, in_class
 from app.web.people.member import member_page
+from app.web.people.member import router as pages
 from app.web.progress.file import progress_file
 
 router = Router(prefix="/classes/{class_id:int}/people")
@@ -36,7 +37,7 @@ async def export_member(
     try:
         text = await aside(_everything, site, member, person, _reason(why, sure=True))
     except InputError as error:
-        return await aside(member_page, request, site, member, person, sentence(str(error)))
+        return await aside(pages.show, member_page, request, site, (member, None), {"person": person}, error)
     headers = {"Content-Disposition": f'attachment; filename="person-{person}.json"'}
     return Response(text, media_type="application/json", headers=headers)
 
@@ -56,7 +57,7 @@ async def delete_member(
     try:
         await aside(_delete, site, member, person, _reason(why, sure=sure == "yes"))
     except InputError as error:
-        return await aside(member_page, request, site, member, person, sentence(str(error)))
+        return await aside(pages.show, member_page, request, site, (member, None), {"person": person}, error)
     return RedirectResponse(f"{class_url(class_id)}/people", 303)
 
 
