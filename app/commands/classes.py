@@ -29,7 +29,7 @@ from app.people.classes import (
 )
 from app.people.deletion import delete_class
 from app.people.demo import create_demo
-from app.people.overall_grades import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of
+from app.people.gradebook import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of
 from app.people.persons import new_person
 from app.sandbox.runner import Runner
 

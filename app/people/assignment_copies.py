@@ -11,10 +11,9 @@ from sqlmodel import Session, col, select
 
 from app.db.people import AssignmentRow
 from app.errors import InputError, NotFoundError
-from app.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
+from app.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment, entries_left
 from app.people.local_time import local_moment
 from app.people.policy import GroupDates, Policy
-from app.people.pool_numbers import entries_left
 from app.translation import translate
 
 _WEEK = timedelta(weeks=1)

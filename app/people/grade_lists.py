@@ -8,9 +8,8 @@ from sqlmodel import Session
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, class_with
 from app.people.grade_files import FileColumn, PointsDifference, columns_of, points_difference
-from app.people.gradebook import Cells, gradebook_of, points_in
+from app.people.gradebook import Cells, gradebook_of, overall_percent, points_in
 from app.people.groups import students_in
-from app.people.overall_grades import overall_percent
 
 _HEAD, _MOST_HEAD = 12, 100_000  # lines and characters among which the titles are
 

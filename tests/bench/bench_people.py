@@ -14,12 +14,11 @@ from app.db.migrations import migrate
 from app.db.people import ClassRow, MemberRow, PersonRow
 from app.db.session import connect
 from app.db.tables import AttemptRow
-from app.people.activity import ideas_in, work_in
+from app.people.activity import ideas_in, turnouts, work_in
 from app.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
 from app.people.classes import members_of
 from app.people.exercise_statistics import statistics_of
 from app.people.gradebook import gradebook_of
-from app.people.overview import turnouts
 from app.people.personal_dates import extend
 from app.people.policy import Policy
 from app.people.variants import variant_seed

@@ -25,7 +25,7 @@ from app.people.assignments import (
     delete_assignment,
 )
 from app.people.classes import class_with, create_class, number_of, set_archived
-from app.people.overall_grades import GradeRule, change_grade_rule
+from app.people.gradebook import GradeRule, change_grade_rule
 from app.people.policy import Policy
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")

@@ -15,11 +15,11 @@ from app.db.people import ClassRow, IdentityRow, MemberRow, OverrideRow, PersonR
 from app.db.platforms import ContextRow, LinkRow, PlatformRow
 from app.db.tables import Attempt, AttemptRow, RevealRow, TokenRow, now
 from app.errors import InputError
+from app.people.activity import turnouts
 from app.people.assignments import AssignmentEntry, assignments_of, create_assignment
 from app.people.classes import Role, class_with, create_class, enroll, members_of, number_of
 from app.people.deletion import delete_class
 from app.people.demo import Demo, create_demo
-from app.people.overview import turnouts
 from app.people.personal_dates import extend
 from app.people.persons import new_person, open_browser
 from app.people.policy import Policy

@@ -12,6 +12,7 @@ from app.db.tables import AttemptRow
 from app.errors import InputError, NotFoundError
 from app.people.assignment_copies import chosen_assignments, copies_of, store_copies, weeks_to
 from app.people.assignments import (
+    MOST_GROUPS,
     Assignment,
     AssignmentEntry,
     assignment_with,
@@ -24,7 +25,6 @@ from app.people.classes import Member, Role, class_with, create_class, enroll, m
 from app.people.csv_files import read_roster, write_roster
 from app.people.erasure import all_about
 from app.people.gradebook import cells_of
-from app.people.group_dates import MOST_GROUPS
 from app.people.groups import (
     class_groups,
     clean_group,

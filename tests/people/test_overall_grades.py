@@ -11,7 +11,7 @@ from sqlmodel import Session
 from app.errors import InputError, NotFoundError
 from app.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
 from app.people.classes import class_with, create_class, number_of
-from app.people.overall_grades import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of, overall_percent
+from app.people.gradebook import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of, overall_percent
 from app.people.policy import Policy
 
 RING = "collectives/ring-all-reduce-time"

@@ -11,7 +11,7 @@ from sqlmodel import Session
 from app.db.people import OverrideRow
 from app.db.tables import AttemptRow
 from app.errors import InputError
-from app.people.activity import work_in
+from app.people.activity import turnouts, work_in
 from app.people.assignment_copies import chosen_assignments, copies_of, store_copies
 from app.people.assignments import (
     Assignment,
@@ -24,10 +24,8 @@ from app.people.assignments import (
 from app.people.classes import Member, create_class, enroll, members_of, number_of
 from app.people.counted_answers import given_in
 from app.people.exercise_statistics import statistics_of
-from app.people.gradebook import cells_of, total
-from app.people.overall_grades import overall_percent
+from app.people.gradebook import cells_of, overall_percent, total
 from app.people.overrides import Override, override
-from app.people.overview import turnouts
 from app.people.persons import SignedIn, new_person
 from app.people.policy import Policy
 from app.people.pools import ExercisePool

@@ -9,8 +9,7 @@ from pydantic import BaseModel, Field, StrictStr, model_validator
 from app.api.people.shapes import Moment, example_config
 from app.db.tables import NAME_LIMIT
 from app.people.assignment_copies import MOST_WEEKS
-from app.people.assignments import MOST_EXERCISES
-from app.people.group_dates import MOST_GROUPS
+from app.people.assignments import MOST_EXERCISES, MOST_GROUPS
 from app.people.policy import Hints, Solution, Variants
 
 _DUE = "2027-05-07T21:59:00Z"

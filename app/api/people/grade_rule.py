@@ -7,7 +7,7 @@ from app.api.people.shapes import example_config
 from app.db.session import open_session, open_writing_session
 from app.network.routes import Router
 from app.people.assignments import assignments_of
-from app.people.overall_grades import MOST_LOWEST, MOST_WEIGHT, GradeRule, change_grade_rule, grade_rule_of
+from app.people.gradebook import MOST_LOWEST, MOST_WEIGHT, GradeRule, change_grade_rule, grade_rule_of
 from app.site import Here
 
 RULE = ONE_CLASS + "/grades/rule"

@@ -12,6 +12,7 @@ from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, NotFoundError, sentence
 from app.network.routes import Router
+from app.people.activity import turnouts
 from app.people.assignments import (
     MOST_EXERCISES,
     Assignment,
@@ -19,11 +20,10 @@ from app.people.assignments import (
     change_assignment,
     create_assignment,
     delete_assignment,
+    entries_in_pools,
 )
 from app.people.classes import Role, members_of
 from app.people.deletion import refuse_other_name
-from app.people.overview import turnouts
-from app.people.pool_numbers import entries_in_pools
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.renderer import Hyperlink, frame, render

@@ -8,7 +8,7 @@ from starlette.datastructures import FormData
 
 from app.errors import InputError
 from app.people.assignments import assignments_of
-from app.people.overall_grades import GradeRule, change_grade_rule, grade_rule_of
+from app.people.gradebook import GradeRule, change_grade_rule, grade_rule_of
 from app.translation import noted, translate
 from app.web.people.class_router import ClassForm, ClassRouter, ClassVisit
 

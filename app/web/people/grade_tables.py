@@ -9,8 +9,7 @@ from app.people.activity import ExerciseFigures
 from app.people.assignments import Assignment
 from app.people.cells import Cell
 from app.people.classes import Member
-from app.people.gradebook import WHOLE, Cells, cells_of_person
-from app.people.overall_grades import overall_percent
+from app.people.gradebook import WHOLE, Cells, cells_of_person, overall_percent
 from app.site import Site
 from app.web.frame.renderer import Hyperlink
 from app.web.people.ideas import Idea, link_to

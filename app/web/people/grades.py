@@ -13,9 +13,8 @@ from app.network.routes import Router
 from app.people.activity import exercise_figures, ideas_in, work_in
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role
-from app.people.gradebook import cells_of, gradebook_of
+from app.people.gradebook import cells_of, grade_rule_in_words, gradebook_of
 from app.people.groups import Group, class_groups, students_in
-from app.people.overall_grades import grade_rule_in_words
 from app.site import Here, Site
 from app.translation import translate
 from app.units import SECOND, show

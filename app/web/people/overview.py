@@ -11,10 +11,10 @@ from app.aside import aside
 from app.db.session import open_session
 from app.federation.delivery_status import Tie, ties_of
 from app.network.routes import Router
+from app.people.activity import Turnout, turnouts
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
 from app.people.local_time import in_words
-from app.people.overview import Turnout, turnouts
 from app.people.policy import dates_of
 from app.site import Here, Site
 from app.translation import noted, translate

@@ -7,9 +7,8 @@ from typing import Self
 from starlette.datastructures import FormData
 
 from app.errors import InputError
-from app.people.assignments import AssignmentEntry, change_assignment
+from app.people.assignments import AssignmentEntry, change_assignment, number_pools
 from app.people.groups import students_in
-from app.people.pool_numbers import number_pools
 from app.translation import noted, translate
 from app.web.frame.renderer import Hyperlink
 from app.web.people.class_router import AssignmentVisit, ClassForm, ClassRouter
