@@ -11,7 +11,7 @@ from app.people.assignments import Assignment
 from app.people.classes import number_of
 from app.people.csv_grades import FORMATS, is_taken
 from app.people.grade_files import columns_of, grades_file
-from app.people.grade_lists import Grades, described, grades_of
+from app.people.gradebook import Grades, grades_of
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
         row = class_called(here.session, arguments.name)
         grades = grades_of(here.session, here.secret, number_of(row), arguments.group)
     if arguments.json:
-        print_json(described(grades))
+        print_json(grades.described())
         return 0
     chosen = _chosen(grades, arguments.assignment) if arguments.assignment else None
     columns = columns_of(grades.assignments, chosen)

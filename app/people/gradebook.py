@@ -1,6 +1,6 @@
 """The points of a class: a pure function of what is stored, never a stored sum."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,16 +8,132 @@ from sqlmodel import Session, col, select
 
 from app.db.people import AssignmentRow, ClassRow, OverrideRow
 from app.errors import InputError, NotFoundError
-from app.people.assignments import Assignment
+from app.people.assignments import Assignment, assignments_of
 from app.people.cells import AssignmentAnswers, Cell, Key
-from app.people.classes import Member
-from app.translation import translate
+from app.people.classes import Member, class_with
+from app.people.groups import students_in
+from app.translation import noted, translate
 
 WHOLE = ""  # the exercise of an override that is of the whole assignment
-_NO_ANSWER = Cell(0.0)
+NO_ANSWER = Cell(0.0)
 Cells = Mapping[Key, Cell]
 MOST_WEIGHT = 1_000.0
 MOST_LOWEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class StudentPoints:
+    """The points of a student in each of *assignments*; None: nothing was begun or given.
+
+    *lowest*: how many assignments are left out of the overall grade.
+    """
+
+    assignments: Sequence[Assignment]
+    points: Sequence[float | None]
+    lowest: int = 0
+
+    @property
+    def total(self) -> float:
+        """The sum."""
+        return sum(one or 0.0 for one in self.points)
+
+    @property
+    def overall(self) -> float | None:
+        """The overall grade, in percent."""
+        earned = {one.id: points or 0.0 for one, points in zip(self.assignments, self.points, strict=True)}
+        return overall_percent(self.assignments, earned, self.lowest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradebookColumn:
+    """A column after those of the assignments: in the page, the file, JSON and the command.
+
+    It is called *name* in JSON, *sort* in addresses, *head* in files, and *title* on the page. *says*
+    describes it to programs. A column *of_class* is not in the table of a single assignment.
+    """
+
+    name: str
+    sort: str
+    head: str
+    title: str
+    value: Callable[[StudentPoints], float | None]
+    says: str = ""
+    is_percent: bool = False
+    of_class: bool = False
+
+
+# A column is added here alone.
+COLUMNS = (
+    GradebookColumn(name="total", sort="total", head="total", title=noted("Total"), value=lambda one: one.total),
+    GradebookColumn(
+        name="overall_percent",
+        sort="overall",
+        head="overall %",
+        title=noted("Overall"),
+        value=lambda one: one.overall,
+        says="by weight, without the lowest; null: no assignment has points and a weight",
+        is_percent=True,
+        of_class=True,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grades:
+    """The students of a class, its assignments, and the cells of each assignment.
+
+    *lowest*: assignments of each student that are left out of the overall grade.
+    """
+
+    members: Sequence[Member]
+    assignments: Sequence[Assignment]
+    cells: Mapping[int, Cells]
+    lowest: int = 0
+
+    def of(self, person: int) -> StudentPoints:
+        """The points of *person*."""
+        points = [points_in(self.cells[one.id], person, one) for one in self.assignments]
+        return StudentPoints(self.assignments, points, self.lowest)
+
+    def described(self) -> Mapping[str, object]:
+        """The grades as JSON has them."""
+        return {
+            "assignments": [
+                {"id": one.id, "title": one.title, "points": one.points, "weight": one.weight}
+                for one in self.assignments
+            ],
+            "lowest": self.lowest,
+            "people": [self._described(member) for member in self.members],
+        }
+
+    def _described(self, member: Member) -> Mapping[str, object]:
+        own = self.of(member.person)
+        return {
+            "number": member.person,
+            "id": member.outside_id,
+            "name": member.name,
+            "group": member.group,
+            "points": {str(one.id): points for one, points in zip(self.assignments, own.points, strict=True)},
+            **{column.name: column.value(own) for column in COLUMNS},
+        }
+
+
+def grades_of(
+    session: Session,
+    secret: str,
+    class_id: int,
+    group: str | None = None,
+    chosen: Callable[[Sequence[Member]], Sequence[Member]] = lambda students: students,
+) -> Grades:
+    """The grades of every student of a class, or of one *group* of it, or of those *chosen* of them.
+
+    Raises:
+        InputError: the class has no such group.
+    """
+    assignments = assignments_of(session, class_id)
+    students = chosen(students_in(session, class_id, group))
+    book = gradebook_of(session, secret, assignments, students)
+    return Grades(students, assignments, book, class_with(session, class_id).lowest)
 
 
 def gradebook_of(
@@ -40,7 +156,7 @@ def cells_from(session: Session, answers: AssignmentAnswers) -> Cells:
         person, exercise = key
         learner = learners.get(person)
         if learner and (exercise == WHOLE or answers.drawings.has(learner, exercise)):
-            found[key] = found.get(key, _NO_ANSWER)._replace(points=points, overridden=True)
+            found[key] = found.get(key, NO_ANSWER)._replace(points=points, overridden=True)
     return found
 
 

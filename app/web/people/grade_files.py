@@ -15,8 +15,7 @@ from app.people.assignments import assignments_of
 from app.people.classes import Role
 from app.people.csv_encoding import decode_csv
 from app.people.csv_grades import FORMATS, Format
-from app.people.grade_files import PointsDifference, columns_of, grades_file, store_difference
-from app.people.grade_lists import difference_in
+from app.people.grade_files import PointsDifference, columns_of, difference_in, grades_file, store_difference
 from app.people.gradebook import gradebook_of
 from app.people.groups import students_in
 from app.site import Here, Site
