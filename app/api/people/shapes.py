@@ -232,4 +232,4 @@ class GradesDocument(BaseModel):
 
     assignments: list[AssignmentSum]
     lowest: int = Field(description="assignments of each student that are left out overall")
-    people: list[PersonGrades]  # type: ignore[valid-type]
+    people: list[PersonGrades]

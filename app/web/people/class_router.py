@@ -139,6 +139,10 @@ class ClassRouter(Router):
         self._least = least
         self._templates: dict[Callable[..., object], _Template] = {}
 
+    def register(self, page: type, template: str, title: str = "") -> None:
+        """Render what is a *page* with a template of its own, whichever function returns it."""
+        self._templates[page] = _Template(f"people/{template}.html", title, self._tab)
+
     def page(
         self, path: str, template: str, title: str = "", *, tab: str | None = None, least: Role | None = None
     ) -> Callable[[V], V]:
@@ -157,24 +161,15 @@ class ClassRouter(Router):
         return add
 
     def form(
-        self,
-        path: str,
-        again: Callable[..., object] | None,
-        *,
-        shows: str = "",
-        title: str = "",
-        least: Role | None = None,
-        archived: bool = False,
+        self, path: str, again: Callable[..., object] | None, *, least: Role | None = None, archived: bool = False
     ) -> Callable[[V], V]:
         """Answer POST with what a function changes; with *archived*, also in a class that is.
 
-        Where it *shows* a template of its own, it returns the values of that.
+        Instead of an address it may return a page that has a template registered, or else its own to be shown again;
+        of these, only what led to the first is stored.
         """
 
         def add(change: V) -> V:
-            if shows:
-                self._templates[change] = _Template(f"people/{shows}.html", title, self._tab)
-
             async def answer(request: Request, site: Site, visiting: Visiting, given: Mapping[str, Any]) -> Response:
                 role = least or self._least
                 member = await self._membership(request, site, visiting, given, role, archived=archived)
@@ -222,12 +217,11 @@ class ClassRouter(Router):
                 now = assignment_to_change(session, found.id) if found and member.role > Role.STUDENT else found
                 visit = _visit(request, site, session, (member, now))
                 result = change(visit, **_known(change, given))
-                if change in self._templates or isinstance(result, str | Response):
+                if type(result) in self._templates or isinstance(result, str | Response):
                     session.commit()
                 if isinstance(result, str):
                     return RedirectResponse(result, 303)
-                view = change if again is None or change in self._templates else again
-                return self._rendered(visit, view, result)
+                return self._rendered(visit, again or change, result)
         except InputError as error:
             if again is None:
                 raise
@@ -236,7 +230,7 @@ class ClassRouter(Router):
     def _rendered(self, visit: ClassVisit, view: Callable[..., object], page: object) -> Response:
         if isinstance(page, Response):
             return page
-        template = self._templates[view]
+        template = self._templates.get(type(page)) or self._templates[view]
         head = class_head(visit.member, template.tab)
         if error := visit.error:
             problems = error.problems if isinstance(error, FormError) else {}

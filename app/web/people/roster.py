@@ -70,6 +70,9 @@ class SlipsPage:
     is_own: bool
 
 
+router.register(SlipsPage, "slips", noted("Codes"))
+
+
 @router.page("", "people", noted("People of {name}"), least=Role.ASSISTANT)
 def people_page(visit: ClassVisit, q: str = "", page: str = "1") -> PeoplePage:
     """Everyone in a class, or those whose name or id contains *q*."""
@@ -120,7 +123,7 @@ def change_join_link(visit: ClassVisit, sent: JoinForm) -> str:
     return f"{visit.class_href}/people#link"
 
 
-@router.form("/{person:int}/code", people_page, shows="slips", title=noted("Codes"), least=Role.ASSISTANT)
+@router.form("/{person:int}/code", people_page, least=Role.ASSISTANT)
 def renew_code(visit: ClassVisit, person: int) -> SlipsPage:
     """A new code of one member; everyone who teaches may renew their own."""
     if person != visit.member.person.person:
@@ -131,7 +134,7 @@ def renew_code(visit: ClassVisit, person: int) -> SlipsPage:
     return _slips_page(visit, found, is_own=person == visit.member.person.person)
 
 
-@router.form("/codes", people_page, shows="slips", title=noted("Codes"))
+@router.form("/codes", people_page)
 def renew_codes(visit: ClassVisit, sent: CodesForm) -> SlipsPage:
     """New codes of all students, or of those who have none."""
     if sent.which not in ("missing", "all"):
