@@ -1,5 +1,6 @@
 """Assignments: exercises, dates and rules."""
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from app.translation import translate
 MOST_GROUPS = 500
 MOST_EXERCISES = 200
 MOST_POINTS = 1_000.0
+_WITHOUT_COLUMN = tuple(name for name in RULES if name not in AssignmentRow.model_fields)
 
 
 def read_group_dates(session: Session, assignments: Collection[int]) -> Mapping[int, Sequence[GroupDates]]:
@@ -259,8 +261,10 @@ def _assignments_row(session: Session, assignment: int) -> AssignmentRow:
 def _with(row: AssignmentRow, policy: Policy) -> AssignmentRow:
     """*row* with the rules of *policy*."""
     check_policy(policy)
-    for name in RULES:
-        setattr(row, name, getattr(policy, name))
+    rules = {name: getattr(policy, name) for name in RULES}
+    row.rules = json.dumps(more) if (more := {name: rules.pop(name) for name in _WITHOUT_COLUMN}) else ""
+    for name, value in rules.items():
+        setattr(row, name, value)
     return row
 
 
@@ -316,8 +320,11 @@ def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[As
 
 def policy_of(row: object, zone: str = "UTC", archived: datetime | None = None) -> Policy:
     """The rules in a *row* that has the columns of an assignment."""
-    rules = {name: getattr(row, name) for name in RULES}
-    return Policy(zone=ZoneInfo(zone), archived=archived, **rules)
+    rules = {name: getattr(row, name) for name in RULES if name not in _WITHOUT_COLUMN}
+    stored = getattr(row, "rules", "")
+    more = json.loads(stored) if stored else {}
+    known = {name: value for name, value in more.items() if name in _WITHOUT_COLUMN}
+    return Policy(zone=ZoneInfo(zone), archived=archived, **rules, **known)
 
 
 Pooled = tuple[Sequence[AssignmentEntry], Sequence[int]]  # entries, and draws of their pools

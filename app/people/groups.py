@@ -12,7 +12,7 @@ from app.db.people import AssignmentRow, GroupDatesRow, MemberRow
 from app.errors import InputError, NotFoundError, nearest
 from app.people.assignments import mark_changed
 from app.people.classes import Member, Role, members_of
-from app.people.members import in_parts, refuse_others
+from app.people.members import in_parts, refuse_missing_students
 from app.people.persons import clean_name
 from app.translation import noted, translate
 
@@ -77,7 +77,7 @@ def fill_group(session: Session, class_id: int, persons: Collection[int], name: 
     Raises:
         InputError: there are no *persons*, one is not a student of the class, or the name is not valid.
     """
-    refuse_others(persons, students_in(session, class_id))
+    refuse_missing_students(persons, students_in(session, class_id))
     put_into_group(session, class_id, persons, clean_group(name))
 
 

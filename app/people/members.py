@@ -49,7 +49,7 @@ def hold(session: Session, class_id: int) -> None:
     session.exec(select(ClassRow.id).where(ClassRow.id == class_id).with_for_update()).first()
 
 
-def refuse_others(persons: Collection[int], students: Iterable[Member]) -> None:
+def refuse_missing_students(persons: Collection[int], students: Iterable[Member]) -> None:
     """Refuse *persons* who are not among the *students* that something can be done for.
 
     Raises:

@@ -89,7 +89,7 @@ def extensions_of(session: Session, assignment: Assignment) -> Sequence[tuple[Me
     return [(members[row.person], row) for row in those if row.person in members]
 
 
-def end_extension(session: Session, assignment: int, person: int) -> bool:
+def drop_extension(session: Session, assignment: int, person: int) -> bool:
     """Take the extension of *person* back; whether there was one. Not committed."""
     row = session.get(ExtensionRow, (assignment, person))
     if row is not None:

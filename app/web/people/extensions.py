@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from app.people.classes import Member, Role, members_of
 from app.people.groups import students_in
 from app.people.local_time import in_words, on_the_calendar, read_moment
-from app.people.members import refuse_others
-from app.people.personal_dates import end_extension, extensions_of, give_extension
+from app.people.members import refuse_missing_students
+from app.people.personal_dates import drop_extension, extensions_of, give_extension
 from app.people.policy import Policy, dates_of
 from app.site import Site
 from app.translation import noted
@@ -120,7 +120,7 @@ def extensions_page(visit: AssignmentVisit, sent: ExtensionForm) -> ExtensionsPa
 def extend_for_students(visit: AssignmentVisit, sent: ExtensionForm) -> str:
     """Extend the assignment for the students who are chosen."""
     everyone = members_of(visit.session, visit.class_id)
-    refuse_others(sent.chosen, (one for one in everyone if one.role is Role.STUDENT))
+    refuse_missing_students(sent.chosen, (one for one in everyone if one.role is Role.STUDENT))
     by = next(one.name for one in everyone if one.person == visit.member.person.person)
     until = read_moment(sent.until.strip(), visit.zone, ends=True).at
     why = " ".join(sent.why.split())
@@ -132,7 +132,7 @@ def extend_for_students(visit: AssignmentVisit, sent: ExtensionForm) -> str:
 def take_extension_back(visit: AssignmentVisit, sent: ChosenStudents) -> str:
     """Take an extension back."""
     for person in sent.chosen:
-        end_extension(visit.session, visit.assignment.id, person)
+        drop_extension(visit.session, visit.assignment.id, person)
     return f"{visit.href}/extensions"
 
 
