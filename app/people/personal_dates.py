@@ -14,6 +14,14 @@ from app.people.policy import Dates, Policy, dates_of
 from app.translation import translate
 
 
+class EarlyExtensionError(InputError):
+    """An extension is no later than the *first* moment at which one of its persons has to be ready."""
+
+    def __init__(self, first: datetime, words: str) -> None:
+        super().__init__(translate("everyone has until {words}; an extension must be later", words=words))
+        self.first = first
+
+
 def group_policy(session: Session, assignment: Assignment, person: int) -> Policy:
     """The policy as it is for the group that *person* is in."""
     member = session.get(MemberRow, (assignment.class_id, person)) if assignment.groups else None
@@ -66,18 +74,18 @@ def give_extension(
     """Give *persons* until *until*; *by* whom and *why* stand beside it. Not committed.
 
     Raises:
-        InputError: it moves no date, or the reason is not valid.
+        EarlyExtensionError: it moves no date.
+        InputError: there is no date to be moved, or the reason is not valid.
     """
     if len(why) > REASON_LIMIT or not why.isprintable():
         says = translate("a reason has at most {reason_limit} printable characters", reason_limit=REASON_LIMIT)
         raise InputError(says)
     if not assignment.policy.sitting:  # of an exam, it is the moment by which the student stops, earlier or later
-        first, zone = first_end(session, assignment, persons), assignment.policy.zone
+        first = first_end(session, assignment, persons)
         if first is None:
             raise InputError(translate("this assignment has no due date: nothing can be extended"))
         if until <= first:
-            words = on_the_calendar(first, zone, now)
-            raise InputError(translate("everyone has until {words}; an extension must be later", words=words))
+            raise EarlyExtensionError(first, on_the_calendar(first, assignment.policy.zone, now))
     extend(session, assignment.id, sorted(persons), until, by, why)
 
 
