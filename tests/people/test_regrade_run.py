@@ -26,7 +26,7 @@ from app.people.variants import variant_seed
 from app.sandbox.runner import Runner
 from app.site import Site
 from app.web.people import regrades
-from app.web.people.regrade_steps import SoFar, so_far
+from app.web.people.regrades import SoFar, so_far
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
 from tests.people.test_grade_pages import as_, words
 
