@@ -15,7 +15,7 @@ from app.translation import translate
 
 
 class EarlyExtensionError(InputError):
-    """An extension is no later than the *first* moment at which one of its persons has to be ready."""
+    """An extension ends by the *first* moment at which one of its persons has to be ready."""
 
     def __init__(self, first: datetime, words: str) -> None:
         super().__init__(translate("everyone has until {words}; an extension must be later", words=words))

@@ -312,8 +312,16 @@ def _rule_in_words(rule: Rule, text: str) -> str:
 def _option(field: str, rule: ChoiceRule, text: str) -> str:
     known = list(rule.options)
     if text not in known:
+        *first, last = known
         raise InputError(
-            f"{field} must be {', '.join(known[:-1])} or {known[-1]}, not {text[:20]!r}{nearest(text[:20], known)}"
+            translate(
+                "{field} must be {first} or {last}, not {text!r}{near}",
+                field=field,
+                first=", ".join(first),
+                last=last,
+                text=text[:20],
+                near=nearest(text[:20], known),
+            )
         )
     return text
 
