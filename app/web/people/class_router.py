@@ -30,7 +30,7 @@ from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.class_head import assignment_url, class_head, class_url
 from app.web.people.guard import Membership, in_assignment, in_class
 
-_MOST_FIELDS = 10_100  # of a form: one for each member of a class
+_MOST_FIELDS = 1_001  # of a form: as many as the door lets through
 _PLACE = re.compile(r"{(\w+)")  # of an address
 _EMPTY = inspect.Parameter.empty
 V = TypeVar("V", bound=Callable[..., object])
