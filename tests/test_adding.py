@@ -229,3 +229,112 @@ def test_to_write_a_family_of_training_logs_is_all_it_takes(tmp_path: Path) -> N
     (folder / "notes.txt").write_text("nothing", encoding="utf-8")
     code = "from pathlib import Path; from app.core.measurements.file_reader import read_files; "
     assert "Fresh Trainer" in ran(folder, "-c", f"{code} print(read_files([Path('notes.txt')]))")
+
+
+def changed(folder: Path, module: str, before: str, after: str) -> None:
+    """Change a module of a copy at the first place that has *before*."""
+    path = folder / "app" / module
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after, 1), encoding="utf-8")
+
+
+COLUMN = """
+    GradebookColumn(
+        name="begun", sort="begun", head="begun", title="Begun", says="how many were begun",
+        value=lambda one: sum(points is not None for points in one.points),
+    ),
+    GradebookColumn(
+        name="overall_percent","""
+
+SHOWN = """
+import json
+from fastapi.testclient import TestClient
+from app.server.config import Settings
+from app.server.db.session import open_session
+from app.server.db.tokens import create_token
+from app.main import create_app
+from app.classes.people.seats import seat_of_code
+with TestClient(create_app(Settings(sandbox_workers=1)), base_url="https://testserver") as client:
+    with open_session(client.app.state.site.engine) as session:
+        token = create_token(session, "adding", scope="admin")
+    grades = client.get("/api/v1/classes/1/grades", headers={"Authorization": f"Bearer {token}"}).json()
+    schema = client.get("/api/v1/openapi.json").json()["components"]["schemas"]["PersonGrades"]
+    client.post("/sign-in", data={"code": CODE}, headers={"Origin": "https://testserver"})
+    page = client.get("/classes/1/grades?sort=begun&down=yes").text
+print(json.dumps([grades["people"][0]["begun"], schema["properties"]["begun"]["description"],
+                  ">Begun<" in page, 'aria-sort="descending"' in page]))
+"""
+
+
+def test_a_column_of_the_gradebook_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page, the file, JSON and the command have it."""
+    folder = copied(tmp_path, "people/nothing.py", "")
+    changed(folder, "people/gradebook.py", '\n    GradebookColumn(\n        name="overall_percent",', COLUMN)
+    for name in ("exercises", "static", "alembic", "pyproject.toml"):
+        (folder / name).symlink_to(ROOT / name)
+    monkeypatch.setenv("WALLCLOCK_DATABASE", f"sqlite:///{folder / 'w.db'}")
+    demo = json.loads(ran(folder, "-m", "app", "class", "demo", "--json"))
+    assert ran(folder, "-m", "app", "grades", "1").splitlines()[0].endswith(",total,begun,overall %")
+    (first, *_) = json.loads(ran(folder, "-m", "app", "grades", "1", "--json"))["people"]
+    assert first["begun"] == sum(points is not None for points in first["points"].values())
+    shown = json.loads(ran(folder, "-c", SHOWN.replace("CODE", repr(demo["code"]))))
+    assert shown == [first["begun"], "how many were begun", True, True]
+
+
+RULE = """
+    late_days: Annotated[
+        int, Field(description="days after which late answers count no more"),
+        NumberRule(label="Late days", what="the late days", most=30),
+    ] = 0
+    archived: datetime | None = None
+"""
+
+USED = """
+import json
+from zoneinfo import ZoneInfo
+from starlette.datastructures import FormData
+from app.classes.api.assignment_shapes import NewAssignment
+from app.server.config import Settings
+from app.server.db.migrations import migrate
+from app.server.db.session import connect, open_session
+from app.classes.people.assignments import AssignmentEntry, assignment_with, create_assignment
+from app.classes.people.classes import create_class
+from app.classes.people.policy import Policy
+from app.classes.pages.assignment_form import AssignmentForm, assignment_form_of, parse_form, rule_fields, their_edits
+settings = Settings()
+migrate(settings.database)
+with open_session(connect(settings.database)) as session:
+    number = create_class(session, "s", "Rings").id
+    entries = [AssignmentEntry("a/b", 1.0)]
+    made = create_assignment(session, number, "One", Policy(late_days=2), entries)
+    stored = assignment_with(session, made)
+    usual = assignment_with(session, create_assignment(session, number, "Two", Policy(), entries))
+    refused = ""
+    try:
+        create_assignment(session, number, "Three", Policy(late_days=31), entries)
+    except Exception as error:
+        refused = str(error)
+form = assignment_form_of(stored)
+sent = [("title", "One"), ("exercise", "a/b"), ("grace", "5"), ("attempts", "0"), ("variants", "own"),
+        ("hints", "free"), ("hint_cost", "10"), ("solution", "due"), ("after", "late"), ("late", "0"), ("late_days", "4")]
+read = AssignmentForm.read(FormData(sent))
+print(json.dumps([
+    stored.policy.late_days, usual.policy.late_days, NewAssignment(title="x", late_days=3).late_days,
+    form.rules["late_days"], rule_fields(form)["late_days"].label, parse_form(read, ZoneInfo("UTC")).policy.late_days,
+    [(one.what, one.theirs, one.yours) for one in their_edits(type("C", (), {"by_id": {}})(), read, stored)],
+    stored.version == usual.version, refused,
+]))
+"""
+
+
+def test_a_rule_of_an_assignment_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The form, JSON, what is stored, and what someone else has changed have it."""
+    folder = copied(tmp_path, "people/nothing.py", "")
+    changed(folder, "people/policy.py", "\n    archived: datetime | None = None\n", RULE)
+    for name in ("exercises", "static", "alembic", "pyproject.toml"):
+        (folder / name).symlink_to(ROOT / name)
+    monkeypatch.setenv("WALLCLOCK_DATABASE", f"sqlite:///{folder / 'w.db'}")
+    *found, refused = json.loads(ran(folder, "-c", USED))
+    assert found == [2, 0, 3, "2", "Late days", 4, [["Late days", "2", "4"]], False]
+    assert refused == "late_days must be from 0 to 30, not 31"

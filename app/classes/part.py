@@ -6,21 +6,18 @@ from app.classes.pages import (
     account,
     assignment,
     assignment_editor,
-    cell,
     class_copy,
     classes,
     extensions,
     grade_files,
     grade_rule,
     grades,
-    group_dates,
     groups,
     join_page,
     live,
     member,
     member_data,
     overview,
-    path,
     pools,
     provider_sign_in,
     regrades,
@@ -28,7 +25,7 @@ from app.classes.pages import (
     roster_import,
     settings,
     sign_in,
-    slips,
+    student,
 )
 from app.classes.pages import statistics as class_statistics
 from app.classes.pages.lti import course, deep_link, launch, registration
@@ -40,9 +37,8 @@ _OF_PERSONS = "classes|assignments|join|sign-in|sign-out|me|lti"
 PART = SitePart(
     pages=(
         classes, overview, settings, class_copy, assignment, join_page, sign_in, provider_sign_in, account,
-        assignment_editor, roster, member, member_data, roster_import, slips, extensions, groups, group_dates,
-        pools, live, grade_files, grade_rule, grades, class_statistics, cell, path, regrades, launch, deep_link,
-        registration, course,
+        assignment_editor, roster, member, member_data, roster_import, extensions, groups, pools, live, grade_files,
+        grade_rule, grades, class_statistics, student, regrades, launch, deep_link, registration, course,
     ),
     calls=api.PARTS,
     private=(rf"(?!{launch.KEYS}\Z)/(?:{_OF_PERSONS})(?:/|\Z)", "/api/v1/classes"),

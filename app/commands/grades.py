@@ -7,7 +7,7 @@ from app.classes.people.assignments import Assignment
 from app.classes.people.classes import number_of
 from app.classes.people.csv_grades import FORMATS, is_taken
 from app.classes.people.grade_files import columns_of, grades_file
-from app.classes.people.grade_lists import Grades, described, grades_of
+from app.classes.people.gradebook import Grades, grades_of
 from app.commands.files import output
 from app.commands.parsers import add_output
 from app.commands.people import class_called, open_database, print_json
@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
         row = class_called(here.session, arguments.name)
         grades = grades_of(here.session, here.secret, number_of(row), arguments.group)
     if arguments.json:
-        print_json(described(grades))
+        print_json(grades.described())
         return 0
     chosen = _chosen(grades, arguments.assignment) if arguments.assignment else None
     columns = columns_of(grades.assignments, chosen)

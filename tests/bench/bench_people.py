@@ -10,12 +10,11 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Engine, insert, text
 from sqlmodel import Session
 
-from app.classes.people.activity import ideas_in, work_in
+from app.classes.people.activity import ideas_in, turnouts, work_in
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
 from app.classes.people.classes import members_of
 from app.classes.people.exercise_statistics import statistics_of
 from app.classes.people.gradebook import gradebook_of
-from app.classes.people.overview import turnouts
 from app.classes.people.personal_dates import extend
 from app.classes.people.policy import Policy
 from app.classes.people.variants import variant_seed

@@ -24,7 +24,7 @@ from app.classes.people.assignments import (
     delete_assignment,
 )
 from app.classes.people.classes import class_with, create_class, number_of, set_archived
-from app.classes.people.overall_grades import GradeRule, change_grade_rule
+from app.classes.people.gradebook import GradeRule, change_grade_rule
 from app.classes.people.policy import Policy
 from app.core.errors import InputError, NotFoundError
 

@@ -9,11 +9,11 @@ from sqlalchemy import func, insert
 from sqlalchemy import select as columns
 from sqlmodel import Session, SQLModel, select
 
+from app.classes.people.activity import turnouts
 from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
 from app.classes.people.classes import Role, class_with, create_class, enroll, members_of, number_of
 from app.classes.people.deletion import delete_class
 from app.classes.people.demo import Demo, create_demo
-from app.classes.people.overview import turnouts
 from app.classes.people.personal_dates import extend
 from app.classes.people.persons import new_person, open_browser
 from app.classes.people.policy import Policy

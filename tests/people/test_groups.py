@@ -9,6 +9,7 @@ from sqlmodel import Session
 
 from app.classes.people.assignment_copies import chosen_assignments, copies_of, store_copies, weeks_to
 from app.classes.people.assignments import (
+    MOST_GROUPS,
     Assignment,
     AssignmentEntry,
     assignment_with,
@@ -30,7 +31,6 @@ from app.classes.people.classes import (
 from app.classes.people.csv_files import read_roster, write_roster
 from app.classes.people.erasure import all_about
 from app.classes.people.gradebook import cells_of
-from app.classes.people.group_dates import MOST_GROUPS
 from app.classes.people.groups import (
     class_groups,
     clean_group,

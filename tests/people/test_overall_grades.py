@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
 from app.classes.people.classes import class_with, create_class, number_of
-from app.classes.people.overall_grades import (
+from app.classes.people.gradebook import (
     GradeRule,
     change_grade_rule,
     grade_rule_in_words,

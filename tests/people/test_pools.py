@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlmodel import Session
 
-from app.classes.people.activity import work_in
+from app.classes.people.activity import turnouts, work_in
 from app.classes.people.assignment_copies import chosen_assignments, copies_of, store_copies
 from app.classes.people.assignments import (
     Assignment,
@@ -21,10 +21,8 @@ from app.classes.people.assignments import (
 from app.classes.people.classes import Member, create_class, enroll, members_of, number_of
 from app.classes.people.counted_answers import given_in
 from app.classes.people.exercise_statistics import statistics_of
-from app.classes.people.gradebook import cells_of, total
-from app.classes.people.overall_grades import overall_percent
+from app.classes.people.gradebook import cells_of, overall_percent, total
 from app.classes.people.overrides import Override, override
-from app.classes.people.overview import turnouts
 from app.classes.people.persons import new_person
 from app.classes.people.policy import Policy
 from app.classes.people.pools import ExercisePool

@@ -12,7 +12,7 @@ from sqlmodel import select
 
 from app.__main__ import main
 from app.classes.pages import regrades
-from app.classes.pages.regrade_steps import SoFar, so_far
+from app.classes.pages.regrades import SoFar, so_far
 from app.classes.people import regrade_run
 from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
 from app.classes.people.classes import members_of

@@ -1,17 +1,5 @@
 """Classes over the JSON interface, with tokens of scope class or admin."""
 
-from app.classes.api import (
-    assignments,
-    classes,
-    copies,
-    extensions,
-    grade_rule,
-    grades,
-    groups,
-    overrides,
-    persons,
-    roster,
-    statistics,
-)
+from app.classes.api import assignments, classes, grades, groups, persons, points, roster
 
-PARTS = (classes, roster, persons, groups, assignments, copies, extensions, overrides, grades, grade_rule, statistics)
+PARTS = (classes, roster, persons, groups, assignments, points, grades)

@@ -1,7 +1,9 @@
 """Which classes a token opens, and lists in pages."""
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode
 
@@ -9,10 +11,14 @@ from fastapi import Depends, HTTPException, Path, Query, Request, Response
 from sqlmodel import Session
 
 from app.classes.people.assignments import Assignment, assignment_with
-from app.classes.people.classes import members_of, refuse_archived
+from app.classes.people.classes import members_of, number_of, refuse_archived
+from app.classes.people.members import hold
 from app.core.errors import InputError, NotFoundError, nearest
 from app.server.db.people import ClassRow
+from app.server.db.session import open_session, open_writing_session
 from app.server.db.tokens import Grant
+from app.server.network.routes import Router
+from app.site import Here, Site
 from app.site.api.documents import responses
 from app.site.api.headers import Granted
 
@@ -24,6 +30,7 @@ _NOT_HERE = "this class does not exist, or this token does not open it; GET /api
 _SCOPE = "a token of scope class or admin is required: wallclock token create NAME --scope class --class CLASS"
 _ADMIN = "a token of scope admin is required to {do} a class: wallclock token create NAME --scope admin"
 T = TypeVar("T")
+C = TypeVar("C", bound=Callable[..., Any])
 Number = Annotated[int, Path(ge=1, le=_LARGEST, examples=[1])]
 
 
@@ -108,6 +115,74 @@ def persons_called(session: Session, class_id: int, texts: Iterable[str]) -> fro
         if ids[text] > 1:
             raise InputError(f"several people are called {text[:60]!r}; send the number")
     return frozenset(known[text] for text in texts)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassCall:
+    """A call about a class that its token opens; nobody else changes the class meanwhile, if it does."""
+
+    site: Site
+    grant: Grant
+    session: Session
+    row: ClassRow
+
+    @property
+    def class_id(self) -> int:
+        """The number of the class."""
+        return number_of(self.row)
+
+    @property
+    def by(self) -> str:
+        """Who calls, in what is stored."""
+        return f"token {self.grant.name}"
+
+    def assignment(self, number: int) -> Assignment:
+        """The assignment of the class with that number.
+
+        Raises:
+            NotFoundError: there is none in this class.
+        """
+        return assignment_for(self.session, self.grant, self.class_id, number)
+
+
+class ClassCalls(Router):
+    """Routes below a class: functions of a call, and of what was sent, that return a document.
+
+    What a function of a PUT, POST or DELETE changes is stored once it returns.
+    """
+
+    def __init__(self, tag: str) -> None:
+        super().__init__(tags=[tag], responses=ERRORS)
+
+    def call(self, method: str, path: str, **options: Any) -> Callable[[C], C]:
+        """Answer *method* below a class with what a function returns."""
+
+        def add(work: C) -> C:
+            self.api_route(ONE_CLASS + path, methods=[method], **options)(_called(work, changes=method != "GET"))
+            return work
+
+        return add
+
+
+def _called(work: Callable[..., Any], *, changes: bool) -> Callable[..., Any]:
+    """*work* as FastAPI calls it."""
+
+    def endpoint(site: Here, grant: Scoped, class_id: Number, **given: Any) -> Any:
+        with (open_writing_session if changes else open_session)(site.engine) as session:
+            row = (class_to_change if changes else class_for)(session, grant, class_id)
+            if changes:
+                hold(session, class_id)
+            result = work(ClassCall(site, grant, session, row), **given)
+            if changes:
+                session.commit()
+        return result
+
+    known, own = inspect.signature(endpoint), inspect.signature(work)
+    first = [*known.parameters.values()][:-1]
+    rest = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in [*own.parameters.values()][1:]]
+    endpoint.__signature__ = own.replace(parameters=[*first, *rest])  # type: ignore[attr-defined]
+    endpoint.__name__, endpoint.__doc__ = work.__name__, work.__doc__
+    return endpoint
 
 
 class Paging:

@@ -2,15 +2,14 @@
 
 from datetime import date, datetime
 from math import isclose
-from typing import Annotated, Self
+from typing import Any, Self
 
-from pydantic import BaseModel, Field, StrictStr, model_validator
+from pydantic import BaseModel, Field, StrictStr, create_model, model_validator
 
 from app.classes.api.shapes import Moment, example_config
 from app.classes.people.assignment_copies import MOST_WEEKS
-from app.classes.people.assignments import MOST_EXERCISES
-from app.classes.people.group_dates import MOST_GROUPS
-from app.classes.people.policy import Hints, Solution, Variants
+from app.classes.people.assignments import MOST_EXERCISES, MOST_GROUPS
+from app.classes.people.policy import DATES, RULE_TYPES, USUAL
 from app.server.db.tables import NAME_LIMIT
 
 _DUE = "2027-05-07T21:59:00Z"
@@ -47,8 +46,8 @@ class GroupDatesDocument(BaseModel):
     closes: Moment | None = Field(default=None, description="null: as long after its due date as for everyone")
 
 
-class NewAssignment(BaseModel):
-    """An assignment to make or to change; times have an offset."""
+class AssignmentContent(BaseModel):
+    """The exercises of an assignment."""
 
     model_config = example_config(title="Collectives", due=_DUE, late=0.1, exercises=[{"exercise": _RING, "points": 2}])
 
@@ -57,18 +56,17 @@ class NewAssignment(BaseModel):
     pools: list[PoolDocument] = Field(
         default=[], max_length=MOST_EXERCISES, description="of which each student has some"
     )
-    opens: Moment | None = None
-    due: Moment | None = None
-    closes: Moment | None = None
-    late: float = Field(default=0.0, description="share of the points lost per day begun, 0 to 1")
-    grace: Annotated[int, Field(ge=0, le=86_400)] = 300
-    attempts: int = Field(default=0, description="answers that count; 0: all")
-    variants: Variants = "own"
-    hints: Hints = "free"
-    hint_cost: float = Field(default=0.1, description="share of the points per hint")
-    solution: Solution = Field(default="due", description="when the worked solution is shown")
-    show_points: bool = Field(default=True, description="false: points are hidden until due")
-    sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
+
+
+_RULES: dict[str, Any] = dict.fromkeys(DATES, (Moment | None, None)) | {
+    name: (kind, getattr(USUAL, name)) for name, kind in RULE_TYPES.items()
+}
+AssignmentRules: type[AssignmentContent] = create_model("AssignmentRules", __base__=AssignmentContent, **_RULES)
+
+
+class NewAssignment(AssignmentRules):
+    """An assignment to make or to change; times have an offset."""
+
     groups: list[GroupDatesDocument] = Field(
         default=[], max_length=MOST_GROUPS, description="groups with dates of their own"
     )

@@ -1,31 +1,27 @@
-"""The assignments of a class."""
+"""The assignments of a class, copies of them, and later dates for single students."""
 
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 from fastapi import Header, HTTPException, Response
-from sqlmodel import Session
 
-from app.classes.api.access import (
-    ERRORS,
-    LINK,
-    ONE_CLASS,
-    Number,
-    Paged,
-    Scoped,
-    assignment_for,
-    class_for,
-    class_to_change,
-)
+from app.classes.api.access import LINK, ClassCall, ClassCalls, Number, Paged, class_for, persons_called
 from app.classes.api.assignment_shapes import (
     AssignmentDocument,
+    CopiedAssignments,
+    CopyDocument,
     EntryDocument,
     GroupDatesDocument,
     NewAssignment,
+    NewCopies,
     PersonVariants,
     PoolDocument,
 )
+from app.classes.api.roster import DryRun
+from app.classes.api.shapes import ExtensionDocument, NewExtension
+from app.classes.people.assignment_copies import AssignmentCopy, chosen_assignments, copies_of, store_copies, weeks_to
 from app.classes.people.assignments import (
     Assignment,
     AssignmentEntry,
@@ -36,20 +32,20 @@ from app.classes.people.assignments import (
     create_assignment,
     delete_assignment,
 )
-from app.classes.people.classes import Member, Role, members_of
-from app.classes.people.groups import refuse_unknown_groups
+from app.classes.people.classes import Member
+from app.classes.people.groups import refuse_unknown_groups, students_in
+from app.classes.people.personal_dates import EarlyExtensionError, drop_extension, extensions_of, give_extension
 from app.classes.people.persons import clean_name
 from app.classes.people.policy import DATES, RULES, GroupDates, Policy
 from app.classes.people.variants import Drawings
 from app.core.errors import InputError, NotFoundError
-from app.server.db.session import open_session, open_writing_session
-from app.server.network.routes import Router
-from app.site import Here, Site
+from app.site import Site
 from app.site.api.documents import responses
 
-ASSIGNMENTS = ONE_CLASS + "/assignments"
+ASSIGNMENTS = "/assignments"
 ASSIGNMENT = ASSIGNMENTS + "/{assignment}"
-router = Router(tags=["assignments"], responses=ERRORS)
+EXTENSIONS = ASSIGNMENT + "/extensions"
+router = ClassCalls("assignments")
 CHANGED = responses(412)
 VERSIONED: dict[str, Any] = {
     "headers": {
@@ -62,86 +58,100 @@ IfMatch = Annotated[
 _CHANGED = "the assignment was changed in the meantime: GET it again; its version is {now} now"
 
 
-@router.get(ASSIGNMENTS, summary="List assignments", responses={200: LINK})
-def list_assignments(site: Here, grant: Scoped, class_id: Number, page: Paged) -> list[AssignmentDocument]:
+@router.call("GET", ASSIGNMENTS, summary="List assignments", responses={200: LINK})
+def list_assignments(call: ClassCall, page: Paged) -> list[AssignmentDocument]:
     """Returns the assignments of a class, oldest first."""
-    with open_session(site.engine) as session:
-        class_for(session, grant, class_id)
-        found = assignments_of(session, class_id)
-    return [_document(one) for one in page.cut(found, lambda one: one.id)]
+    return [_document(one) for one in page.cut(assignments_of(call.session, call.class_id), lambda one: one.id)]
 
 
-@router.post(ASSIGNMENTS, status_code=201, summary="Make an assignment", responses={201: VERSIONED})
-def make_assignment(
-    site: Here, grant: Scoped, class_id: Number, body: NewAssignment, response: Response
-) -> AssignmentDocument:
+@router.call("POST", ASSIGNMENTS, status_code=201, summary="Make an assignment", responses={201: VERSIONED})
+def make_assignment(call: ClassCall, body: NewAssignment, response: Response) -> AssignmentDocument:
     """Returns the assignment with its number."""
-    with open_writing_session(site.engine) as session:
-        class_to_change(session, grant, class_id)
-        entries = _entries(site, body, ())
-        groups = _groups(session, class_id, body)
-        draws = [pool.draw for pool in body.pools]
-        number = create_assignment(session, class_id, body.title, _policy(body), entries, groups, draws)
-        session.commit()
-        return _versioned(response, assignment_with(session, number))
+    entries, groups = _entries(call.site, body, ()), _groups(call, body)
+    draws = [pool.draw for pool in body.pools]
+    number = create_assignment(call.session, call.class_id, body.title, _policy(body), entries, groups, draws)
+    return _versioned(response, assignment_with(call.session, number))
 
 
-@router.get(ASSIGNMENT, summary="Get an assignment", responses={200: VERSIONED})
-def get_assignment(
-    site: Here, grant: Scoped, class_id: Number, assignment: Number, response: Response
-) -> AssignmentDocument:
+@router.call("GET", ASSIGNMENT, summary="Get an assignment", responses={200: VERSIONED})
+def get_assignment(call: ClassCall, assignment: Number, response: Response) -> AssignmentDocument:
     """Returns the assignment, and its version in the header ETag."""
-    with open_session(site.engine) as session:
-        return _versioned(response, assignment_for(session, grant, class_id, assignment))
+    return _versioned(response, call.assignment(assignment))
 
 
-@router.get(ASSIGNMENT + "/variants", summary="List everyone's variants", responses={200: LINK})
-def list_variants(site: Here, grant: Scoped, class_id: Number, assignment: Number, page: Paged) -> list[PersonVariants]:
+@router.call("GET", ASSIGNMENT + "/variants", summary="List everyone's variants", responses={200: LINK})
+def list_variants(call: ClassCall, assignment: Number, page: Paged) -> list[PersonVariants]:
     """Returns the seed of each exercise that counts for each student, by their number."""
-    with open_session(site.engine) as session:
-        found = assignment_for(session, grant, class_id, assignment)
-        everyone = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
-    return [_variants(site, found, one) for one in page.cut(everyone, lambda one: one.person)]
+    found = call.assignment(assignment)
+    students = page.cut(students_in(call.session, call.class_id), lambda one: one.person)
+    return [_variants(call.site, found, one) for one in students]
 
 
-@router.put(ASSIGNMENT, summary="Change an assignment", responses={200: VERSIONED, **CHANGED})
+@router.call("PUT", ASSIGNMENT, summary="Change an assignment", responses={200: VERSIONED, **CHANGED})
 def put_assignment(
-    site: Here,
-    grant: Scoped,
-    class_id: Number,
-    assignment: Number,
-    body: NewAssignment,
-    response: Response,
-    if_match: IfMatch = None,
+    call: ClassCall, assignment: Number, body: NewAssignment, response: Response, if_match: IfMatch = None
 ) -> AssignmentDocument:
     """Replaces the assignment; what is left out gets its usual value. Answers stay."""
-    with open_writing_session(site.engine) as session:
-        class_to_change(session, grant, class_id)
-        assignment_for(session, grant, class_id, assignment)
-        if body.id not in (None, assignment):
-            raise InputError(f"body.id: this is assignment {assignment}, not {body.id}")
-        before = assignment_to_change(session, assignment)
-        _refuse_other_version(before, if_match)
-        entries = _entries(site, body, before.entries)
-        groups = _groups(session, class_id, body)
-        draws = [pool.draw for pool in body.pools]
-        change_assignment(session, assignment, body.title, _policy(body), entries, groups, draws)
-        session.commit()
-        return _versioned(response, assignment_with(session, assignment))
+    call.assignment(assignment)
+    if body.id not in (None, assignment):
+        raise InputError(f"body.id: this is assignment {assignment}, not {body.id}")
+    before = assignment_to_change(call.session, assignment)
+    _refuse_other_version(before, if_match)
+    entries, groups = _entries(call.site, body, before.entries), _groups(call, body)
+    draws = [pool.draw for pool in body.pools]
+    change_assignment(call.session, assignment, body.title, _policy(body), entries, groups, draws)
+    return _versioned(response, assignment_with(call.session, assignment))
 
 
-@router.delete(ASSIGNMENT, status_code=204, summary="Delete an assignment", responses=CHANGED)
-def remove_assignment(
-    site: Here, grant: Scoped, class_id: Number, assignment: Number, if_match: IfMatch = None
-) -> Response:
+@router.call("DELETE", ASSIGNMENT, status_code=204, summary="Delete an assignment", responses=CHANGED)
+def remove_assignment(call: ClassCall, assignment: Number, if_match: IfMatch = None) -> None:
     """Deletes it with its extensions and the points given by hand; answers stay."""
-    with open_writing_session(site.engine) as session:
-        class_to_change(session, grant, class_id)
-        assignment_for(session, grant, class_id, assignment)
-        _refuse_other_version(assignment_to_change(session, assignment), if_match)
-        delete_assignment(session, assignment)
-        session.commit()
-    return Response(status_code=204)
+    call.assignment(assignment)
+    _refuse_other_version(assignment_to_change(call.session, assignment), if_match)
+    delete_assignment(call.session, assignment)
+
+
+@router.call("POST", "/copies", summary="Copy assignments into a class")
+def copy_assignments(call: ClassCall, body: NewCopies, dry_run: DryRun = False) -> CopiedAssignments:
+    """Returns the copies with their dates; the token must open both classes.
+
+    Clocks show the same times on the same days of the week, also where they were changed meanwhile.
+    """
+    class_for(call.session, call.grant, body.source)
+    chosen = chosen_assignments(call.session, body.source, body.assignments)
+    weeks = body.weeks if body.start is None else weeks_to(chosen, body.start)
+    copies = copies_of(chosen, weeks, ZoneInfo(call.row.zone), call.site.catalog.by_id)
+    made = {} if dry_run else store_copies(call.session, call.class_id, copies)
+    return CopiedAssignments(
+        applied=not dry_run, weeks=weeks, copies=[_copy_document(one, made.get(one.source.id)) for one in copies]
+    )
+
+
+@router.call("GET", EXTENSIONS, summary="List extensions", responses={200: LINK})
+def list_extensions(call: ClassCall, assignment: Number, page: Paged) -> list[ExtensionDocument]:
+    """Returns the extensions of an assignment, by the number of the person."""
+    return list(page.cut(_extensions(call, call.assignment(assignment)), lambda one: one.number))
+
+
+@router.call("POST", EXTENSIONS, summary="Extend for one or many")
+def give_extensions(call: ClassCall, assignment: Number, body: NewExtension) -> list[ExtensionDocument]:
+    """Moves the due date and the close of these people; an earlier extension is replaced."""
+    extended, session = call.assignment(assignment), call.session
+    persons = persons_called(session, call.class_id, body.people)
+    until, why = body.until.astimezone(UTC), " ".join(body.why.split())
+    try:
+        give_extension(session, extended, persons, until, call.by[:100], why, call.site.clock())
+    except EarlyExtensionError as error:
+        raise InputError(f"body.until: everyone has until {error.first:%Y-%m-%dT%H:%MZ} already") from None
+    session.flush()
+    return [one for one in _extensions(call, extended) if one.number in persons]
+
+
+@router.call("DELETE", EXTENSIONS + "/{person}", status_code=204, summary="Take an extension back")
+def end_extension(call: ClassCall, assignment: Number, person: Number) -> None:
+    """The dates of everyone hold again for the person with that number."""
+    if not drop_extension(call.session, call.assignment(assignment).id, person):
+        raise NotFoundError("this person has no extension")
 
 
 def _variants(site: Site, found: Assignment, member: Member) -> PersonVariants:
@@ -218,10 +228,10 @@ def _moments(document: NewAssignment | GroupDatesDocument) -> dict[str, datetime
     return {name: at.astimezone(UTC) if at else None for name, at in given.items()}
 
 
-def _groups(session: Session, class_id: int, body: NewAssignment) -> list[GroupDates]:
+def _groups(call: ClassCall, body: NewAssignment) -> list[GroupDates]:
     """The dates of groups in *body*; the class must have these groups."""
     found = [GroupDates(group=clean_name(one.group), **_moments(one)) for one in body.groups]
-    refuse_unknown_groups(session, class_id, [one.group for one in found])
+    refuse_unknown_groups(call.session, call.class_id, [one.group for one in found])
     return found
 
 
@@ -237,3 +247,22 @@ def _document(one: Assignment) -> AssignmentDocument:
         groups=[GroupDatesDocument(**asdict(dates)) for dates in one.groups],
         **{name: getattr(one.policy, name) for name in RULES},
     )
+
+
+def _copy_document(one: AssignmentCopy, number: int | None) -> CopyDocument:
+    dates = {name: getattr(one.policy, name) for name in ("opens", "due", "closes")}
+    return CopyDocument(
+        source=one.source.id,
+        id=number,
+        title=one.source.title,
+        left_out=list(one.gone),
+        notes=list(one.notes),
+        **{name: at.astimezone(UTC) if at else None for name, at in dates.items()},
+    )
+
+
+def _extensions(call: ClassCall, assignment: Assignment) -> list[ExtensionDocument]:
+    return [
+        ExtensionDocument(number=one.person, id=one.outside_id, name=one.name, until=row.until, by=row.by, why=row.why)
+        for one, row in extensions_of(call.session, assignment)
+    ]

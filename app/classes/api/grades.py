@@ -18,14 +18,11 @@ from app.classes.api.access import (
     class_for,
     class_to_change,
 )
-from app.classes.api.shapes import AssignmentSum, GradesDifference, GradesDocument, PersonGrades, PointsChangeDocument
-from app.classes.people.assignments import assignments_of
+from app.classes.api.shapes import GradesDifference, GradesDocument, PointsChangeDocument
 from app.classes.people.csv_encoding import decode_csv
 from app.classes.people.csv_grades import Format
-from app.classes.people.grade_files import PointsChange, columns_of, grades_file, store_difference
-from app.classes.people.grade_lists import Grades, difference_in, grades_of
-from app.classes.people.gradebook import gradebook_of
-from app.classes.people.groups import students_in
+from app.classes.people.grade_files import PointsChange, columns_of, difference_in, grades_file, store_difference
+from app.classes.people.gradebook import grades_of
 from app.classes.people.results import results_of_class
 from app.server.db.people import REASON_LIMIT
 from app.server.db.session import open_session, open_writing_session
@@ -58,30 +55,11 @@ _RESULT = {
 def get_grades(site: Here, grant: Scoped, class_id: Number, page: Paged, group: InGroup = None) -> GradesDocument:
     """Returns the points of each student in each assignment, by the number of the student."""
     with open_session(site.engine) as session:
-        row = class_for(session, grant, class_id)
-        assignments = assignments_of(session, class_id)
-        everyone = students_in(session, class_id, group)
-        students = page.cut(everyone, lambda one: one.person)
-        book = gradebook_of(session, site.secret, assignments, students)
-        found = Grades(students, assignments, book, row.lowest)
-    return GradesDocument(
-        assignments=[
-            AssignmentSum(id=one.id, title=one.title, points=one.points, weight=one.weight) for one in assignments
-        ],
-        lowest=found.lowest,
-        people=[
-            PersonGrades(
-                number=one.person,
-                id=one.outside_id,
-                name=one.name,
-                group=one.group,
-                points={str(each.id): found.points(one.person, each) for each in assignments},
-                total=found.sum(one.person),
-                overall_percent=found.overall(one.person),
-            )
-            for one in students
-        ],
-    )
+        class_for(session, grant, class_id)
+        found = grades_of(
+            session, site.secret, class_id, group, lambda students: page.cut(students, lambda one: one.person)
+        )
+    return GradesDocument.model_validate(found.described())
 
 
 @router.get(

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictStr
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictStr, create_model
 
 from app.classes.people.assignments import MOST_POINTS
+from app.classes.people.gradebook import COLUMNS
 from app.server.db.people import REASON_LIMIT
 from app.server.db.tables import NAME_LIMIT
 
@@ -210,7 +211,7 @@ class AssignmentSum(BaseModel):
     weight: float | None = Field(description="in the overall grade; null: its points")
 
 
-class PersonGrades(BaseModel):
+class PersonPoints(BaseModel):
     """The points of a student, by assignment; null: nothing was begun."""
 
     number: int
@@ -218,10 +219,12 @@ class PersonGrades(BaseModel):
     name: str
     group: str = Field(description="empty: in none")
     points: dict[str, float | None]
-    total: float
-    overall_percent: float | None = Field(
-        description="by weight, without the lowest; null: no assignment has points and a weight"
-    )
+
+
+_SUMS: dict[str, Any] = {
+    one.name: (float | None if one.is_percent else float, Field(description=one.says or None)) for one in COLUMNS
+}
+PersonGrades = create_model("PersonGrades", __base__=PersonPoints, __doc__=PersonPoints.__doc__, **_SUMS)
 
 
 class GradesDocument(BaseModel):

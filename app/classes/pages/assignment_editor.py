@@ -1,224 +1,162 @@
 """/classes/ID/assignments/new, /assignments/ID/edit: exercises, dates and rules."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Annotated
-from zoneinfo import ZoneInfo
+from dataclasses import dataclass
 
-from fastapi import Form, Request, Response
-from fastapi.responses import PlainTextResponse, RedirectResponse
+from fastapi import Response
+from fastapi.responses import PlainTextResponse
 
 from app.classes.pages.assignment_form import (
+    AssignmentDraft,
     AssignmentForm,
-    FormError,
-    Read,
+    RuleField,
+    TheirEdit,
     assignment_form_of,
     date_words,
-    form_dates_in_words,
     new_assignment_form,
     parse_form,
-    sent_form,
+    rule_fields,
+    their_edits,
 )
-from app.classes.pages.class_head import ClassHead, assignment_url, class_head, class_url
-from app.classes.pages.edit_conflicts import Meanwhile, changes, merge_edits, same, seen_form, seen_text
+from app.classes.pages.class_router import AssignmentVisit, ClassRouter, ClassVisit
 from app.classes.pages.exercise_picker import PickerChapter, PlacedExercise, chapters_of, path_points, picked_in_order
-from app.classes.pages.guard import Membership, in_assignment, in_class
+from app.classes.pages.settings import SureForm
+from app.classes.people.activity import turnouts
 from app.classes.people.assignments import (
-    MOST_EXERCISES,
     Assignment,
-    assignment_to_change,
     change_assignment,
     create_assignment,
     delete_assignment,
+    entries_in_pools,
 )
 from app.classes.people.classes import Role, members_of
 from app.classes.people.deletion import refuse_other_name
-from app.classes.people.overview import turnouts
-from app.classes.people.pool_numbers import entries_in_pools
-from app.core.errors import InputError, NotFoundError, sentence
+from app.core.errors import NotFoundError
 from app.core.translation import translate
-from app.server.aside import aside
-from app.server.db.session import open_session, open_writing_session
-from app.server.network.routes import Router
-from app.site import Here, Site
-from app.site.web.frame.renderer import Hyperlink, frame, render
-from app.site.web.frame.visitor import FromHere, Visiting
+from app.site.web.frame.renderer import Hyperlink
 
-router = Router()
-_FIELDS = 4 * MOST_EXERCISES + 4_000  # at most in a form: two for each exercise of the site
+router = ClassRouter("", "Assignments")
+_NEW, _EDIT = "/classes/{class_id:int}/assignments/new", "/assignments/{assignment:int}/edit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssignmentEditorPage:
     """The form of an assignment; *begun*: students who have answered some of it already.
 
-    *seen*: what the form was made from; *meanwhile*: what was stored since.
+    *notes* are to be confirmed. *theirs*: what someone else stored while this was typed.
     """
 
-    head: ClassHead
     heading: str
     action: str
     form: AssignmentForm
     words: Mapping[str, str]
+    fields: Mapping[str, RuleField]
     chapters: tuple[PickerChapter, ...]
+    in_order: tuple[PlacedExercise, ...]
     paths: tuple[Hyperlink, ...] = ()
-    problems: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    in_order: tuple[PlacedExercise, ...] = ()
     stored: bool = False
     begun: int = 0
-    seen: str = ""
-    meanwhile: tuple[Meanwhile, ...] = ()
+    theirs: tuple[TheirEdit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """What someone is typing, what it was made from, and what is to be said about it."""
-
-    form: AssignmentForm
-    seen: AssignmentForm | None = None
-    problems: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    meanwhile: tuple[Meanwhile, ...] = ()
-
-
-@router.get("/classes/{class_id:int}/assignments/new")
-async def new(request: Request, site: Here, visiting: Visiting, class_id: int, chapter: str = "") -> Response:
+@router.page(_NEW, "assignment")
+def new_assignment_page(
+    visit: ClassVisit, chapter: str = "", sent: AssignmentForm | None = None
+) -> AssignmentEditorPage:
     """The form of a new assignment; with the path of a *chapter*, if one is named."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    form = new_assignment_form(ZoneInfo(member.row.zone), site.clock())
+    form = sent or new_assignment_form(visit.zone, visit.now)
     if chapter:
-        topic = site.catalog.topic(chapter)
-        form = replace(form, title=topic.title, points=path_points(topic))
-    return await aside(_shown_assignment_editor, request, site, member, None, _Draft(form))
+        topic = visit.site.catalog.topic(chapter)
+        form = form.model_copy(update={"title": topic.title, "points": path_points(topic)})
+    return _editor_page(visit, form)
 
 
-@router.post("/classes/{class_id:int}/assignments/new", dependencies=[FromHere])
-async def submit_new_assignment(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+@router.form(_NEW, new_assignment_page)
+def submit_new_assignment(visit: ClassVisit, sent: AssignmentForm) -> str | AssignmentEditorPage:
     """Make an assignment."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    return await _take(request, site, member, None)
+    found = parse_form(sent, visit.zone)
+    if notes := _unconfirmed(sent, found):
+        return _editor_page(visit, sent, notes=notes)
+    _refuse_unknown(visit, found)
+    create_assignment(visit.session, visit.class_id, found.title, found.policy, found.entries)
+    return visit.class_href
 
 
-@router.get("/assignments/{assignment:int}/edit")
-async def edit_assignment(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
+@router.page(_EDIT, "assignment")
+def edit_assignment_page(visit: AssignmentVisit, sent: AssignmentForm | None = None) -> AssignmentEditorPage:
     """The form of an assignment."""
-    member, stored = await in_assignment(request, site, visiting, assignment, Role.TEACHER)
-    return await aside(_shown_assignment_editor, request, site, member, stored, _Draft(assignment_form_of(stored)))
+    return _editor_page(visit, sent or assignment_form_of(visit.assignment), visit.assignment)
 
 
-@router.post("/assignments/{assignment:int}/edit", dependencies=[FromHere])
-async def save_assignment(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
-    """Change an assignment."""
-    member, stored = await in_assignment(request, site, visiting, assignment, Role.TEACHER)
-    return await _take(request, site, member, stored)
+@router.form(_EDIT, edit_assignment_page)
+def save_assignment(visit: AssignmentVisit, sent: AssignmentForm) -> str | AssignmentEditorPage:
+    """Change an assignment; where someone else has done so meanwhile, that is shown first."""
+    stored = visit.assignment
+    if sent.seen not in ("", stored.version):
+        form = sent.model_copy(update={"seen": stored.version})
+        if theirs := tuple(their_edits(visit.site.catalog, sent, stored)):
+            return _editor_page(visit, form, stored, theirs=theirs)
+    found = parse_form(sent, visit.zone, stored.policy)
+    if notes := _unconfirmed(sent, found):
+        return _editor_page(visit, sent, stored, notes=notes)
+    _refuse_unknown(visit, found, stored)
+    entries, draws = entries_in_pools(found.entries, stored)
+    change_assignment(visit.session, stored.id, found.title, found.policy, entries, draws=draws)
+    return visit.class_href
 
 
-@router.post("/assignments/{assignment:int}/delete", dependencies=[FromHere])
-async def delete_assignment_for_good(
-    request: Request, site: Here, visiting: Visiting, assignment: int, sure: Annotated[str, Form()] = ""
-) -> Response:
+@router.form("/assignments/{assignment:int}/delete", None)
+def delete_assignment_for_good(visit: AssignmentVisit, sent: SureForm) -> str:
     """Delete an assignment, once its title is typed."""
-    member, stored = await in_assignment(request, site, visiting, assignment, Role.TEACHER)
-    refuse_other_name(sure, stored.title)
-    await aside(_delete, site, assignment)
-    return RedirectResponse(class_url(member.class_id), 303)
+    refuse_other_name(sent.sure, visit.assignment.title)
+    delete_assignment(visit.session, visit.assignment.id)
+    return visit.class_href
 
 
-@router.get("/classes/{class_id:int}/date")
-async def date(
-    request: Request, site: Here, visiting: Visiting, class_id: int, at: str = "", ends: str = ""
-) -> Response:
+@router.page("/classes/{class_id:int}/date", "assignment", least=Role.ASSISTANT)
+def typed_date(visit: ClassVisit, at: str = "", ends: str = "") -> Response:
     """A date that is being typed, in words."""
-    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    zone = ZoneInfo(member.row.zone)
-    return PlainTextResponse(date_words(at, zone, site.clock(), ends=ends == "yes"))
+    return PlainTextResponse(date_words(at, visit.zone, visit.now, ends=ends == "yes"))
 
 
-async def _take(request: Request, site: Site, member: Membership, stored: Assignment | None) -> Response:
-    """Store what was sent; show it again, if it has a problem or something to be confirmed."""
-    async with request.form(max_fields=_FIELDS) as sent:
-        form = sent_form(sent)
-        told, seen = str(sent.get("told", "")), str(sent.get("seen", ""))
-    draft = _Draft(form)
-    try:
-        draft = replace(draft, seen=seen_form(seen) if seen and stored else None)
-        if stored and draft.seen and not same(draft.seen, assignment_form_of(stored)):
-            return await aside(_joined, request, site, member, stored, draft)
-        found = parse_form(form, ZoneInfo(member.row.zone), stored.policy if stored else None)
-        if "\n".join(found.notes) != "\n".join(told.split("\r\n")):
-            draft = replace(draft, notes=found.notes)
-        elif changed := await aside(_store, site, member.class_id, stored, found):
-            draft = replace(draft, seen=assignment_form_of(stored) if stored else None)
-            return await aside(_joined, request, site, member, changed, draft)
-        else:
-            return RedirectResponse(class_url(member.class_id), 303)
-    except FormError as error:
-        draft = replace(draft, problems=error.problems)
-    except InputError as error:
-        draft = replace(draft, problems={"exercises": sentence(str(error))})
-    return await aside(_shown_assignment_editor, request, site, member, stored, draft)
+def _unconfirmed(sent: AssignmentForm, found: AssignmentDraft) -> tuple[str, ...]:
+    """The notes of *found*, unless they were confirmed."""
+    return found.notes if "\n".join(found.notes) != "\n".join(sent.told.split("\r\n")) else ()
 
 
-def _store(site: Site, class_id: int, stored: Assignment | None, found: Read) -> Assignment | None:
-    """Store the assignment; return it as it is now instead, if it is not as *stored* anymore."""
-    gone = [one.exercise for one in found.entries if one.exercise not in site.catalog.by_id]
-    if unknown := set(gone) - {one.exercise for one in (stored.entries if stored else ())}:
+def _refuse_unknown(visit: ClassVisit, found: AssignmentDraft, stored: Assignment | None = None) -> None:
+    """Refuse exercises that the course does not have, and the assignment did not."""
+    gone = {one.exercise for one in found.entries if one.exercise not in visit.site.catalog.by_id}
+    if unknown := gone - {one.exercise for one in (stored.entries if stored else ())}:
         raise NotFoundError(translate("no exercise is called {unknown!r}", unknown=min(unknown)[:200]))
-    with open_writing_session(site.engine) as session:
-        given = (found.title, found.policy, found.entries)
-        if stored is None:
-            create_assignment(session, class_id, *given)
-        elif (now := assignment_to_change(session, stored.id)) != stored:
-            return now
-        else:
-            entries, draws = entries_in_pools(found.entries, stored)
-            change_assignment(session, stored.id, found.title, found.policy, entries, draws=draws)
-        session.commit()
-    return None
 
 
-def _joined(request: Request, site: Site, member: Membership, now: Assignment, draft: _Draft) -> Response:
-    """The form with what was stored in the meantime, and a list of that."""
-    seen, theirs = draft.seen or draft.form, assignment_form_of(now)
-    form = merge_edits(seen, draft.form, theirs)
-    found = tuple(changes(site.catalog, seen, draft.form, theirs))
-    return _shown_assignment_editor(request, site, member, now, _Draft(form, theirs, meanwhile=found))
-
-
-def _delete(site: Site, assignment: int) -> None:
-    with open_writing_session(site.engine) as session:
-        delete_assignment(session, assignment)
-        session.commit()
-
-
-def _shown_assignment_editor(
-    request: Request, site: Site, member: Membership, stored: Assignment | None, draft: _Draft
-) -> Response:
-    new_url = f"{class_url(member.class_id)}/assignments/new"
-    heading, form = stored.title if stored else translate("New assignment"), draft.form
-    paths = [Hyperlink(f"{new_url}?chapter={topic.id}", topic.title) for topic in site.catalog.topics]
-    page = AssignmentEditorPage(
-        head=class_head(member, "Assignments"),
-        heading=heading,
-        action=f"{assignment_url(stored.id)}/edit" if stored else new_url,
+def _editor_page(
+    visit: ClassVisit,
+    form: AssignmentForm,
+    stored: Assignment | None = None,
+    *,
+    notes: tuple[str, ...] = (),
+    theirs: tuple[TheirEdit, ...] = (),
+) -> AssignmentEditorPage:
+    catalog, new = visit.site.catalog, f"{visit.class_href}/assignments/new"
+    return AssignmentEditorPage(
+        heading=stored.title if stored else translate("New assignment"),
+        action=f"/assignments/{stored.id}/edit" if stored else new,
         form=form,
-        words=form_dates_in_words(form, ZoneInfo(member.row.zone), site.clock()),
-        chapters=chapters_of(site.catalog, form.points),
-        paths=() if stored else tuple(paths),
-        problems=draft.problems,
-        notes=draft.notes,
-        in_order=picked_in_order(site.catalog, form.points, form.unread),
+        words=form.words(visit.zone, visit.now),
+        fields=rule_fields(form),
+        chapters=chapters_of(catalog, form.points),
+        in_order=picked_in_order(catalog, form.points, form.unread),
+        paths=() if stored else tuple(Hyperlink(f"{new}?chapter={one.id}", one.title) for one in catalog.topics),
+        notes=notes,
         stored=stored is not None,
-        begun=_begun(site, member, stored) if stored else 0,
-        seen=seen_text(draft.seen or assignment_form_of(stored)) if stored else "",
-        meanwhile=draft.meanwhile,
+        begun=_begun(visit, stored) if stored else 0,
+        theirs=theirs,
     )
-    around = frame(request, heading, here="classes")
-    return render("people/assignment.html", around, page, 422 if draft.problems else 200)
 
 
-def _begun(site: Site, member: Membership, stored: Assignment) -> int:
-    with open_session(site.engine) as session:
-        members = members_of(session, member.class_id)
-        return turnouts(session, site.secret, [stored], members)[stored.id].begun
+def _begun(visit: ClassVisit, stored: Assignment) -> int:
+    members = members_of(visit.session, visit.class_id)
+    return turnouts(visit.session, visit.site.secret, [stored], members)[stored.id].begun

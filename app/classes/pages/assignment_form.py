@@ -1,39 +1,47 @@
 """The form of an assignment: what it shows, and how what was sent is read."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 from zoneinfo import ZoneInfo
 
 from starlette.datastructures import FormData
 
-from app.classes.pages.exercise_picker import CHOSEN, ORDER, PLACE, POINTS, typed_points
+from app.classes.pages.class_router import ClassForm, FormError
+from app.classes.pages.exercise_picker import CHOSEN, ORDER, PLACE, POINTS, exercise_title, typed_points
 from app.classes.pages.points import number_of_points
 from app.classes.people.assignments import Assignment, AssignmentEntry
 from app.classes.people.local_time import field_text, in_words, read_moment
 from app.classes.people.persons import clean_name
-from app.classes.people.policy import Hints, Policy, Solution, Variants
+from app.classes.people.policy import DATES, TYPED_RULES, USUAL, ChoiceRule, NumberRule, Policy, Rule
 from app.core.errors import InputError, nearest, sentence
 from app.core.translation import noted, translate
+from app.course.content.catalog import Catalog
 
 T = TypeVar("T")
-_DATES = {"opens": False, "due": True, "closes": True}  # whether something ends then
-_PLAIN = (*("title", "after", "late", "grace", "attempts", "variants", "hints", "hint_cost"), *("solution", "exam"))
-_VARIANTS: tuple[Variants, ...] = ("own", "same", "many")
-_HINTS: tuple[Hints, ...] = ("free", "cost", "off")
-_SOLUTIONS: tuple[Solution, ...] = ("free", "due", "off")
-_WEEK, _MINUTE = timedelta(days=7), 60
+ENDS = {"opens": False, "due": True, "closes": True}  # whether something ends then
+_PLAIN = ("title", *DATES, "after", "told", "seen")
+_LABELS = {
+    "title": noted("Title"),
+    "opens": noted("Opens"),
+    "due": noted("Due"),
+    "closes": noted("Last date for late answers"),
+    "after": noted("After the due date"),
+}
+_AFTER = {"ends": noted("practice"), "late": noted("answers count")}
+_WEEK = timedelta(days=7)
 _MIDNIGHT = time(23, 59)
 _NEARLY_FIRST = 1e-9  # the place 0
+_TICKED = "yes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentForm:
+class AssignmentForm(ClassForm):
     """The texts of the fields; *after*: what happens after the due date, ends or late.
 
-    The *points* are in the order of the exercises; *unread*: places that cannot be read.
+    *rules* are by name, as they are typed. The *points* are in the order of the exercises; *unread*: places
+    that cannot be read. *told* are notes that were confirmed, and *seen* is the version that was changed.
     """
 
     title: str = ""
@@ -41,21 +49,55 @@ class AssignmentForm:
     due: str = ""
     closes: str = ""
     after: str = "ends"
-    late: str = "10"
-    grace: str = "5"
-    attempts: str = "0"
-    variants: str = "own"
-    hints: str = "free"
-    hint_cost: str = "10"
-    solution: str = "due"
-    hides: bool = False
-    exam: str = ""
-    points: Mapping[str, str] = field(default_factory=dict)
-    unread: Mapping[str, str] = field(default_factory=dict)
+    rules: Mapping[str, str] = {}
+    points: Mapping[str, str] = {}
+    unread: Mapping[str, str] = {}
+    told: str = ""
+    seen: str = ""
+
+    @classmethod
+    def read(cls, sent: FormData) -> Self:
+        """The form that was *sent*."""
+        ranks = {str(name): float(rank) for rank, name in enumerate(sent.getlist(ORDER))}
+        listed = dict.fromkeys(str(name) for name in sent.getlist(CHOSEN))
+        places = {name: text for name in listed if (text := str(sent.get(PLACE + name, "")).strip())}
+        typed = {name: _place(text) for name, text in places.items()}
+        chosen = sorted(listed, key=lambda name: typed.get(name) or ranks.get(name, math.inf))
+        return cls(
+            **{name: str(sent.get(name, "")) for name in _PLAIN},
+            rules={name: str(sent.get(rule.typed or name, "")) for name, rule in TYPED_RULES.items()},
+            points={name: str(sent.get(POINTS + name, "1")) for name in chosen},
+            unread={name: places[name] for name, place in typed.items() if place is None},
+        )
+
+    def words(self, zone: ZoneInfo, now: datetime) -> Mapping[str, str]:
+        """Each date in words, by its name; empty where there is none."""
+        return {name: date_words(getattr(self, name), zone, now, ends=ends) for name, ends in ENDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class RuleField:
+    """The field of a rule as it is shown: a number with *help*, a choice of *options*, or a switch."""
+
+    name: str
+    label: str
+    text: str
+    help: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    is_switch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TheirEdit:
+    """A field that was stored as *theirs* while something else, *yours*, was typed."""
+
+    what: str
+    theirs: str
+    yours: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentDraft:
     """What a form says, and *notes* on what was decided where clocks are changed."""
 
     title: str
@@ -64,19 +106,11 @@ class Read:
     notes: tuple[str, ...]
 
 
-class FormError(Exception):
-    """A form cannot be read; *problems*: a sentence for each field, by its name."""
-
-    def __init__(self, problems: Mapping[str, str]) -> None:
-        super().__init__("; ".join(problems.values()))
-        self.problems = problems
-
-
 def new_assignment_form(zone: ZoneInfo, now: datetime) -> AssignmentForm:
     """The form of a new assignment: due in a week, at the end of the day."""
     day = now.astimezone(zone).date() + _WEEK
     due = datetime.combine(day, _MIDNIGHT, zone)
-    return AssignmentForm(due=field_text(due, zone))
+    return AssignmentForm(due=field_text(due, zone), rules={**_rule_texts(USUAL), "late": "10"})
 
 
 def assignment_form_of(assignment: Assignment) -> AssignmentForm:
@@ -89,33 +123,41 @@ def assignment_form_of(assignment: Assignment) -> AssignmentForm:
         due=field_text(policy.due, zone),
         closes="" if ends else field_text(policy.closes, zone),
         after="ends" if ends else "late",
-        late=f"{100 * policy.late:g}",
-        grace=f"{policy.grace / _MINUTE:g}",
-        attempts=str(policy.attempts),
-        variants=policy.variants,
-        hints=policy.hints,
-        hint_cost=f"{100 * policy.hint_cost:g}",
-        solution=policy.solution,
-        hides=not policy.show_points,
-        exam=str(policy.sitting or ""),
+        rules=_rule_texts(policy),
         points=typed_points(assignment.entries),
+        seen=assignment.version,
     )
 
 
-def sent_form(sent: FormData) -> AssignmentForm:
-    """The form as it was sent."""
-    texts = {name: str(sent.get(name, "")) for name in (*_PLAIN, *_DATES)}
-    ranks = {str(name): float(rank) for rank, name in enumerate(sent.getlist(ORDER))}
-    listed = dict.fromkeys(str(name) for name in sent.getlist(CHOSEN))
-    places = {name: text for name in listed if (text := str(sent.get(PLACE + name, "")).strip())}
-    typed = {name: _place(text) for name, text in places.items()}
-    chosen = sorted(listed, key=lambda name: typed.get(name) or ranks.get(name, math.inf))
-    points = {name: str(sent.get(POINTS + name, "1")) for name in chosen}
-    unread = {name: places[name] for name, place in typed.items() if place is None}
-    return AssignmentForm(**texts, hides="hides" in sent, points=points, unread=unread)
+def rule_fields(form: AssignmentForm) -> Mapping[str, RuleField]:
+    """The field of each rule, by its name."""
+    return {name: _rule_field(name, rule, form.rules.get(name, "")) for name, rule in TYPED_RULES.items()}
 
 
-def parse_form(form: AssignmentForm, zone: ZoneInfo, stored: Policy | None = None) -> Read:
+def their_edits(catalog: Catalog, yours: AssignmentForm, stored: Assignment) -> Iterator[TheirEdit]:
+    """The fields that say something else in the assignment as it is *stored* than was typed."""
+    theirs = assignment_form_of(stored)
+    for name, label in _LABELS.items():
+        texts = [getattr(form, name).strip() for form in (theirs, yours)]
+        if texts[0] != texts[1]:
+            shown = (translate(_AFTER[text]) if text in _AFTER else text.replace("T", " ") for text in texts)
+            yield TheirEdit(translate(label), *(one or translate("empty") for one in shown))
+    for name, rule in TYPED_RULES.items():
+        typed = [form.rules.get(name, "").strip() for form in (theirs, yours)]
+        if typed[0] != typed[1]:
+            yield TheirEdit(translate(rule.label), *(_rule_in_words(rule, text) for text in typed))
+    for exercise in dict.fromkeys((*theirs.points, *yours.points)):
+        worth = [form.points.get(exercise) for form in (theirs, yours)]
+        if worth[0] != worth[1]:
+            points = (translate("not chosen") if one is None else translate("{points} pt", points=one) for one in worth)
+            yield TheirEdit(exercise_title(catalog, exercise), *points)
+    both = [[one for one in form.points if one in other.points] for form, other in ((theirs, yours), (yours, theirs))]
+    if both[0] != both[1]:
+        titles = (", ".join(exercise_title(catalog, one) for one in order) for order in both)
+        yield TheirEdit(translate("Order"), *titles)
+
+
+def parse_form(form: AssignmentForm, zone: ZoneInfo, stored: Policy | None = None) -> AssignmentDraft:
     """What *form* says. A date whose text did not change stays the *stored* moment.
 
     Raises:
@@ -126,11 +168,6 @@ def parse_form(form: AssignmentForm, zone: ZoneInfo, stored: Policy | None = Non
     if reader.problems:
         raise FormError(reader.problems)
     return found
-
-
-def form_dates_in_words(form: AssignmentForm, zone: ZoneInfo, now: datetime) -> Mapping[str, str]:
-    """Each date of *form* in words, by its name; empty where there is none."""
-    return {name: date_words(getattr(form, name), zone, now, ends=_DATES[name]) for name in _DATES}
 
 
 def date_words(text: str, zone: ZoneInfo, now: datetime, *, ends: bool) -> str:
@@ -155,14 +192,14 @@ class _Reader:
         self._stored = stored
         self._notes: list[str] = []
 
-    def read(self) -> Read:
+    def read(self) -> AssignmentDraft:
         form = self._form
         title = self._try("title", lambda: clean_name(form.title), "")
         none: tuple[AssignmentEntry, ...] = ()
         entries = self._try("exercises", self._entries, none)
-        opens, due, closes = self._dates()
-        policy = replace(self._rules(), opens=opens, due=due, closes=closes)
-        return Read(title, policy, entries, tuple(self._notes))
+        rules = self._rules()
+        dates = self._dates(exam=bool(rules["sitting"]))
+        return AssignmentDraft(title, Policy(zone=self._zone, **rules, **dates), entries, tuple(self._notes))
 
     def _try(self, name: str, work: Callable[[], T], default: T) -> T:
         try:
@@ -171,35 +208,33 @@ class _Reader:
             self.problems[name] = sentence(str(error))
             return default
 
-    def _rules(self) -> Policy:
-        form = self._form
-        exam = self._number("exam", translate("the minutes of an exam"), 7 * 24 * 60) if form.exam else 0.0
-        costs = form.hints == "cost" and not exam
-        if exam and form.solution == "free":
+    def _rules(self) -> dict[str, Any]:
+        """The rules but the dates; those that another rule makes pointless are the usual ones."""
+        texts = {name: text.strip() for name, text in self._form.rules.items()}
+        exam = bool(self._rule("sitting", TYPED_RULES["sitting"], texts.get("sitting", "")))
+        idle = {"late"} if self._form.after != "late" else set()
+        idle |= {"hint_cost"} if exam or texts.get("hints") != "cost" else set()
+        rules = {
+            name: getattr(USUAL, name) if name in idle else self._rule(name, rule, texts.get(name, ""))
+            for name, rule in TYPED_RULES.items()
+        }
+        if exam and rules["solution"] == "free":
             self.problems["solution"] = translate("In an exam, the solution can be shown after the due date, or never.")
-        return Policy(
-            zone=self._zone,
-            late=self._number("late", translate("the percentage"), 100) / 100 if form.after == "late" else 0.0,
-            grace=round(_MINUTE * self._number("grace", translate("the minutes of grace"), 24 * 60)),
-            attempts=round(self._number("attempts", translate("the number of tries"), 1000)),
-            variants=self._one_of("variants", _VARIANTS, "own"),
-            hints="off" if exam else self._one_of("hints", _HINTS, "free"),
-            hint_cost=self._number("hint_cost", translate("the percentage"), 100) / 100 if costs else 0.1,
-            solution=self._one_of("solution", _SOLUTIONS, "due"),
-            show_points=not form.hides,
-            sitting=round(exam),
-        )
+        return {**rules, "hints": "off"} if exam else rules
 
-    def _dates(self) -> tuple[datetime | None, datetime | None, datetime | None]:
-        form = self._form
+    def _rule(self, name: str, rule: Rule, text: str) -> object:
+        field, usual = rule.typed or name, getattr(USUAL, name)
+        if isinstance(rule, NumberRule):
+            value = rule.value(self._number(field, rule, text)) if text or not rule.blank else 0.0
+            return round(value) if isinstance(usual, int) else value
+        if isinstance(rule, ChoiceRule):
+            return self._try(field, lambda: _option(field, rule, text), usual)
+        return not text
+
+    def _dates(self, *, exam: bool) -> dict[str, Any]:
         opens, due = self._date("opens"), self._date("due")
-        ends_later = form.after == "late" and not form.exam
-        closes = self._date("closes") if ends_later else due
-        self._check_dates(opens, due, closes)
-        return opens, due, closes
-
-    def _check_dates(self, opens: datetime | None, due: datetime | None, closes: datetime | None) -> None:
-        if self._form.exam and due is None:
+        closes = self._date("closes") if self._form.after == "late" and not exam else due
+        if exam and due is None:
             self.problems.setdefault(
                 "due", translate("An exam needs a due date: the moment at which everyone has to stop.")
             )
@@ -207,6 +242,7 @@ class _Reader:
             self.problems["due"] = translate("The due date must be after the assignment opens.")
         if closes and closes < (due or opens or closes):
             self.problems["closes"] = translate("The last date for late answers must be after the others.")
+        return {"opens": opens, "due": due, "closes": closes}
 
     def _date(self, name: str) -> datetime | None:
         text = getattr(self._form, name).strip()
@@ -215,35 +251,24 @@ class _Reader:
             return None
         if stored and text == field_text(stored, self._zone):
             return stored  # with its seconds, and the hour that was decided on before
-        moment = self._try(name, lambda: read_moment(text, self._zone, ends=_DATES[name]), None)
+        moment = self._try(name, lambda: read_moment(text, self._zone, ends=ENDS[name]), None)
         if moment and moment.note:
             self._notes.append(sentence(moment.note))
         return moment.at if moment else None
 
-    def _number(self, name: str, what: str, most: float) -> float:
-        text = getattr(self._form, name).strip().removesuffix("%").strip().replace(",", ".")
+    def _number(self, field: str, rule: NumberRule, typed: str) -> float:
+        text = typed.removesuffix("%").strip().replace(",", ".")
         try:
             value = float(text)
         except ValueError:
             value = -1.0
-        if not 0 <= value <= most:
+        if not 0 <= value <= rule.most:
             empty = translate("and the field is empty")
             found = translate("not {text!r}", text=text[:20]) if text else empty
             form = noted("{what} must be from 0 to {most:,g}, {found}")
-            self.problems[name] = sentence(translate(form, what=what, most=most, found=found))
+            self.problems[field] = sentence(translate(form, what=translate(rule.what), most=rule.most, found=found))
             return 0.0
         return value
-
-    def _one_of(self, name: str, choices: Sequence[T], default: T) -> T:
-        text = getattr(self._form, name)
-        for choice in choices:
-            if choice == text:
-                return choice
-        known = [str(choice) for choice in choices]
-        self.problems[name] = sentence(
-            f"{name} must be {', '.join(known[:-1])} or {known[-1]}, not {text[:20]!r}{nearest(text[:20], known)}"
-        )
-        return default
 
     def _entries(self) -> tuple[AssignmentEntry, ...]:
         for name, text in self._form.unread.items():
@@ -252,10 +277,56 @@ class _Reader:
                     "the place of {name} must be a number such as 3, not {text!r}", name=name, text=text.strip()[:20]
                 )
             )
-        return tuple(AssignmentEntry(name, _points(name, text)) for name, text in self._form.points.items())
+        return tuple(AssignmentEntry(name, _typed_worth(name, text)) for name, text in self._form.points.items())
 
 
-def _points(exercise: str, text: str) -> float:
+def _rule_field(name: str, rule: Rule, text: str) -> RuleField:
+    field, label = rule.typed or name, translate(rule.label)
+    if isinstance(rule, NumberRule):
+        return RuleField(field, label, text, help=translate(rule.help))
+    if isinstance(rule, ChoiceRule):
+        return RuleField(field, label, text, options=tuple((key, translate(one)) for key, one in rule.options.items()))
+    return RuleField(field, label, text, is_switch=True)
+
+
+def _rule_texts(policy: Policy) -> Mapping[str, str]:
+    """The rules of *policy* as they are typed, by name."""
+    return {name: _rule_text(rule, getattr(policy, name)) for name, rule in TYPED_RULES.items()}
+
+
+def _rule_text(rule: Rule, value: Any) -> str:
+    if isinstance(rule, NumberRule):
+        return rule.text(value)
+    return value if isinstance(rule, ChoiceRule) else "" if value else _TICKED
+
+
+def _rule_in_words(rule: Rule, text: str) -> str:
+    """A rule as it was typed, to be compared."""
+    if isinstance(rule, NumberRule):
+        return text or translate("empty")
+    if isinstance(rule, ChoiceRule):
+        return translate(rule.options[text]) if text in rule.options else text
+    return translate("yes") if text else translate("no")
+
+
+def _option(field: str, rule: ChoiceRule, text: str) -> str:
+    known = list(rule.options)
+    if text not in known:
+        *first, last = known
+        raise InputError(
+            translate(
+                "{field} must be {first} or {last}, not {text!r}{near}",
+                field=field,
+                first=", ".join(first),
+                last=last,
+                text=text[:20],
+                near=nearest(text[:20], known),
+            )
+        )
+    return text
+
+
+def _typed_worth(exercise: str, text: str) -> float:
     points = number_of_points(text)
     if math.isnan(points):
         raise InputError(

@@ -3,17 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated
 from zoneinfo import ZoneInfo
 
-from fastapi import Form, Query, Request, Response
-from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
-from sqlmodel import Session
+from pydantic import Field
 
-from app.classes.pages.class_head import ClassHead, class_head, class_url
+from app.classes.pages.class_head import class_url
+from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
 from app.classes.pages.classes import CLASS_COST, may_make_classes, refuse_new_class
-from app.classes.pages.guard import Membership, in_class
 from app.classes.people.assignment_copies import (
     AssignmentCopy,
     chosen_assignments,
@@ -28,19 +24,14 @@ from app.classes.people.local_time import on_the_calendar
 from app.classes.people.policy import Policy
 from app.core.errors import InputError, NotFoundError, sentence
 from app.core.translation import noted, translate
-from app.server.aside import aside
 from app.server.db.people import ClassRow
-from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import NAME_LIMIT
-from app.server.network.routes import Router
-from app.site import Here, Site
-from app.site.web.frame.renderer import frame, render
-from app.site.web.frame.visitor import FromHere, Visiting, spend
+from app.site.web.frame.visitor import spend
 
-router = Router(prefix="/classes/{class_id:int}")
+router = ClassRouter("/classes/{class_id:int}", "Assignments")
 
 
-class CopyForm(BaseModel):
+class CopyForm(ClassForm):
     """What is to be copied: some assignments, none for all; *into* a class, or 0 for a new one.
 
     The *digest* is that of the copies that were shown.
@@ -75,92 +66,81 @@ class CopyTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyPage:
-    """The form for copies, and once it was sent, their dates."""
+    """The form for copies, and once it was sent, their dates; *moved*: these are others than were shown."""
 
-    head: ClassHead
     form: CopyForm
     assignments: tuple[Assignment, ...]
     targets: tuple[CopyTarget, ...]
     makes: bool
-    rows: tuple[CopyRow, ...] = ()
-    weeks: int = 0
-    digest: str = ""
-    problem: str = ""
-    moved: bool = False
+    rows: tuple[CopyRow, ...]
+    weeks: int
+    digest: str
+    moved: bool
 
 
-@router.get("/copy")
-async def show_copy_form(
-    request: Request, site: Here, visiting: Visiting, class_id: int, form: Annotated[CopyForm, Query()]
-) -> Response:
+@router.page("/copy", "copy", noted("Copy {name}"))
+def copy_page(visit: ClassVisit, sent: CopyForm, *, moved: bool = False) -> CopyPage:
     """The form for copies; with weeks or a start, the dates that they would have."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    return await aside(_shown_copies, request, site, member, form)
+    asks = (sent.weeks or sent.start) and not visit.error
+    copies, weeks = _copies(visit, sent) if asks else ((), 0)
+    own = classes_of(visit.session, visit.member.person.person)
+    return CopyPage(
+        form=sent,
+        assignments=tuple(assignments_of(visit.session, visit.class_id)),
+        targets=tuple(
+            CopyTarget(number_of(row), row.name) for row, role in own if role is Role.TEACHER and row.archived is None
+        ),
+        makes=may_make_classes(visit.site),
+        rows=tuple(_copy_row(one, visit.now) for one in copies),
+        weeks=weeks,
+        digest=copies_digest(copies),
+        moved=moved,
+    )
 
 
-@router.post("/copy", dependencies=[FromHere])
-async def store_copied_assignments(
-    request: Request, site: Here, visiting: Visiting, class_id: int, form: Annotated[CopyForm, Form()]
-) -> Response:
+@router.form("/copy", copy_page, archived=True)
+def store_copied_assignments(visit: ClassVisit, sent: CopyForm) -> str | CopyPage:
     """Make the copies that were shown; if they are others by now, they are shown again."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
-    if not form.into:
-        refuse_new_class(site)
-        spend(request, site.allowances.answers, "new classes", CLASS_COST)
-    try:
-        target = await aside(_stored, site, member, form)
-    except InputError as error:
-        problem = sentence(str(error))
-        return await aside(_shown_copies, request, site, member, form, problem=problem)
-    if not target:
-        return await aside(_shown_copies, request, site, member, form, moved=True)
-    return RedirectResponse(class_url(target), 303)
+    if not sent.into:
+        refuse_new_class(visit.site)
+        spend(visit.request, visit.site.allowances.answers, "new classes", CLASS_COST)
+    copies, _ = _copies(visit, sent)
+    if copies_digest(copies) != sent.digest:
+        return copy_page(visit, sent, moved=True)
+    target = number_of(_target(visit, sent.into) if sent.into else _class_like(visit, sent.name))
+    store_copies(visit.session, target, copies)
+    return class_url(target)
 
 
-def _stored(site: Site, member: Membership, form: CopyForm) -> int:
-    """The class that has the copies now; 0 if they are not those of the form anymore."""
-    with open_writing_session(site.engine) as session:
-        copies, _ = _copies(session, site, member, form)
-        if copies_digest(copies) != form.digest:
-            return 0
-        if form.into:
-            target = number_of(_target(session, member, form.into))
-        else:
-            target = _new_class(session, site, member, form.name)
-        store_copies(session, target, copies)
-        session.commit()
-    return target
-
-
-def _new_class(session: Session, site: Site, member: Membership, name: str) -> int:
-    """A class like that of *member*, who teaches it, without its people."""
-    row, pseudonyms = member.row, member.row.pseudonyms
-    made = create_class(session, site.secret, name, row.zone, pseudonyms=pseudonyms)
+def _class_like(visit: ClassVisit, name: str) -> ClassRow:
+    """A class like that of the visitor, who teaches it, without its people."""
+    row = visit.row
+    made = create_class(visit.session, visit.site.secret, name, row.zone, pseudonyms=row.pseudonyms)
     made.lowest = row.lowest
-    enroll(session, number_of(made), member.person.person, Role.TEACHER)
-    return number_of(made)
+    enroll(visit.session, number_of(made), visit.member.person.person, Role.TEACHER)
+    return made
 
 
-def _target(session: Session, member: Membership, class_id: int) -> ClassRow:
-    """The class *class_id*, which *member* teaches.
+def _target(visit: ClassVisit, class_id: int) -> ClassRow:
+    """The class *class_id*, which the visitor teaches.
 
     Raises:
         InputError: it is archived.
-        NotFoundError: there is none, or *member* does not teach it.
+        NotFoundError: there is none, or the visitor does not teach it.
     """
-    for row, role in classes_of(session, member.person.person):
+    for row, role in classes_of(visit.session, visit.member.person.person):
         if number_of(row) == class_id and role is Role.TEACHER:
             refuse_archived(row)
             return row
     raise NotFoundError(translate("you do not teach a class with this number"))
 
 
-def _copies(session: Session, site: Site, member: Membership, form: CopyForm) -> tuple[Sequence[AssignmentCopy], int]:
+def _copies(visit: ClassVisit, form: CopyForm) -> tuple[Sequence[AssignmentCopy], int]:
     """The copies that *form* asks for, and by how many weeks their dates are moved."""
-    row = _target(session, member, form.into) if form.into else member.row
-    chosen = chosen_assignments(session, member.class_id, form.assignment)
+    row = _target(visit, form.into) if form.into else visit.row
+    chosen = chosen_assignments(visit.session, visit.class_id, form.assignment)
     weeks = weeks_to(chosen, _day(form.start)) if form.start else _weeks(form.weeks)
-    return copies_of(chosen, weeks, ZoneInfo(row.zone), site.catalog.by_id), weeks
+    return copies_of(chosen, weeks, ZoneInfo(row.zone), visit.site.catalog.by_id), weeks
 
 
 def _day(text: str) -> date:
@@ -177,38 +157,7 @@ def _weeks(text: str) -> int:
         raise InputError(translate("the number of weeks must be a whole number, not {text!r}", text=text)) from None
 
 
-def _shown_copies(
-    request: Request, site: Site, member: Membership, form: CopyForm, *, problem: str = "", moved: bool = False
-) -> Response:
-    copies: Sequence[AssignmentCopy] = ()
-    weeks = 0
-    with open_session(site.engine) as session:
-        if (form.weeks or form.start) and not problem:
-            try:
-                copies, weeks = _copies(session, site, member, form)
-            except InputError as error:
-                problem = sentence(str(error))
-        own = classes_of(session, member.person.person)
-        assignments = tuple(assignments_of(session, member.class_id))
-    page = CopyPage(
-        head=class_head(member, "Assignments"),
-        form=form,
-        assignments=assignments,
-        targets=tuple(
-            CopyTarget(number_of(row), row.name) for row, role in own if role is Role.TEACHER and row.archived is None
-        ),
-        makes=may_make_classes(site),
-        rows=tuple(_row(one, site.clock()) for one in copies),
-        weeks=weeks,
-        digest=copies_digest(copies),
-        problem=problem,
-        moved=moved,
-    )
-    around = frame(request, translate("Copy {name}", name=member.row.name), here="classes")
-    return render("people/copy.html", around, page, 422 if problem else 200)
-
-
-def _dates(policy: Policy, now: datetime) -> tuple[str, ...]:
+def _copied_dates(policy: Policy, now: datetime) -> tuple[str, ...]:
     """The dates of an assignment in words, on the clocks of its class."""
     return tuple(
         translate(says, moment=on_the_calendar(at, policy.zone, now))
@@ -221,11 +170,11 @@ def _dates(policy: Policy, now: datetime) -> tuple[str, ...]:
     )
 
 
-def _row(one: AssignmentCopy, now: datetime) -> CopyRow:
+def _copy_row(one: AssignmentCopy, now: datetime) -> CopyRow:
     return CopyRow(
         title=one.source.title,
-        before=_dates(one.source.policy, now),
-        after=_dates(one.policy, now),
+        before=_copied_dates(one.source.policy, now),
+        after=_copied_dates(one.policy, now),
         left_out=one.gone,
         notes=tuple(sentence(note) for note in one.notes),
     )

@@ -1,6 +1,7 @@
 """The head of every page of a class: its name, its parts, and what holds for all of it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from app.classes.pages.guard import Membership
 from app.classes.people.classes import Role
@@ -25,15 +26,21 @@ class Tab:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassHead:
-    """The head of a page of a class; students see no *tabs*."""
+    """The head of a page of a class; students see no *tabs*, *teaches*: a teacher sees it.
+
+    *problem* says why a form changed nothing; *problems*: what is wrong with its fields, by name.
+    """
 
     name: str
     href: str
     role: str
     zone: str
+    teaches: bool
     demo: bool
     archived: bool
     tabs: tuple[Tab, ...]
+    problem: str = ""
+    problems: Mapping[str, str] = field(default_factory=dict)
 
 
 def class_url(class_id: int) -> str:
@@ -55,6 +62,7 @@ def class_head(member: Membership, here: str = "") -> ClassHead:
         href=href,
         role=member.role.word,
         zone=member.row.zone,
+        teaches=member.teaches,
         demo=member.row.demo,
         archived=member.row.archived is not None,
         tabs=tuple(Tab(href + end, translate(text), text == here) for end, text in shown),

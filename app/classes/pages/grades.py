@@ -1,42 +1,124 @@
 """/classes/ID/grades: the points of a class, and of one assignment with its exercises."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlencode
 
-from fastapi import Request, Response
-from sqlmodel import Session
-
-from app.classes.pages.class_head import ClassHead, Tab, class_head
-from app.classes.pages.grade_tables import ExerciseGradesRow, PointsTable, TableRequest, assignment_table, class_table
-from app.classes.pages.guard import Membership, in_class
+from app.classes.pages.class_head import Tab
+from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
 from app.classes.pages.ideas import Idea, idea_html, link_to
-from app.classes.people.activity import exercise_figures, ideas_in, work_in
+from app.classes.pages.roster import page_number
+from app.classes.people.activity import ExerciseFigures, exercise_figures, ideas_in, work_in
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Member, Role
-from app.classes.people.gradebook import cells_of, gradebook_of
-from app.classes.people.groups import Group, class_groups, students_in
-from app.classes.people.overall_grades import grade_rule_in_words
+from app.classes.people.gradebook import (
+    COLUMNS,
+    NO_ANSWER,
+    WHOLE,
+    Cells,
+    GradebookColumn,
+    Grades,
+    StudentPoints,
+    cells_of,
+    cells_of_person,
+    grade_rule_in_words,
+    grades_of,
+    points_in,
+)
+from app.classes.people.groups import class_groups, students_in
 from app.core.errors import NotFoundError
-from app.core.translation import translate
+from app.core.translation import noted, translate
 from app.core.units import SECOND, show
-from app.server.aside import aside
-from app.server.db.session import open_session
-from app.server.network.routes import Router
-from app.site import Here, Site
-from app.site.web.frame.renderer import Hyperlink, frame, render
-from app.site.web.frame.visitor import Visiting
+from app.site import Site
+from app.site.web.frame.renderer import Hyperlink
 
-router = Router(prefix="/classes/{class_id:int}/grades")
+router = ClassRouter("/classes/{class_id:int}/grades", "Grades", least=Role.ASSISTANT)
+SHOWN = 300  # people on a page
 _IDEAS = 3  # of an exercise, in its figures
-_MOST_PAGES = 999
+Sorted = Literal["ascending", "descending", ""]
+
+
+class TableForm(ClassForm):
+    """How a table is to be sorted, which page of it is shown, and of which group."""
+
+    sort: str = ""
+    down: str = ""
+    page: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column; *sort* is the link that sorts by it, *opens* what it is about, *points* the most of it."""
+
+    text: str
+    opens: str
+    points: float | None
+    sort: str
+    sorted: Sorted = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointsCell:
+    """Points, and what is special about them; *begun*: there is an answer or an override.
+
+    *has*: the student has the exercise; of a pool, it was drawn.
+    """
+
+    points: float
+    href: str
+    begun: bool
+    late: bool
+    overridden: bool
+    has: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SumCell:
+    """A figure of a student over all columns, as the page shows it; *overridden*: given by hand."""
+
+    text: str
+    overridden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PointsRow:
+    """The points of a person."""
+
+    name: str
+    href: str
+    cells: tuple[PointsCell, ...]
+    sums: tuple[SumCell, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointsTable:
+    """A page of a table of points; *means* are over all who have the exercise, begun or not."""
+
+    name: Column
+    columns: tuple[Column, ...]
+    sums: tuple[Column, ...]
+    rows: tuple[PointsRow, ...]
+    means: tuple[str, ...]
+    pages: tuple[Hyperlink, ...]
+    page: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExerciseGradesRow:
+    """How the class does with an exercise, and which wrong ideas it has."""
+
+    link: Hyperlink
+    figures: ExerciseFigures | None
+    minutes: str
+    ideas: tuple[Idea, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GradesPage:
     """The gradebook of a class, or of one assignment of it with the *figures* of its exercises."""
 
-    head: ClassHead
-    teaches: bool
     title: str
     whole: str
     table: PointsTable
@@ -47,40 +129,90 @@ class GradesPage:
     rule: tuple[str, ...] = ()
 
 
-@router.get("")
-async def grades(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    sort: str = "",
-    down: str = "",
-    page: str = "",
-    group: str = "",
-) -> Response:
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """The points of a student; *whole*: those of an assignment were given by hand."""
+
+    member: Member
+    cells: Sequence[PointsCell]
+    points: StudentPoints
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableRequest:
+    """How a table is sorted, which page of it is shown, and of which group: as its address says."""
+
+    href: str
+    sort: str = ""
+    down: bool = False
+    page: int = 1
+    group: str = ""
+
+    def column(self, key: str, text: str = "", opens: str = "", points: float | None = None) -> Column:
+        """The column that is sorted by *key*."""
+        return Column(text=text, opens=opens, points=points, sort=self.link(key), sorted=self.order_of(key))
+
+    def link(self, sort: str) -> str:
+        """The address that sorts by *sort*; names begin with the first, points with the most."""
+        down = not self.down if sort == self.sort else sort != ""
+        asked = {"sort": sort} | ({"down": "yes"} if down else {}) | self._grouped
+        return f"{self.href}?{urlencode(asked)}"
+
+    def at(self, page: int) -> str:
+        """The address of another page."""
+        asked = {"sort": self.sort} | ({"down": "yes"} if self.down else {}) | {"page": page}
+        return f"{self.href}?{urlencode(asked | self._grouped)}"
+
+    def of(self, group: str) -> str:
+        """The address of the same for another group; empty: for everyone."""
+        return f"{self.href}?{urlencode({'group': group})}" if group else self.href
+
+    @property
+    def _grouped(self) -> dict[str, str]:
+        return {"group": self.group} if self.group else {}
+
+    def order_of(self, key: str) -> Sorted:
+        """The order of the column *key*."""
+        if key != self.sort:
+            return ""
+        return "descending" if self.down else "ascending"
+
+
+@router.page("", "grades_page", noted("Grades of {name}"))
+def class_grades_page(visit: ClassVisit, sent: TableForm) -> GradesPage:
     """People by assignments."""
-    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    asked = TableRequest(f"/classes/{class_id}/grades", sort, bool(down), _grades_page(page), group)
-    return await aside(_class_shown, request, site, member, asked)
+    asked = _table_request(f"{visit.class_href}/grades", sent)
+    found = grades_of(visit.session, visit.site.secret, visit.class_id, asked.group or None)
+    return GradesPage(
+        title="",
+        whole=asked.href,
+        table=class_table(found, asked),
+        assignments=_links(asked.href, found.assignments),
+        groups=_group_tabs(visit, asked),
+        rule=tuple(grade_rule_in_words(found.assignments, found.lowest)),
+    )
 
 
-@router.get("/{assignment:int}")
-async def assignment_grades(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    assignment: int,
-    sort: str = "",
-    down: str = "",
-    page: str = "",
-    group: str = "",
-) -> Response:
+@router.page("/{assignment:int}", "grades_page", noted("Grades of {title}"))
+def assignment_grades_page(visit: ClassVisit, assignment: int, sent: TableForm) -> GradesPage:
     """People by exercises of one assignment."""
-    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    href = f"/classes/{class_id}/grades/{assignment}"
-    asked = TableRequest(href, sort, bool(down), _grades_page(page), group)
-    return await aside(_assignment_shown, request, site, member, assignment, asked)
+    asked = _table_request(f"{visit.class_href}/grades/{assignment}", sent)
+    students = students_in(visit.session, visit.class_id, asked.group or None)
+    assignments = assignments_of(visit.session, visit.class_id)
+    one = assignment_numbered(assignments, assignment)
+    book = f"{visit.class_href}/grades"
+    return GradesPage(
+        title=one.title,
+        whole=book,
+        table=assignment_table(
+            visit.site, students, one, cells_of(visit.session, visit.site.secret, one, students), asked
+        ),
+        assignments=_links(book, assignments),
+        groups=_group_tabs(visit, asked),
+        pooled=bool(one.draws),
+        figures=exercise_rows(visit, one, students),
+    )
 
 
 def assignment_numbered(assignments: Sequence[Assignment], number: int) -> Assignment:
@@ -95,64 +227,78 @@ def assignment_numbered(assignments: Sequence[Assignment], number: int) -> Assig
     raise NotFoundError(translate("this assignment does not exist in the class"))
 
 
-def _class_shown(request: Request, site: Site, member: Membership, asked: TableRequest) -> Response:
-    with open_session(site.engine) as session:
-        students = students_in(session, member.class_id, asked.group or None)
-        groups = class_groups(session, member.class_id)
-        assignments = assignments_of(session, member.class_id)
-        book = gradebook_of(session, site.secret, assignments, students)
-    page = GradesPage(
-        head=class_head(member, "Grades"),
-        teaches=member.teaches,
-        title="",
-        whole=asked.href,
-        table=class_table(students, assignments, book, asked, member.row.lowest),
-        assignments=_links(asked.href, assignments),
-        groups=_group_tabs(groups, asked),
-        rule=tuple(grade_rule_in_words(assignments, member.row.lowest)),
-    )
-    around = frame(request, translate("Grades of {name}", name=member.row.name), here="classes")
-    return render("people/grades_page.html", around, page)
+def class_table(found: Grades, asked: TableRequest) -> PointsTable:
+    """People by assignments."""
+    columns = {
+        str(one.id): asked.column(str(one.id), one.title, f"{asked.href}/{one.id}", one.points)
+        for one in found.assignments
+    }
+
+    def cell(member: Member, one: Assignment, points: float | None) -> PointsCell:
+        cells = found.cells[one.id]
+        those, whole = cells_of_person(cells, member.person, one), (member.person, WHOLE) in cells
+        return PointsCell(
+            points=points or 0.0,
+            href=f"{asked.href}/{one.id}/{member.person}",
+            begun=points is not None,
+            late=any(cell.late for cell in those),
+            overridden=whole or any(cell.overridden for cell in those),
+        )
+
+    rows = []
+    for member in found.members:
+        own = found.of(member.person)
+        cells = [cell(member, one, points) for one, points in zip(found.assignments, own.points, strict=True)]
+        rows.append(_Row(member, cells, own))
+    return _table(rows, columns, COLUMNS, asked, sum(one.points for one in found.assignments))
 
 
-def _assignment_shown(request: Request, site: Site, member: Membership, number: int, asked: TableRequest) -> Response:
-    with open_session(site.engine) as session:
-        students = students_in(session, member.class_id, asked.group or None)
-        groups = class_groups(session, member.class_id)
-        assignments = assignments_of(session, member.class_id)
-        one = assignment_numbered(assignments, number)
-        cells = cells_of(session, site.secret, one, students)
-        figures = exercise_rows(site, session, one, students)
-    book = f"/classes/{member.class_id}/grades"
-    page = GradesPage(
-        head=class_head(member, "Grades"),
-        teaches=member.teaches,
-        title=one.title,
-        whole=book,
-        table=assignment_table(site, students, one, cells, asked),
-        assignments=_links(book, assignments),
-        groups=_group_tabs(groups, asked),
-        pooled=bool(one.draws),
-        figures=figures,
-    )
-    around = frame(request, translate("Grades of {title}", title=one.title), here="classes")
-    return render("people/grades_page.html", around, page)
+def assignment_table(
+    site: Site, students: Sequence[Member], assignment: Assignment, cells: Cells, asked: TableRequest
+) -> PointsTable:
+    """People by exercises of an assignment."""
+    links = [link_to(site, entry.exercise) for entry in assignment.entries]
+    columns = {
+        str(place): asked.column(str(place), link.text, link.href, entry.points)
+        for place, (entry, link) in enumerate(zip(assignment.entries, links, strict=True), 1)
+    }
+    chosen = {entry.exercise: urlencode({"exercise": entry.exercise}) for entry in assignment.entries}
+
+    def row(member: Member) -> _Row:
+        drawn = assignment.drawn(member.learner)
+        found = [(name, cells.get((member.person, name), NO_ANSWER)) for name in chosen]
+        own = [
+            PointsCell(
+                points=one.points,
+                href=f"{asked.href}/{member.person}?{chosen[name]}#chosen",
+                begun=one is not NO_ANSWER,
+                late=one.late,
+                overridden=one.overridden,
+                has=name in drawn,
+            )
+            for name, one in found
+        ]
+        points = StudentPoints([assignment], [points_in(cells, member.person, assignment)])
+        return _Row(member, own, points, (member.person, WHOLE) in cells)
+
+    sums = [one for one in COLUMNS if not one.of_class]
+    return _table([row(one) for one in students], columns, sums, asked, assignment.points)
 
 
 def exercise_rows(
-    site: Site, session: Session, assignment: Assignment, students: Sequence[Member]
+    visit: ClassVisit, assignment: Assignment, students: Sequence[Member]
 ) -> tuple[ExerciseGradesRow, ...]:
     """The figures of each exercise of *assignment*."""
-    work = work_in(session, site.secret, assignment, students)
+    work = work_in(visit.session, visit.site.secret, assignment, students)
     figures, ideas = exercise_figures(work), ideas_in(work)
     rows = []
     for entry in assignment.entries:
-        exercise = site.catalog.by_id.get(entry.exercise)
+        exercise = visit.site.catalog.by_id.get(entry.exercise)
         one = figures.get(entry.exercise)
         counts = list(ideas.get(entry.exercise, {}).items())[:_IDEAS]
         rows.append(
             ExerciseGradesRow(
-                link=link_to(site, entry.exercise),
+                link=link_to(visit.site, entry.exercise),
                 figures=one,
                 minutes=show(one.seconds, SECOND, 2) if one and one.seconds is not None else "",
                 ideas=tuple(
@@ -164,16 +310,70 @@ def exercise_rows(
     return tuple(rows)
 
 
+def _table_request(href: str, sent: TableForm) -> TableRequest:
+    return TableRequest(href, sent.sort, bool(sent.down), page_number(sent.page), sent.group)
+
+
+def _table(
+    rows: list[_Row], columns: Mapping[str, Column], sums: Sequence[GradebookColumn], asked: TableRequest, whole: float
+) -> PointsTable:
+    means = [_mean([row.cells[place].points for row in rows if row.cells[place].has]) for place in range(len(columns))]
+    mean_sums = [_mean([one for row in rows if (one := column.value(row.points)) is not None]) for column in sums]
+    rows.sort(key=_order(list(columns), sums, asked.sort), reverse=asked.down)
+    pages = max(1, -(-len(rows) // SHOWN))
+    page = min(max(1, asked.page), pages)
+    book = asked.href.split("/grades")[0]
+    return PointsTable(
+        name=asked.column(""),
+        columns=tuple(columns.values()),
+        sums=tuple(asked.column(one.sort, translate(one.title), points=_most(one, whole)) for one in sums),
+        rows=tuple(
+            PointsRow(
+                row.member.name,
+                f"{book}/people/{row.member.person}",
+                tuple(row.cells),
+                tuple(SumCell(_sum_text(one, one.value(row.points)), row.whole) for one in sums),
+            )
+            for row in rows[(page - 1) * SHOWN : page * SHOWN]
+        ),
+        means=(*(f"{one or 0.0:.4g}" for one in means), *map(_sum_text, sums, mean_sums)) if rows else (),
+        pages=tuple(Hyperlink(asked.at(number), str(number)) for number in range(1, pages + 1)),
+        page=page,
+    )
+
+
+def _mean(points: Sequence[float]) -> float | None:
+    return sum(points) / len(points) if points else None
+
+
+def _most(column: GradebookColumn, whole: float) -> float | None:
+    """The most of a column: *whole*, where it is the total."""
+    return whole if column is COLUMNS[0] else None
+
+
+def _sum_text(column: GradebookColumn, value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.1f} %" if column.is_percent else f"{value:.4g}"
+
+
+def _order(keys: Sequence[str], sums: Sequence[GradebookColumn], sort: str) -> Callable[[_Row], tuple[float, str]]:
+    """What rows are sorted by: the points or a sum, or the name; ties by name."""
+    if sort in keys:
+        place = keys.index(sort)
+        return lambda row: (row.cells[place].points, row.member.name.casefold())
+    for column in sums:
+        if column.sort == sort:
+            return lambda row: (column.value(row.points) or 0.0, row.member.name.casefold())
+    return lambda row: (0.0, row.member.name.casefold())
+
+
 def _links(book: str, assignments: Sequence[Assignment]) -> tuple[Hyperlink, ...]:
     return tuple(Hyperlink(f"{book}/{one.id}", one.title) for one in assignments)
 
 
-def _group_tabs(groups: Sequence[Group], asked: TableRequest) -> tuple[Tab, ...]:
+def _group_tabs(visit: ClassVisit, asked: TableRequest) -> tuple[Tab, ...]:
     """Links to the same table of everyone, and of each group."""
+    groups = class_groups(visit.session, visit.class_id)
     names = ["", *(one.name for one in groups)] if groups else []
     return tuple(Tab(asked.of(name), name or translate("Everyone"), name == asked.group) for name in names)
-
-
-def _grades_page(text: str) -> int:
-    known = text.isascii() and text.isdecimal() and len(text) <= len(str(_MOST_PAGES))
-    return int(text) if known else 1

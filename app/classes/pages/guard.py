@@ -85,6 +85,16 @@ async def in_assignment(
         return member, assignment_with(session, assignment)
 
 
+def refuse_student_and_assistant(member: Membership) -> None:
+    """Refuse what only a teacher may do.
+
+    Raises:
+        NotFoundError: *member* is none: nobody learns whether there is more.
+    """
+    if not member.teaches:
+        raise NotFoundError(translate(_NOT_HERE))
+
+
 def sign_in_first(request: Request) -> HTTPException:
     """What sends the visitor to the page for signing in, and back from there."""
     back = request.url.path

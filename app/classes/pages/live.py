@@ -4,28 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo
 
-from fastapi import Request, Response
-from sqlmodel import Session
-
-from app.classes.pages.class_head import ClassHead, class_head
-from app.classes.pages.guard import Membership, in_class
+from app.classes.pages.class_router import ClassRouter, ClassVisit
 from app.classes.pages.ideas import Idea, idea_html, link_to
 from app.classes.people.activity import STATES, ExerciseActivity, State, ideas_in, work_in
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of
-from app.classes.people.classes import Member, Role, members_of
+from app.classes.people.classes import Member, Role
+from app.classes.people.groups import students_in
 from app.classes.people.policy import dates_of
 from app.core.errors import NotFoundError
 from app.core.translation import noted, translate
-from app.server.aside import aside
-from app.server.db.session import open_session
-from app.server.network.routes import Router
-from app.site import Here, Site
-from app.site.web.frame.renderer import Hyperlink, frame, render
-from app.site.web.frame.visitor import Visiting
+from app.site import Site
+from app.site.web.frame.renderer import Hyperlink
 
-router = Router(prefix="/classes/{class_id:int}")
+router = ClassRouter("/classes/{class_id:int}", "Live", least=Role.ASSISTANT)
 _WORDS: Mapping[State, str] = {
     "new": noted("not begun"),
     "trying": noted("trying"),
@@ -70,7 +62,6 @@ class LiveAssignment:
 class LivePage:
     """An assignment, live; *names* is the link that shows or hides names."""
 
-    head: ClassHead
     choices: tuple[LiveAssignment, ...]
     title: str
     students: int
@@ -82,40 +73,24 @@ class LivePage:
     again: str
 
 
-@router.get("/live")
-async def live(
-    request: Request, site: Here, visiting: Visiting, class_id: int, assignment: str = "", names: str = ""
-) -> Response:
+@router.page("/live", "live", noted("{name}, live"))
+def live_page(visit: ClassVisit, assignment: str = "", names: str = "") -> LivePage:
     """The screen of an assignment: the one that is named, else the one that is due next."""
-    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    return await aside(_shown_live, request, site, member, assignment, names == "yes")
-
-
-def _shown_live(request: Request, site: Site, member: Membership, wanted: str, named: bool) -> Response:
-    with open_session(site.engine) as session:
-        page = _live_page(site, session, member, wanted, named)
-    around = frame(request, translate("{name}, live", name=member.row.name), here="classes")
-    return render("people/live.html", around, page)
-
-
-def _live_page(site: Site, session: Session, member: Membership, wanted: str, named: bool) -> LivePage:
-    assignments = assignments_of(session, member.class_id)
-    now = site.clock()
-    chosen = _chosen(assignments, wanted, now)
-    students = [one for one in members_of(session, member.class_id) if one.role is Role.STUDENT]
-    work = work_in(session, site.secret, chosen, students) if chosen else ()
-    href = f"/classes/{member.class_id}/live"
+    assignments, named = assignments_of(visit.session, visit.class_id), names == "yes"
+    chosen = _chosen(assignments, assignment, visit.now)
+    students = students_in(visit.session, visit.class_id)
+    work = work_in(visit.session, visit.site.secret, chosen, students) if chosen else ()
+    href = f"{visit.class_href}/live"
     number = chosen.id if chosen else 0
     return LivePage(
-        head=class_head(member, "Live"),
         choices=tuple(
             LiveAssignment(Hyperlink(f"{href}?assignment={one.id}", one.title), one.id == number) for one in assignments
         ),
         title=chosen.title if chosen else "",
         students=len(students),
         begun=len({one.person for one in work if one.tries}),
-        rows=_rows(site, chosen, work, students, named=named) if chosen else (),
-        at=f"{now.astimezone(ZoneInfo(member.row.zone)):%H:%M:%S}",
+        rows=_live_rows(visit.site, chosen, work, students, named=named) if chosen else (),
+        at=f"{visit.now.astimezone(visit.zone):%H:%M:%S}",
         named=named,
         names=f"{href}?{urlencode({'assignment': number} | ({} if named else {'names': 'yes'}))}",
         again=f"{href}?{urlencode({'assignment': number} | ({'names': 'yes'} if named else {}))}",
@@ -142,7 +117,7 @@ def _is_open(one: Assignment, now: datetime) -> bool:
     return not {"open", "unstarted"}.isdisjoint(phases)
 
 
-def _rows(
+def _live_rows(
     site: Site, assignment: Assignment, work: Sequence[ExerciseActivity], students: Sequence[Member], *, named: bool
 ) -> tuple[LiveExercise, ...]:
     """A row for each exercise, about those who have it; *named*: with their names."""

@@ -2,32 +2,39 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
-from zoneinfo import ZoneInfo
 
-from fastapi import Form, Request, Response
-from fastapi.responses import RedirectResponse
-from sqlmodel import Session
-
-from app.classes.pages.class_head import ClassHead, class_head, class_url
-from app.classes.pages.guard import Membership, in_class
+from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.local_time import on_the_calendar
-from app.classes.people.members import change_role, hold, member_row, remove_members, rename_member, taught_by
+from app.classes.people.members import change_role, member_row, remove_members, rename_member, taught_by
 from app.classes.people.merges import merge_members, merges_in, undo_merge
-from app.core.errors import InputError, sentence
+from app.core.errors import InputError
 from app.core.translation import translate
-from app.server.aside import aside
 from app.server.db.people import MergeRow, PersonRow
-from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import now
-from app.server.network.routes import Router
-from app.site import Here, Site
-from app.site.web.frame.renderer import frame, render
-from app.site.web.frame.visitor import FromHere, Visiting
 
-router = Router(prefix="/classes/{class_id:int}/people")
+router = ClassRouter("/classes/{class_id:int}/people", "People")
 _LARGEST = len(str(2**63)) - 1  # digits of a number
+
+
+class MemberForm(ClassForm):
+    """How a class calls a member, here and in other systems, and the role."""
+
+    name: str = ""
+    outside_id: str = ""
+    role: str = ""
+
+
+class RemovalForm(ClassForm):
+    """Whether the teacher is sure."""
+
+    sure: str = ""
+
+
+class MergeForm(ClassForm):
+    """The number of the other student."""
+
+    other: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +60,7 @@ class PastMerge:
 class MemberPage:
     """A member, to be changed, merged, removed or deleted."""
 
-    head: ClassHead
+    heading: str
     href: str
     name: str
     outside_id: str
@@ -62,95 +69,62 @@ class MemberPage:
     is_visitor: bool
     others: tuple[OtherStudent, ...]
     merges: tuple[PastMerge, ...]
-    problem: str
 
 
-@router.get("/{person:int}/edit")
-async def edit_member(request: Request, site: Here, visiting: Visiting, class_id: int, person: int) -> Response:
+@router.page("/{person:int}/edit", "member")
+def member_page(visit: ClassVisit, person: int) -> MemberPage:
     """A member's name, id and role."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    return await aside(member_page, request, site, member, person)
-
-
-@router.post("/{person:int}/edit", dependencies=[FromHere])
-async def change_member(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    person: int,
-    name: Annotated[str, Form()] = "",
-    outside_id: Annotated[str, Form()] = "",
-    role: Annotated[str, Form()] = "",
-) -> Response:
-    """Change a member's name, id and role."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    try:
-        await aside(_change, site, class_id, person, name, outside_id, role)
-    except InputError as error:
-        return await aside(member_page, request, site, member, person, sentence(str(error)))
-    return RedirectResponse(f"{class_url(class_id)}/people", 303)
-
-
-@router.post("/{person:int}/remove", dependencies=[FromHere])
-async def remove_member(
-    request: Request, site: Here, visiting: Visiting, class_id: int, person: int, sure: Annotated[str, Form()] = ""
-) -> Response:
-    """Take a member out of the class."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    if sure != "yes":
-        says = translate("Nobody was removed: tick the box to confirm, then remove again.")
-        return await aside(member_page, request, site, member, person, says)
-    try:
-        await aside(_remove, site, class_id, person)
-    except InputError as error:
-        return await aside(member_page, request, site, member, person, sentence(str(error)))
-    return RedirectResponse(f"{class_url(class_id)}/people", 303)
-
-
-@router.post("/{person:int}/merge", dependencies=[FromHere])
-async def merge_member(
-    request: Request, site: Here, visiting: Visiting, class_id: int, person: int, other: Annotated[str, Form()] = ""
-) -> Response:
-    """Make another student and this one the same person."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    try:
-        await aside(_merge, site, member, person, other)
-    except InputError as error:
-        return await aside(member_page, request, site, member, person, sentence(str(error)))
-    return RedirectResponse(f"{class_url(class_id)}/people/{person}/edit#merges", 303)
-
-
-@router.post("/merges/{number:int}/undo", dependencies=[FromHere])
-async def undo_member_merge(request: Request, site: Here, visiting: Visiting, class_id: int, number: int) -> Response:
-    """Let two persons be two again."""
-    await in_class(request, site, visiting, class_id, Role.TEACHER)
-    await aside(_undo, site, class_id, number)
-    return RedirectResponse(f"{class_url(class_id)}/people", 303)
-
-
-def member_page(request: Request, site: Site, member: Membership, person: int, problem: str = "") -> Response:
-    """The page of a member, and why nothing was changed."""
-    with open_session(site.engine) as session:
-        member_row(session, member.class_id, person)
-        everyone = members_of(session, member.class_id)
-        merges = [row for row in merges_in(session, member.class_id) if row.kept == person]
-        past = tuple(_past(session, member, row) for row in merges)
+    member_row(visit.session, visit.class_id, person)
+    everyone = members_of(visit.session, visit.class_id)
     one = next(other for other in everyone if other.person == person)
-    page = MemberPage(
-        head=class_head(member, "People"),
-        href=f"{class_url(member.class_id)}/people/{person}",
+    merges = [row for row in merges_in(visit.session, visit.class_id) if row.kept == person]
+    return MemberPage(
+        heading=one.name,
+        href=f"{visit.class_href}/people/{person}",
         name=one.name,
         outside_id=one.outside_id,
         role=one.role.word,
         has_code=one.has_code,
-        is_visitor=person == member.person.person,
+        is_visitor=person == visit.member.person.person,
         others=_others(one, everyone),
-        merges=past,
-        problem=problem,
+        merges=tuple(_past(visit, row) for row in merges),
     )
-    status = 422 if problem else 200
-    return render("people/member.html", frame(request, one.name, here="classes"), page, status)
+
+
+@router.form("/{person:int}/edit", member_page)
+def change_member(visit: ClassVisit, person: int, sent: MemberForm) -> str:
+    """Change a member's name, id and role."""
+    rename_member(visit.session, visit.class_id, person, sent.name, sent.outside_id)
+    change_role(visit.session, visit.class_id, person, Role.read(sent.role))
+    return f"{visit.class_href}/people"
+
+
+@router.form("/{person:int}/remove", member_page)
+def remove_member(visit: ClassVisit, person: int, sent: RemovalForm) -> str:
+    """Take a member out of the class."""
+    if sent.sure != "yes":
+        raise InputError(translate("Nobody was removed: tick the box to confirm, then remove again."))
+    remove_members(visit.session, visit.class_id, [person])
+    return f"{visit.class_href}/people"
+
+
+@router.form("/{person:int}/merge", member_page)
+def merge_member(visit: ClassVisit, person: int, sent: MergeForm) -> str:
+    """Make another student and this one the same person."""
+    other = sent.other
+    if not (other.isascii() and other.isdecimal() and len(other) <= _LARGEST):
+        raise InputError(translate("choose the other student"))
+    teacher = visit.member.person
+    own = taught_by(visit.session, teacher.person)
+    merge_members(visit.session, visit.class_id, person, int(other), own=own, by=teacher.name)
+    return f"{visit.class_href}/people/{person}/edit#merges"
+
+
+@router.form("/merges/{number:int}/undo", None)
+def undo_member_merge(visit: ClassVisit, number: int) -> str:
+    """Let two persons be two again."""
+    undo_merge(visit.session, number, visit.class_id)
+    return f"{visit.class_href}/people"
 
 
 def _others(one: Member, everyone: Sequence[Member]) -> tuple[OtherStudent, ...]:
@@ -163,42 +137,11 @@ def _others(one: Member, everyone: Sequence[Member]) -> tuple[OtherStudent, ...]
     )
 
 
-def _past(session: Session, member: Membership, row: MergeRow) -> PastMerge:
-    gone = session.get(PersonRow, row.gone)
+def _past(visit: ClassVisit, row: MergeRow) -> PastMerge:
+    gone = visit.session.get(PersonRow, row.gone)
     return PastMerge(
-        href=f"{class_url(member.class_id)}/people/merges/{row.id}/undo",
+        href=f"{visit.class_href}/people/merges/{row.id}/undo",
         name=(gone.name if gone else "") or translate("someone without a name"),
         by=row.by,
-        at=on_the_calendar(row.at, ZoneInfo(member.row.zone), now()),
+        at=on_the_calendar(row.at, visit.zone, now()),
     )
-
-
-def _change(site: Site, class_id: int, person: int, name: str, outside_id: str, role: str) -> None:
-    with open_writing_session(site.engine) as session:
-        hold(session, class_id)
-        rename_member(session, class_id, person, name, outside_id)
-        change_role(session, class_id, person, Role.read(role))
-        session.commit()
-
-
-def _remove(site: Site, class_id: int, person: int) -> None:
-    with open_writing_session(site.engine) as session:
-        hold(session, class_id)
-        remove_members(session, class_id, [person])
-        session.commit()
-
-
-def _merge(site: Site, member: Membership, person: int, other: str) -> None:
-    if not (other.isascii() and other.isdecimal() and len(other) <= _LARGEST):
-        raise InputError(translate("choose the other student"))
-    with open_writing_session(site.engine) as session:
-        own, by = taught_by(session, member.person.person), member.person.name
-        merge_members(session, member.class_id, person, int(other), own=own, by=by)
-        session.commit()
-
-
-def _undo(site: Site, class_id: int, number: int) -> None:
-    with open_writing_session(site.engine) as session:
-        hold(session, class_id)
-        undo_merge(session, number, class_id)
-        session.commit()

@@ -10,10 +10,11 @@ from sqlmodel import Session
 from app.classes.pages.class_head import class_url
 from app.classes.pages.guard import Membership, in_class
 from app.classes.pages.member import member_page
+from app.classes.pages.member import router as pages
 from app.classes.people.classes import Role
 from app.classes.people.erasure import all_about, delete_person, refuse_elsewhere
 from app.classes.people.members import member_row, taught_by
-from app.core.errors import InputError, NotFoundError, sentence
+from app.core.errors import InputError, NotFoundError
 from app.core.translation import translate
 from app.server.aside import aside
 from app.server.db.people import REASON_LIMIT, PersonRow
@@ -36,7 +37,7 @@ async def export_member(
     try:
         text = await aside(_everything, site, member, person, _reason(why, sure=True))
     except InputError as error:
-        return await aside(member_page, request, site, member, person, sentence(str(error)))
+        return await aside(pages.show, member_page, request, site, (member, None), {"person": person}, error)
     headers = {"Content-Disposition": f'attachment; filename="person-{person}.json"'}
     return Response(text, media_type="application/json", headers=headers)
 
@@ -56,7 +57,7 @@ async def delete_member(
     try:
         await aside(_delete, site, member, person, _reason(why, sure=sure == "yes"))
     except InputError as error:
-        return await aside(member_page, request, site, member, person, sentence(str(error)))
+        return await aside(pages.show, member_page, request, site, (member, None), {"person": person}, error)
     return RedirectResponse(f"{class_url(class_id)}/people", 303)
 
 

@@ -4,28 +4,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.classes.federation.delivery_status import Tie, ties_of
-from app.classes.pages.class_head import ClassHead, assignment_url, class_head
-from app.classes.pages.due_dates import due_page
-from app.classes.pages.guard import Membership, in_class
+from app.classes.pages.assignment import DuePage, due_page
+from app.classes.pages.class_head import assignment_url
+from app.classes.pages.class_router import ClassRouter, ClassVisit
 from app.classes.pages.join_link import JoinLink, join_link, qr_code
+from app.classes.people.activity import Turnout, turnouts
 from app.classes.people.assignments import Assignment, assignments_of
-from app.classes.people.classes import Member, Role, members_of
+from app.classes.people.classes import Role, members_of
 from app.classes.people.local_time import in_words
-from app.classes.people.overview import Turnout, turnouts
 from app.classes.people.policy import dates_of
 from app.core.translation import noted, translate
-from app.server.aside import aside
-from app.server.db.session import open_session
-from app.server.network.routes import Router
-from app.site import Here, Site
-from app.site.web.frame.renderer import frame, render
-from app.site.web.frame.visitor import Visiting
 
-router = Router(prefix="/classes/{class_id:int}")
+router = ClassRouter("/classes/{class_id:int}", "Assignments", least=Role.ASSISTANT)
 
 _STATES = {
     "before": noted("not open yet"),
@@ -59,8 +52,6 @@ class ClassPage:
     platforms that it is.
     """
 
-    head: ClassHead
-    teaches: bool
     link: JoinLink
     cards: tuple[AssignmentCard, ...]
     students: int
@@ -74,53 +65,39 @@ class ClassPage:
 class SlidePage:
     """The join link, large, and its QR code."""
 
-    head: ClassHead
     link: JoinLink
     qr_code: Markup
 
 
-@router.get("")
-async def class_page(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+router.register(DuePage, "due")
+
+
+@router.page("", "class_page", least=Role.STUDENT)
+def class_page(visit: ClassVisit) -> ClassPage | DuePage:
     """A class: its assignments for those who teach it, and what is due for a student."""
-    member = await in_class(request, site, visiting, class_id, Role.STUDENT)
-    if member.role is Role.STUDENT:
-        return await due_page(request, site, member)
-    return await aside(_taught, request, site, member)
-
-
-@router.get("/slide")
-async def slide(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
-    """The join link, to show in a classroom."""
-    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    link = join_link(request, site, member)
-    page = SlidePage(class_head(member), link, qr_code(link.href))
-    around = frame(request, translate("Join {name}", name=member.row.name), here="classes")
-    return render("people/slide.html", around, page)
-
-
-def _taught(request: Request, site: Site, member: Membership) -> Response:
-    with open_session(site.engine) as session:
-        members = members_of(session, member.class_id)
-        assignments = assignments_of(session, member.class_id)
-        found = turnouts(session, site.secret, assignments, members)
-        ties = tuple(ties_of(session, member.class_id))
-    now = site.clock()
-    page = ClassPage(
-        head=class_head(member, "Assignments"),
-        teaches=member.teaches,
-        link=join_link(request, site, member),
-        cards=tuple(_card(one, found[one.id], now) for one in assignments),
+    if visit.member.role is Role.STUDENT:
+        return due_page(visit)
+    members = members_of(visit.session, visit.class_id)
+    assignments = assignments_of(visit.session, visit.class_id)
+    found = turnouts(visit.session, visit.site.secret, assignments, members)
+    ties = tuple(ties_of(visit.session, visit.class_id))
+    visitor = visit.member.person.person
+    return ClassPage(
+        link=join_link(visit.request, visit.site, visit.member),
+        cards=tuple(_card(one, found[one.id], visit.now) for one in assignments),
         students=sum(one.role is Role.STUDENT for one in members),
-        code_is_missing=not ties and not any(_has_code(one, member) for one in members),
-        code_form=f"/classes/{member.class_id}/people/{member.person.person}/code",
+        code_is_missing=not ties and not any(one.person == visitor and one.has_code for one in members),
+        code_form=f"{visit.class_href}/people/{visitor}/code",
         has_groups=any(one.group for one in members) or any(one.groups for one in assignments),
         ties=ties,
     )
-    return render("people/class_page.html", frame(request, member.row.name, here="classes"), page)
 
 
-def _has_code(one: Member, member: Membership) -> bool:
-    return one.person == member.person.person and one.has_code
+@router.page("/slide", "slide", noted("Join {name}"))
+def slide_page(visit: ClassVisit) -> SlidePage:
+    """The join link, to show in a classroom."""
+    link = join_link(visit.request, visit.site, visit.member)
+    return SlidePage(link, qr_code(link.href))
 
 
 def _card(assignment: Assignment, turnout: Turnout, now: datetime) -> AssignmentCard:
@@ -132,13 +109,13 @@ def _card(assignment: Assignment, turnout: Turnout, now: datetime) -> Assignment
         exercises=assignment.length,
         points=assignment.points,
         state=translate(_STATES[phase]),
-        dates=tuple(_dates(assignment, policy.zone, now)),
+        dates=tuple(_card_dates(assignment, policy.zone, now)),
         exam=policy.sitting,
         turnout=turnout,
     )
 
 
-def _dates(assignment: Assignment, zone: ZoneInfo, now: datetime) -> list[str]:
+def _card_dates(assignment: Assignment, zone: ZoneInfo, now: datetime) -> list[str]:
     """The dates that matter now, in words."""
     policy = assignment.policy
     if policy.opens and now < policy.opens:

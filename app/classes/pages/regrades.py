@@ -1,4 +1,8 @@
-"""/classes/ID/regrade: answers that an older version of an exercise judged, judged again."""
+"""/classes/ID/regrade: answers that an older version of an exercise judged, judged again.
+
+How far that has come goes from step to step in a field of the page. No server remembers anything of it: any of
+them takes the next step, and a run that was left may be begun again.
+"""
 
 import math
 import time
@@ -9,13 +13,14 @@ from typing import Annotated
 
 from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.classes.pages.class_head import ClassHead, class_head
 from app.classes.pages.guard import Membership, in_class
 from app.classes.pages.ideas import link_to
-from app.classes.pages.regrade_steps import ChangedScore, SoFar, so_far
 from app.classes.people.classes import Role, members_of
-from app.classes.people.regrade_run import Stale, regraded, stale_answers
+from app.classes.people.regrade_run import Regraded, Stale, regraded, stale_answers
+from app.core.errors import InputError
 from app.core.translation import translate
 from app.server.aside import aside
 from app.server.aside.fair_queue import Client
@@ -30,10 +35,80 @@ MOST = 2_000  # answers that are judged in a step
 _STEP = 5.0  # seconds after which a step ends
 _DIGITS = 12  # of a number of answers
 _WORTH = 50  # answers judged again that take as much as one new answer
+SHOWN = 200  # changes
+_REASONS = 20  # of scores that stay
+_LONG = 300  # characters of a reason
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+Share = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class ChangedScore(BaseModel):
+    """A score of a person that changes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    person: Count
+    seed: Count
+    before: Share
+    after: Share
+
+
+class SoFar(BaseModel):
+    """What was judged; *last* is the attempt to go on after."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    last: Count = 0
+    judged: Count = 0
+    changed: Count = 0
+    lowered: Count = 0
+    kept: dict[str, Count] = Field(default_factory=dict, max_length=_REASONS)
+    found: list[ChangedScore] = Field(default_factory=list, max_length=SHOWN)
+
+    def text(self) -> str:
+        """As the text of a field."""
+        return self.model_dump_json()
+
+    def with_step(self, step: Regraded) -> "SoFar":
+        """With what another step has judged."""
+        found = [
+            ChangedScore(person=one.stale.member.person, seed=one.stale.seed, before=one.stale.before, after=one.score)
+            for one in step.changes
+        ]
+        return SoFar(
+            last=step.last or self.last,
+            judged=self.judged + step.judged,
+            changed=self.changed + len(step.changes),
+            lowered=self.lowered + step.lowered,
+            kept=_counted(self.kept, step.kept),
+            found=[*self.found, *found][:SHOWN],
+        )
+
+
+def so_far(text: str) -> SoFar:
+    """What such a text says; nothing was judged if it is empty.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return SoFar.model_validate_json(text) if text else SoFar()
+    except ValidationError:
+        raise InputError(translate("this form is incomplete; begin to judge again")) from None
+
+
+def _counted(before: dict[str, int], reasons: Sequence[str]) -> dict[str, int]:
+    """How often each reason was given; rare ones are counted together, so that it stays small."""
+    counts = dict(before)
+    for reason in reasons:
+        known = reason[:_LONG]
+        known = known if known in counts or len(counts) < _REASONS - 1 else translate("for other reasons")
+        counts[known] = counts.get(known, 0) + 1
+    return counts
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class ChangedExercise:
     """An exercise that has changed, and how many answers an older version of it judged."""
 
     link: Hyperlink
@@ -69,7 +144,7 @@ class RegradePage:
 
     head: ClassHead
     teaches: bool
-    mended: tuple[Mended, ...] = ()
+    mended: tuple[ChangedExercise, ...] = ()
     step: RegradeProgress | None = None
     tried: Hyperlink | None = None
     exercise: str = ""
@@ -119,7 +194,7 @@ async def regrade(
     cost = 1 + min(len(stale), MOST) / _WORTH
     wait = math.ceil(site.allowances.answers.wait(forwarded_address(request), cost))
     if not wait:
-        asked = replace(asked, done=await _judged(site, member, asked, stale[:MOST]))
+        asked = replace(asked, done=await _judge_step(site, member, asked, stale[:MOST]))
     left = sum(one.attempt > asked.done.last for one in stale)
     if left:
         return _render(request, _under_way(site, member, asked, left, wait))
@@ -128,7 +203,7 @@ async def regrade(
     return _render(request, await aside(_tried, site, member, asked))
 
 
-async def _judged(site: Site, member: Membership, asked: _Asked, stale: Sequence[Stale]) -> SoFar:
+async def _judge_step(site: Site, member: Membership, asked: _Asked, stale: Sequence[Stale]) -> SoFar:
     """What was judged, with another step."""
     ends = time.monotonic() + _STEP
     step = await regraded(
@@ -157,7 +232,7 @@ def _regrades_page(site: Site, member: Membership) -> RegradePage:
     return RegradePage(
         head=class_head(member, "Grades"),
         teaches=member.teaches,
-        mended=tuple(Mended(link_to(site, name), name, count) for name, count in counts.most_common()),
+        mended=tuple(ChangedExercise(link_to(site, name), name, count) for name, count in counts.most_common()),
     )
 
 
@@ -184,7 +259,7 @@ def _tried(site: Site, member: Membership, asked: _Asked) -> RegradePage:
         lower=asked.lower,
         judged=done.judged,
         changes=tuple(
-            _change(site, member.class_id, asked.exercise, names[one.person], one)
+            _score_change(site, member.class_id, asked.exercise, names[one.person], one)
             for one in done.found
             if one.person in names
         ),
@@ -194,7 +269,7 @@ def _tried(site: Site, member: Membership, asked: _Asked) -> RegradePage:
     )
 
 
-def _change(site: Site, class_id: int, exercise: str, name: str, one: ChangedScore) -> RegradedScore:
+def _score_change(site: Site, class_id: int, exercise: str, name: str, one: ChangedScore) -> RegradedScore:
     return RegradedScore(
         name=name,
         href=f"/classes/{class_id}/people/{one.person}",

@@ -1,32 +1,34 @@
-"""/classes/ID/people: who is in a class, how one joins it, and what each may do."""
+"""/classes/ID/people: who is in a class, how one joins it, and codes that sign students in."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
-from zoneinfo import ZoneInfo
+from urllib.parse import urlsplit
 
-from fastapi import Form, Request, Response
-from fastapi.responses import RedirectResponse
-
-from app.classes.pages.class_head import ClassHead, class_head, class_url
-from app.classes.pages.guard import Membership, in_class
-from app.classes.pages.join_link import JoinLink, join_link
-from app.classes.people.classes import Member, Role, class_with, members_of, renew_join_link
+from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
+from app.classes.pages.guard import refuse_student_and_assistant
+from app.classes.pages.join_link import JoinLink, join_link, root_of
+from app.classes.people.classes import Member, Role, members_of, renew_join_link
 from app.classes.people.local_time import how_far
-from app.classes.people.members import last_seen
+from app.classes.people.members import SeatCode, last_seen, new_seat_codes
 from app.core.errors import InputError
-from app.core.translation import translate
-from app.server.aside import aside
-from app.server.db.people import ClassRow
-from app.server.db.session import open_session, open_writing_session
-from app.server.network.routes import Router
-from app.site import Here, Site
-from app.site.web.frame.renderer import frame, render
-from app.site.web.frame.visitor import FromHere, Visiting
+from app.core.translation import noted, translate
 
-router = Router(prefix="/classes/{class_id:int}/people")
+router = ClassRouter("/classes/{class_id:int}/people", "People")
 _AT_ONCE = 300  # members on a page
+_MOST_PAGES = 999
 _JOINING = ("open", "roster", "closed")
+
+
+class JoinForm(ClassForm):
+    """Who may join by the link, or that it is to be renewed."""
+
+    do: str = ""
+
+
+class CodesForm(ClassForm):
+    """Whose codes are made: all, or those that are missing."""
+
+    which: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +49,6 @@ class MemberLine:
 class PeoplePage:
     """The people of a class: those on this page, and how many there are."""
 
-    head: ClassHead
-    teaches: bool
     link: JoinLink
     lines: tuple[MemberLine, ...]
     total: int
@@ -60,50 +60,47 @@ class PeoplePage:
     places: int
 
 
-@router.get("")
-async def people(
-    request: Request, site: Here, visiting: Visiting, class_id: int, q: str = "", page: str = "1"
-) -> Response:
+@dataclass(frozen=True, slots=True)
+class SlipsPage:
+    """New seat codes to print and cut, where to type them, and those for whom none was made."""
+
+    slips: tuple[SeatCode, ...]
+    without: tuple[str, ...]
+    address: str
+    is_own: bool
+
+
+router.register(SlipsPage, "slips", noted("Codes"))
+
+
+@router.page("", "people", noted("People of {name}"), least=Role.ASSISTANT)
+def people_page(visit: ClassVisit, q: str = "", page: str = "1") -> PeoplePage:
     """Everyone in a class, or those whose name or id contains *q*."""
-    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
-    place = int(page) if page.isascii() and page.isdecimal() and len(page) < len("9999") else 1
-    return await aside(_people, request, site, member, " ".join(q.split())[:100], place)
-
-
-@router.post("/link", dependencies=[FromHere])
-async def change_join_link(
-    request: Request, site: Here, visiting: Visiting, class_id: int, do: Annotated[str, Form()] = ""
-) -> Response:
-    """Renew the join link, or say who may join by it."""
-    await in_class(request, site, visiting, class_id, Role.TEACHER)
-    await aside(_change_link, site, class_id, do)
-    return RedirectResponse(f"{class_url(class_id)}/people#link", 303)
-
-
-def matching(members: Sequence[Member], sought: str) -> Sequence[Member]:
-    """Those of *members* whose name or id contains *sought*."""
-    words = sought.casefold()
-    return [one for one in members if words in f"{one.name} {one.outside_id}".casefold()]
-
-
-def _people(request: Request, site: Site, member: Membership, sought: str, place: int) -> Response:
-    now = site.clock()
-    zone = ZoneInfo(member.row.zone)
-    with open_session(site.engine) as session:
-        members = sorted(members_of(session, member.class_id), key=lambda one: -one.role)
-        found = matching(members, sought) if sought else members
-        places = max(1, -(-len(found) // _AT_ONCE))
-        place = min(max(1, place), places)
-        shown = found[(place - 1) * _AT_ONCE : place * _AT_ONCE]
-        seen = last_seen(session, shown)
+    sought, place = " ".join(q.split())[:100], page_number(page)
+    members = sorted(members_of(visit.session, visit.class_id), key=lambda one: -one.role)
+    found = matching(members, sought) if sought else members
+    places = max(1, -(-len(found) // _AT_ONCE))
+    place = min(max(1, place), places)
+    shown = found[(place - 1) * _AT_ONCE : place * _AT_ONCE]
+    seen = last_seen(visit.session, shown)
     students = [one for one in members if one.role is Role.STUDENT]
-    page = PeoplePage(
-        head=class_head(member, "People"),
-        teaches=member.teaches,
-        link=join_link(request, site, member),
-        lines=tuple(
-            _roster_line(one, how_far(seen[one.person], zone, now) if one.person in seen else "never") for one in shown
-        ),
+
+    def line(one: Member) -> MemberLine:
+        href = f"{visit.class_href}/people/{one.person}"
+        return MemberLine(
+            name=one.name,
+            href=href if one.role is Role.STUDENT else "",
+            edit=f"{href}/edit",
+            role=one.role.word,
+            outside_id=one.outside_id,
+            group=one.group,
+            seen=how_far(seen[one.person], visit.zone, visit.now) if one.person in seen else "never",
+            has_code=one.has_code,
+        )
+
+    return PeoplePage(
+        link=join_link(visit.request, visit.site, visit.member),
+        lines=tuple(map(line, shown)),
         total=len(found),
         students=len(students),
         without_code=sum(not one.has_code for one in students),
@@ -112,40 +109,68 @@ def _people(request: Request, site: Site, member: Membership, sought: str, place
         place=place,
         places=places,
     )
-    around = frame(request, translate("People of {name}", name=member.row.name), here="classes")
-    return render("people/people.html", around, page)
 
 
-def _roster_line(one: Member, seen: str) -> MemberLine:
-    href = f"{class_url(one.class_id)}/people/{one.person}"
-    return MemberLine(
-        name=one.name,
-        href=href if one.role is Role.STUDENT else "",
-        edit=f"{href}/edit",
-        role=one.role.word,
-        outside_id=one.outside_id,
-        group=one.group,
-        seen=seen,
-        has_code=one.has_code,
+@router.form("/link", people_page)
+def change_join_link(visit: ClassVisit, sent: JoinForm) -> str:
+    """Renew the join link, or say who may join by it."""
+    row = visit.row
+    if sent.do == "renew":
+        renew_join_link(visit.session, visit.site.secret, row)
+    else:
+        row.joining = _joining(sent.do)
+        visit.session.add(row)
+    return f"{visit.class_href}/people#link"
+
+
+@router.form("/{person:int}/code", people_page, least=Role.ASSISTANT)
+def renew_code(visit: ClassVisit, person: int) -> SlipsPage:
+    """A new code of one member; everyone who teaches may renew their own."""
+    if person != visit.member.person.person:
+        refuse_student_and_assistant(visit.member)
+    found = [one for one in members_of(visit.session, visit.class_id) if one.person == person]
+    if not found:
+        raise InputError(translate("this person is not in the class; they may have left a moment ago"))
+    return _slips_page(visit, found, is_own=person == visit.member.person.person)
+
+
+@router.form("/codes", people_page)
+def renew_codes(visit: ClassVisit, sent: CodesForm) -> SlipsPage:
+    """New codes of all students, or of those who have none."""
+    if sent.which not in ("missing", "all"):
+        raise InputError(translate("say for which students: missing or all"))
+    students = [one for one in members_of(visit.session, visit.class_id) if one.role is Role.STUDENT]
+    return _slips_page(visit, [one for one in students if sent.which == "all" or not one.has_code])
+
+
+def matching(members: Sequence[Member], sought: str) -> Sequence[Member]:
+    """Those of *members* whose name or id contains *sought*."""
+    words = sought.casefold()
+    return [one for one in members if words in f"{one.name} {one.outside_id}".casefold()]
+
+
+def page_number(text: str) -> int:
+    """The number of a page in an address; the first, if it is not one."""
+    known = text.isascii() and text.isdecimal() and len(text) <= len(str(_MOST_PAGES))
+    return int(text) if known else 1
+
+
+def _slips_page(visit: ClassVisit, chosen: Sequence[Member], *, is_own: bool = False) -> SlipsPage:
+    slips = new_seat_codes(visit.session, visit.class_id, chosen, visit.member.person.person)
+    made = {slip.member.person for slip in slips}
+    address = urlsplit(root_of(visit.request, visit.site) + "/sign-in")
+    return SlipsPage(
+        slips=tuple(slips),
+        without=tuple(one.name for one in chosen if one.person not in made),
+        address=address.netloc + address.path,
+        is_own=is_own,
     )
 
 
-def _change_link(site: Site, class_id: int, do: str) -> None:
-    with open_writing_session(site.engine) as session:
-        row = class_with(session, class_id)
-        _apply(row, do)
-        if do == "renew":
-            renew_join_link(session, site.secret, row)
-        session.add(row)
-        session.commit()
-
-
-def _apply(row: ClassRow, do: str) -> None:
-    if do in _JOINING:
-        if row.archived and do != "closed":
-            raise InputError(translate("this class is archived; take it out of the archive first"))
-        row.joining = do
-    elif do != "renew":
+def _joining(do: str) -> str:
+    """Who may join a class by its link from now on."""
+    if do not in _JOINING:
         raise InputError(
             translate("the link can be {joining} or renewed, not {do!r}", joining=", ".join(_JOINING), do=do[:20])
         )
+    return do

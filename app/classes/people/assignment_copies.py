@@ -9,10 +9,9 @@ from zoneinfo import ZoneInfo
 
 from sqlmodel import Session, col, select
 
-from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
+from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment, entries_left
 from app.classes.people.local_time import local_moment
 from app.classes.people.policy import GroupDates, Policy
-from app.classes.people.pool_numbers import entries_left
 from app.core.errors import InputError, NotFoundError
 from app.core.translation import translate
 from app.server.db.people import AssignmentRow

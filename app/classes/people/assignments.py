@@ -1,6 +1,8 @@
 """Assignments: exercises, dates and rules."""
 
-from collections.abc import Collection, Iterable, Sequence
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
@@ -9,17 +11,52 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import delete, update
 from sqlmodel import Session, col, select
 
-from app.classes.people.group_dates import read_group_dates, store_group_dates
 from app.classes.people.persons import clean_name
-from app.classes.people.policy import RULES, GroupDates, Policy, check_policy
+from app.classes.people.policy import DATES, RULES, GroupDates, Policy, check_policy
 from app.classes.people.pools import ExercisePool, check_pool, first_origin, read_draws
 from app.core.errors import InputError, NotFoundError
 from app.core.translation import translate
-from app.server.db.people import AssignedRow, AssignmentRow, ClassRow
+from app.server.db.people import AssignedRow, AssignmentRow, ClassRow, GroupDatesRow
 from app.server.db.tables import now
 
+MOST_GROUPS = 500
 MOST_EXERCISES = 200
 MOST_POINTS = 1_000.0
+_WITHOUT_COLUMN = tuple(name for name in RULES if name not in AssignmentRow.model_fields)
+
+
+def read_group_dates(session: Session, assignments: Collection[int]) -> Mapping[int, Sequence[GroupDates]]:
+    """The groups with dates of their own in each of *assignments* that has some, by name."""
+    found: dict[int, list[GroupDates]] = {}
+    rows = select(GroupDatesRow).where(col(GroupDatesRow.assignment).in_(assignments))
+    for row in session.exec(rows.order_by(col(GroupDatesRow.group_name))):
+        moments = {name: getattr(row, name) for name in DATES}
+        found.setdefault(row.assignment, []).append(GroupDates(group=row.group_name, **moments))
+    return found
+
+
+def store_group_dates(session: Session, assignment: int, policy: Policy, groups: Iterable[GroupDates]) -> None:
+    """Store the dates of the groups of an assignment in place of the earlier ones; not committed.
+
+    Raises:
+        InputError: there are too many, one is there twice, or its dates cannot be.
+    """
+    given = list(groups)
+    if len(given) > MOST_GROUPS:
+        raise InputError(
+            translate(
+                "an assignment has dates for at most {most:,} groups, not {count:,}", most=MOST_GROUPS, count=len(given)
+            )
+        )
+    names = Counter(one.group for one in given)
+    if twice := next((name for name, count in names.items() if count > 1), ""):
+        raise InputError(translate("the group {group} is there twice", group=twice))
+    session.connection().execute(delete(GroupDatesRow).where(col(GroupDatesRow.assignment) == assignment))
+    for one in given:
+        one.check(policy)
+        dates = {name: getattr(one, name) for name in DATES}
+        session.add(GroupDatesRow(assignment=assignment, group_name=one.group, **dates))
+    session.flush()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +261,10 @@ def _assignments_row(session: Session, assignment: int) -> AssignmentRow:
 def _with(row: AssignmentRow, policy: Policy) -> AssignmentRow:
     """*row* with the rules of *policy*."""
     check_policy(policy)
-    for name in RULES:
-        setattr(row, name, getattr(policy, name))
+    rules = {name: getattr(policy, name) for name in RULES}
+    row.rules = json.dumps(more) if (more := {name: rules.pop(name) for name in _WITHOUT_COLUMN}) else ""
+    for name, value in rules.items():
+        setattr(row, name, value)
     return row
 
 
@@ -281,5 +320,36 @@ def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[As
 
 def policy_of(row: object, zone: str = "UTC", archived: datetime | None = None) -> Policy:
     """The rules in a *row* that has the columns of an assignment."""
-    rules = {name: getattr(row, name) for name in RULES}
-    return Policy(zone=ZoneInfo(zone), archived=archived, **rules)
+    rules = {name: getattr(row, name) for name in RULES if name not in _WITHOUT_COLUMN}
+    stored = getattr(row, "rules", "")
+    more = json.loads(stored) if stored else {}
+    known = {name: value for name, value in more.items() if name in _WITHOUT_COLUMN}
+    return Policy(zone=ZoneInfo(zone), archived=archived, **rules, **known)
+
+
+Pooled = tuple[Sequence[AssignmentEntry], Sequence[int]]  # entries, and draws of their pools
+
+
+def number_pools(entries: Iterable[AssignmentEntry], draws: Mapping[int, int]) -> Pooled:
+    """*entries* with their pools numbered from 1 on, and how many are drawn of each.
+
+    A pool without *draws* draws one exercise.
+    """
+    left = list(entries)
+    pools = sorted({one.pool for one in left} - {0})
+    numbers = {0: 0} | {pool: number for number, pool in enumerate(pools, 1)}
+    return [replace(one, pool=numbers[one.pool]) for one in left], [draws.get(pool, 1) for pool in pools]
+
+
+def entries_left(one: Assignment, left: Iterable[AssignmentEntry]) -> Pooled:
+    """The entries of *one* that are *left*; a pool draws no more than it then has."""
+    those = list(left)
+    sizes = Counter(entry.pool for entry in those)
+    return number_pools(those, {number: min(draw, sizes[number]) for number, draw in enumerate(one.draws, 1)})
+
+
+def entries_in_pools(entries: Iterable[AssignmentEntry], stored: Assignment) -> Pooled:
+    """*entries*, each in the pool that it has in the assignment as *stored*."""
+    pools = {one.exercise: one.pool for one in stored.entries}
+    placed = [replace(one, pool=pools.get(one.exercise, 0)) for one in entries]
+    return number_pools(placed, dict(enumerate(stored.draws, 1)))

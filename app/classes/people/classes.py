@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from sqlmodel import Session, col, select
 
+from app.classes.people.assignments import mark_changed
 from app.classes.people.codes import code_digest, join_code, random_code, read_code
 from app.classes.people.persons import clean_name
 from app.classes.people.seats import seat_digest, seat_of_code
@@ -120,10 +121,21 @@ def class_with(session: Session, class_id: int) -> ClassRow:
     return found
 
 
+def change_class(session: Session, row: ClassRow, name: str, zone: str, *, pseudonyms: bool) -> None:
+    """Change the settings of a class; not committed.
+
+    Raises:
+        InputError: the name or the time zone is not valid.
+    """
+    row.name, row.zone, row.pseudonyms = clean_name(name), zone_named(zone.strip()).key, pseudonyms
+    session.add(row)
+
+
 def set_archived(session: Session, row: ClassRow) -> None:
     """Archive a class: nobody joins it, and nothing in it changes anymore. Not committed."""
     row.archived, row.joining = row.archived or now(), "closed"
     session.add(row)
+    mark_changed(session, number_of(row))
 
 
 def refuse_archived(row: ClassRow) -> None:
@@ -142,6 +154,7 @@ def take_out_of_archive(session: Session, row: ClassRow) -> None:
     """Take a class out of the archive; it stays closed to those who want to join. Not committed."""
     row.archived = None
     session.add(row)
+    mark_changed(session, number_of(row))
 
 
 def number_of(row: ClassRow | PersonRow) -> int:

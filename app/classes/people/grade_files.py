@@ -11,15 +11,14 @@ from app.classes.people.assignments import MOST_POINTS, Assignment
 from app.classes.people.classes import Member
 from app.classes.people.csv_grade_table import GradeLine
 from app.classes.people.csv_grades import Format, GradeColumn, Graded, ReadGrades, read_grades, write_grades
-from app.classes.people.gradebook import WHOLE, Cells, points_in
-from app.classes.people.overall_grades import overall_percent
+from app.classes.people.gradebook import COLUMNS, WHOLE, Cells, StudentPoints, grades_of, points_in
 from app.classes.people.overrides import Override, override
 from app.classes.people.rosters import bare_id, by_bare_id
 from app.core.errors import InputError, nearest
 from app.core.translation import translate
 
 _CLOSE = 1e-6  # points: files have six decimals
-_TOTAL, _OVERALL = "total", "overall %"
+_HEAD, _MOST_HEAD = 12, 100_000  # lines and characters among which the titles are
 
 Book = Mapping[int, Cells]
 
@@ -83,24 +82,17 @@ def grades_file(
 ) -> str:
     """The points of *members* as a CSV file.
 
-    With the overall grade, if it is known how many of the *lowest* assignments are left out.
+    With the columns of a class, if it is known how many of the *lowest* assignments are left out.
     """
-    heads = [GradeColumn(column.name, column.possible) for column in columns]
-    sums = [GradeColumn(_TOTAL)] + ([] if lowest is None else [GradeColumn(_OVERALL)])
+    sums = [one for one in COLUMNS if lowest is not None or not one.of_class]
     rows = []
     for member in members:
         points = [_now(book, member, column) for column in columns]
-        added = [sum(one for one in points if one is not None)]
-        overall = [] if lowest is None else [_overall(columns, points, lowest)]
-        cells = (*points, *added, *overall)
+        own = StudentPoints([column.assignment for column in columns], points, lowest or 0)
+        cells = (*points, *(one.value(own) for one in sums))
         rows.append(Graded(member.person, member.outside_id, member.name, cells))
-    return write_grades([*heads, *sums], rows, form)
-
-
-def _overall(columns: Sequence[FileColumn], points: Sequence[float | None], lowest: int) -> float | None:
-    assignments = [column.assignment for column in columns]
-    earned = {one.id: found or 0.0 for one, found in zip(assignments, points, strict=True)}
-    return overall_percent(assignments, earned, lowest)
+    heads = [GradeColumn(column.name, column.possible) for column in columns]
+    return write_grades([*heads, *(GradeColumn(one.head) for one in sums)], rows, form)
 
 
 def points_difference(
@@ -133,6 +125,24 @@ def points_difference(
             else:
                 changes.append(PointsChange(member, named[name], before, points))
     return PointsDifference(tuple(changes), same, tuple(left_out), found.columns)
+
+
+def difference_in(session: Session, secret: str, class_id: int, text: str) -> PointsDifference:
+    """What the CSV file *text* would change in the points of a class.
+
+    Its columns are whole assignments, or the exercises of one: whichever more of are in its head.
+
+    Raises:
+        InputError: it is not a file of grades.
+    """
+    found = grades_of(session, secret, class_id)
+    choices = [columns_of(found.assignments), *(columns_of((), one) for one in found.assignments)]
+    head = "\n".join(text[:_MOST_HEAD].splitlines()[:_HEAD]).casefold()
+
+    def named(columns: Sequence[FileColumn]) -> int:
+        return sum(column.name.casefold() in head for column in columns)
+
+    return points_difference(text, max(choices, key=named), found.members, found.cells)
 
 
 def _scaled_otherwise(found: ReadGrades, named: Mapping[str, FileColumn]) -> Mapping[str, str]:

@@ -1,18 +1,139 @@
 """The points of a class: a pure function of what is stored, never a stored sum."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlmodel import Session, col, select
 
-from app.classes.people.assignments import Assignment
+from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.cells import AssignmentAnswers, Cell, Key
-from app.classes.people.classes import Member
-from app.server.db.people import OverrideRow
+from app.classes.people.classes import Member, class_with
+from app.classes.people.groups import students_in
+from app.core.errors import InputError, NotFoundError
+from app.core.translation import noted, translate
+from app.server.db.people import AssignmentRow, ClassRow, OverrideRow
 
 WHOLE = ""  # the exercise of an override that is of the whole assignment
-_NO_ANSWER = Cell(0.0)
+NO_ANSWER = Cell(0.0)
 Cells = Mapping[Key, Cell]
+MOST_WEIGHT = 1_000.0
+MOST_LOWEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class StudentPoints:
+    """The points of a student in each of *assignments*; None: nothing was begun or given.
+
+    *lowest*: how many assignments are left out of the overall grade.
+    """
+
+    assignments: Sequence[Assignment]
+    points: Sequence[float | None]
+    lowest: int = 0
+
+    @property
+    def total(self) -> float:
+        """The sum."""
+        return sum(one or 0.0 for one in self.points)
+
+    @property
+    def overall(self) -> float | None:
+        """The overall grade, in percent."""
+        earned = {one.id: points or 0.0 for one, points in zip(self.assignments, self.points, strict=True)}
+        return overall_percent(self.assignments, earned, self.lowest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradebookColumn:
+    """A column after those of the assignments: in the page, the file, JSON and the command.
+
+    It is called *name* in JSON, *sort* in addresses, *head* in files, and *title* on the page. *says*
+    describes it to programs. A column *of_class* is not in the table of a single assignment.
+    """
+
+    name: str
+    sort: str
+    head: str
+    title: str
+    value: Callable[[StudentPoints], float | None]
+    says: str = ""
+    is_percent: bool = False
+    of_class: bool = False
+
+
+# A column is added here alone.
+COLUMNS = (
+    GradebookColumn(name="total", sort="total", head="total", title=noted("Total"), value=lambda one: one.total),
+    GradebookColumn(
+        name="overall_percent",
+        sort="overall",
+        head="overall %",
+        title=noted("Overall"),
+        value=lambda one: one.overall,
+        says="by weight, without the lowest; null: no assignment has points and a weight",
+        is_percent=True,
+        of_class=True,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Grades:
+    """The students of a class, its assignments, and the cells of each assignment.
+
+    *lowest*: assignments of each student that are left out of the overall grade.
+    """
+
+    members: Sequence[Member]
+    assignments: Sequence[Assignment]
+    cells: Mapping[int, Cells]
+    lowest: int = 0
+
+    def of(self, person: int) -> StudentPoints:
+        """The points of *person*."""
+        points = [points_in(self.cells[one.id], person, one) for one in self.assignments]
+        return StudentPoints(self.assignments, points, self.lowest)
+
+    def described(self) -> Mapping[str, object]:
+        """The grades as JSON has them."""
+        return {
+            "assignments": [
+                {"id": one.id, "title": one.title, "points": one.points, "weight": one.weight}
+                for one in self.assignments
+            ],
+            "lowest": self.lowest,
+            "people": [self._described(member) for member in self.members],
+        }
+
+    def _described(self, member: Member) -> Mapping[str, object]:
+        own = self.of(member.person)
+        return {
+            "number": member.person,
+            "id": member.outside_id,
+            "name": member.name,
+            "group": member.group,
+            "points": {str(one.id): points for one, points in zip(self.assignments, own.points, strict=True)},
+            **{column.name: column.value(own) for column in COLUMNS},
+        }
+
+
+def grades_of(
+    session: Session,
+    secret: str,
+    class_id: int,
+    group: str | None = None,
+    chosen: Callable[[Sequence[Member]], Sequence[Member]] = lambda students: students,
+) -> Grades:
+    """The grades of every student of a class, or of one *group* of it, or of those *chosen* of them.
+
+    Raises:
+        InputError: the class has no such group.
+    """
+    assignments = assignments_of(session, class_id)
+    students = chosen(students_in(session, class_id, group))
+    book = gradebook_of(session, secret, assignments, students)
+    return Grades(students, assignments, book, class_with(session, class_id).lowest)
 
 
 def gradebook_of(
@@ -35,7 +156,7 @@ def cells_from(session: Session, answers: AssignmentAnswers) -> Cells:
         person, exercise = key
         learner = learners.get(person)
         if learner and (exercise == WHOLE or answers.drawings.has(learner, exercise)):
-            found[key] = found.get(key, _NO_ANSWER)._replace(points=points, overridden=True)
+            found[key] = found.get(key, NO_ANSWER)._replace(points=points, overridden=True)
     return found
 
 
@@ -75,3 +196,89 @@ def points_by_hand(session: Session, assignment: Assignment) -> Mapping[Key, flo
     for row in session.exec(rows.order_by(col(OverrideRow.id))):
         last[row.person, row.exercise] = row.points
     return {key: points for key, points in last.items() if points is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class GradeRule:
+    """How a class adds up; *lowest*: how many assignments are left out for each student.
+
+    *weights* are by the number of the assignment; one without weighs as much as its points.
+    """
+
+    lowest: int
+    weights: Mapping[int, float | None]
+
+
+def grade_rule_of(row: ClassRow, assignments: Sequence[Assignment]) -> GradeRule:
+    """The rule of a class that has these *assignments*."""
+    own = {one.id: one.weight for one in assignments if one.weight is not None}
+    return GradeRule(row.lowest, own)
+
+
+def overall_percent(assignments: Sequence[Assignment], points: Mapping[int, float], lowest: int) -> float | None:
+    """The weighted mean of the shares of the points of a student, in percent.
+
+    The *lowest* shares are left out, of equal ones the heaviest; the best one always counts. None
+    if no assignment has points and a weight.
+
+        percent = 100 * sum(weight * points / possible) / sum(weight)
+    """
+    shares = [
+        (points.get(one.id, 0.0) / one.points, one.weighs) for one in assignments if one.points > 0 and one.weighs > 0
+    ]
+    shares.sort(key=lambda entry: (entry[0], -entry[1]))
+    kept = shares[min(lowest, len(shares) - 1) :] if shares else []
+    whole = sum(weight for _, weight in kept)
+    return 100 * sum(share * weight for share, weight in kept) / whole if kept else None
+
+
+def change_grade_rule(session: Session, row: ClassRow, rule: GradeRule) -> None:
+    """Let a class add up by *rule*; not committed.
+
+    Raises:
+        InputError: a number is out of range.
+        NotFoundError: an assignment is not in the class.
+    """
+    if not 0 <= rule.lowest <= MOST_LOWEST:
+        raise InputError(
+            translate("from 0 to {most} assignments can be left out, not {count}", most=MOST_LOWEST, count=rule.lowest)
+        )
+    assignments = session.exec(
+        select(AssignmentRow).where(AssignmentRow.class_id == row.id).order_by(col(AssignmentRow.id)).with_for_update()
+    ).all()
+    if unknown := rule.weights.keys() - {one.id for one in assignments}:
+        raise NotFoundError(translate("this class has no assignment {number}", number=min(unknown)))
+    row.lowest = rule.lowest
+    session.add(row)
+    for one in assignments:
+        one.weight = _weight(one.title, rule.weights.get(one.id or 0))
+        session.add(one)
+    session.flush()
+
+
+def grade_rule_in_words(assignments: Sequence[Assignment], lowest: int) -> Sequence[str]:
+    """The rule of a class, a sentence for each part of it."""
+    if any(one.weight is not None for one in assignments):
+        weights = ", ".join(f"{one.title} {one.weighs:g}" for one in assignments)
+        first = translate("Overall is the mean of the shares of the points, by weight: {weights}.", weights=weights)
+    else:
+        first = translate("Overall is the share of the points of all assignments.")
+    if not lowest:
+        return [first]
+    return [
+        first,
+        translate("The assignments with the lowest share are left out for each student: {count}.", count=lowest),
+    ]
+
+
+def _weight(title: str, weight: float | None) -> float | None:
+    if weight is not None and not 0 <= weight <= MOST_WEIGHT:
+        raise InputError(
+            translate(
+                "{title}: a weight is from 0 to {most:,.0f}, not {weight:g}",
+                title=title,
+                most=MOST_WEIGHT,
+                weight=weight,
+            )
+        )
+    return weight

@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import mark_changed
 from app.classes.people.classes import Member, Role, members_of
-from app.classes.people.members import in_parts
+from app.classes.people.members import in_parts, refuse_missing_students
 from app.classes.people.persons import clean_name
 from app.core.errors import InputError, NotFoundError, nearest
 from app.core.translation import noted, translate
@@ -69,6 +69,16 @@ def students_in(session: Session, class_id: int, group: str | None = None) -> li
         refuse_unknown_groups(session, class_id, [group])
     students = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
     return [one for one in students if group is None or one.group == group]
+
+
+def fill_group(session: Session, class_id: int, persons: Collection[int], name: str) -> None:
+    """Put students into the group called *name*; empty: into none. Not committed.
+
+    Raises:
+        InputError: there are no *persons*, one is not a student of the class, or the name is not valid.
+    """
+    refuse_missing_students(persons, students_in(session, class_id))
+    put_into_group(session, class_id, persons, clean_group(name))
 
 
 def put_into_group(session: Session, class_id: int, persons: Collection[int], group: str) -> None:

@@ -49,6 +49,18 @@ def hold(session: Session, class_id: int) -> None:
     session.exec(select(ClassRow.id).where(ClassRow.id == class_id).with_for_update()).first()
 
 
+def refuse_missing_students(persons: Collection[int], students: Iterable[Member]) -> None:
+    """Refuse *persons* who are not among the *students* that something can be done for.
+
+    Raises:
+        InputError: there are none, or one is not.
+    """
+    if not persons:
+        raise InputError(translate("nobody is chosen: tick at least one student"))
+    if set(persons) - {one.person for one in students}:
+        raise InputError(translate("one of those who are chosen has left the class meanwhile"))
+
+
 def change_role(session: Session, class_id: int, person: int, role: Role) -> None:
     """Give *person* another role; not committed.
 

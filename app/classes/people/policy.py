@@ -1,24 +1,71 @@
 """The dates of a person, and what an answer is worth: pure functions, used everywhere."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 from zoneinfo import ZoneInfo
 
+from pydantic import Field
+
 from app.core.errors import InputError
-from app.core.translation import translate
+from app.core.translation import noted, translate
 
 Variants = Literal["own", "same", "many"]
 Hints = Literal["free", "cost", "off"]
 Solution = Literal["free", "due", "off"]
 Phase = Literal["before", "unstarted", "open", "late", "closed"]
-_LONGEST_SITTING = 7 * 24 * 60  # minutes
-_MOST_ATTEMPTS = 1_000
-_CHOICES = {"variants": ("own", "same", "many"), "hints": ("free", "cost", "off"), "solution": ("free", "due", "off")}
 _MOST_STEPS = 60  # days late, in a statement
 _TINY = timedelta(microseconds=1)
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberRule:
+    """A rule that is a number: its *label* and *help* in a form, and *what* an error calls it.
+
+    It is *times* as much as what is typed, of which *per* make one, and at most *most* of that. *typed* is its
+    name in the form, if that is another; *blank*: nothing typed is 0. Students are told *words*, if there are
+    any, where the rule is not the usual one.
+    """
+
+    label: str
+    what: str
+    most: float
+    help: str = ""
+    times: float = 1.0
+    per: float = 1.0
+    typed: str = ""
+    blank: bool = False
+    words: str = ""
+
+    def text(self, value: float) -> str:
+        """*value* as it is typed."""
+        return "" if self.blank and not value else f"{value * self.per / self.times:g}"
+
+    def value(self, typed: float) -> float:
+        """The rule for a number that was *typed*."""
+        return typed * self.times / self.per
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoiceRule:
+    """A rule that is one of *options*, by key, with what a form calls each."""
+
+    label: str
+    options: Mapping[str, str]
+    typed: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchRule:
+    """A rule that is on unless it is ticked."""
+
+    label: str
+    typed: str
+
+
+Rule = NumberRule | ChoiceRule | SwitchRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,26 +77,112 @@ class Policy:
     the number of answers that count (0: all). If *hints* cost, each takes *hint_cost* of the
     points. *solution* says when the worked solution may be seen. With a *sitting* of more than 0
     minutes it is an exam: a person starts it, and has that long.
+
+    A rule is added here alone: forms, JSON, what is stored, and the list of what someone else has changed are
+    made of these fields.
     """
 
     zone: ZoneInfo = ZoneInfo("UTC")
     opens: datetime | None = None
     due: datetime | None = None
     closes: datetime | None = None
-    late: float = 0.0
-    grace: int = 300
-    attempts: int = 0
-    variants: Variants = "own"
-    hints: Hints = "free"
-    hint_cost: float = 0.1
-    solution: Solution = "due"
-    show_points: bool = True
-    sitting: int = 0
+    late: Annotated[
+        float,
+        Field(description="share of the points lost per day begun, 0 to 1"),
+        NumberRule(label=noted("Percent lost per day"), what=noted("the percentage"), per=100, most=100),
+    ] = 0.0
+    grace: Annotated[
+        int,
+        Field(ge=0, le=86_400),
+        NumberRule(
+            label=noted("Grace"),
+            help=noted("minutes after the due date that cost nothing"),
+            what=noted("the minutes of grace"),
+            times=60,
+            most=24 * 60,
+        ),
+    ] = 300
+    attempts: Annotated[
+        int,
+        Field(description="answers that count; 0: all"),
+        NumberRule(
+            label=noted("Tries that count"),
+            help=noted("per exercise; 0: all. The best one gives the points. Later ones are practice."),
+            what=noted("the number of tries"),
+            most=1_000,
+        ),
+    ] = 0
+    variants: Annotated[
+        Variants,
+        ChoiceRule(
+            label=noted("Numbers in the exercises"),
+            options={
+                "own": noted("Every student has numbers of their own"),
+                "same": noted("The same for the whole class"),
+                "many": noted("Any: students may draw new numbers, and the best answer counts"),
+            },
+        ),
+    ] = "own"
+    hints: Annotated[
+        Hints,
+        ChoiceRule(
+            label=noted("Hints"),
+            options={"free": noted("Free"), "cost": noted("Each costs a share of the points"), "off": noted("None")},
+        ),
+    ] = "free"
+    hint_cost: Annotated[
+        float,
+        Field(description="share of the points per hint"),
+        NumberRule(
+            label=noted("Cost of a hint"),
+            help=noted("% of the points of the exercise, where hints cost"),
+            what=noted("the percentage"),
+            per=100,
+            most=100,
+        ),
+    ] = 0.1
+    solution: Annotated[
+        Solution,
+        Field(description="when the worked solution is shown"),
+        ChoiceRule(
+            label=noted("Worked solution"),
+            options={
+                "free": noted("At any time; afterwards the exercise earns nothing"),
+                "due": noted("After the due date"),
+                "off": noted("Never"),
+            },
+        ),
+    ] = "due"
+    show_points: Annotated[
+        bool,
+        Field(description="false: points are hidden until due"),
+        SwitchRule(label=noted("Hide verdicts and points until the due date"), typed="hides"),
+    ] = True
+    sitting: Annotated[
+        int,
+        Field(description="minutes of an exam from its start; 0: no exam"),
+        NumberRule(
+            label=noted("Exam"),
+            help=noted("minutes from the moment a student starts it; empty: no exam"),
+            what=noted("the minutes of an exam"),
+            most=7 * 24 * 60,
+            typed="exam",
+            blank=True,
+        ),
+    ] = 0
     archived: datetime | None = None
 
 
 RULES = tuple(name for name in Policy.__slots__ if name not in ("zone", "archived"))
 DATES = ("opens", "due", "closes")
+_HINTS = get_type_hints(Policy, include_extras=True)
+# What a program sends for each rule but the dates, and how it is typed, by its name.
+RULE_TYPES: Mapping[str, Any] = {name: _HINTS[name] for name in RULES if name not in DATES}
+TYPED_RULES: Mapping[str, Rule] = {
+    name: next(one for one in kind.__metadata__ if isinstance(one, Rule)) for name, kind in RULE_TYPES.items()
+}
+USUAL = Policy()
+_UNLIMITED = ("grace",)  # a longer one is reckoned with, though nobody can send it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,15 +381,13 @@ def check_policy(policy: Policy) -> None:
     Raises:
         InputError: one of them is out of range, or a date is before one that it has to follow.
     """
-    for name, choices in _CHOICES.items():
-        if getattr(policy, name) not in choices:
-            raise InputError(f"{name} must be {', '.join(choices[:-1])} or {choices[-1]}")
-    for name in ("late", "hint_cost"):
-        if not 0 <= getattr(policy, name) <= 1:
-            raise InputError(f"{name} must be from 0 to 1, not {getattr(policy, name):g}")
-    for name, most in (("attempts", _MOST_ATTEMPTS), ("sitting", _LONGEST_SITTING)):
-        if not 0 <= getattr(policy, name) <= most:
-            raise InputError(f"{name} must be from 0 to {most:,}, not {getattr(policy, name):,}")
+    for name, rule in TYPED_RULES.items():
+        value = getattr(policy, name)
+        if isinstance(rule, ChoiceRule) and value not in rule.options:
+            *first, last = rule.options
+            raise InputError(f"{name} must be {', '.join(first)} or {last}")
+        if isinstance(rule, NumberRule) and name not in _UNLIMITED and not 0 <= value <= rule.value(rule.most):
+            raise InputError(f"{name} must be from 0 to {rule.value(rule.most):,g}, not {value:,g}")
     _check_order(policy)
 
 

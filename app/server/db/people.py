@@ -125,6 +125,7 @@ class AssignmentRow(SQLModel, table=True):
     solution: str = Field(default="due", max_length=10, description="shown: free, due or off")
     show_points: bool = Field(default=True, description="if not, points are hidden until due")
     sitting: int = Field(default=0, description="minutes of an exam from its start; 0: no exam")
+    rules: str = Field(default="", sa_type=Text, description="those without a column of their own, as JSON")
     draws: str = Field(default="", sa_type=Text, description="of each pool: how many exercises a student has")
     weight: float | None = Field(default=None, description="in the overall grade; none: its points")
     made: datetime = Field(default_factory=now, sa_type=UtcDateTime)

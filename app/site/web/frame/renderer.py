@@ -187,9 +187,9 @@ def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
     return HTMLResponse(markup(name, page), status, _HEADERS[language()])
 
 
-def render(name: str, frame: Frame, page: object, status: int = 200) -> HTMLResponse:
-    """The template *name*, rendered with *page*; its addresses are under the prefix of the site."""
-    text = under(frame.prefix, _rendered(name, frame=frame, page=page))
+def render(name: str, frame: Frame, page: object, status: int = 200, **parts: object) -> HTMLResponse:
+    """The template *name*, rendered with *page* and other *parts*; its addresses are under the prefix of the site."""
+    text = under(frame.prefix, _rendered(name, frame=frame, page=page, **parts))
     return HTMLResponse(text, status, _HEADERS[language()])
 
 

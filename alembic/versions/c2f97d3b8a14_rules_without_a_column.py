@@ -1,0 +1,15 @@
+"""rules of assignments without a column of their own"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "c2f97d3b8a14"
+down_revision = "a81f4e2d6c35"
+
+
+def upgrade() -> None:
+    op.add_column("assignment", sa.Column("rules", sa.Text(), nullable=False, server_default=""))
+
+
+def downgrade() -> None:
+    op.drop_column("assignment", "rules")

@@ -1,0 +1,328 @@
+"""Pages of classes and their forms: who may, a session, a lock, what was sent, and what is answered."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Any, Self, TypeVar, get_origin
+from zoneinfo import ZoneInfo
+
+from fastapi import Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, ConfigDict, ValidationError
+from sqlmodel import Session
+from starlette.datastructures import FormData
+
+from app.classes.pages.class_head import assignment_url, class_head, class_url
+from app.classes.pages.guard import Membership, in_assignment, in_class
+from app.classes.people.assignments import Assignment, assignment_to_change
+from app.classes.people.classes import Role, class_with
+from app.classes.people.members import hold
+from app.core.errors import InputError, sentence
+from app.core.translation import translate
+from app.server.aside import aside
+from app.server.db.people import ClassRow
+from app.server.db.session import open_session, open_writing_session
+from app.server.network.routes import Router
+from app.site import Here, Site
+from app.site.web.frame.renderer import frame, render
+from app.site.web.frame.visitor import FromHere, Visiting
+
+_MOST_FIELDS = 1_001  # of a form: as many as the door lets through
+_PLACE = re.compile(r"{(\w+)")  # of an address
+_EMPTY = inspect.Parameter.empty
+V = TypeVar("V", bound=Callable[..., object])
+
+
+class ClassForm(BaseModel):
+    """The fields of a form as they are sent; a list has every field of its name."""
+
+    model_config = ConfigDict(frozen=True)
+
+    @classmethod
+    def read(cls, sent: FormData) -> Self:
+        """The form that was *sent*."""
+        fields = {name: field for name, field in cls.model_fields.items() if name in sent}
+        many = {name for name, field in fields.items() if get_origin(field.annotation) is list}
+        return cls.model_validate({name: sent.getlist(name) if name in many else sent[name] for name in fields})
+
+
+class FormError(InputError):
+    """Fields of a form are not valid; *problems*: a sentence for each, by its name."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("; ".join(problems.values()))
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassVisit:
+    """A request to a page of a class: who sent it, and a session; *error*: why a form changed nothing."""
+
+    request: Request
+    site: Site
+    session: Session
+    member: Membership
+    error: InputError | None = None
+
+    @property
+    def class_id(self) -> int:
+        """The number of the class."""
+        return self.member.class_id
+
+    @property
+    def row(self) -> ClassRow:
+        """The class as it is stored."""
+        return class_with(self.session, self.class_id)
+
+    @property
+    def now(self) -> datetime:
+        """The time of the site."""
+        return self.site.clock()
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone of the class."""
+        return ZoneInfo(self.member.row.zone)
+
+    @property
+    def class_href(self) -> str:
+        """The address of the class."""
+        return class_url(self.class_id)
+
+    @property
+    def title(self) -> str:
+        """What the page is about."""
+        return self.member.row.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentVisit(ClassVisit):
+    """A request to a page of an assignment; where a form changes it, nobody else does meanwhile."""
+
+    assignment: Assignment
+
+    @property
+    def href(self) -> str:
+        """The address of the assignment."""
+        return assignment_url(self.assignment.id)
+
+    @property
+    def title(self) -> str:
+        """What the page is about."""
+        return self.assignment.title
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """How a page is rendered; its *title* has the names of its fields, or of the class, as values."""
+
+    name: str
+    title: str
+    tab: str
+
+
+class ClassRouter(Router):
+    """The routes of pages of classes, for members with at least the role *least*.
+
+    A page is a function of a visit, of what its address says, and of what was *sent*; it returns
+    the values of its template. A form is a function that changes something and returns the address
+    to go to: it is stored then. If it raises an `InputError`, its page is shown *again* with what
+    was sent and the sentence, and nothing is stored.
+    """
+
+    def __init__(self, prefix: str, tab: str = "", *, least: Role = Role.TEACHER) -> None:
+        super().__init__(prefix=prefix)
+        self._tab = tab
+        self._least = least
+        self._templates: dict[Callable[..., object], _Template] = {}
+
+    def register(self, page: type, template: str, title: str = "") -> None:
+        """Render what is a *page* with a template of its own, whichever function returns it."""
+        self._templates[page] = _Template(f"people/{template}.html", title, self._tab)
+
+    def page(
+        self, path: str, template: str, title: str = "", *, tab: str | None = None, least: Role | None = None
+    ) -> Callable[[V], V]:
+        """Answer GET with what a function returns; a title that is empty is that of the page or the visit."""
+
+        def add(view: V) -> V:
+            self._templates[view] = _Template(f"people/{template}.html", title, self._tab if tab is None else tab)
+
+            async def answer(request: Request, site: Site, visiting: Visiting, given: Mapping[str, Any]) -> Response:
+                member, found = await self._membership(request, site, visiting, given, least or self._least)
+                return await aside(self.show, view, request, site, (member, found), _known(view, given))
+
+            self.get(path)(self._endpoint(path, view, answer, reads=False))
+            return view
+
+        return add
+
+    def form(
+        self, path: str, again: Callable[..., object] | None, *, least: Role | None = None, archived: bool = False
+    ) -> Callable[[V], V]:
+        """Answer POST with what a function changes; with *archived*, also in a class that is.
+
+        Instead of an address it may return a page that has a template registered, or else its own to be shown again;
+        of these, only what led to the first is stored.
+        """
+
+        def add(change: V) -> V:
+            async def answer(request: Request, site: Site, visiting: Visiting, given: Mapping[str, Any]) -> Response:
+                role = least or self._least
+                member = await self._membership(request, site, visiting, given, role, archived=archived)
+                sent = await _sent(request, change)
+                return await aside(self._change, change, again, request, site, member, {**given, **sent})
+
+            self.post(path, dependencies=[FromHere])(self._endpoint(path, change, answer, reads=True))
+            return change
+
+        return add
+
+    def show(
+        self,
+        view: Callable[..., object],
+        request: Request,
+        site: Site,
+        who: tuple[Membership, Assignment | None],
+        given: Mapping[str, Any],
+        error: InputError | None = None,
+    ) -> Response:
+        """The page of *view*; with an *error*, why nothing was changed."""
+        try:
+            with open_session(site.engine) as session:
+                visit = _visit(request, site, session, who, error)
+                return self._rendered(visit, view, view(visit, **_known(view, given)))
+        except InputError as found:
+            if error:
+                raise
+            return self.show(view, request, site, who, given, found)
+
+    def _change(
+        self,
+        change: Callable[..., object],
+        again: Callable[..., object] | None,
+        request: Request,
+        site: Site,
+        who: tuple[Membership, Assignment | None],
+        given: Mapping[str, Any],
+    ) -> Response:
+        member, found = who
+        try:
+            with open_writing_session(site.engine) as session:
+                if member.role > Role.STUDENT:
+                    hold(session, member.class_id)
+                now = assignment_to_change(session, found.id) if found and member.role > Role.STUDENT else found
+                visit = _visit(request, site, session, (member, now))
+                result = change(visit, **_known(change, given))
+                if type(result) in self._templates or isinstance(result, str | Response):
+                    session.commit()
+                if isinstance(result, str):
+                    return RedirectResponse(result, 303)
+                return self._rendered(visit, again or change, result)
+        except InputError as error:
+            if again is None:
+                raise
+            return self.show(again, request, site, who, given, error)
+
+    def _rendered(self, visit: ClassVisit, view: Callable[..., object], page: object) -> Response:
+        if isinstance(page, Response):
+            return page
+        template = self._templates.get(type(page)) or self._templates[view]
+        head = class_head(visit.member, template.tab)
+        if error := visit.error:
+            problems = error.problems if isinstance(error, FormError) else {}
+            head = replace(head, problem=sentence(str(error)), problems=problems)
+        known = {name: getattr(page, name) for name in getattr(page, "__slots__", ())}
+        values = {"name": visit.title, "title": visit.title, **known}
+        title = translate(template.title, **values) if template.title else str(values.get("heading") or visit.title)
+        around = frame(visit.request, title, here="classes")
+        return render(template.name, around, page, 422 if visit.error else 200, head=head)
+
+    async def _membership(
+        self,
+        request: Request,
+        site: Site,
+        visiting: Visiting,
+        given: Mapping[str, Any],
+        least: Role,
+        *,
+        archived: bool = False,
+    ) -> tuple[Membership, Assignment | None]:
+        if "class_id" in given:
+            return await in_class(request, site, visiting, given["class_id"], least, archived=archived), None
+        return await in_assignment(request, site, visiting, given["assignment"], least)
+
+    def _endpoint(
+        self, path: str, work: Callable[..., object], answer: Callable[..., Any], *, reads: bool
+    ) -> Callable[..., Any]:
+        """*answer* as FastAPI calls it: with what an address says, and *work* needs to know."""
+
+        async def endpoint(request: Request, site: Here, visiting: Visiting, **given: Any) -> Response:
+            answered: Response = await answer(request, site, visiting, given)
+            return answered
+
+        own = inspect.signature(endpoint).parameters
+        places = {
+            name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=int)
+            for name in _PLACE.findall(self.prefix + path)
+        }
+        asked = {} if reads else dict(_asked(work))
+        parameters = [*list(own.values())[:-1], *({**asked, **places}).values()]
+        endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        endpoint.__name__, endpoint.__doc__ = work.__name__, work.__doc__
+        return endpoint
+
+
+def _asked(view: Callable[..., object]) -> Iterable[tuple[str, inspect.Parameter]]:
+    """The parameters of a page that its address has; those by keyword alone are not, nor is what may be None."""
+    for name, one in list(inspect.signature(view).parameters.items())[1:]:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        if one.kind is kind:
+            continue  # for other functions
+        if name != "sent":
+            yield name, one.replace(kind=kind)
+        elif one.default is _EMPTY:
+            yield name, one.replace(kind=kind, annotation=Annotated[one.annotation, Query()])
+
+
+def _known(work: Callable[..., object], given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Those of the values *given* that a function takes."""
+    names = inspect.signature(work).parameters
+    known = {name: value for name, value in given.items() if name in names}
+    form = names["sent"].annotation if "sent" in names else object
+    if not isinstance(known.get("sent"), form):  # another form of the same page was sent
+        known.pop("sent", None)
+        return known if names["sent"].default is not _EMPTY else {**known, "sent": form()}
+    return known
+
+
+async def _sent(request: Request, change: Callable[..., object]) -> Mapping[str, Any]:
+    """What a form function takes of the body of *request*.
+
+    Raises:
+        RequestValidationError: it is not such a form.
+    """
+    form = inspect.signature(change).parameters.get("sent")
+    if form is None:
+        return {}
+    async with request.form(max_files=0, max_fields=_MOST_FIELDS) as data:
+        try:
+            return {"sent": form.annotation.read(data)}
+        except ValidationError as error:
+            raise RequestValidationError(error.errors()) from None
+
+
+def _visit(
+    request: Request,
+    site: Site,
+    session: Session,
+    who: tuple[Membership, Assignment | None],
+    error: InputError | None = None,
+) -> ClassVisit:
+    member, found = who
+    if found is None:
+        return ClassVisit(request=request, site=site, session=session, member=member, error=error)
+    return AssignmentVisit(request=request, site=site, session=session, member=member, assignment=found, error=error)

@@ -1,0 +1,299 @@
+"""/classes/ID/people/PERSON and /classes/ID/grades/ASSIGNMENT/PERSON: a student's path, and points with why."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from markupsafe import Markup
+from sqlmodel import Session
+
+from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
+from app.classes.pages.grades import assignment_numbered
+from app.classes.pages.ideas import Idea, idea_html, link_to
+from app.classes.pages.points import read_points
+from app.classes.people.activity import ExerciseActivity, State, work_in
+from app.classes.people.assignments import Assignment, assignments_of
+from app.classes.people.cells import Cell
+from app.classes.people.classes import Member, Role, members_of
+from app.classes.people.counted_answers import Given, given_in
+from app.classes.people.gradebook import WHOLE, cells_of, total
+from app.classes.people.local_time import on_the_calendar
+from app.classes.people.overrides import Override, override, overrides_of
+from app.classes.people.personal_dates import dates_for, group_policy
+from app.core.errors import NotFoundError
+from app.core.translation import plural, translate
+from app.core.units import SECOND, show
+from app.server.db.people import OverrideRow
+from app.site import Site
+from app.site.web.frame.renderer import Hyperlink
+
+router = ClassRouter("/classes/{class_id:int}", "Grades", least=Role.ASSISTANT)
+_CELL = "/grades/{assignment:int}/{person:int}"
+_NONE = Cell(0.0)
+_LONGEST = 300  # characters of an answer that are shown
+
+
+class PointsForm(ClassForm):
+    """Points by hand for an exercise, and why; *stored*: they were given a moment ago."""
+
+    exercise: str | None = None
+    points: str = ""
+    why: str = ""
+    stored: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathExercise:
+    """What a student did for an exercise; *state* is empty where it has not been begun."""
+
+    link: Hyperlink
+    why: str
+    state: State
+    points: float
+    most: float
+    tries: int
+    time: str
+    last: str
+    ideas: tuple[Idea, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathAssignment:
+    """An assignment on the path; *extended*: its due date is this student's alone."""
+
+    link: Hyperlink
+    points: float
+    most: float
+    due: str
+    extended: bool
+    steps: tuple[PathExercise, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathPage:
+    """A student's path."""
+
+    heading: str
+    role: str
+    outside_id: str
+    points: float
+    most: float
+    stages: tuple[PathAssignment, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenRow:
+    """An answer, when it was given, and what it is worth."""
+
+    answer: str
+    link: Hyperlink
+    at: str
+    correct: bool
+    score: str
+    points: float
+    why: tuple[str, ...]
+    time: str
+    idea: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class OverrideLine:
+    """Points that were given by hand."""
+
+    points: float | None
+    by: str
+    why: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExerciseCell:
+    """An exercise of the assignment: the points, the answers behind them, and what was changed."""
+
+    exercise: str
+    link: Hyperlink
+    points: float
+    most: float
+    overridden: bool
+    begun: bool
+    chosen: bool
+    rows: tuple[GivenRow, ...]
+    changes: tuple[OverrideLine, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellPage:
+    """The points of a student in an assignment."""
+
+    heading: str
+    student: Hyperlink
+    title: str
+    whole: str
+    due: str
+    total: float
+    most: float
+    cells: tuple[ExerciseCell, ...]
+    stored: bool
+
+
+@router.page("/people/{person:int}", "path", tab="People")
+def path_page(visit: ClassVisit, person: int) -> PathPage:
+    """The path of a student through the assignments of a class."""
+    student = student_in(visit.session, visit.class_id, person)
+    stages = tuple(_stage(visit, one, student) for one in assignments_of(visit.session, visit.class_id))
+    return PathPage(
+        heading=student.name,
+        role=student.role.word,
+        outside_id=student.outside_id,
+        points=sum(stage.points for stage in stages),
+        most=sum(stage.most for stage in stages),
+        stages=stages,
+    )
+
+
+@router.page(_CELL, "cell")
+def cell_page(visit: ClassVisit, assignment: int, person: int, sent: PointsForm) -> CellPage:
+    """The points of a student in an assignment, exercise by exercise."""
+    student = student_in(visit.session, visit.class_id, person)
+    one = assignment_numbered(assignments_of(visit.session, visit.class_id), assignment)
+    due = dates_for(visit.session, one, person).due
+    cells = exercise_cells(visit, one, student, sent.exercise)
+    return CellPage(
+        heading=f"{student.name}, {one.title}",
+        student=Hyperlink(f"{visit.class_href}/people/{person}", student.name),
+        title=one.title,
+        whole=f"{visit.class_href}/grades/{one.id}",
+        due=on_the_calendar(due, visit.zone, visit.now) if due else "",
+        total=cells[-1].points,
+        most=one.points,
+        cells=cells,
+        stored=sent.stored == "yes",
+    )
+
+
+@router.form(_CELL, cell_page, least=Role.TEACHER)
+def change_points(visit: ClassVisit, assignment: int, person: int, sent: PointsForm) -> str:
+    """Give points by hand."""
+    given = Override(person, sent.exercise or WHOLE, read_points(sent.points))
+    student_in(visit.session, visit.class_id, person)
+    one = assignment_numbered(assignments_of(visit.session, visit.class_id), assignment)
+    override(visit.session, one, [given], visit.member.person.name or "the teacher", sent.why)
+    return f"{visit.class_href}/grades/{one.id}/{person}?exercise={given.exercise}&stored=yes#chosen"
+
+
+def student_in(session: Session, class_id: int, person: int) -> Member:
+    """The member with that number.
+
+    Raises:
+        NotFoundError: there is none in this class.
+    """
+    for one in members_of(session, class_id):
+        if one.person == person:
+            return one
+    raise NotFoundError(translate("this person is not in the class"))
+
+
+def exercise_cells(
+    visit: ClassVisit, assignment: Assignment, student: Member, chosen: str | None = None
+) -> tuple[ExerciseCell, ...]:
+    """The exercises of *assignment* as *student* has done them, and last the whole of it."""
+    cells = cells_of(visit.session, visit.site.secret, assignment, [student])
+    given = given_in(visit.session, visit.site.secret, assignment, student)
+    changes = overrides_of(visit.session, assignment, student.person)
+    zone, now = visit.zone, visit.now
+
+    def cell(exercise: str, link: Hyperlink, points: float, most: float) -> ExerciseCell:
+        key = student.person, exercise
+        return ExerciseCell(
+            exercise=exercise,
+            link=link,
+            points=points,
+            most=most,
+            overridden=key in cells and cells[key].overridden,
+            begun=key in cells or exercise == WHOLE,
+            chosen=exercise == chosen,
+            rows=tuple(_cell_row(visit.site, exercise, one, most, zone, now) for one in given.get(exercise, ())),
+            changes=tuple(_cell_line(row, zone, now) for row in changes.get(exercise, ())),
+        )
+
+    return (
+        *(
+            cell(
+                entry.exercise,
+                link_to(visit.site, entry.exercise),
+                cells.get((student.person, entry.exercise), _NONE).points,
+                entry.points,
+            )
+            for entry in assignment.personal(student.learner).entries
+        ),
+        cell(
+            WHOLE,
+            Hyperlink("", translate("The whole assignment")),
+            total(cells, student.person, assignment),
+            assignment.points,
+        ),
+    )
+
+
+def _cell_row(site: Site, exercise: str, one: Given, most: float, zone: ZoneInfo, now: datetime) -> GivenRow:
+    known = site.catalog.by_id.get(exercise)
+    why = [one.why] if one.why else []
+    if one.before is not None and one.before != one.score:
+        why.append(translate("judged again: {before:.3g} % before", before=100 * one.before))
+    if one.hints and "hints" not in one.why:
+        why.append(plural("{number} hint seen", "{number} hints seen", one.hints))
+    return GivenRow(
+        answer=one.answer if len(one.answer) <= _LONGEST else f"{one.answer[:_LONGEST]}…",
+        link=link_to(site, exercise, one.seed),
+        at=on_the_calendar(one.at, zone, now),
+        correct=one.correct,
+        score=f"{100 * one.score:.3g} %",
+        points=one.earned * most,
+        why=tuple(why),
+        time=show(one.seconds, SECOND, 2) if one.seconds is not None else "",
+        idea=idea_html(known, one.mistake, one.seed) if one.mistake else Markup(),
+    )
+
+
+def _cell_line(row: OverrideRow, zone: ZoneInfo, now: datetime) -> OverrideLine:
+    return OverrideLine(row.points, row.by, row.why, on_the_calendar(row.at, zone, now))
+
+
+def _stage(visit: ClassVisit, one: Assignment, student: Member) -> PathAssignment:
+    cells = cells_of(visit.session, visit.site.secret, one, [student])
+    work = {each.exercise: each for each in work_in(visit.session, visit.site.secret, one, [student])}
+    due, zone = dates_for(visit.session, one, student.person).due, visit.zone
+    usual = group_policy(visit.session, one, student.person).due
+    book = f"{visit.class_href}/grades/{one.id}/{student.person}"
+    return PathAssignment(
+        link=Hyperlink(book, one.title),
+        points=total(cells, student.person, one),
+        most=one.points,
+        due=on_the_calendar(due, zone, visit.now) if due else "",
+        extended=due != usual and not one.policy.sitting,
+        steps=tuple(
+            _step(
+                visit,
+                f"{book}?exercise={entry.exercise}#chosen",
+                work.get(entry.exercise, ExerciseActivity(person=student.person, exercise=entry.exercise)),
+                cells.get((student.person, entry.exercise), Cell(0.0)),
+                entry.points,
+            )
+            for entry in one.personal(student.learner).entries
+        ),
+    )
+
+
+def _step(visit: ClassVisit, why: str, work: ExerciseActivity, cell: Cell, most: float) -> PathExercise:
+    exercise = visit.site.catalog.by_id.get(work.exercise)
+    return PathExercise(
+        link=link_to(visit.site, work.exercise),
+        why=why,
+        state=work.state(visit.now),
+        points=cell.points,
+        most=most,
+        tries=work.tries,
+        time=show(work.seconds, SECOND, 2) if work.seconds is not None else "",
+        last=on_the_calendar(work.last, visit.zone, visit.now) if work.last else "",
+        ideas=tuple(Idea(idea_html(exercise, key), count, 0.0) for key, count in work.mistakes.most_common()),
+    )
