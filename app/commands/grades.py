@@ -9,8 +9,7 @@ from app.commands.people import class_called, open_database, print_json
 from app.errors import NotFoundError
 from app.people.assignments import Assignment
 from app.people.classes import number_of
-from app.people.csv_grades import FORMATS, is_taken
-from app.people.grade_files import columns_of, grades_file
+from app.people.csv_grades import FORMATS, columns_of, grades_file, is_taken
 from app.people.grade_lists import Grades, described, grades_of
 
 

@@ -7,12 +7,10 @@ from sqlmodel import Session
 
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, class_with
-from app.people.grade_files import FileColumn, PointsDifference, columns_of, points_difference
+from app.people.csv_grades import PointsDifference, columns_of, points_difference
 from app.people.gradebook import Cells, gradebook_of, points_in
 from app.people.groups import students_in
 from app.people.overall_grades import overall_percent
-
-_HEAD, _MOST_HEAD = 12, 100_000  # lines and characters among which the titles are
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +61,7 @@ def difference_in(session: Session, secret: str, class_id: int, text: str) -> Po
     """
     found = grades_of(session, secret, class_id)
     choices = [columns_of(found.assignments), *(columns_of((), one) for one in found.assignments)]
-    head = "\n".join(text[:_MOST_HEAD].splitlines()[:_HEAD]).casefold()
-
-    def named(columns: Sequence[FileColumn]) -> int:
-        return sum(column.name.casefold() in head for column in columns)
-
-    return points_difference(text, max(choices, key=named), found.members, found.cells)
+    return points_difference(text, choices, found.members, found.cells)
 
 
 def described(grades: Grades) -> Mapping[str, object]:

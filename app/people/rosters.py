@@ -14,7 +14,7 @@ from app.db.tables import now
 from app.errors import InputError
 from app.people.assignments import mark_changed
 from app.people.classes import Member, Role
-from app.people.csv_files import RosterEntry
+from app.people.csv_rosters import RosterEntry
 from app.people.members import remove_members
 from app.translation import translate
 

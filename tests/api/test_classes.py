@@ -12,7 +12,7 @@ from app.db.session import open_session
 from app.db.tables import AttemptRow
 from app.db.tokens import create_token
 from app.people.classes import members_of
-from app.people.csv_files import read_roster
+from app.people.csv_rosters import read_roster
 from app.people.variants import variant_seed
 from app.site import Site
 from tests.api.class_api import CLASSES, RING, Api
@@ -58,6 +58,20 @@ def test_a_roster_is_replaced_once_its_difference_is_known(made: Callable[[], Ap
     assert {one.outside_id for one in read_roster(file).entries} == {"", "4711"}
     same = api.send("PUT", "/roster.csv", content=file.encode("utf-16"))
     assert (same["same"], same["added"], same["changed"]) == (2, [], [])
+
+
+def test_a_program_says_which_column_of_a_file_is_what(made: Callable[[], Api]) -> None:
+    api, file = made(), "Kurs 7;;\nMatr.-Nr.;Nachname;Vorname\n017;Müller;Zoë\n1,00E+06;Ek;Bo\n".encode("cp1252")
+    told = api.send("PUT", "/roster.csv", 422, content=file)["detail"]
+    assert "say which column is what, by title or number" in told
+    columns = "column=id:Matr.-Nr.&column=last:2&column=first:Vorname&first_line=3"
+    found = api.send("PUT", f"/roster.csv?{columns}&dry_run=true", content=file)
+    assert [(one["id"], one["name"]) for one in found["added"]] == [("017", "Zoë Müller")]
+    first, second = found["left_out"]
+    assert first == "line 1: 'Kurs 7' is not a person"
+    assert second.startswith("line 4, column Matr.-Nr.: the id is '1,00E+06', which a spreadsheet has shortened")
+    wrong = api.send("PUT", "/roster.csv?column=id:1&column=nam:2", 422, content=file)["detail"]
+    assert "did you mean 'name'?" in wrong
 
 
 def test_one_person_is_added_once(made: Callable[[], Api]) -> None:
@@ -267,6 +281,11 @@ def test_a_file_of_grades_is_imported_once_its_difference_is_known(made: Callabl
     assert api.send("GET", "/grades")["people"][0]["total"] == 2.5
     again = api.send("PUT", "/grades.csv?dry_run=true", content=api.send("GET", "/grades.csv"))
     assert (again["changes"], again["same"]) == ([], 1)
+    for form, code in (("ours", 200), ("excel", 200), ("canvas", 422), ("moodle", 422)):
+        written = api.send("GET", f"/grades.csv?format={form}")
+        found = api.send("PUT", "/grades.csv?dry_run=true", code, content=written)
+        assert found.get("changes", []) == []
+    assert "this is a file of Moodle; points are read from Wallclock's own file alone" in found["detail"]
 
 
 def test_a_class_is_archived_and_deleted_by_its_name(made: Callable[[], Api], site: Site) -> None:

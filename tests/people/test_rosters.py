@@ -13,7 +13,7 @@ from app.db.people import MemberRow, PersonRow
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError
 from app.people.classes import Member, Role, create_class, enroll, members_of, number_of
-from app.people.csv_files import RosterEntry, read_roster
+from app.people.csv_rosters import RosterEntry, read_roster
 from app.people.members import hold, remove_members
 from app.people.persons import new_person
 from app.people.rosters import apply, roster_difference

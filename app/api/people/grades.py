@@ -25,9 +25,8 @@ from app.db.session import open_session, open_writing_session
 from app.db.tables import NAME_LIMIT
 from app.network.routes import Router
 from app.people.assignments import assignments_of
-from app.people.csv_encoding import decode_csv
-from app.people.csv_grades import Format
-from app.people.grade_files import PointsChange, columns_of, grades_file, store_difference
+from app.people.csv_grades import Format, PointsChange, columns_of, grades_file, store_difference
+from app.people.csv_text import decode_csv
 from app.people.grade_lists import Grades, difference_in, grades_of
 from app.people.gradebook import gradebook_of
 from app.people.groups import students_in
@@ -124,7 +123,7 @@ async def put_grades_file(
     dry_run: Annotated[bool, Query(description="change nothing, and return the difference")] = False,
     why: Annotated[str, Query(max_length=4 * REASON_LIMIT, description="the reason, which students see")] = "",
 ) -> GradesDifference:
-    """Takes what GET writes; only points that are not those of now are given."""
+    """Takes what GET writes in its own format; only points that are not those of now are given."""
     content = await request.body()
 
     def change() -> GradesDifference:

@@ -13,9 +13,8 @@ from app.errors import InputError, nearest, sentence
 from app.network.routes import Router
 from app.people.assignments import assignments_of
 from app.people.classes import Role
-from app.people.csv_encoding import decode_csv
-from app.people.csv_grades import FORMATS, Format
-from app.people.grade_files import PointsDifference, columns_of, grades_file, store_difference
+from app.people.csv_grades import FORMATS, Format, PointsDifference, columns_of, grades_file, store_difference
+from app.people.csv_text import decode_csv
 from app.people.grade_lists import difference_in
 from app.people.gradebook import gradebook_of
 from app.people.groups import students_in
