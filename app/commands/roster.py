@@ -93,7 +93,7 @@ def _change(arguments: Namespace) -> None:
 
 
 def _show_first_entries(roster: ReadRoster) -> None:
-    """Print the first people as they are read, for whoever said which column is what."""
+    """Print the first people as they are read by the columns that were named."""
     for one in roster.entries[:_FIRST]:
         values = {"id": one.outside_id, "name": one.name, "group": one.group, "role": one.role and one.role.word}
         says = ", ".join(f"{word} {value!r}" for word, value in values.items() if value)

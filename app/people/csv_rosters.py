@@ -68,7 +68,7 @@ class RosterFormat:
 
     Of several *titles* of a word, the first holds that has a cell below it. If a *person* has a cell, rows without an
     id and without it are about columns; the *login* tells test students. *several* joins the names of groups: always,
-    or if somebody is in one of them alone.
+    or if one of them is a group of its own.
     """
 
     system: str

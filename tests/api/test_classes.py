@@ -242,7 +242,8 @@ def test_points_are_given_by_hand_listed_and_taken_back(made: Callable[[], Api])
     number = api.send("POST", "/assignments", 201, json=assignment())["id"]
     path = f"/assignments/{number}/overrides"
     given = {"people": ["4711", "4712"], "exercise": RING, "points": 3.5, "why": "on paper"}
-    found = api.send("POST", path, json=given)
+    found = api.send("POST", path, json={**given, "people": [one["number"] for one in api.send("GET", "/roster")[1:]]})
+    assert "body.people.0" in api.send("POST", path, 422, json={**given, "people": [True]})["detail"]
     assert [(one["id"], one["exercise"], one["points"]) for one in found] == [("4711", RING, 3.5), ("4712", RING, 3.5)]
     assert (found[0]["why"], found[0]["by"][:6]) == ("on paper", "token ")
     assert api.send("GET", path) == found
@@ -333,7 +334,8 @@ def test_an_id_that_two_classes_have_is_refused_to_a_token_of_both(
     assert "send the number" in refused["detail"]
     assert learners(site, "62.25 ms") == []
     admin.send("POST", "/api/v1/check", json={**body, "learner": str(numbers[1])})
-    assert len(learners(site, "62.25 ms")) == 1
+    assert admin.send("POST", "/api/v1/check", json={**body, "learner": numbers[1]})["learner"] == str(numbers[1])
+    assert len(learners(site, "62.25 ms")) == 2
 
 
 def test_an_assignment_can_be_put_and_posted_back_as_get_gave_it(made: Callable[[], Api]) -> None:
@@ -353,6 +355,9 @@ def test_what_get_gives_is_refused_where_it_does_not_agree(made: Callable[[], Ap
     path = f"/assignments/{given['id']}"
     other = api.send("PUT", path, 422, json={**given, "id": given["id"] + 1})
     assert f"this is assignment {given['id']}" in other["detail"]
+    exercises = [{**one, "points": 3.5} for one in given["exercises"]]
+    assert api.send("PUT", path, json={**given, "exercises": exercises})["points"] == 3.5 * len(exercises)
+    api.send("PUT", path, json=given)
     total = api.send("PUT", path, 422, json={**given, "points": 5})
     assert "the sum of the exercises, which is 4, not 5" in total["detail"]
 

@@ -1,4 +1,4 @@
-"""Rosters as four systems write them, as we do, and as somebody says which column is what.
+"""Rosters as four systems write them, as we do, and as a person says which column is what.
 
 Canvas: its exporter (instructure/canvas-lms, lib/gradebook_exporter.rb) with its options, and the file of its groups.
 Moodle: the text export of its gradebook (grade/export/txt), the table of participants and a grading worksheet.

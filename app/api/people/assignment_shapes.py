@@ -1,10 +1,9 @@
 """What the interface to assignments sends and takes."""
 
 from datetime import date, datetime
-from math import isclose
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import BaseModel, Field, StrictStr, model_validator
+from pydantic import BaseModel, Field, StrictStr
 
 from app.api.people.shapes import Moment, example_config
 from app.db.tables import NAME_LIMIT
@@ -74,17 +73,6 @@ class NewAssignment(BaseModel):
     )
     id: int | None = Field(default=None, description="as GET says it; a new one gets its own")
     points: float | None = Field(default=None, description="of all exercises, as GET says it")
-
-    @model_validator(mode="after")
-    def _agree(self) -> Self:
-        total = sum(one.points for one in self.exercises)
-        total += sum(one.draw * one.points for one in self.pools)
-        if self.points is not None and not isclose(self.points, total):
-            raise ValueError(
-                f"points is the sum of the exercises, which is {total:g}, not {self.points:g}: "
-                "leave it out, or change the points of the exercises"
-            )
-        return self
 
 
 class AssignmentDocument(NewAssignment):

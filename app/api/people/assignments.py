@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime
+from math import isclose
 from typing import Annotated, Any
 
 from fastapi import Header, HTTPException, Response
@@ -76,6 +77,7 @@ def make_assignment(
     site: Here, grant: Scoped, class_id: Number, body: NewAssignment, response: Response
 ) -> AssignmentDocument:
     """Returns the assignment with its number."""
+    _refuse_other_points(body)
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
         entries = _entries(site, body, ())
@@ -122,6 +124,7 @@ def put_assignment(
             raise InputError(f"body.id: this is assignment {assignment}, not {body.id}")
         before = assignment_to_change(session, assignment)
         _refuse_other_version(before, if_match)
+        _refuse_other_points(body, before.points)
         entries = _entries(site, body, before.entries)
         groups = _groups(session, class_id, body)
         draws = [pool.draw for pool in body.pools]
@@ -167,6 +170,20 @@ def _refuse_other_version(stored: Assignment, if_match: str | None) -> None:
     known = [one.strip().removeprefix("W/") for one in (if_match or "*").split(",")]
     if "*" not in known and _tag(stored) not in known:
         raise HTTPException(412, _CHANGED.format(now=_tag(stored)))
+
+
+def _refuse_other_points(body: NewAssignment, before: float | None = None) -> None:
+    """Refuse points that are not the sum of the exercises, nor the sum *before* the change, which GET gave.
+
+    Raises:
+        InputError: they are something else.
+    """
+    total = sum(one.points for one in body.exercises) + sum(one.draw * one.points for one in body.pools)
+    if body.points is not None and not any(isclose(body.points, one) for one in (total, before) if one is not None):
+        raise InputError(
+            f"body.points: this is the sum of the exercises, which is {total:g}, not {body.points:g}: leave it out, or "
+            "change the points of the exercises"
+        )
 
 
 def _versioned(response: Response, stored: Assignment) -> AssignmentDocument:

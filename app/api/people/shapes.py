@@ -7,6 +7,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from app.db.people import REASON_LIMIT
 from app.db.tables import NAME_LIMIT
+from app.grading.verdicts import PersonKey
 from app.people.assignments import MOST_POINTS
 
 RoleName = Literal["student", "assistant", "teacher"]
@@ -101,8 +102,8 @@ class NewMerge(BaseModel):
 
     model_config = example_config(kept="4711", gone="4712")
 
-    kept: StrictStr = Field(max_length=255, description="stays, and gets everything of the other")
-    gone: StrictStr = Field(max_length=255, description="leaves the class")
+    kept: PersonKey = Field(description="stays, and gets everything of the other")
+    gone: PersonKey = Field(description="leaves the class")
 
 
 class MergeDocument(BaseModel):
@@ -134,7 +135,7 @@ class NewExtension(BaseModel):
 
     model_config = example_config(people=["4711"], until="2027-05-09T21:59:00Z", why="at a conference")
 
-    people: list[StrictStr] = Field(
+    people: list[PersonKey] = Field(
         min_length=1, max_length=10_000, description="the id of each in other systems, or the number"
     )
     until: Moment
@@ -157,7 +158,7 @@ class NewOverride(BaseModel):
 
     model_config = example_config(people=["4711"], exercise=_RING, points=2.0, why="right on paper")
 
-    people: list[StrictStr] = Field(
+    people: list[PersonKey] = Field(
         min_length=1, max_length=10_000, description="the id of each in other systems, or the number"
     )
     exercise: StrictStr | None = Field(default=None, max_length=200, description="without one, the whole assignment")
