@@ -90,5 +90,5 @@ class Turns:
                 await turn.wait()
             finally:  # also if it is canceled here, or the next ones would wait for ever
                 turn.passed.set()
-                if self._last[learner] is turn:
+                if self._last.get(learner) is turn:
                     del self._last[learner]

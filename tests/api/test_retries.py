@@ -93,7 +93,7 @@ def test_a_batch_that_is_sent_again_is_one_and_gets_the_same_verdicts(
     assert [row.get("verdict") for row in first] == ["correct", "correct", "unreadable", "correct", None]
     assert send_batch(client, bearer, key, *rows) == first
     assert stored(site.engine, answer) == 3
-    rest = [rows[2], rows[0], {"answer": "70.25 ms", "ref": "b"}]
+    rest: list[dict[str, object]] = [rows[2], rows[0], {"answer": "70.25 ms", "ref": "b"}]
     assert [row["verdict"] for row in send_batch(client, bearer, key, *rest)] == ["unreadable", "correct", "correct"]
     assert stored(site.engine, answer) == 4  # the one with another ref alone
     (other,) = send_batch(client, bearer, key, {"answer": "71 ms", "ref": "a"})
