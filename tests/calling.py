@@ -15,7 +15,9 @@ def json_body(row: Mapping[str, object]) -> bytes:
 class Caller:
     """One POST request, whose client may go away before it is answered."""
 
-    def __init__(self, app: Any, path: str, body: bytes | Sequence[bytes], token: str = "", cookie: str = "") -> None:
+    def __init__(
+        self, app: Any, path: str, body: bytes | Sequence[bytes], token: str = "", cookie: str = "", key: str = ""
+    ) -> None:
         self.sent: list[bytes] = []
         self.status = 0
         self._app, self._gone = app, asyncio.Event()
@@ -24,6 +26,7 @@ class Caller:
         headers = {"host": "localhost", "content-type": kind}
         headers |= {"authorization": f"Bearer {token}"} if token else {}
         headers |= {"cookie": cookie} if cookie else {}
+        headers |= {"idempotency-key": key} if key else {}
         path, _, query = path.partition("?")
         self._scope = {
             "type": "http", "method": "POST", "path": path, "raw_path": path.encode(),

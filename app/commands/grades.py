@@ -5,8 +5,7 @@ from argparse import ArgumentParser, Namespace
 
 from app.classes.people.assignments import Assignment
 from app.classes.people.classes import number_of
-from app.classes.people.csv_grades import FORMATS, is_taken
-from app.classes.people.grade_files import columns_of, grades_file
+from app.classes.people.csv_grades import FORMATS, columns_of, grades_file, is_taken
 from app.classes.people.gradebook import Grades, grades_of
 from app.commands.files import output
 from app.commands.parsers import add_output

@@ -5,11 +5,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 
 from app.classes.people.classes import Member, members_of, number_of
-from app.classes.people.csv_encoding import FILE_LIMIT
-from app.classes.people.csv_files import read_roster, write_roster
+from app.classes.people.csv_rosters import SYSTEMS, ReadRoster, read_roster, write_roster
+from app.classes.people.csv_text import FILE_LIMIT
 from app.classes.people.rosters import RosterChanges, apply, roster_difference
 from app.commands.files import source_of
 from app.commands.people import OpenDatabase, class_called, open_database, print_json
+
+_FIRST = 5  # people that are shown as they are read
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -21,6 +23,21 @@ def add_options(parser: ArgumentParser) -> None:
         metavar="FILE.csv",
         default="",
         help="make the class as this file says; -: standard input (default: print the roster)",
+    )
+    parser.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="WHAT:WHICH",
+        help="which column is what, by number or title: id:1, name:2, last-first:Name, first, last, group, role "
+        f"(default: by the titles of {SYSTEMS} and Wallclock)",
+    )
+    parser.add_argument(
+        "--first-line",
+        type=int,
+        default=0,
+        metavar="LINE",
+        help="the line of the first person (default: the one below the titles on line 1)",
     )
     parser.add_argument("--dry-run", action="store_true", help="print the difference alone")
     parser.add_argument("--remove-missing", action="store_true", help="remove students who are not in the file")
@@ -56,13 +73,15 @@ def _show(members: Sequence[Member], *, as_json: bool) -> None:
 
 def _change(arguments: Namespace) -> None:
     with source_of(arguments.file) as source:
-        roster = read_roster(source.read(FILE_LIMIT + 1))
+        roster = read_roster(source.read(FILE_LIMIT + 1), arguments.column, arguments.first_line)
     with open_database(writes=not arguments.dry_run) as here:
         class_id = _class_id(arguments, here)
         found = roster_difference(members_of(here.session, class_id), roster.entries)
         if not arguments.dry_run:
             apply(here.session, class_id, found, remove_missing=arguments.remove_missing)
             here.session.commit()
+    if arguments.column:
+        _show_first_entries(roster)
     for line in _lines(found, removes=arguments.remove_missing):
         sys.stdout.write(f"{line}\n")
     for says in roster.left_out:
@@ -71,6 +90,14 @@ def _change(arguments: Namespace) -> None:
         sys.stderr.write(f"Columns that are not used: {', '.join(roster.unused)}\n")
     if arguments.dry_run:
         sys.stderr.write("Nothing was changed: --dry-run.\n")
+
+
+def _show_first_entries(roster: ReadRoster) -> None:
+    """Print the first people as they are read by the columns that were named."""
+    for one in roster.entries[:_FIRST]:
+        values = {"id": one.outside_id, "name": one.name, "group": one.group, "role": one.role and one.role.word}
+        says = ", ".join(f"{word} {value!r}" for word, value in values.items() if value)
+        sys.stderr.write(f"Line {one.line}: {says}\n")
 
 
 def _lines(found: RosterChanges, *, removes: bool) -> Iterator[str]:

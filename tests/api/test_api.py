@@ -2,13 +2,17 @@ import json
 from typing import Any
 
 import pytest
+from fastapi import Request
 from fastapi.testclient import TestClient
 
+from app.core.errors import UnavailableError
 from app.course.content.catalog import Catalog
 from app.course.kinds import SEEDS
 from app.server.db.session import open_session
 from app.server.db.tokens import create_token, revoke_token
 from app.site import Site
+from app.site.api.problems import problem_for
+from tests.each import each
 from tests.waiting import wait_until
 
 RING = "collectives/ring-all-reduce-time"
@@ -285,3 +289,16 @@ def test_every_operation_is_described_and_its_examples_work(client: Client, bear
     assert check(client, bearer, **submission).status_code == 200
     page = client.get("/api/docs").text
     assert all(path in page for path in described["paths"])
+
+
+@each(
+    ("method", "detail"),
+    [
+        ("GET", "This takes about half a minute."),
+        ("POST", "This takes about half a minute; what was sent may not have been stored"),
+    ],
+)
+def test_a_sentence_with_a_full_stop_goes_on_without_it(method: str, detail: str) -> None:
+    request = Request({"type": "http", "method": method, "path": "/api/v1/check", "headers": []})
+    response = problem_for(request, UnavailableError("This takes about half a minute."))
+    assert (response.status_code, json.loads(bytes(response.body))["detail"]) == (503, detail)

@@ -9,12 +9,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from sqlmodel import col, select
 
 from app.course.content.catalog import Catalog
 from app.main import create_app
 from app.server.config import Settings
 from app.server.db.learner_cookie import new_learner, sign
 from app.server.db.session import open_session
+from app.server.db.tables import AttemptRow
 from app.server.db.tokens import create_token
 from app.site import Site
 from app.site.grading.offline import FileGrader, VerdictTally
@@ -58,8 +60,8 @@ def in_time(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(asyncio.wait_for(work, 10 * HANGS))
 
 
-def batch(app: Any, token: str, lines: Sequence[bytes]) -> Caller:
-    return Caller(app, "/api/v1/check/batch", [line + b"\n" for line in lines], token)
+def batch(app: Any, token: str, lines: Sequence[bytes], key: str = "") -> Caller:
+    return Caller(app, "/api/v1/check/batch", [line + b"\n" for line in lines], token, key=key)
 
 
 def one(app: Any, token: str) -> Caller:
@@ -107,6 +109,61 @@ def test_a_learner_is_served_beside_batches(catalog: Catalog, tmp_path: Path) ->
     answered, unfinished = in_time(beside())
     assert answered == [1] * 10
     assert unfinished == 3
+
+
+SLOW = "def ring_allreduce_ms(size_gb, n, bw_gb_s, latency_us):\n    for _ in range(200_000):\n        pass\n    return 1.0\n"
+QUICK = "collectives/ring-all-reduce-time"
+
+
+def journal(learners: int) -> list[bytes]:
+    """A slow program of each learner, then three quick answers, of which one cannot be read."""
+    rows = [
+        {"exercise": exercise, "answer": answer, "learner": f"l{learner}", "ref": f"{learner}-{place}"}
+        for learner in range(learners)
+        for place, (exercise, answer) in enumerate([(RING, SLOW), (QUICK, "1 s"), (QUICK, "1 GB"), (QUICK, "2 s")])
+    ]
+    return [json.dumps(row).encode() for row in rows]
+
+
+def stored_answers(site: Site) -> dict[str, list[str]]:
+    """The answers of each learner, as they were stored."""
+    found: dict[str, list[str]] = {}
+    with open_session(site.engine) as session:
+        for row in session.exec(select(AttemptRow).order_by(col(AttemptRow.id))):
+            found.setdefault(row.learner, []).append(row.answer)
+    return found
+
+
+def test_the_answers_of_a_learner_are_stored_in_the_order_in_which_they_were_sent(tmp_path: Path) -> None:
+    async def send() -> dict[str, list[str]]:
+        async with serving(tmp_path) as (app, site, token):
+            await batch(app, token, journal(9)).answer()
+            return stored_answers(site)
+
+    assert in_time(send()) == {f"token:school/l{place}": [SLOW, "1 s", "2 s"] for place in range(9)}
+
+
+def test_a_batch_that_was_cut_is_sent_again_and_counts_once(tmp_path: Path) -> None:
+    lines = journal(24)
+
+    async def cut() -> tuple[dict[str, list[str]], dict[str, list[str]], bytes, bytes]:
+        async with serving(tmp_path) as (app, site, token):
+            caller = batch(app, token, lines, "k1")
+            answering = asyncio.create_task(caller.answer())
+            while len(caller.sent) < 8:
+                await asyncio.sleep(0.001)
+            caller.go_away()
+            await answering
+            before = stored_answers(site)
+            whole = await batch(app, token, lines, "k1").answer()
+            return before, stored_answers(site), whole, await batch(app, token, lines, "k1").answer()
+
+    before, after, whole, again = in_time(cut())
+    assert 0 < sum(map(len, before.values())) < 72
+    assert all(answers == [SLOW, "1 s", "2 s"][: len(answers)] for answers in before.values())
+    assert after == {f"token:school/l{place}": [SLOW, "1 s", "2 s"] for place in range(24)}
+    assert whole == again
+    assert [json.loads(row)["ref"] for row in whole.splitlines()] == [json.loads(row)["ref"] for row in lines]
 
 
 def test_checks_of_one_token_on_many_connections_are_all_answered(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from sqlmodel import select
 
 from app.classes.people.classes import members_of
-from app.classes.people.csv_files import read_roster
+from app.classes.people.csv_rosters import read_roster
 from app.classes.people.variants import variant_seed
 from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow
@@ -58,6 +58,20 @@ def test_a_roster_is_replaced_once_its_difference_is_known(made: Callable[[], Ap
     assert {one.outside_id for one in read_roster(file).entries} == {"", "4711"}
     same = api.send("PUT", "/roster.csv", content=file.encode("utf-16"))
     assert (same["same"], same["added"], same["changed"]) == (2, [], [])
+
+
+def test_a_program_says_which_column_of_a_file_is_what(made: Callable[[], Api]) -> None:
+    api, file = made(), "Kurs 7;;\nMatr.-Nr.;Nachname;Vorname\n017;Müller;Zoë\n1,00E+06;Ek;Bo\n".encode("cp1252")
+    told = api.send("PUT", "/roster.csv", 422, content=file)["detail"]
+    assert "say which column is what, by title or number" in told
+    columns = "column=id:Matr.-Nr.&column=last:2&column=first:Vorname&first_line=3"
+    found = api.send("PUT", f"/roster.csv?{columns}&dry_run=true", content=file)
+    assert [(one["id"], one["name"]) for one in found["added"]] == [("017", "Zoë Müller")]
+    first, second = found["left_out"]
+    assert first == "line 1: 'Kurs 7' is not a person"
+    assert second.startswith("line 4, column Matr.-Nr.: the id is '1,00E+06', which a spreadsheet has shortened")
+    wrong = api.send("PUT", "/roster.csv?column=id:1&column=nam:2", 422, content=file)["detail"]
+    assert "did you mean 'name'?" in wrong
 
 
 def test_one_person_is_added_once(made: Callable[[], Api]) -> None:
@@ -228,7 +242,8 @@ def test_points_are_given_by_hand_listed_and_taken_back(made: Callable[[], Api])
     number = api.send("POST", "/assignments", 201, json=assignment())["id"]
     path = f"/assignments/{number}/overrides"
     given = {"people": ["4711", "4712"], "exercise": RING, "points": 3.5, "why": "on paper"}
-    found = api.send("POST", path, json=given)
+    found = api.send("POST", path, json={**given, "people": [one["number"] for one in api.send("GET", "/roster")[1:]]})
+    assert "body.people.0" in api.send("POST", path, 422, json={**given, "people": [True]})["detail"]
     assert [(one["id"], one["exercise"], one["points"]) for one in found] == [("4711", RING, 3.5), ("4712", RING, 3.5)]
     assert (found[0]["why"], found[0]["by"][:6]) == ("on paper", "token ")
     assert api.send("GET", path) == found
@@ -267,6 +282,11 @@ def test_a_file_of_grades_is_imported_once_its_difference_is_known(made: Callabl
     assert api.send("GET", "/grades")["people"][0]["total"] == 2.5
     again = api.send("PUT", "/grades.csv?dry_run=true", content=api.send("GET", "/grades.csv"))
     assert (again["changes"], again["same"]) == ([], 1)
+    for form, code in (("ours", 200), ("excel", 200), ("canvas", 422), ("moodle", 422)):
+        written = api.send("GET", f"/grades.csv?format={form}")
+        found = api.send("PUT", "/grades.csv?dry_run=true", code, content=written)
+        assert found.get("changes", []) == []
+    assert "this is a file of Moodle; points are read from Wallclock's own file alone" in found["detail"]
 
 
 def test_a_class_is_archived_and_deleted_by_its_name(made: Callable[[], Api], site: Site) -> None:
@@ -314,7 +334,8 @@ def test_an_id_that_two_classes_have_is_refused_to_a_token_of_both(
     assert "send the number" in refused["detail"]
     assert learners(site, "62.25 ms") == []
     admin.send("POST", "/api/v1/check", json={**body, "learner": str(numbers[1])})
-    assert len(learners(site, "62.25 ms")) == 1
+    assert admin.send("POST", "/api/v1/check", json={**body, "learner": numbers[1]})["learner"] == str(numbers[1])
+    assert len(learners(site, "62.25 ms")) == 2
 
 
 def test_an_assignment_can_be_put_and_posted_back_as_get_gave_it(made: Callable[[], Api]) -> None:
@@ -334,6 +355,9 @@ def test_what_get_gives_is_refused_where_it_does_not_agree(made: Callable[[], Ap
     path = f"/assignments/{given['id']}"
     other = api.send("PUT", path, 422, json={**given, "id": given["id"] + 1})
     assert f"this is assignment {given['id']}" in other["detail"]
+    exercises = [{**one, "points": 3.5} for one in given["exercises"]]
+    assert api.send("PUT", path, json={**given, "exercises": exercises})["points"] == 3.5 * len(exercises)
+    api.send("PUT", path, json=given)
     total = api.send("PUT", path, 422, json={**given, "points": 5})
     assert "the sum of the exercises, which is 4, not 5" in total["detail"]
 

@@ -71,6 +71,47 @@ def test_an_answer_that_cannot_be_read_is_repeated_too(client: TestClient, beare
     assert second.headers["idempotent-replayed"] == "true"
 
 
+def send_batch(client: TestClient, bearer: Bearer, key: str, *rows: dict[str, object]) -> list[dict[str, Any]]:
+    lines = "\n".join(json.dumps({"exercise": RING, **row}) for row in rows)
+    headers = {**bearer, "Idempotency-Key": key} if key else bearer
+    answer = client.post("/api/v1/check/batch", content=lines, headers=headers)
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def test_a_batch_that_is_sent_again_is_one_and_gets_the_same_verdicts(
+    client: TestClient, bearer: Bearer, site: Site
+) -> None:
+    key, answer = str(uuid4()), "70.25 ms"
+    rows: list[dict[str, object]] = [
+        {"answer": answer, "ref": "a"},
+        {"answer": answer},
+        {"answer": "70 GB", "ref": 1},
+        {"answer": answer, "ref": "a"},  # twice on purpose
+        {"answer": answer, "exercise": "collectives/ring", "ref": "e"},
+    ]
+    first = send_batch(client, bearer, key, *rows)
+    assert [row.get("verdict") for row in first] == ["correct", "correct", "unreadable", "correct", None]
+    assert send_batch(client, bearer, key, *rows) == first
+    assert stored(site.engine, answer) == 3
+    rest: list[dict[str, object]] = [rows[2], rows[0], {"answer": "70.25 ms", "ref": "b"}]
+    assert [row["verdict"] for row in send_batch(client, bearer, key, *rest)] == ["unreadable", "correct", "correct"]
+    assert stored(site.engine, answer) == 4  # the one with another ref alone
+    (other,) = send_batch(client, bearer, key, {"answer": "71 ms", "ref": "a"})
+    assert "used for a different answer" in other["error"]
+    send_batch(client, bearer, str(uuid4()), rows[0])
+    send_batch(client, bearer, "", rows[0])
+    assert stored(site.engine, answer) == 6
+
+
+def test_a_key_of_a_batch_and_of_a_check_are_apart(client: TestClient, bearer: Bearer, site: Site) -> None:
+    key, answer = str(uuid4()), "70.0625 ms"
+    send(client, bearer, key, answer)
+    send_batch(client, bearer, key, {"answer": answer})
+    assert stored(site.engine, answer) == 2
+    wrong = client.post("/api/v1/check/batch", content="{}", headers={**bearer, "Idempotency-Key": "a b"})
+    assert wrong.status_code == 400
+
+
 @pytest.mark.parametrize("change", [{"answer": "71 ms"}, {"seed": 3}, {"ref": "b"}])
 def test_a_key_belongs_to_one_answer(client: TestClient, bearer: Bearer, change: dict[str, object]) -> None:
     key = str(uuid4())

@@ -58,6 +58,24 @@ def test_a_class_lives_from_the_first_line_to_its_end(capsys: Capture, tmp_path:
     assert listed(capsys, "class", "list") == []
 
 
+def test_a_roster_with_other_titles_is_read_by_the_columns_that_are_named(capsys: Capture, tmp_path: Path) -> None:
+    said(capsys, "class", "create", "Systems")
+    file = tmp_path / "list.csv"
+    file.write_bytes("Matr.-Nr.;Nachname;Vorname\n017;Müller;Zoë\n018;Ek;Bo\n".encode("cp1252"))
+    told = said(capsys, "roster", "Systems", str(file), code=1)
+    assert "'Matr.-Nr.', 'Nachname', 'Vorname' are not the titles of Canvas" in told
+    assert "--column" in told
+    columns = ["--column", "id:Matr.-Nr.", "--column", "last:2", "--column", "first:3"]
+    assert main(["roster", "Systems", str(file), *columns, "--dry-run"]) == 0
+    found = capsys.readouterr()
+    assert "Line 2: id '017', name 'Zoë Müller'" in found.err
+    assert "+ Zoë Müller (017)" in found.out
+    columns[1] = "id:1"
+    later = said(capsys, "roster", "Systems", str(file), *columns, "--first-line", "3", "--dry-run")
+    assert later.startswith("+ Bo Ek (018)")
+    assert len(listed(capsys, "roster", "Systems")) == 1
+
+
 def test_mistakes_name_the_nearest(capsys: Capture) -> None:
     said(capsys, "class", "create", "Systems")
     assert "did you mean 'Systems'" in said(capsys, "roster", "System", code=1)

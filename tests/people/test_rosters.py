@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from sqlmodel import Session, select
 
 from app.classes.people.classes import Member, Role, create_class, enroll, members_of, number_of
-from app.classes.people.csv_files import RosterEntry, read_roster
+from app.classes.people.csv_rosters import RosterEntry, read_roster
 from app.classes.people.members import hold, remove_members
 from app.classes.people.persons import new_person
 from app.classes.people.rosters import apply, roster_difference

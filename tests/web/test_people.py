@@ -21,7 +21,7 @@ def compared(grace: Browser, class_id: int, text: str) -> str:
 
 
 def hidden(page: str) -> dict[str, str]:
-    found = re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page)
+    found = re.findall(r'<input type="hidden" name="([\w-]+)" value="([^"]*)"', page)
     return {name: unescape(value) for name, value in found}
 
 
@@ -47,12 +47,35 @@ def test_a_roster_is_shown_as_a_difference_before_anything_changes(client: TestC
     assert "The class is as the roster says" in again
 
 
-def test_a_file_of_a_spreadsheet_is_read(client: TestClient, site: Site) -> None:
+def test_a_file_of_moodle_is_read_and_shown_as_it_is_read(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site)
-    content = "Nachname;Vorname;Matrikelnummer\r\nMüller;Zoë;17\r\n".encode("utf-16")
+    content = "Last name;First name;ID number;Groups\r\nMüller;Zoë;017;A\r\n".encode("utf-16")
     path = f"/classes/{class_id}/people/roster"
+    page = words(grace.post(path, {}, 200, files={"file": ("liste.csv", content, "text/csv")}))
+    assert "It is read as a file of Moodle." in page
+    assert "Line Name Id Group Role 2 Zoë Müller 017 A" in page
+
+
+def test_a_teacher_says_which_column_of_a_file_is_what(client: TestClient, site: Site) -> None:
+    class_id, grace = a_class(client, site)
+    path = f"/classes/{class_id}/people/roster"
+    content = "Kurs 7;;\r\nMatr.-Nr.;Nachname;Vorname\r\n017;Müller;Zoë\r\n1,00E+06;Ek;Bo\r\n".encode("cp1252")
     page = grace.post(path, {}, 200, files={"file": ("liste.csv", content, "text/csv")})
-    assert "Zoë Müller 17" in words(page)
+    assert "Which column is what?" in words(page)
+    assert "3 017 Müller Zoë" in words(page)
+    assert "Change the class" not in page
+    text = hidden(page)["text"]
+    wrong = grace.post(path, {"text": text, "column-group": "1", "first_line": "3"}, 422)
+    assert "Say which column has the names" in words(wrong)
+    assert '<option value="1" selected>1: Matr.-Nr.</option>' in wrong
+    said = {"text": text, "column-id": "1", "column-last": "2", "column-first": "3", "first_line": "3"}
+    page = grace.post(path, said, 200)
+    assert "Line Name Id Group Role 3 Zoë Müller 017" in words(page)
+    assert "line 4, column Matr.-Nr.: the id is" in words(page)
+    assert "read as a file of" not in words(page)
+    assert list(named(site, class_id)) == ["Grace Hopper"]
+    grace.post(f"{path}/apply", hidden(page))
+    assert list(named(site, class_id)) == ["Grace Hopper", "Zoë Müller"]
 
 
 def test_a_difference_that_is_another_by_now_is_shown_again(client: TestClient, site: Site) -> None:
@@ -68,9 +91,9 @@ def test_what_is_no_roster_is_refused_with_its_line_and_shown_again(client: Test
     class_id, grace = a_class(client, site)
     path = f"/classes/{class_id}/people/roster"
     page = grace.post(path, {"text": "id,name,role\n1,Ada,boss\n"}, status=422)
-    assert "Line 2: a role is student, assistant or teacher, not 'boss'" in words(page)
+    assert "Line 2, column role: a role is student, assistant or teacher, not 'boss'" in words(page)
     assert "1,Ada,boss" in page
-    assert "This roster is empty" in words(grace.post(path, {"text": "  "}, status=422))
+    assert "This file is empty" in words(grace.post(path, {"text": "  "}, status=422))
 
 
 def test_those_who_are_missing_are_removed_only_if_ticked(client: TestClient, site: Site) -> None:

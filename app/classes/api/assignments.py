@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime
+from math import isclose
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -67,6 +68,7 @@ def list_assignments(call: ClassCall, page: Paged) -> list[AssignmentDocument]:
 @router.call("POST", ASSIGNMENTS, status_code=201, summary="Make an assignment", responses={201: VERSIONED})
 def make_assignment(call: ClassCall, body: NewAssignment, response: Response) -> AssignmentDocument:
     """Returns the assignment with its number."""
+    _refuse_other_points(body)
     entries, groups = _entries(call.site, body, ()), _groups(call, body)
     draws = [pool.draw for pool in body.pools]
     number = create_assignment(call.session, call.class_id, body.title, _policy(body), entries, groups, draws)
@@ -97,6 +99,7 @@ def put_assignment(
         raise InputError(f"body.id: this is assignment {assignment}, not {body.id}")
     before = assignment_to_change(call.session, assignment)
     _refuse_other_version(before, if_match)
+    _refuse_other_points(body, before.points)
     entries, groups = _entries(call.site, body, before.entries), _groups(call, body)
     draws = [pool.draw for pool in body.pools]
     change_assignment(call.session, assignment, body.title, _policy(body), entries, groups, draws)
@@ -177,6 +180,20 @@ def _refuse_other_version(stored: Assignment, if_match: str | None) -> None:
     known = [one.strip().removeprefix("W/") for one in (if_match or "*").split(",")]
     if "*" not in known and _tag(stored) not in known:
         raise HTTPException(412, _CHANGED.format(now=_tag(stored)))
+
+
+def _refuse_other_points(body: NewAssignment, before: float | None = None) -> None:
+    """Refuse points that are not the sum of the exercises, nor the sum *before* the change, which GET gave.
+
+    Raises:
+        InputError: they are something else.
+    """
+    total = sum(one.points for one in body.exercises) + sum(one.draw * one.points for one in body.pools)
+    if body.points is not None and not any(isclose(body.points, one) for one in (total, before) if one is not None):
+        raise InputError(
+            f"body.points: this is the sum of the exercises, which is {total:g}, not {body.points:g}: leave it out, or "
+            "change the points of the exercises"
+        )
 
 
 def _versioned(response: Response, stored: Assignment) -> AssignmentDocument:

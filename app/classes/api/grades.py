@@ -19,9 +19,8 @@ from app.classes.api.access import (
     class_to_change,
 )
 from app.classes.api.shapes import GradesDifference, GradesDocument, PointsChangeDocument
-from app.classes.people.csv_encoding import decode_csv
-from app.classes.people.csv_grades import Format
-from app.classes.people.grade_files import PointsChange, columns_of, difference_in, grades_file, store_difference
+from app.classes.people.csv_grades import Format, PointsChange, columns_of, difference_in, grades_file, store_difference
+from app.classes.people.csv_text import decode_csv
 from app.classes.people.gradebook import grades_of
 from app.classes.people.results import results_of_class
 from app.server.db.people import REASON_LIMIT
@@ -102,7 +101,7 @@ async def put_grades_file(
     dry_run: Annotated[bool, Query(description="change nothing, and return the difference")] = False,
     why: Annotated[str, Query(max_length=4 * REASON_LIMIT, description="the reason, which students see")] = "",
 ) -> GradesDifference:
-    """Takes what GET writes; only points that are not those of now are given."""
+    """Takes what GET writes in its own format; only points that are not those of now are given."""
     content = await request.body()
 
     def change() -> GradesDifference:

@@ -11,8 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from app.classes.api.access import ERRORS, LINK, ONE_CLASS, Number, Paged, Scoped, class_for, class_to_change
 from app.classes.api.shapes import NewPerson, PersonChange, PersonDocument, RosterDifference
 from app.classes.people.classes import Member, Role, members_of
-from app.classes.people.csv_files import MOST_LINES, ReadRoster, RosterEntry, read_roster, write_roster
-from app.classes.people.csv_heads import clean_id
+from app.classes.people.csv_rosters import COLUMN_WORDS, RosterEntry, clean_id, read_roster, write_roster
+from app.classes.people.csv_text import MOST_LINES
 from app.classes.people.groups import clean_group
 from app.classes.people.persons import clean_name
 from app.classes.people.rosters import RosterChanges, apply, roster_difference
@@ -26,6 +26,17 @@ ROSTER = ONE_CLASS + "/roster"
 _CSV = "text/csv", "id,name,role\n4711,Ada,student\n"
 router = Router(tags=["roster"], responses=ERRORS)
 DryRun = Annotated[bool, Query(description="change nothing, and return what would change")]
+Columns = Annotated[
+    tuple[str, ...],
+    Query(
+        max_length=len(COLUMN_WORDS),
+        description="which column is what, each by number or title: id:1, name:2, last-first:Name, first, last, group, "
+        "role; needed where the titles are not known",
+    ),
+]
+FirstLine = Annotated[
+    int, Query(ge=0, lt=2**31, description="the line of the first person; 0: the one below the titles on line 1")
+]
 RemoveMissing = Annotated[bool, Query(description="remove the students who are not on it; their answers stay")]
 
 
@@ -65,8 +76,7 @@ def put_roster(
     A person is matched by number, as GET says it; by id; or by a name that only one has.
     """
     entries = tuple(_listed(line, one) for line, one in enumerate(body, 1))
-    roster = ReadRoster(entries=entries, unused=(), left_out=())
-    return _change(site, grant, class_id, roster, dry_run=dry_run, removes=remove_missing)
+    return _change(site, grant, class_id, entries, dry_run=dry_run, removes=remove_missing)
 
 
 @router.put(
@@ -79,14 +89,21 @@ async def put_roster_file(
     request: Request,
     dry_run: DryRun = False,
     remove_missing: RemoveMissing = False,
+    column: Columns = (),
+    first_line: FirstLine = 0,
 ) -> RosterDifference:
-    """As with JSON; exports of Canvas and Moodle are read as well, in any usual encoding."""
+    """As with JSON; exports of Canvas, Moodle, Blackboard and Open edX are known by their titles.
+
+    Of other files, say which column is what.
+    """
     content = await request.body()
 
     def change() -> RosterDifference:
         with open_session(site.engine) as session:
             class_to_change(session, grant, class_id)
-        return _change(site, grant, class_id, read_roster(content), dry_run=dry_run, removes=remove_missing)
+        read = read_roster(content, column, first_line)
+        found = _change(site, grant, class_id, read.entries, dry_run=dry_run, removes=remove_missing)
+        return found.model_copy(update={"left_out": list(read.left_out), "unused": list(read.unused)})
 
     return await run_in_threadpool(change)
 
@@ -122,11 +139,11 @@ def _added(
 
 
 def _change(
-    site: Site, grant: Grant, class_id: int, roster: ReadRoster, *, dry_run: bool, removes: bool
+    site: Site, grant: Grant, class_id: int, roster: Sequence[RosterEntry], *, dry_run: bool, removes: bool
 ) -> RosterDifference:
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
-        found = roster_difference(members_of(session, class_id), roster.entries)
+        found = roster_difference(members_of(session, class_id), roster)
         if not dry_run:
             apply(session, class_id, found, remove_missing=removes)
             session.commit()
@@ -141,8 +158,8 @@ def _change(
         removed=removes and not dry_run,
         doubled=[one.listed.line for one in found.doubled],
         same=found.same,
-        left_out=list(roster.left_out),
-        unused=list(roster.unused),
+        left_out=[],
+        unused=[],
     )
 
 

@@ -9,6 +9,7 @@ from app.classes.people.assignments import MOST_POINTS
 from app.classes.people.gradebook import COLUMNS
 from app.server.db.people import REASON_LIMIT
 from app.server.db.tables import NAME_LIMIT
+from app.site.grading.verdicts import PersonKey
 
 RoleName = Literal["student", "assistant", "teacher"]
 _FIRST, _LAST = 2000, 2200  # years
@@ -102,8 +103,8 @@ class NewMerge(BaseModel):
 
     model_config = example_config(kept="4711", gone="4712")
 
-    kept: StrictStr = Field(max_length=255, description="stays, and gets everything of the other")
-    gone: StrictStr = Field(max_length=255, description="leaves the class")
+    kept: PersonKey = Field(description="stays, and gets everything of the other")
+    gone: PersonKey = Field(description="leaves the class")
 
 
 class MergeDocument(BaseModel):
@@ -135,7 +136,7 @@ class NewExtension(BaseModel):
 
     model_config = example_config(people=["4711"], until="2027-05-09T21:59:00Z", why="at a conference")
 
-    people: list[StrictStr] = Field(
+    people: list[PersonKey] = Field(
         min_length=1, max_length=10_000, description="the id of each in other systems, or the number"
     )
     until: Moment
@@ -158,7 +159,7 @@ class NewOverride(BaseModel):
 
     model_config = example_config(people=["4711"], exercise=_RING, points=2.0, why="right on paper")
 
-    people: list[StrictStr] = Field(
+    people: list[PersonKey] = Field(
         min_length=1, max_length=10_000, description="the id of each in other systems, or the number"
     )
     exercise: StrictStr | None = Field(default=None, max_length=200, description="without one, the whole assignment")

@@ -12,9 +12,16 @@ from app.classes.pages.grades import assignment_numbered
 from app.classes.pages.guard import Membership, in_class
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import Role
-from app.classes.people.csv_encoding import decode_csv
-from app.classes.people.csv_grades import FORMATS, Format
-from app.classes.people.grade_files import PointsDifference, columns_of, difference_in, grades_file, store_difference
+from app.classes.people.csv_grades import (
+    FORMATS,
+    Format,
+    PointsDifference,
+    columns_of,
+    difference_in,
+    grades_file,
+    store_difference,
+)
+from app.classes.people.csv_text import decode_csv
 from app.classes.people.gradebook import gradebook_of
 from app.classes.people.groups import students_in
 from app.core.errors import InputError, nearest, sentence

@@ -1,117 +1,131 @@
-"""Points as CSV files: as Wallclock, Canvas, Moodle and spreadsheets write them."""
+"""Points as CSV files: those of a class out, for us, Canvas, Moodle and spreadsheets, and our own back in."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal, get_args
 
-from app.classes.people.csv_files import SAMPLE, limited, refuse_lines
-from app.classes.people.csv_grade_table import GradeLine, GradeTable
-from app.classes.people.csv_heads import Head, find_head, fitting_row
-from app.classes.people.csv_text import csv_rows, csv_text
-from app.core.errors import InputError
+from sqlmodel import Session
+
+from app.classes.people.assignments import MOST_POINTS, Assignment
+from app.classes.people.classes import Member
+from app.classes.people.csv_rosters import foreign_format, read_id, refuse_lines
+from app.classes.people.csv_text import CsvFile, CsvRow, csv_text, read_csv
+from app.classes.people.gradebook import COLUMNS, WHOLE, Cells, StudentPoints, grades_of, points_in
+from app.classes.people.overrides import Override, override
+from app.classes.people.rosters import bare_id, by_bare_id
+from app.core.errors import InputError, nearest
 from app.core.translation import translate
 
 Format = Literal["ours", "canvas", "moodle", "excel"]
 FORMATS: tuple[Format, ...] = get_args(Format)
+_OWN_FORMS = ("ours", "excel")
+_CLOSE = 1e-6  # points: files have six decimals
+_LEAST_EXPONENT = -2  # at which points are compared: nobody means 9 by 9.33
+_IDENTITY = ("number", "id", "name")
+_SUMS = {one.head.casefold() for one in COLUMNS}
+_NUMBER = re.compile(r"[+-]?(?:\d{1,9}(?:[.,]\d{0,12})?|[.,]\d{1,12})", re.ASCII)
+_MAY_BE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
+
+Book = Mapping[int, Cells]
 
 
 @dataclass(frozen=True, slots=True)
-class GradeColumn:
-    """A column of points: what it is called, and the most points; none: it is a sum."""
+class FileColumn:
+    """A column of a file of grades: an exercise of an assignment, or the whole of it."""
 
     name: str
-    possible: float | None = None
+    assignment: Assignment
+    exercise: str
+    possible: float
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
-    """The points of a person, one for each column; none: no answer."""
+class GradeLine:
+    """A line of a file of grades; an empty cell is not among the *points*."""
 
-    number: int
+    line: int
+    number: int | None
     outside_id: str
     name: str
-    points: tuple[float | None, ...]
+    points: list[tuple[FileColumn, Decimal]]
 
 
 @dataclass(frozen=True, slots=True)
-class ReadGrades:
-    """What a file of grades says; *left* are columns that the class does not have.
+class PointsChange:
+    """Points that a file gives, other than those of now; *before* is none without an answer."""
 
-    *decimals* is how precise each column is, *most* the points that the file has as its maximum.
-    *left_out* says which lines and cells are not used.
-    """
+    member: Member
+    column: FileColumn
+    before: float | None
+    after: float
 
-    columns: tuple[str, ...]
-    lines: tuple[GradeLine, ...]
-    left: tuple[str, ...]
-    decimals: Mapping[str, int]
+
+@dataclass(frozen=True, slots=True)
+class PointsDifference:
+    """What a file of grades would change, and the lines that are left out, each with its reason."""
+
+    changes: tuple[PointsChange, ...]
+    same: int
     left_out: tuple[str, ...]
-    most: Mapping[str, float]
+
+    @property
+    def digest(self) -> str:
+        """The same for the same difference."""
+        rows = [
+            (one.member.person, one.column.assignment.id, one.column.exercise, one.before, one.after)
+            for one in self.changes
+        ]
+        return hashlib.sha256(repr(rows).encode()).hexdigest()
 
 
-def write_grades(columns: Sequence[GradeColumn], rows: Iterable[Graded], form: Format) -> str:
-    """The points of a class in a *form* that `read_grades` reads.
+def columns_of(assignments: Sequence[Assignment], exercises_of: Assignment | None = None) -> Sequence[FileColumn]:
+    """A column for each of *assignments*; or for each exercise of one."""
+    if exercises_of is not None:
+        return [
+            FileColumn(entry.exercise, exercises_of, entry.exercise, entry.points) for entry in exercises_of.entries
+        ]
+    titles = Counter(one.title.casefold() for one in assignments)
+    return [
+        FileColumn(
+            one.title if titles[one.title.casefold()] == 1 else f"{one.title} [{one.id}]", one, WHOLE, one.points
+        )
+        for one in assignments
+    ]
 
-    Canvas and Moodle add up by themselves: they get no sums. They find students by id, and one
-    line without stops the import of all others: see `is_taken`.
+
+def grades_file(
+    columns: Sequence[FileColumn], members: Sequence[Member], book: Book, form: Format, lowest: int | None = None
+) -> str:
+    """The points of *members* as a CSV file in a *form*, with sums in ours.
+
+    With the columns of a class, if it is known how many of the *lowest* assignments are left out. Canvas and Moodle
+    add up by themselves. They find students by id, and one line without stops the import of all others: see
+    `is_taken`.
     """
-    heads, identity = _WRITTEN[form]
-    rows = (row for row in rows if is_taken(form, row.outside_id))
-    kept = [place for place, column in enumerate(columns) if form in ("ours", "excel") or column.possible is not None]
-    own = [columns[place] for place in kept]
-    table = [[*heads, *(column.name for column in own)]]
+    own = form in _OWN_FORMS
+    titles, identity = _WRITTEN[form]
+    number = _with_comma if form == "excel" else _number
+    sums = [one for one in COLUMNS if own and (lowest is not None or not one.of_class)]
+    table = [[*titles, *(column.name for column in columns), *(one.head for one in sums)]]
     if form == "canvas":
-        blank = [""] * (len(heads) - 1)
-        possible = [_number(column.possible) for column in own]
-        table.append(["    Points Possible", *blank, *possible])
-    write = _with_comma if form == "excel" else _number
-    table.extend([*identity(row), *(write(row.points[place]) for place in kept)] for row in rows)
+        blank = [""] * (len(titles) - 1)
+        table.append(["    Points Possible", *blank, *(number(column.possible) for column in columns)])
+    for member in members:
+        if is_taken(form, member.outside_id):
+            points = [_now(book, member, column) for column in columns]
+            student = StudentPoints([column.assignment for column in columns], points, lowest or 0)
+            cells = (*points, *(one.value(student) for one in sums))
+            table.append([*identity(member), *map(number, cells)])
     return csv_text(table, ";" if form == "excel" else ",")
 
 
 def is_taken(form: Format, outside_id: str) -> bool:
     """Whether the system that reads a *form* takes a line of a student with that id, or without."""
-    return form in ("ours", "excel") or bool(outside_id)
-
-
-def read_grades(content: bytes | str, known: Collection[str]) -> ReadGrades:
-    """The points in a file of grades, in the columns whose names are *known*.
-
-    An empty cell, and Moodle's hyphen, say nothing.
-
-    Raises:
-        InputError: it is not such a file; the message names up to five lines.
-    """
-    rows = list(limited(csv_rows(content)))
-    if not rows:
-        raise InputError(translate("this file is empty"))
-    at = find_head(rows)
-    if at is None:
-        raise InputError(
-            translate(
-                "line {count}: no column says whose points these are; {sample}",
-                count=rows[0].number,
-                sample=translate(SAMPLE),
-            )
-        )
-    cells, rows = rows[at].cells, rows[at + 1 :]
-    head = Head(cells)
-    head.look_at(rows)
-    if head.open_edx:
-        raise InputError(translate("grades of Open edX are shares from 0 to 1, not points; they are not read"))
-    table = GradeTable(cells, rows, head, known)
-    left_out: list[str] = []
-    lines = []
-    for row in filter(head.is_person, rows):
-        try:
-            lines.append(table.line(fitting_row(row, head), left_out))
-        except InputError as error:
-            left_out.append(translate("line {line}: {error}", line=row.number, error=error))
-    if not any(line.points for line in lines):
-        refuse_lines(left_out)
-    return ReadGrades(
-        tuple(table.columns.values()), tuple(lines), table.unread(), table.decimals, tuple(left_out), table.most
-    )
+    return form in _OWN_FORMS or bool(outside_id)
 
 
 def _number(points: float | None) -> str:
@@ -124,23 +138,260 @@ def _with_comma(points: float | None) -> str:
     return _number(points).replace(".", ",")
 
 
-def _ours(row: Graded) -> Sequence[str]:
-    return str(row.number), row.outside_id, row.name
+def _our_identity(member: Member) -> Sequence[str]:
+    return str(member.person), member.outside_id, member.name
 
 
-def _canvas(row: Graded) -> Sequence[str]:
-    first, _, last = row.name.rpartition(" ")
-    return f"{last}, {first}" if first else last, "", row.outside_id, "", ""
+def _canvas_identity(member: Member) -> Sequence[str]:
+    first, _, last = member.name.rpartition(" ")
+    return f"{last}, {first}" if first else last, "", member.outside_id, "", ""
 
 
-def _moodle(row: Graded) -> Sequence[str]:
-    first, _, last = row.name.rpartition(" ")
-    return first or last, last if first else "", row.outside_id
+def _moodle_identity(member: Member) -> Sequence[str]:
+    first, _, last = member.name.rpartition(" ")
+    return first or last, last if first else "", member.outside_id
 
 
-_WRITTEN: Mapping[Format, tuple[Sequence[str], Callable[[Graded], Sequence[str]]]] = {
-    "ours": (("number", "id", "name"), _ours),
-    "canvas": (("Student", "ID", "SIS User ID", "SIS Login ID", "Section"), _canvas),
-    "moodle": (("First name", "Last name", "ID number"), _moodle),
-    "excel": (("number", "id", "name"), _ours),
+_WRITTEN: Mapping[Format, tuple[Sequence[str], Callable[[Member], Sequence[str]]]] = {
+    "ours": (_IDENTITY, _our_identity),
+    "canvas": (("Student", "ID", "SIS User ID", "SIS Login ID", "Section"), _canvas_identity),
+    "moodle": (("First name", "Last name", "ID number"), _moodle_identity),
+    "excel": (_IDENTITY, _our_identity),
 }
+
+
+def points_difference(
+    content: bytes | str, choices: Sequence[Sequence[FileColumn]], members: Sequence[Member], book: Book
+) -> PointsDifference:
+    """What our own file of grades would change in those columns of *choices* of which it has most.
+
+    An empty cell says nothing.
+
+    Raises:
+        InputError: it is not such a file; the message names up to five lines.
+    """
+    file = read_csv(content)
+    identity = _identity(file.rows[0])
+    columns, left_out = _points_columns(file.rows[0], identity, choices)
+    lines = _grade_lines(file, identity, columns, left_out)
+    changes: list[PointsChange] = []
+    same = 0
+    for line, member in _matched(lines, _Whose(members), left_out):
+        for column, given in line.points:
+            points = float(given) + 0.0  # no minus before 0
+            before = _now(book, member, column)
+            if says := _not_possible(points, member, column):
+                left_out.append(translate("line {line}: {error}", line=line.line, error=says))
+            elif before is not None and abs(before - points) <= _tolerance(given):
+                same += 1
+            else:
+                changes.append(PointsChange(member, column, before, points))
+    return PointsDifference(tuple(changes), same, tuple(left_out))
+
+
+def _identity(head: CsvRow) -> Mapping[str, int]:
+    """Where number, id and name are.
+
+    Raises:
+        InputError: nowhere, or the file is of another system.
+    """
+    titles = [cell.casefold() for cell in head.cells]
+    found = {word: titles.index(word) for word in _IDENTITY if word in titles}
+    system = foreign_format(head.cells)
+    if found and not system:
+        return found
+    says = translate("this is a file of {system}", system=system.system) if system else ""
+    raise InputError(
+        translate(
+            "line {line}: {says}; points are read from Wallclock's own file alone: download the grades for a "
+            "spreadsheet, change points in that file, and send it back",
+            line=head.number,
+            says=says or translate("no column is called number, id or name"),
+        )
+    )
+
+
+def _points_columns(
+    head: CsvRow, identity: Mapping[str, int], choices: Sequence[Sequence[FileColumn]]
+) -> tuple[Mapping[int, FileColumn], list[str]]:
+    """The columns of points by place, and sentences on those that the class does not have."""
+    titles = {place: cell.casefold() for place, cell in enumerate(head.cells) if place not in identity.values()}
+    wanted = max(choices, key=lambda some: sum(column.name.casefold() in titles.values() for column in some))
+    named = {column.name.casefold(): column for column in wanted}
+    columns: dict[int, FileColumn] = {}
+    left: list[str] = []
+    for place, title in titles.items():
+        column = named.get(title)
+        again = column in columns.values()
+        if title in _SUMS and (again or not column) or not title:
+            continue
+        if again:
+            raise InputError(translate("two columns are called {name!r}", name=title[:60]))
+        if column:
+            columns[place] = column
+        else:
+            left.append(head.cells[place])
+    if not columns:
+        near = next((says for cell in left if (says := nearest(cell, [one.name for one in wanted]))), "")
+        raise InputError(translate("no column is an assignment or exercise of this class{near}", near=near))
+    return columns, [translate("the column {name!r} is none of this class", name=name[:60]) for name in left]
+
+
+def _grade_lines(
+    file: CsvFile, identity: Mapping[str, int], columns: Mapping[int, FileColumn], left_out: list[str]
+) -> Sequence[GradeLine]:
+    """The lines below the titles; what is not points is *left_out*, with its line, column and reason."""
+    lines = []
+    for row in file.rows[1:]:
+        try:
+            lines.append(_grade_line(row, identity))
+        except InputError as error:
+            left_out.append(translate("line {line}: {error}", line=row.number, error=error))
+            continue
+        for place, column in columns.items():
+            try:
+                if cell := row.cell(place):
+                    lines[-1].points.append((column, _points(cell, file.separator)))
+            except InputError as error:
+                says = translate("line {line}: {name} is {error}", line=row.number, name=column.name[:60], error=error)
+                left_out.append(says)
+    if not any(line.points for line in lines):
+        refuse_lines(left_out)
+    return lines
+
+
+def _grade_line(row: CsvRow, identity: Mapping[str, int]) -> GradeLine:
+    number = row.cell(identity.get("number"))
+    if number and not (number.isascii() and number.isdecimal()):
+        raise InputError(translate("number is {text!r}, and a whole number is expected", text=number[:40]))
+    outside_id, name = read_id(row.cell(identity.get("id"))), row.cell(identity.get("name"))
+    return GradeLine(row.number, int(number[:18]) if number else None, outside_id, name, [])
+
+
+def _points(cell: str, separator: str) -> Decimal:
+    """*cell* as points: where semicolons separate the cells, a comma begins the decimals.
+
+    Raises:
+        InputError: it is not a number, or the other sign may stand before thousands.
+    """
+    other = "." if separator == ";" else ","
+    if other in cell and _MAY_BE_THOUSANDS.fullmatch(cell):
+        raise InputError(
+            translate(
+                "{cell!r}, with thousands or with decimals: write it without {sign!r}", cell=cell[:40], sign=other
+            )
+        )
+    if not _NUMBER.fullmatch(cell):
+        raise InputError(translate("{cell!r}; points are a number such as 7.5, or empty", cell=cell[:40]))
+    return Decimal(cell.replace(",", "."))
+
+
+def _tolerance(given: Decimal) -> float:
+    """Half of the last decimal of *given*: a spreadsheet may have rounded the others away."""
+    exponent = given.as_tuple().exponent
+    decimals = min(exponent, _LEAST_EXPONENT) if isinstance(exponent, int) else _LEAST_EXPONENT
+    return max(_CLOSE, 0.5 * 10.0**decimals + _CLOSE)
+
+
+def _not_possible(points: float, member: Member, column: FileColumn) -> str:
+    """Why a file cannot give *points* in a column; empty if it can."""
+    if not 0 <= points <= MOST_POINTS:
+        return translate(
+            "{name} is {points:g}; points are from 0 to {most:,.0f}", name=column.name, points=points, most=MOST_POINTS
+        )
+    if column.exercise != WHOLE and column.exercise not in column.assignment.drawn(member.learner):
+        return translate("{exercise} was not drawn for this student", exercise=column.exercise)
+    return ""
+
+
+def difference_in(session: Session, secret: str, class_id: int, text: str) -> PointsDifference:
+    """What the CSV file *text* would change in the points of a class.
+
+    Its columns are whole assignments, or the exercises of one: whichever more of are in its head.
+
+    Raises:
+        InputError: it is not a file of grades.
+    """
+    found = grades_of(session, secret, class_id)
+    choices = [columns_of(found.assignments), *(columns_of((), one) for one in found.assignments)]
+    return points_difference(text, choices, found.members, found.cells)
+
+
+def store_difference(session: Session, found: PointsDifference, by: str, why: str) -> None:
+    """Give the points of *found* by hand; not committed.
+
+    Raises:
+        InputError: there is no reason.
+    """
+    assignments = {one.column.assignment.id: one.column.assignment for one in found.changes}
+    for number, assignment in assignments.items():
+        given = [
+            Override(one.member.person, one.column.exercise, one.after)
+            for one in found.changes
+            if one.column.assignment.id == number
+        ]
+        override(session, assignment, given, by, why)
+
+
+def _now(book: Book, member: Member, column: FileColumn) -> float | None:
+    """The points of *member* in a column; none without an answer or an override."""
+    cells = book[column.assignment.id]
+    if column.exercise != WHOLE:
+        cell = cells.get((member.person, column.exercise))
+        return cell.points if cell else None
+    return points_in(cells, member.person, column.assignment)
+
+
+class _Whose:
+    """Finds the student of a line: by number, by the id in other systems, or by a name."""
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        self._numbers = {one.person: one for one in members}
+        self._ids = {one.outside_id: one for one in members if one.outside_id}
+        self._bare = by_bare_id(members)
+        names = Counter(one.name.casefold() for one in members)
+        self._names = {one.name.casefold(): one for one in members if names[one.name.casefold()] == 1}
+
+    def of(self, line: GradeLine) -> Member:
+        """The student of *line*.
+
+        Raises:
+            InputError: there is none; the message names the nearest.
+        """
+        if line.outside_id:
+            if found := self._ids.get(line.outside_id) or self._bare.get(bare_id(line.outside_id)):
+                return found
+            near = nearest(line.outside_id, self._ids)
+            raise InputError(
+                translate("no student has the id {outside_id!r}{near}", outside_id=line.outside_id[:60], near=near)
+            )
+        if line.number is not None:
+            if line.number in self._numbers:
+                return self._numbers[line.number]
+            raise InputError(translate("no student has the number {count}", count=line.number))
+        if line.name.casefold() in self._names:
+            return self._names[line.name.casefold()]
+        near = nearest(line.name.casefold(), self._names)
+        raise InputError(
+            translate("no student, or more than one, is called {name!r}{near}", name=line.name[:60], near=near)
+        )
+
+
+def _matched(lines: Sequence[GradeLine], whose: _Whose, left_out: list[str]) -> Iterator[tuple[GradeLine, Member]]:
+    """Each line with its student; those without one, and second ones, are *left_out*."""
+    seen: dict[int, int] = {}
+    for line in lines:
+        try:
+            member = whose.of(line)
+        except InputError as error:
+            left_out.append(translate("line {line}: {error}", line=line.line, error=error))
+            continue
+        if first := seen.get(member.person):
+            left_out.append(
+                translate(
+                    "line {line}: {name} again, as on line {first}", line=line.line, name=member.name, first=first
+                )
+            )
+            continue
+        seen[member.person] = line.line
+        yield line, member

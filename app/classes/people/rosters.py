@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import mark_changed
 from app.classes.people.classes import Member, Role
-from app.classes.people.csv_files import RosterEntry
+from app.classes.people.csv_rosters import RosterEntry
 from app.classes.people.members import remove_members
 from app.core.errors import InputError
 from app.core.translation import translate

@@ -73,6 +73,14 @@ class Writer:
             KeyTakenError: another row with the same key was stored first.
             ValueError: the database refuses this row.
         """
+        await self.enqueue(row)
+
+    def enqueue(self, row: NewRow) -> asyncio.Future[None]:
+        """What is done once *row* is durably stored, after all rows that came before it, or fails as `put` does.
+
+        Raises:
+            UnavailableError: too many rows are waiting, or the writer is closed.
+        """
         if self._thread is None:
             raise UnavailableError("answers cannot be stored while the server starts or stops")
         if len(self._gathering) >= self._capacity:
@@ -81,7 +89,7 @@ class Writer:
         self._gathering.append((row, stored))
         if self._committing is None:
             self._commit(self._thread)
-        await stored
+        return stored
 
     @property
     def waiting(self) -> int:

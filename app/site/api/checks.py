@@ -1,10 +1,12 @@
 """Check answers, one at a time or in a stream."""
 
 import asyncio
+import json
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable
 from functools import partial
+from hashlib import sha256
 
 from fastapi import Request, Response
 from pydantic import ValidationError
@@ -31,7 +33,7 @@ from app.site.api.headers import (
     sent_first,
 )
 from app.site.api.problems import UNTYPED, refusal
-from app.site.api.streams import LineStream, body_lines
+from app.site.api.streams import LineStream, Turns, body_lines
 from app.site.grading.check import check
 from app.site.grading.verdicts import (
     CheckResult,
@@ -82,21 +84,24 @@ async def check_one(request: Request) -> Response:
     if not key:
         result = await _judge(site, grant, submission)
         return _json_response(result.model_dump_json(exclude_none=True))
-    return await _check_once(site, grant, key, submission)
+    text, is_replay = await _judge_once(site, grant, key, submission)
+    return _json_response(text, {"Idempotent-Replayed": "true"} if is_replay else None)
 
 
-async def _check_once(site: Site, grant: Grant, key: str, submission: Submission) -> Response:
+async def _judge_once(
+    site: Site, grant: Grant, key: str, submission: Submission, turns: Turns | None = None
+) -> tuple[str, bool]:
+    """The result as JSON, and whether it is that of the same request, sent with this *key* before."""
     learner = grader_of(grant)
     before = sent_before(site, learner, key, submission)
-    if before is None:
-        once = partial(replay_of, learner, key, submission)
-        try:
-            result = await _judge(site, grant, submission, once)
-        except KeyTakenError:  # by the same request, sent to this or another server meanwhile
-            before = sent_first(site, learner, key, submission)
-        else:
-            return _json_response(result.model_dump_json(exclude_none=True))
-    return _json_response(before, {"Idempotent-Replayed": "true"})
+    if before is not None:
+        return before, True
+    once = partial(replay_of, learner, key, submission)
+    try:
+        result = await _judge(site, grant, submission, once, turns)
+    except KeyTakenError:  # by the same request, sent to this or another server meanwhile
+        return sent_first(site, learner, key, submission), True
+    return result.model_dump_json(exclude_none=True), False
 
 
 def _json_response(text: str, headers: dict[str, str] | None = None) -> Response:
@@ -123,14 +128,21 @@ async def _submission(request: Request) -> Submission:
     summary="Check a stream of answers",
     response_class=Response,
     responses={200: {"content": text_content(_TYPE, _GRADED), "description": "verdicts"}, **responses(401, 503)},
-    openapi_extra={"requestBody": text_body(_TYPE, _SENT)},
+    openapi_extra={"requestBody": text_body(_TYPE, _SENT), "parameters": [KEY]},
 )
 async def check_many(site: Here, grant: Granted, request: Request) -> Response:
-    """NDJSON in, NDJSON out, in the same order; an invalid line gets an error in its place."""
-    return LineStream(_verdicts(site, grant, request))
+    """NDJSON in, NDJSON out, in the same order; an invalid line gets an error in its place.
+
+    Answers of one learner are stored in the order in which they were sent. With the header `Idempotency-Key`, the
+    same lines sent again within a day, all or the rest of them, get the same verdicts and count once: a line is known
+    by its `ref`, and without one by its number.
+    """
+    return LineStream(_verdicts(site, grant, idempotency_key(request), request))
 
 
-async def _judge(site: Site, grant: Grant, submission: Submission, once: MakeReplay | None = None) -> CheckResult:
+async def _judge(
+    site: Site, grant: Grant, submission: Submission, once: MakeReplay | None = None, turns: Turns | None = None
+) -> CheckResult:
     exercise = site.catalog.exercise(submission.exercise)
     try:
         answer = submission.read(site.settings.answer_limit)
@@ -138,18 +150,20 @@ async def _judge(site: Site, grant: Grant, submission: Submission, once: MakeRep
         raise HTTPException(413, str(error)) from error
     learner = answer_learner(site, grant, submission)
     as_sent = partial(check_result, submission)
-    if not exercise.is_drawn(submission.seed):
-        await aside(exercise.prepare, submission.seed)
     try:
-        checked = await check(
-            site,
-            exercise,
-            submission.seed,
-            answer,
-            learner,
-            grader(grader_of(grant)),
-            once=(lambda verdict: once(as_sent(verdict))) if once else None,
-        )
+        async with (turns or Turns()).next(learner) as turn:
+            if not exercise.is_drawn(submission.seed):
+                await aside(exercise.prepare, submission.seed)
+            checked = await check(
+                site,
+                exercise,
+                submission.seed,
+                answer,
+                learner,
+                grader(grader_of(grant)),
+                once=(lambda verdict: once(as_sent(verdict))) if once else None,
+                turn=turn,
+            )
     except AnswerError as error:
         result = unreadable_result(submission, error)
         if once:
@@ -158,16 +172,17 @@ async def _judge(site: Site, grant: Grant, submission: Submission, once: MakeRep
     return as_sent(checked.verdict)
 
 
-async def _verdicts(site: Site, grant: Grant, request: Request) -> AsyncGenerator[bytes]:
+async def _verdicts(site: Site, grant: Grant, key: str, request: Request) -> AsyncGenerator[bytes]:
     """The verdicts in order; programs wait in the queue for as long as it takes."""
     running: deque[asyncio.Task[bytes]] = deque()
+    batch = Batch(key)
     number = 0
     try:
         async for line in body_lines(request, site.settings.body_limit):
             number += 1
             if line is not None and not line.strip():
                 continue
-            running.append(asyncio.create_task(_answer(site, grant, number, line)))
+            running.append(asyncio.create_task(_answer(site, grant, batch, number, line)))
             while len(running) >= _WINDOW or (running and running[0].done()):
                 yield await running.popleft()
         while running and not await request.is_disconnected():
@@ -178,11 +193,33 @@ async def _verdicts(site: Site, grant: Grant, request: Request) -> AsyncGenerato
         await asyncio.gather(*running, return_exceptions=True)
 
 
-async def _answer(site: Site, grant: Grant, number: int, line: bytes | None) -> bytes:
-    """The response to *line*."""
+class Batch:
+    """What the lines of a batch share: their order, and the keys by which they are known if it is sent again."""
+
+    def __init__(self, key: str) -> None:
+        self.turns = Turns()
+        self._key = key
+        self._counts: Counter[str | int] = Counter()
+
+    def line_key(self, number: int, submission: Submission) -> str:
+        """The key of a line, by its ref or its number; lines with the same ref are told apart by their order."""
+        if not self._key:
+            return ""
+        ref = submission.ref
+        if ref is not None:
+            self._counts[ref] += 1
+        name = ["line", number] if ref is None else ["ref", ref, self._counts[ref]]
+        return f"batch:{sha256(json.dumps([self._key, *name]).encode()).hexdigest()}"
+
+
+async def _answer(site: Site, grant: Grant, batch: Batch, number: int, line: bytes | None) -> bytes:
+    """The response to *line*; tasks begin in the order of the lines, and take their turns before they first wait."""
     try:
         submission = read_submission(line, site.settings.body_limit)
-        return verdict_row(await _judge(site, grant, submission))
+        if key := batch.line_key(number, submission):
+            text, _ = await _judge_once(site, grant, key, submission, batch.turns)
+            return text.encode() + b"\n"
+        return verdict_row(await _judge(site, grant, submission, turns=batch.turns))
     except HTTPException as error:
         return error_row(number, line, str(error.detail))
     except AppError as error:

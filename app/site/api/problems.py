@@ -87,7 +87,7 @@ def _detail(request: Request, error: Exception, status: int) -> str:
     if status == HTTPStatus.INTERNAL_SERVER_ERROR:
         says = _HIDDEN.format(request_id(request.scope))
     lost = status >= HTTPStatus.INTERNAL_SERVER_ERROR and request.method != "GET"
-    return f"{says}; {_PERHAPS_LOST}" if lost else says
+    return f"{says.rstrip('.')}; {_PERHAPS_LOST}" if lost else says
 
 
 def refusal(errors: Iterable[ErrorDetails], model: type[BaseModel] | None, within: str = "") -> str:

@@ -1,7 +1,8 @@
-"""Streams of lines: in as they arrive, out as they are ready."""
+"""Streams of lines: in as they arrive, out as they are ready, and the order of what they store."""
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 
 from fastapi import Request, Response
 from starlette.requests import ClientDisconnect
@@ -52,3 +53,45 @@ async def arrivals_of(request: Request, limit: int) -> AsyncIterator[list[bytes 
         yield found
     if rest or skipping:
         yield [None if skipping else rest]
+
+
+class Turn:
+    """A place in the order in which the answers of one learner are stored."""
+
+    def __init__(self, before: asyncio.Event | None) -> None:
+        self._before, self.passed = before, asyncio.Event()
+
+    async def wait(self) -> None:
+        """Wait until all earlier answers are on their way to the disk, or refused."""
+        if self._before is not None:
+            await self._before.wait()
+
+    async def __aenter__(self) -> None:
+        """Begin when it is the turn of this answer."""
+        await self.wait()
+
+    async def __aexit__(self, *_: object) -> None:
+        """Let the next answer follow."""
+        self.passed.set()
+
+
+class Turns:
+    """The order in which the answers of each learner were sent."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, Turn] = {}
+
+    @asynccontextmanager
+    async def next(self, learner: str) -> AsyncGenerator[Turn]:
+        """The turn of the next answer of *learner*; it passes at the end even if nothing was stored."""
+        before = self._last.get(learner)
+        turn = self._last[learner] = Turn(before.passed if before else None)
+        try:
+            yield turn
+        finally:
+            try:
+                await turn.wait()
+            finally:  # also if it is canceled here, or the next ones would wait for ever
+                turn.passed.set()
+                if self._last.get(learner) is turn:
+                    del self._last[learner]

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 
 from app.core.errors import AnswerError
@@ -34,10 +35,11 @@ async def check(
     revealed: bool = False,
     seconds: float | None = None,
     once: Callable[[Verdict], Replay] | None = None,
+    turn: AbstractAsyncContextManager[object] | None = None,
 ) -> StoredVerdict:
     """The verdict on *answer*, stored durably when this returns, with the replay *once* makes.
 
-    Programs are scheduled as those of *client*.
+    Programs are scheduled as those of *client*. Where answers have an order, it is stored in its *turn*.
 
     Raises:
         AnswerError: *answer* cannot be parsed; nothing is stored.
@@ -52,8 +54,27 @@ async def check(
     except AnswerError:
         verdicts(exercise.kind, "unreadable").inc()
         raise
+    async with turn or nullcontext():
+        attempt = _attempt(exercise, seed, answer, learner, verdict, hints=hints, revealed=revealed, seconds=seconds)
+        stored = site.writer.enqueue(Once(attempt, once(verdict)) if once else attempt)
+    await stored
+    verdicts(exercise.kind, "correct" if verdict.correct else "incorrect").inc()
+    return StoredVerdict(verdict, attempt)
+
+
+def _attempt(
+    exercise: Exercise,
+    seed: int,
+    answer: Answer,
+    learner: str,
+    verdict: Verdict,
+    *,
+    hints: int,
+    revealed: bool,
+    seconds: float | None,
+) -> Attempt:
     try:
-        attempt = Attempt(
+        return Attempt(
             learner=learner,
             exercise=exercise.id,
             seed=seed,
@@ -69,6 +90,3 @@ async def check(
         )
     except ValueError as error:
         raise AnswerError(f"this answer cannot be stored: {error}") from error
-    await site.writer.put(Once(attempt, once(verdict)) if once else attempt)
-    verdicts(exercise.kind, "correct" if verdict.correct else "incorrect").inc()
-    return StoredVerdict(verdict, attempt)

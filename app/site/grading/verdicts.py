@@ -18,6 +18,13 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _digits(value: object) -> object:
+    """Accept the number of a person as it is sent: 4711 is "4711"."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+# A person as programs call them: by the id in other systems, or by number.
+PersonKey = Annotated[StrictStr, Field(max_length=255), BeforeValidator(_digits)]
 Expectation = Literal["correct", "incorrect"]
 FiniteNumber = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
@@ -36,10 +43,8 @@ class Submission(BaseModel):
     seed: Annotated[StrictInt, BeforeValidator(_whole), Field(ge=0, lt=SEEDS)] = 0
     answer: StrictStr | StrictInt | FiniteNumber | list[StrictStr] | dict[str, StrictStr | FiniteNumber]
     ref: StrictStr | StrictInt | None = Field(default=None, description="copied to the result")
-    learner: StrictStr | None = Field(
+    learner: Annotated[StrictStr, Field(min_length=1, max_length=255), BeforeValidator(_digits)] | None = Field(
         default=None,
-        min_length=1,
-        max_length=255,
         description="whose answer it is, copied to the result: with a token of a class, the id of "
         "a member in other systems, or their number; with others, any name",
     )
