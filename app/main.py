@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from importlib.metadata import version
@@ -17,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from app import api, metrics, web
+from app.aside.payer import Payer
 from app.config import Settings
 from app.content.course import read_course
 from app.db.batched_reads import Gathered
@@ -35,7 +37,7 @@ from app.federation.identities import Identities
 from app.federation.proxy import ProxyHeader
 from app.labs.queue import Dispatcher
 from app.network.allowance import Allowances
-from app.network.budget import Budget
+from app.network.budget import Budget, BudgetItem, address_of
 from app.network.door import Door, Rules, note_fault, note_trouble
 from app.network.drain import Draining
 from app.network.guard import GUARD, Guard, Limits
@@ -126,7 +128,7 @@ def create_app(settings: Settings | None = None, site: Site | None = None, *, fr
         private=re.compile(f"{web.PRIVATE}|{api.PRIVATE}").match,
         draining=site.draining,
         ready=site.outage.ready,
-        budget=Budget(site.allowances.processor, partial(_payer, site)),
+        budget=_budget(site),
         free=api.HEALTH,
     )
     seen = site.settings.metrics or site.settings.access_log
@@ -177,10 +179,24 @@ def _shared_allowances() -> Path | None:
     return metrics.folder() / "allowances" if metrics.is_shared() else None
 
 
-def _payer(site: Site, scope: Scope) -> str | None:
-    """Who pays for a request in place of its address, as `Budget` asks."""
-    request = Request(scope)
-    return "" if api.has_token(request, site) else web.payer_of(request, site)
+def _budget(site: Site) -> Budget:
+    allowances = site.allowances
+    items = (
+        BudgetItem("ways in", allowances.ways_in, re.compile(web.WAYS_IN).match),
+        BudgetItem("files", allowances.files, re.compile(web.STATIC).match),
+    )
+    return Budget(allowances.processor, partial(_payer, site), items)
+
+
+async def _payer(site: Site, scope: Scope) -> Payer:
+    """Who pays for a request, as `Budget` asks; without the database, its address."""
+    request, stranger = Request(scope), address_of(scope)
+    try:
+        if token := api.token_name(request, site):
+            return replace(stranger, token=token)
+        return await web.payer_of(request, site, stranger)
+    except UnavailableError:
+        return stranger
 
 
 async def _respond(request: Request, error: Exception) -> Response:

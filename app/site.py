@@ -1,13 +1,14 @@
 """The site that requests work with: one per process of the server."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Request
 from sqlalchemy import Engine
 
+from app.aside.payer import EarnedCookies
 from app.config import Settings
 from app.content.catalog import Catalog
 from app.db.batched_reads import Gathered
@@ -48,6 +49,7 @@ class Site:
     histories: Gathered[LearnerDrawing, ExerciseHistory]
     student_histories: Gathered[StudentDrawing, StudentHistory]
     draining: Draining
+    earned_cookies: EarnedCookies = field(default_factory=EarnedCookies)
     clock: Callable[[], datetime] = now
 
     @property

@@ -5,7 +5,7 @@ from starlette.routing import Route
 
 from app.api import chapters, checks, documents, exercises, formulas, health, metrics, parameters, people, predictions
 from app.api.documents import describing
-from app.api.headers import has_token
+from app.api.headers import token_name
 from app.api.metrics import sampling
 from app.api.problems import OWNED, problem_for
 
@@ -28,4 +28,4 @@ PRIVATE = "/api/v1/classes"  # how the paths begin of what is about persons
 STREAMED = frozenset({checks.BATCH, predictions.PREDICT})  # paths whose bodies are unlimited
 HEALTH = health.PATHS
 
-__all__ = ["HEALTH", "OWNED", "PARTS", "PRIVATE", "STREAMED", "has_token", "install_api", "problem_for", "sampling"]
+__all__ = ["HEALTH", "OWNED", "PARTS", "PRIVATE", "STREAMED", "install_api", "problem_for", "sampling", "token_name"]

@@ -9,7 +9,6 @@ from typing import Annotated
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
 
-from app.aside import let_pay
 from app.db.replays import Replayed, replayed
 from app.db.session import open_session
 from app.db.tables import KEY_LIMIT, Replay
@@ -36,13 +35,13 @@ def grant_of(request: Request, site: Site) -> Grant:
     found = _grant(request, site)
     if found is None:
         raise HTTPException(401, _REQUIRED, {"WWW-Authenticate": "Bearer"})
-    let_pay("")
     return found
 
 
-def has_token(request: Request, site: Site) -> bool:
-    """Whether *request* has a valid token."""
-    return _grant(request, site) is not None
+def token_name(request: Request, site: Site) -> str:
+    """The name of the valid token that *request* has; empty if it has none."""
+    found = _grant(request, site)
+    return found.name if found else ""
 
 
 def _grant(request: Request, site: Site) -> Grant | None:

@@ -4,8 +4,8 @@ import secrets
 import time
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from sqlalchemy import BindParameter, Engine, bindparam, delete
 from sqlalchemy import select as columns
@@ -31,7 +31,12 @@ _CACHED = 20_000  # sessions
 _DIGESTS: BindParameter[str] = bindparam("digests", expanding=True)
 _FIND = (
     columns(
-        col(SessionRow.digest), col(SessionRow.until), col(PersonRow.id), col(PersonRow.learner), col(PersonRow.name)
+        col(SessionRow.digest),
+        col(SessionRow.until),
+        col(PersonRow.id),
+        col(PersonRow.learner),
+        col(PersonRow.name),
+        col(PersonRow.made),
     )
     .join_from(SessionRow, PersonRow, col(PersonRow.id) == col(SessionRow.person))
     .where(col(SessionRow.digest).in_(_DIGESTS))
@@ -40,11 +45,12 @@ _FIND = (
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """The person of a session; answers are stored under *learner*."""
+    """The person of a session, who was *made* then; answers are stored under *learner*."""
 
     person: int
     learner: str
     name: str
+    made: datetime = field(default_factory=now)
 
 
 def clean_name(text: str) -> str:
@@ -169,8 +175,8 @@ class Sessions:
         with connected(self._engine) as connection:
             rows = connection.execute(_FIND, {"digests": [*digests]}).all()
         found = {
-            digest: SignedIn(person or 0, learner, name)
-            for digest, until, person, learner, name in rows
+            digest: SignedIn(person or 0, learner, name, made)
+            for digest, until, person, learner, name, made in rows
             if until >= moment
         }
         return [found.get(digest) for digest in digests]

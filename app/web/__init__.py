@@ -154,6 +154,11 @@ _OF_PERSONS = "classes|assignments|join|sign-in|sign-out|me|lti|measured"
 PRIVATE = rf"(?!{launch.KEYS}\Z)/(?:{_OF_PERSONS})(?:/|\Z)"
 
 
+# What a hall needs before anybody is known, also where one of it has used up what its address has.
+WAYS_IN = r"/(?:sign-in|join|lti)(?:/|\Z)"
+STATIC = r"/static/|/favicon\.ico\Z"
+
+
 class Squeezed(GZipMiddleware):
     """Answers are compressed, but for those to programs that send something: they are short."""
 
@@ -198,6 +203,8 @@ __all__ = [
     "FILES",
     "PARTS",
     "PRIVATE",
+    "STATIC",
+    "WAYS_IN",
     "deliver_scores",
     "fixed_addresses",
     "indexing",

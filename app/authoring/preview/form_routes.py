@@ -10,7 +10,6 @@ from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.aside import let_pay
 from app.authoring.preview.drafts import Proof
 from app.authoring.preview.numeric_form import NumericDraft, numeric_text
 from app.authoring.preview.workbench import AuthoringPreview
@@ -62,7 +61,6 @@ def form_routes(preview: AuthoringPreview) -> APIRouter:
 
     @router.post("/draft", dependencies=[Depends(preview.admit)])
     async def draft(request: Request, page: str = "") -> Response:
-        let_pay("")  # the author may type as long as they like
         sent = await _form(request)
         path, text = _draft_path(preview, sent), numeric_text(NumericDraft.of(sent))
         proof = await preview.proof(path, text.encode(), page)

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from app.aside import let_pay
 from app.authoring.preview.files import files_in, files_of, read_text, stamp_of
 from app.authoring.preview.form_routes import form_routes
 from app.authoring.preview.workbench import AuthoringPreview
@@ -80,13 +79,11 @@ def _writing_routes(preview: AuthoringPreview) -> APIRouter:
 
     @router.post("/draft")
     async def draft(request: Request, name: str = "", page: str = "") -> Response:
-        let_pay("")  # the author may type as long as they like
         found = await preview.proof(preview.file(name), await _text_of(request), page)
         return render("authoring/proof.html", frame(request, "Proof"), found)
 
     @router.put("/text")
     async def save(request: Request, name: str = "", if_match: Annotated[str, Header()] = "") -> Response:
-        let_pay("")
         path, source = preview.file(name), await _text_of(request)
         return await asyncio.to_thread(_save, path, source, if_match.strip('"'))
 

@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import Header, Request
 from starlette.exceptions import HTTPException
 
+from app.aside import pay_nothing
 from app.authoring.lint import Linted
 from app.authoring.preview.drafts import SEEDS, Drafts, Proof
 from app.authoring.preview.files import FileText, read_text
@@ -109,6 +110,7 @@ class AuthoringPreview:
         await from_here(request)
         if not compare_digest(x_preview_key.encode(), self._key.encode()):
             raise HTTPException(HTTPStatus.FORBIDDEN, _NO_KEY)
+        pay_nothing("preview")  # the author may type as long as they like
 
     def _is_shown(self, path: Path) -> bool:
         try:

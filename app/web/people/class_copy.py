@@ -106,7 +106,7 @@ async def store_copied_assignments(
     member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
     if not form.into:
         refuse_new_class(site)
-        spend(request, site.allowances.answers, "new classes", CLASS_COST)
+        spend(site.allowances.answers, "new classes", CLASS_COST)
     try:
         target = await aside(_stored, site, member, form)
     except InputError as error:

@@ -10,8 +10,7 @@ from typing import Annotated
 from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 
-from app.aside import aside
-from app.aside.fair_queue import Client
+from app.aside import aside, current_payer
 from app.db.session import open_session
 from app.network.routes import Router
 from app.people.classes import Role, members_of
@@ -19,7 +18,7 @@ from app.people.regrade_run import Stale, regraded, stale_answers
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.renderer import Hyperlink, frame, render
-from app.web.frame.visitor import FromHere, Visiting, forwarded_address
+from app.web.frame.visitor import FromHere, Visiting
 from app.web.people.class_head import ClassHead, class_head
 from app.web.people.guard import Membership, in_class
 from app.web.people.ideas import link_to
@@ -117,7 +116,7 @@ async def regrade(
     asked = _Asked(exercise, lower == "yes", sure == "yes", so_far(done))
     stale = await aside(_stale, site, class_id, exercise, asked.done.last)
     cost = 1 + min(len(stale), MOST) / _WORTH
-    wait = math.ceil(site.allowances.answers.wait(forwarded_address(request), cost))
+    wait = math.ceil(site.allowances.answers.wait(current_payer(), cost))
     if not wait:
         asked = replace(asked, done=await _judged(site, member, asked, stale[:MOST]))
     left = sum(one.attempt > asked.done.last for one in stale)
@@ -135,7 +134,7 @@ async def _judged(site: Site, member: Membership, asked: _Asked, stale: Sequence
         site.engine,
         stale,
         site.catalog,
-        site.runner.on_behalf_of(Client(member.person.learner)),
+        site.runner.on_behalf_of(current_payer().lane),
         lower=asked.lower,
         store=asked.sure,
         enough=lambda: time.monotonic() > ends,

@@ -65,7 +65,7 @@ async def apply_roster(request: Request, site: Here, visiting: Visiting, class_i
     async with request.form(max_files=0, max_fields=4, max_part_size=BODY_LIMIT) as sent:
         text, digest = str(sent.get("text", "")), str(sent.get("digest", ""))
         removes = sent.get("remove") == "yes"
-    spend_storage(request, site, visiting, len(text))
+    spend_storage(site, len(text))
     if not await aside(_taken, site, class_id, text, digest, removes=removes):
         return await aside(_compared, request, site, member, text, moved=True)
     return RedirectResponse(f"{class_url(class_id)}/people", 303)
