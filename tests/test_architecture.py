@@ -71,7 +71,8 @@ MAY: dict[str, set[str]] = {
     "predicting": {"errors", "formulas", "translation", "units"},
     "labs": {"translation", "config", "db", "errors", "expressions", "formulas", "measurements", "metrics"}
     | {"units", "validation", "yaml_file"},
-    "site": {"config", "content", "db", "federation", "labs", "network", "people", "sandbox"} | {"translation"},
+    "site": {"aside", "config", "content", "db", "federation", "labs", "network", "people", "sandbox"}
+    | {"translation"},
     "grading": {"aside", "config", "content", "db", "errors", "kinds", "metrics", "sandbox", "site"}
     | {"quotation", "validation"},
     "web": SERVER | {"grading", "illustrations", "measurements", "searching", "simulators"},

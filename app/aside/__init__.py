@@ -87,7 +87,7 @@ def current_payer() -> Payer:
 
 
 def pay_nothing(token: str) -> None:
-    """Let whoever has shown *token* pay nothing for the request that is being handled."""
+    """Take nothing for the request that is being handled: its sender has shown *token*."""
     if found := _ACCOUNT.get():
         found.payer = replace(found.payer, token=token)
 

@@ -14,8 +14,8 @@ from app.aside.fair_queue import Client, anonymous, grader
 
 NEW = 300.0  # seconds for which a person or a cookie is new
 _EVERYBODY = 8.0  # times what one has: what persons and cookies of an address have together
-_NEWCOMERS = 2.0  # the same for its strangers and new persons
-_NEW_PERSON = 0.25  # the same for one new person
+_NEWCOMERS = 1.25  # the same for its strangers and new persons: a greedy stranger leaves a hall its first minutes
+_NEW_PERSON = 0.125  # the same for one new person
 _NEIGHBORS = 8.0  # the same for strangers and new persons of neighboring IPv4 addresses, which are dear
 _ADDRESSES = 20_000  # whose network is remembered
 _COOKIES = 20_000  # learners that are remembered
@@ -31,8 +31,8 @@ Purse = tuple[str, float]  # the name of a bucket, and how many times as large a
 class Payer:
     """A person, a learner's cookie, or a stranger at an *address*, which is a network of IPv6.
 
-    *learner* is that of the person or of the cookie; a person *is_new* for some minutes. Whoever shows a *token*
-    pays nothing.
+    *learner* is that of the person or of the cookie; a person *is_new* for some minutes. Who has shown a
+    *token* pays nothing.
     """
 
     address: str = ""
@@ -43,7 +43,7 @@ class Payer:
 
     @property
     def is_known(self) -> bool:
-        """Whether somebody has signed in, or shown a token."""
+        """Whether it is a person, or has shown a token."""
         return self.is_person or bool(self.token)
 
     @property

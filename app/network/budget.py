@@ -32,7 +32,7 @@ class Budget:
     def __init__(
         self, allowance: Allowance, find_payer: Callable[[Scope], Awaitable[Payer]], items: Sequence[BudgetItem] = ()
     ) -> None:
-        """*find_payer* is not asked for what *items* are for: whoever comes that way is not known yet."""
+        """*find_payer* is not asked for what *items* are for: who comes that way is not known yet."""
         self._pages = BudgetItem("", allowance, lambda path: True)
         self._find_payer = find_payer
         self._items = items

@@ -29,9 +29,11 @@ def persons(count: int, address: str = HALL, *, is_new: bool) -> list[Payer]:
 
 
 @each("address", [HALL, SITE])
-def test_new_persons_get_no_more_than_twice_what_strangers_have(allowance: Allowance, address: str) -> None:
+def test_new_persons_get_no_more_than_a_quarter_of_what_strangers_have_used_up(
+    allowance: Allowance, address: str
+) -> None:
     assert answered(allowance, [Payer(address)] * 9) == 2
-    assert answered(allowance, persons(15, address, is_new=True)) == 2
+    assert answered(allowance, persons(15, address, is_new=True), cost=0.1) == 5
 
 
 @each("address", [HALL, SITE])
@@ -41,8 +43,9 @@ def test_persons_of_an_address_have_eight_times_as_much_together(allowance: Allo
     assert answered(allowance, persons(99, address, is_new=False)) == 14
 
 
-def test_networks_of_one_site_have_twice_as_much_together(allowance: Allowance) -> None:
-    assert answered(allowance, [Payer(f"2001:db8:1:{number:x}::") for number in range(20)]) == 4
+def test_networks_of_one_site_have_little_more_than_one(allowance: Allowance) -> None:
+    assert answered(allowance, [Payer(f"2001:db8:1:{number:x}::") for number in range(20)], cost=0.1) == 20
+    assert answered(allowance, [Payer(f"2001:db8:1:{number:x}::") for number in range(20)], cost=0.1) == 5
     assert answered(allowance, [Payer("2001:db8:2::")]) == 1
     mine = [Payer(f"2001:db8:7:{number:x}::", f"{number}", True) for number in range(40)]
     assert answered(allowance, mine) == 16
@@ -55,9 +58,9 @@ def test_neighboring_addresses_have_eight_times_as_much_together(allowance: Allo
 
 def test_a_greedy_newcomer_leaves_the_first_minutes_of_a_class_to_the_others(allowance: Allowance) -> None:
     hall = persons(30, is_new=True)
-    assert answered(allowance, hall[:1] * 9) == 1
-    assert answered(allowance, [Payer(HALL)] * 9) == 2
-    assert answered(allowance, hall[1:], cost=0.03) == 29
+    assert answered(allowance, hall[:1] * 50, cost=0.03) == 8
+    assert answered(allowance, [Payer(HALL)] * 30, cost=0.1) == 20
+    assert answered(allowance, hall[1:], cost=0.005) == 29
 
 
 def test_a_token_pays_nothing_and_has_a_lane_of_its_own(allowance: Allowance) -> None:

@@ -103,15 +103,17 @@ def test_a_person_has_bytes_of_their_own(crowded: Client, site: Site) -> None:
     assert crowded.post(f"/exercises/{RING}", data={"answer": "2 s"}).status_code == 429
 
 
-def test_new_persons_and_strangers_of_an_address_have_twice_its_bytes(crowded: Client, site: Site) -> None:
+def test_new_persons_and_strangers_of_an_address_have_a_quarter_more_than_its_bytes(
+    crowded: Client, site: Site
+) -> None:
     crowded.address = "198.51.100.2"
     statuses = []
     for number in range(12):
         crowded.cookies.clear()
         crowded.cookies.set(SESSION, School(site).member(f"Mallory {number}")[1])
-        sent = {"answer": "1 s", "padding": "x" * (ROOM // 4 - 1_100)}
+        sent = {"answer": "1 s", "padding": "x" * (ROOM // 8 - 1_100)}
         statuses.append(crowded.post(f"/exercises/{RING}", data=sent).status_code)
-    assert statuses == [200] * 8 + [429] * 4
+    assert statuses == [200] * 10 + [429] * 2
 
 
 def aged(site: Site, name: str) -> str:
