@@ -23,10 +23,10 @@ from app.yaml_file import LARGEST
 _CHANGED = "another program, or another page, has changed the file since this page read it"
 
 
-def preview_app(path: Path, site: Site, key: str, *, new: bool = False) -> FastAPI:
+def preview_app(path: Path, site: Site, key: str, *, new: bool = False, locked: bool = False) -> FastAPI:
     """The site, with /preview for the exercise files at *path*; the *key* lets a page edit them.
 
-    With *new*, the file at *path* does not exist yet, and the other files of its folder are shown.
+    If they are *locked*, it takes the key to read them, too. With *new*, the file at *path* does not exist yet, and the other files of its folder are shown.
 
     Raises:
         InputError: no exercise file was found.
@@ -35,7 +35,7 @@ def preview_app(path: Path, site: Site, key: str, *, new: bool = False) -> FastA
         folder, files = path.parent, files_in(path.parent)
     else:
         folder, files = path if path.is_dir() else path.parent, files_of(path)
-    preview = AuthoringPreview(folder, files, site, key)
+    preview = AuthoringPreview(folder, files, site, key, locked=locked)
     for routes in (_reading_routes, _writing_routes, form_routes):
         preview.app.include_router(routes(preview))
     return preview.app
@@ -54,7 +54,7 @@ def _reading_routes(preview: AuthoringPreview) -> APIRouter:
     def stamp(name: str = "") -> Response:
         return Response(stamp_of(preview.file(name)), media_type="text/plain")
 
-    @router.get("/text")
+    @router.get("/text", dependencies=[Depends(preview.admit_reader)])
     def text(name: str = "") -> Response:
         found = read_text(preview.file(name))
         if found.trouble:
@@ -65,7 +65,7 @@ def _reading_routes(preview: AuthoringPreview) -> APIRouter:
     def schema() -> Response:
         return JSONResponse(exercise_schema())
 
-    @router.get("/proof")
+    @router.get("/proof", dependencies=[Depends(preview.admit_reader)])
     async def proof(request: Request, name: str = "") -> Response:
         found = await preview.stored_proof(name)
         return render("authoring/proof.html", frame(request, "Proof"), found)
