@@ -67,11 +67,17 @@ class Allowance:
         return max((self._delay(self._full_at(name), now, cost / times) for name, times in purses), default=0.0)
 
     def charge(self, payer: Payer | str, cost: float) -> None:
-        """Take *cost* tokens from *payer*, who may owe a few; a negative cost gives back."""
+        """Take *cost* tokens from *payer*, who may owe a few; a negative cost gives back.
+
+        What the first purse, which is one's own, did not have is owed by it alone: others are not to suffer for it.
+        """
         now = self._clock()
         most = now + (1 + _DEBT) * self._period
-        for name, times in self._purses(payer):
-            self._full_at(name, partial(_owed, now=now, due=cost / times * self._each, most=most))
+        for number, (name, times) in enumerate(self._purses(payer)):
+            full_at = self._full_at(name, partial(_owed, now=now, due=cost / times * self._each, most=most))
+            if number == 0:
+                left = (self._period - max(0.0, full_at - now)) / self._each * times
+                cost = min(cost, max(0.0, left))
 
     def _purses(self, payer: Payer | str) -> tuple[Purse, ...]:
         if not self._each:

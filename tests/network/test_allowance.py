@@ -126,6 +126,17 @@ def test_a_payer_draws_on_all_purses_and_on_none_if_one_of_them_has_too_little(c
     assert allowance.wait(ada, 10) == 0
 
 
+def test_what_is_owed_is_not_taken_from_others(clock: Clock) -> None:
+    """Eight long requests at once, each let in before the first has ended."""
+    allowance = Allowance(40, 60, clock)
+    for _ in range(8):
+        assert allowance.wait(Payer("192.0.2.7"), 4) == 0
+    for _ in range(8):
+        allowance.charge(Payer("192.0.2.7"), 16)
+    assert allowance.blocked(Payer("192.0.2.7"), 1) == pytest.approx(16.5)
+    assert allowance.blocked("newcomers at 192.0.2.7", 8) == 0 < allowance.blocked("newcomers at 192.0.2.7", 8.1)
+
+
 SPENDER = """
 import sys
 from pathlib import Path

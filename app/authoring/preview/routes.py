@@ -26,7 +26,8 @@ _CHANGED = "another program, or another page, has changed the file since this pa
 def preview_app(path: Path, site: Site, key: str, *, new: bool = False, locked: bool = False) -> FastAPI:
     """The site, with /preview for the exercise files at *path*; the *key* lets a page edit them.
 
-    If they are *locked*, it takes the key to read them, too. With *new*, the file at *path* does not exist yet, and the other files of its folder are shown.
+    If they are *locked*, it takes the key to read them, too. With *new*, the file at *path* does not exist yet, and the
+    other files of its folder are shown.
 
     Raises:
         InputError: no exercise file was found.
